@@ -143,6 +143,7 @@ AtIngested = Annotated[
     Moment | None, Field(description="The state as known at this time, by time of recording.")
 ]
 IncludeDeleted = Annotated[bool, Field(description="Whether to include what is deleted.")]
+Current = Annotated[bool, Field(description="Leave out relationships that ended.")]
 IncludeExcluded = Annotated[bool, Field(description="Whether to include observations that do not count.")]
 
 

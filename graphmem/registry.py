@@ -31,6 +31,7 @@ from graphmem.database.driver import Database, round_trips
 from graphmem.database.pending_refolds import PendingRefolds
 from graphmem.database.queries import OwnerGraph
 from graphmem.database.rows import typed
+from graphmem.database.search_copies import SearchCopies
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.meaning import Embedder
@@ -75,6 +76,7 @@ class Services:
     guard: Guard
     credentials: CredentialCache
     objects: ObjectStore
+    search_copies: SearchCopies
     limits: Limits = LIMITS
 
     @property

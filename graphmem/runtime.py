@@ -16,6 +16,7 @@ from graphmem.database import failpoints, migrations
 from graphmem.database.availability import Availability, needs_restart, wait_until_up
 from graphmem.database.driver import Database, OnNotification
 from graphmem.database.pending_refolds import PendingRefolds
+from graphmem.database.search_copies import SearchCopies
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.local import LocalEmbedder
@@ -88,13 +89,15 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
     database.metrics.waiting.set_function(writers.waiting)
     availability = Availability(database)
     objects = new_object_store(settings)
+    copies = SearchCopies(database, settings.search_memory * 1_000_000)
     try:
         yield Services(
             database, availability, vocabulary, TypeAliases(database), PendingRefolds(database), writers,
-            settings, embedder, Guard(database), CredentialCache(), objects,
+            settings, embedder, Guard(database), CredentialCache(), objects, copies,
         )  # fmt: skip
     finally:
         await availability.close()
+        await copies.close()
         await writers.close()
         await objects.close()
         if isinstance(embedder, RemoteEmbedder):

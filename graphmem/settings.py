@@ -171,6 +171,11 @@ class Settings(BaseSettings):
         description="Run as a shared public sandbox: merges, schema changes and checks of all snapshots "
         "are refused.",
     )
+    merge_rules_off: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Alternatives of identity rules by which no entity is merged, as type:fields, such as "
+        "person:name or event:title, separated by commas. Default: none; every alternative merges.",
+    )
     embedding_url: str | None = Field(
         default=None,
         pattern="^https?://",
@@ -194,6 +199,12 @@ class Settings(BaseSettings):
         ge=-1,
         le=1,
         description="Least cosine similarity at which vectors of GRAPHMEM_EMBEDDING_URL count as related.",
+    )
+    search_memory: int = Field(
+        default=512,
+        ge=1,
+        description="Megabytes for copies of owners' entities in memory, which searches compare whole: about "
+        "1 for 1,000 entities. The indexes of the database answer for an owner who does not fit.",
     )
     llm_url: str | None = Field(
         default=None,
@@ -310,7 +321,7 @@ class Settings(BaseSettings):
     @model_validator(mode="before")
     @classmethod
     def _split_lists(cls, data: Any) -> Any:
-        for name in ("allowed_hosts", "cors_origins", "trusted_proxies", "file_roots"):
+        for name in ("allowed_hosts", "cors_origins", "trusted_proxies", "file_roots", "merge_rules_off"):
             for key in (name, f"graphmem_{name}", f"GRAPHMEM_{name.upper()}"):
                 if isinstance(data, dict) and isinstance(data.get(key), str):
                     data[key] = tuple(part.strip() for part in data[key].split(",") if part.strip())
@@ -351,6 +362,23 @@ class Settings(BaseSettings):
         if value.startswith("/") or not value.isprintable() or odd_names:
             raise ValueError(f"{value[:100]!r} is no folder of a bucket: write for example graphmem/")
         return f"{value.rstrip('/')}/" if value else ""
+
+    @field_validator("merge_rules_off")
+    @classmethod
+    def _check_rules(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for rule in value:
+            if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}:[^:]+", rule):
+                raise ValueError(f"{rule[:100]!r} is no alternative: write type:fields, such as person:name")
+        return value
+
+    @cached_property
+    def merge_rules_off_by_type(self) -> dict[str, frozenset[str]]:
+        """The alternatives by which no entity is merged, by type."""
+        pairs = [rule.split(":", 1) for rule in self.merge_rules_off]
+        return {
+            entity_type: frozenset(basis for each, basis in pairs if each == entity_type)
+            for entity_type, _ in pairs
+        }
 
     @field_validator("file_roots")
     @classmethod
@@ -499,6 +527,7 @@ class Limits:
     Attributes:
         search_list: entities in the list of one search strategy.
         search_meaning: entities that meaning lists at least, where so many are similar enough.
+        copy_wait_seconds: how long a search waits for the copy of an owner's entities that is being read.
         compared_one_by_one: an owner with at most so many entities has them compared without the index.
         compared_exactly: of an owner with at most so many entities, meaning misses none.
         compared_unindexed: vectors outside the vector index that one search compares; others wait.
@@ -526,6 +555,7 @@ class Limits:
 
     search_list: int = 500
     search_meaning: int = 50
+    copy_wait_seconds: float = 2.0
     compared_one_by_one: int = 2_000
     compared_exactly: int = 100_000
     compared_unindexed: int = 2_000

@@ -21,10 +21,10 @@ import structlog
 
 from graphmem.database.halving import in_halves
 from graphmem.embedding import meaning
-from graphmem.embedding.meaning import Vector
 from graphmem.errors import EmbeddingRefused, GraphmemError
 from graphmem.interpretation import run_next
 from graphmem.registry import Services
+from graphmem.writing.vectors import Vectors, of_texts
 
 INTERVAL_SECONDS: Final = 2.0
 """Pause between two passes of one kind of work."""
@@ -129,6 +129,7 @@ class _WaitingEntity(NamedTuple):
     """An entity without a vector; ``of`` is the key of the text of its old vector."""
 
     entity_id: str
+    owner: str
     of: str
     name: str
     fields: list[str]
@@ -164,29 +165,32 @@ async def make_vectors(services: Services, only_owner: str | None = None) -> int
     texts = [entity.text for entity in waiting]
     embed = partial(_embed, services)
     parts = await in_halves(texts, embed, too_much=(EmbeddingRefused,))
-    vectors = [vector for part in parts for vector in part]
+    made = [vectors for part in parts for vectors in part]
     rows = [
-        {"id": entity.entity_id, "was": entity.of, "of": meaning.key(text), "vector": vector}
-        for entity, text, vector in zip(waiting, texts, vectors, strict=True)
+        {"id": entity.entity_id, "was": entity.of, "of": meaning.key(text), **vectors}
+        for entity, text, vectors in zip(waiting, texts, made, strict=True)
     ]
-    stored = await services.database.writes(None).only("meaning.set", _StoredCount, model=model, rows=rows)
+    owners = sorted({entity.owner for entity in waiting})
+    stored = await services.database.writes(None).only(
+        "meaning.set", _StoredCount, model=model, rows=rows, owners=owners
+    )
     _log.info("vectors made", entities=stored.done, model=model)
     return stored.done
 
 
-async def _embed(services: Services, texts: list[str]) -> list[Vector | None]:
+async def _embed(services: Services, texts: list[str]) -> list[Vectors]:
     """Return the vectors of some texts; a single text that the service refuses has none.
 
     Raises:
         EmbeddingRefused: the service refuses one of several texts.
     """
     try:
-        return await services.embedder.embed(texts)
+        return await of_texts(texts, services.embedder)
     except EmbeddingRefused as exc:
         if len(texts) > 1:
             raise
         _log.warning("a text has no vector: the service refuses it", reason=str(exc)[:500])
-        return [None]
+        return [{"vector": None, "packed": None}]
 
 
 class _PendingType(NamedTuple):

@@ -35,6 +35,7 @@ OWNED: Final = {
     ),
     "owner.erase_names": (
         "Identifier", "Schema", "TypeAlias", "Interpretation", "Source", "Exclusion",
+        "Dismissal",
     ),
     "owner.erase": ("Count", "Owner"),
 }  # fmt: skip

@@ -25,7 +25,7 @@ from graphmem.model import ids, relationship, state_hash
 from graphmem.model.membership import Membership
 from graphmem.writing import Writers, forms, refolding, rows, vectors
 from graphmem.writing import state as states
-from graphmem.writing.requests import Touched
+from graphmem.writing.requests import LookAgain, Touched
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import LockedOwner, LookRow, State
 
@@ -33,6 +33,8 @@ STRETCH_SUBJECTS: Final = 100
 """Entities, or relationships, that are checked at once."""
 READS_LIMIT: Final = 5
 """How often a stretch is read while commits change it."""
+RULE_READS_LIMIT: Final = 20
+"""How often a stretch is read for what its merges by rule depend on."""
 REPORTED_LIMIT: Final = 200
 """Entities and relationships whose differences a report lists; all are counted."""
 
@@ -196,32 +198,58 @@ class Audit:
         """Compare a stretch, again while commits change it. What changes each time stays unchecked."""
         subject_ids = entities or relationships
         stretch = Stretch(self.owner, states.empty(), states.empty(), subject_ids)
-        for _ in range(READS_LIMIT):
-            read = await self._read_stretch(entities, relationships)
+        further, lost = Touched(), 0
+        for _ in range(READS_LIMIT + RULE_READS_LIMIT):
+            read = await self._read_stretch(entities, relationships, further)
             if read is None:
                 break
             stored, merges = read
             derived = await derive(self._queries, stored, merges, self.seen, deep=self.deep)
+            if entities and not self._merge_by_rule(derived, subject_ids, further):
+                continue
             nodes = await self._nodes(stored)
             stretch = Stretch(self.owner, stored, derived, subject_ids)
             stretch.compare(nodes, await vectors.expected(stretch.nodes, self.writers.embedder))
-            read = await self._read_stretch(entities, relationships)
+            read = await self._read_stretch(entities, relationships, further)
             if read is not None:
                 reread, _ = read
                 stretch.unchecked = stretch.changed(reread)
-            if not stretch.unchecked:
+            lost += 1
+            if not stretch.unchecked or lost == READS_LIMIT:
                 break
         return stretch
 
+    def _merge_by_rule(self, derived: State, subject_ids: list[str], further: Touched) -> bool:
+        """Merge the derived entities by rule.
+
+        Returns false, and adds to ``further``, if more has to be read for that.
+        """
+        with_rule = [each for each in subject_ids if (thing := derived.entities.get(each)) and thing.rule]
+        unread = Touched()
+        for entity_id in with_rule:
+            entity = derived.entities[entity_id]
+            if entity.rule is not None and entity.made:
+                unread.add_evidence(entity.rule, entity.evidence)
+                unread.stored.add(entity_id)
+        if not unread.borne <= further.borne:
+            further.add(unread)
+            return False
+        try:
+            refolding.settle_all(derived, self.owner, with_rule)
+        except LookAgain as exc:
+            further.add(exc.further)
+            return False
+        return True
+
     async def _read_stretch(
-        self, entities: list[str], relationships: list[str]
+        self, entities: list[str], relationships: list[str], further: Touched
     ) -> tuple[State, Membership] | None:
         """Return the stored state of a stretch, folded again where its schema has changed, and its merges."""
         ends = [end for key in relationships for end in ids.ends(key)]
-        entity_ids = {*entities, *ends}
+        entity_ids = {*entities, *ends, *further.entities}
         for last in (False,) * (READS_LIMIT - 1) + (True,):
             merges = await refolding.membership(self._queries, sorted(entity_ids))
-            stored = await self._look({*entity_ids, *merges.entity_ids}, relationships)
+            stored = await self._look({*entity_ids, *merges.entity_ids}, relationships, further=further)
             if stored is None:
                 return None
             if stored.is_stale and not last:
@@ -237,10 +265,16 @@ class Audit:
         raise AssertionError("unreachable: the last read returns")
 
     async def _refold(self, entities: set[str], relationships: list[str]) -> None:
-        state = await self._look(entities, relationships)
-        if state is not None and state.is_stale:
+        further = Touched()
+        while (state := await self._look(entities, relationships, further=further)) and state.is_stale:
             await refolding.refold(self._queries, state)
+            try:
+                refolding.settle(state, self.owner)
+            except LookAgain as exc:
+                further.add(exc.further)
+                continue
             self.mended += await self._turn(rows.parameters(state, self.owner))
+            return
 
     async def _nodes(self, state: State) -> StoredNodes:
         kinds = relationship.with_builtin(state.relationships[key].kind for key in state.relationships)
@@ -268,11 +302,17 @@ class Audit:
             self.progress(len(stretch.subject_ids))
 
     async def _look(
-        self, entities: set[str], relationships: list[str], types: Sequence[str] = ()
+        self,
+        entities: set[str],
+        relationships: list[str],
+        types: Sequence[str] = (),
+        further: Touched | None = None,
     ) -> State | None:
         touched = Touched(entities=entities, relationships=set(relationships), types=set(types))
+        if further is not None:
+            touched.add(further)
         look = await self._queries.only("write.look", LookRow, **touched.parameters)
-        return states.of_look(look, whole=False)
+        return states.of_look(look, self.owner, touched, whole=False)
 
     async def _compare_heads(self, before: int) -> None:
         """Compare the shapes seen with the heads of the schemas, and correct the heads if asked to.
@@ -309,6 +349,7 @@ class Audit:
         params = rows.parameters(derived, self.owner, always=mendable)
         for part in ("entities", "relationships"):
             params[part] = [row for row in params[part] if row["subject_id"] in mendable]
+        params["rule_merges"] = [row for row in params["rule_merges"] if row["subject_id"] in mendable]
         params |= {"counts": [], "state_hash": derived.hash}
         stretch.correct(params)
         written = await self._turn(params)

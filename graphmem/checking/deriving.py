@@ -6,14 +6,16 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from graphmem.database.queries import Queries
-from graphmem.model import canonical, discovery, reduction, times
+from graphmem.model import canonical, discovery, reduction, rule_merges, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import Membership
 from graphmem.model.reduction import OwnState, Winner
+from graphmem.model.rule_merges import NO_EVIDENCE, Evidence
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import placement, refolding
+from graphmem.writing.dismissals import dismissed_pairs
 from graphmem.writing.state import State
-from graphmem.writing.things import Thing, Things
+from graphmem.writing.things import Thing, Things, evidence_of
 
 Seen = dict[str, dict[str, discovery.Seen]]
 """The shapes of values by field, by entity type."""
@@ -31,6 +33,16 @@ class _ReducedSubject(NamedTuple):
     lifecycle: list[Any] | None
     fold: list[list[Any]]
     unmade: bool
+
+
+class _EvidenceRow(NamedTuple):
+    subject_id: str
+    names: list[str]
+    values: list[str]
+
+
+class _EvidenceRows(NamedTuple):
+    evidence: list[_EvidenceRow]
 
 
 class _ReducedSubjects(NamedTuple):
@@ -57,16 +69,37 @@ async def derive(queries: Queries, stored: State, merges: Membership, seen: Seen
     reduced = {subject.subject_id: subject for subject in row.reduced}
     into = merges.merged_into()
     once_merged = [subject_id for subject_id in stored.entities if subject_id in merges.entity_ids]
-    changes = await refolding.changes(queries, merges, once_merged if merges.facts else [])
+    changes = await refolding.changes(queries, merges, once_merged if merges.facts or merges.rules else [])
+    separated = merges.separated()
+    distinct: dict[str, set[str]] = {}
+    for dismissed in await dismissed_pairs(queries, stored.entities):
+        for entity_id, other in (dismissed.pair, dismissed.pair[::-1]):
+            distinct.setdefault(entity_id, set()).add(other)
+    by_fact = replace(merges, rules=()).merged_into()
+    by_rule = {rule.subject_id: rule for rule in merges.rules if rule.holds(times.LATEST)}
     entities = Things(
-        replace(stored.entities[subject_id], into=into.get(subject_id)) for subject_id in stored.entities
+        replace(
+            stored.entities[subject_id],
+            into=into.get(subject_id),
+            merged_by=by_rule[subject_id].alternative
+            if subject_id in by_rule and subject_id not in by_fact and subject_id in into
+            else None,
+            separated=tuple(sorted(separated.get(subject_id, ()))),
+            distinct_from=tuple(sorted(distinct.get(subject_id, ()))),
+        )
+        for subject_id in stored.entities
     )
-    derived = replace(stored, entities=Things(), relationships=Things())
+    evidence = await _evidence(queries, entities)
+    derived = replace(
+        stored, entities=Things(), relationships=Things(), heads=dict(stored.heads), rule_spans={},
+        new_bearers={}, changed_heads={},
+    )  # fmt: skip
     derived.entities_before = stored.entities.copy()
     derived.relationships_before = stored.relationships.copy()
     for subject_id in stored.entities:
         rules = stored.rules(entities.survivor(subject_id).kind)
         thing = _reduced(entities[subject_id], reduced[subject_id])
+        thing = replace(thing, evidence=evidence.get(subject_id, NO_EVIDENCE))
         if rules.key or deep:
             thing = replace(thing, fold=await _fold(queries, thing, rules, seen.setdefault(thing.kind, {})))
         if subject_id in changes:
@@ -83,6 +116,20 @@ async def derive(queries: Queries, stored: State, merges: Membership, seen: Seen
     keys = [key for key in derived.relationships if derived.relationships[key].observation_count]
     placement.place(derived.entities, derived.relationships, keys)
     return derived
+
+
+async def _evidence(queries: Queries, entities: Things) -> dict[str, Evidence]:
+    """Return the evidence of entities that the rule of their type may merge."""
+    with_rule = {subject_id: rule for subject_id in entities if (rule := entities[subject_id].rule)}
+    if not with_rule:
+        return {}
+    subjects = [[subject_id, rule.fields] for subject_id, rule in with_rule.items()]
+    row = await queries.only("audit.evidence", _EvidenceRows, subjects=subjects)
+    evidence: dict[str, Evidence] = {}
+    for subject_id, names, values in row.evidence:
+        more = evidence_of(with_rule[subject_id], dict(zip(names, values, strict=True)))
+        evidence[subject_id] = rule_merges.joined(evidence.get(subject_id, NO_EVIDENCE), more)
+    return evidence
 
 
 async def _fold(

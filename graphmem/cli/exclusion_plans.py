@@ -10,7 +10,7 @@ from graphmem.cli.lists import List
 from graphmem.cli.tables import Row, pairs, plain, short
 
 
-def planned(answer: Row) -> RenderableType:
+def changes(answer: Row) -> RenderableType:
     """Return the changes of a dry run, a line for each field; nothing for any other answer."""
     if "dry_run" not in answer:
         return Group()
@@ -19,13 +19,13 @@ def planned(answer: Row) -> RenderableType:
     ]
     relationships = [((row["relationship_key"],), row) for row in answer["relationships"]]
     return Group(
-        *_changes("entities", ("id", "type", "name"), entities),
-        *_changes("relationships", ("relationship",), relationships),
+        *_table_of("entities", ("id", "type", "name"), entities),
+        *_table_of("relationships", ("relationship",), relationships),
         pairs({f"touched {name}": count for name, count in answer["counts"].items()}),
     )
 
 
-def _changes(title: str, columns: Sequence[str], changes: Sequence[tuple[Sequence[str], Row]]) -> list[List]:
+def _table_of(title: str, columns: Sequence[str], changes: Sequence[tuple[Sequence[str], Row]]) -> list[List]:
     """Return a table with a line for each thing that would change, and one for each of its fields."""
     if not changes:
         return []

@@ -14,7 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from graphmem.cli.exclusion_plans import planned
+from graphmem.cli import context_lines, exclusion_plans
 from graphmem.cli.lists import List
 from graphmem.cli.tables import (
     WARNINGS,
@@ -265,7 +265,7 @@ def _candidates(answer: Row) -> List:
     """Return pairs of entities that are likely the same, each pair in two lines."""
     table = List(None, ("score", "id", "type", "name", "matched fields"), optional=("type",))
     for row in answer["candidates"]:
-        fields = ", ".join(row["matched_fields"])
+        fields = ", ".join(row["matched_fields"]) + (" (dismissed)" if "dismissed" in row else "")
         first, second = ((row[f"entity_{side}"], row["entity_type"]) for side in "ab")
         _add(table, f"{row['score']:.2f}", *first, row["canonical_name_a"], fields)
         _add(table, "", *second, row["canonical_name_b"], "")
@@ -314,26 +314,6 @@ def _types(answer: Row) -> List:
     return table
 
 
-def _lines(answer: Row) -> RenderableType:
-    """Return lines of context, each with its observation; values that contest a line follow it."""
-    columns = "entity", "field", "value", "observed at", "observation"
-    table = List(None, columns, optional=("observation", "observed at"))
-    for row in answer["lines"]:
-        arrow = {"outgoing": "→ ", "incoming": "← "}.get(row.get("direction", ""), "")
-        _add(table, row["entity_name"], row["field"], arrow + short(row["value"]), *_origin(row))
-        for other in row.get("contested", ()):
-            _add(table, "", "", f"but {short(other['value'])}", *_origin(other), style="yellow")
-    mentioned = List(None, ("id", "type", "name"))
-    for row in answer["entities"]:
-        _add(mentioned, row["entity_id"], row["entity_type"], row["canonical_name"])
-    return Group(table, mentioned) if answer["lines"] else Text("")
-
-
-def _origin(line: Row) -> tuple[str, str]:
-    """Return the day and the observation of a line of context."""
-    return time_text(line["observed_at"])[:10], line.get("observation_id", "")
-
-
 def _names(rows: Sequence[Row]) -> dict[str, str]:
     return {row["entity_id"]: row["canonical_name"] for row in rows}
 
@@ -354,13 +334,13 @@ def _key(answer: Row) -> RenderableType:
 
 
 _KEY = _layout(_key, "key")
-_EXCLUSION = _layout(planned, "entities", "relationships", "counts")
+_EXCLUSION = _layout(exclusion_plans.changes, "entities", "relationships", "counts")
 _ENTITY = _layout(Snapshot, "snapshot", pairs=False)
 _RELATIONSHIP = _layout(_relationship_snapshot, "snapshot", pairs=False)
 
 
 LAYOUTS: dict[str, Layout] = {
-    "context.retrieve": _layout(_lines, "lines", "entities"),
+    "context.retrieve": _layout(context_lines.lines, "lines", "entities"),
     "entities.correct": _ENTITY,
     "entities.duplicates": _layout(_candidates, "candidates"),
     "entities.find": Layout(_matched, frozenset({"entities", "hint", "match"})),

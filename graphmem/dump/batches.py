@@ -9,6 +9,7 @@ from typing import Final
 from graphmem.dump.files import decoded
 from graphmem.dump.records import (
     Account,
+    Dismissal,
     Exclusion,
     FileChunk,
     Interpretation,
@@ -28,13 +29,13 @@ BATCH_OBSERVATIONS_LIMIT: Final = 1_000
 BATCH_CHARACTERS_LIMIT: Final = 4_000_000
 """A batch ends before it exceeds one of these; a single transaction may be larger."""
 
-PartRecord = Observation | Source | Interpretation | Exclusion | Repeat
+PartRecord = Observation | Source | Interpretation | Exclusion | Dismissal | Repeat
 """A record of what its transaction recorded."""
 
 
 @dataclass(slots=True)
 class Part:
-    """A transaction with its observations, files, exclusions, and interpretations that ended with it.
+    """A transaction with all that it recorded, and the interpretations that ended with it.
 
     ``repeats`` name observations that earlier transactions recorded.
     """
@@ -44,6 +45,7 @@ class Part:
     sources: list[Source] = field(default_factory=list)
     interpretations: list[Interpretation] = field(default_factory=list)
     exclusions: list[Exclusion] = field(default_factory=list)
+    dismissals: list[Dismissal] = field(default_factory=list)
     repeats: list[Repeat] = field(default_factory=list)
 
     def add(self, record: PartRecord) -> None:
@@ -54,6 +56,8 @@ class Part:
             self.sources.append(record)
         elif isinstance(record, Interpretation):
             self.interpretations.append(record)
+        elif isinstance(record, Dismissal):
+            self.dismissals.append(record)
         elif isinstance(record, Repeat):
             self.repeats.append(record)
         else:

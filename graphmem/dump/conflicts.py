@@ -167,8 +167,9 @@ def find_missing(
             sources = part.sources if stored is None else []
             interpretations = part.interpretations if stored is None else []
             exclusions = part.exclusions if stored is None else []
+            dismissals = part.dismissals if stored is None else []
             observations = sorted(writable, key=lambda observation: observation.id)
-            facts_of_part = observations, sources, interpretations, exclusions, repeats
+            facts_of_part = observations, sources, interpretations, exclusions, dismissals, repeats
             missing.parts.append(Part(transaction, *facts_of_part))
     if last:
         missing.conflicts = unresolved

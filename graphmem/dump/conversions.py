@@ -9,6 +9,7 @@ from graphmem.dump import records
 from graphmem.dump.batches import Part
 from graphmem.dump.restore_request import DumpedTransaction, EndedInterpretation
 from graphmem.model import canonical, discovery, facts, reduction
+from graphmem.model.dismissals import Dismissal
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import Exclusion
 from graphmem.writing.interpretations import Interpretation
@@ -34,6 +35,7 @@ def transaction_of(owner: str, part: Part, schema_versions: Sequence[Mapping[str
         tuple(_source(owner, record) for record in part.sources),
         tuple(_interpretation(owner, record) for record in part.interpretations),
         tuple(_exclusion(record, part.transaction) for record in part.exclusions),
+        tuple(_dismissal(record, part.transaction) for record in part.dismissals),
         tuple(record.id for record in part.repeats),
     )
 
@@ -56,6 +58,18 @@ def _exclusion(record: records.Exclusion, transaction: records.Transaction) -> E
         record.kind,
         record.subject_kind,
         record.subject,
+        transaction.recorded_at,
+        transaction.id,
+        record.reason,
+    )
+
+
+def _dismissal(record: records.Dismissal, transaction: records.Transaction) -> Dismissal:
+    return Dismissal(
+        record.id,
+        record.kind,
+        record.entity_a,
+        record.entity_b,
         transaction.recorded_at,
         transaction.id,
         record.reason,

@@ -23,6 +23,7 @@ from graphmem.dump.stored import (
     OBSERVATION,
     StoredAccount,
     StoredAccounts,
+    StoredDismissal,
     StoredExclusion,
     StoredInterpretation,
     StoredSource,
@@ -51,8 +52,8 @@ The stages are ``create`` (in observations) and ``files`` (in bytes); they go on
 class OwnerContents:
     """The counts of one owner in a dump; ``recorded_at`` (microseconds) is that of the newest transaction.
 
-    ``repeats`` is None if there are none. ``files`` and ``file_bytes`` are of the files whose bytes the dump
-    has; None if it has none on purpose.
+    ``repeats`` and ``dismissals`` are None if there are none. ``files`` and ``file_bytes`` are of the files
+    whose bytes the dump has; None if it has none on purpose.
     """
 
     owner: str
@@ -64,6 +65,7 @@ class OwnerContents:
     exclusions: int = 0
     observations: int = 0
     repeats: int | None = None
+    dismissals: int | None = None
     files: int | None = 0
     file_bytes: int | None = 0
 
@@ -182,7 +184,7 @@ class _SchemaRows(NamedTuple):
 
 
 class _TransactionRow(NamedTuple):
-    """A transaction with its files, interpretations, exclusions and observations.
+    """A transaction with its files, interpretations, exclusions, dismissals and observations.
 
     ``repeats`` are the ids of observations that earlier transactions recorded. Each observation is a list, as
     :data:`OBSERVATION` names its columns.
@@ -192,6 +194,7 @@ class _TransactionRow(NamedTuple):
     sources: list[StoredSource]
     interpretations: list[StoredInterpretation]
     exclusions: list[StoredExclusion]
+    dismissals: list[StoredDismissal]
     observations: list[list[Any]]
     repeats: list[str]
 
@@ -267,7 +270,7 @@ class _Creator:
                 self._add("schema", {"entity_type": kind, **schema._asdict()})
                 contents.schemas += 1
         async for row in self._transactions(owner, sequence):
-            transaction, sources, interpretations, exclusions, observations, repeats = row
+            transaction, sources, interpretations, exclusions, dismissals, observations, repeats = row
             self._add(
                 "transaction",
                 {**transaction._asdict(), "by": transaction.by and canonical.decode(transaction.by)},
@@ -283,6 +286,9 @@ class _Creator:
             for exclusion in exclusions:
                 self._add("exclusion", exclusion._asdict())
             contents.exclusions += len(exclusions)
+            for dismissal in dismissals:
+                self._add("dismissal", dismissal._asdict())
+            contents.dismissals = (contents.dismissals or 0) + len(dismissals) or None
             for observation in observations:
                 self._add("observation", dict(zip(OBSERVATION, observation, strict=True)))
             for observation_id in repeats:

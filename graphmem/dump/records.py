@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from graphmem.dump.files import FileOrder
 from graphmem.errors import validation_message
 from graphmem.model import canonical, facts, ids, times
+from graphmem.model.dismissals import DismissalKind
 from graphmem.model.membership import SubjectKind
 from graphmem.model.schema import Document, version_order
 
@@ -247,6 +248,22 @@ class Exclusion(_Record):
     reason: str | None = None
 
 
+class Dismissal(_Record):
+    """Two entities are two by the transaction before it, or (``undo``) may be one again."""
+
+    record: Literal["dismissal"] = "dismissal"
+    id: Annotated[str, Field(pattern=f"^{ids.DISMISSAL_ID.pattern}$")]
+    kind: DismissalKind
+    entity_a: Annotated[str, Field(pattern=f"^{ids.ENTITY_ID.pattern}$")]
+    entity_b: Annotated[str, Field(pattern=f"^{ids.ENTITY_ID.pattern}$")]
+    reason: str | None = None
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse a pair that is not in its order."""
+        if self.entity_a >= self.entity_b:
+            raise ValueError("entity_a is not less than entity_b")
+
+
 class Observation(_Record):
     """An observation of one subject, an entity or a relationship.
 
@@ -305,6 +322,7 @@ Record = (
     | FileChunk
     | Interpretation
     | Exclusion
+    | Dismissal
     | Observation
     | Repeat
 )
@@ -345,7 +363,7 @@ def _float(value: float) -> orjson.Fragment:
     return orjson.Fragment(_float_text(value, str(value).startswith("-")))
 
 
-_PARTS: Final = (Source, Interpretation, Exclusion, Observation, Repeat)
+_PARTS: Final = (Source, Interpretation, Exclusion, Dismissal, Observation, Repeat)
 """The parts of a transaction, in their order."""
 _ARTICLES: Final = {"interpretation": "an", "exclusion": "an", "observation": "an"}
 
@@ -355,8 +373,8 @@ class RecordOrder:
 
     Relationship types come by name, then accounts by name, then owners by id. An owner has its schema
     versions, then its transactions. Each transaction has its sources, interpretations, exclusions,
-    observations and repeats, in this order, each by id. So the order does not depend on the database. The
-    chunks of a file follow the first source of an owner that names its content.
+    dismissals, observations and repeats, in this order, each by id. So the order does not depend on the
+    database. The chunks of a file follow the first source of an owner that names its content.
 
     ``missing_files``: how many files the records so far name without their bytes.
     """

@@ -11,15 +11,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from graphmem.model import facts, schema
+from graphmem.model.dismissals import Dismissal
 from graphmem.model.membership import Exclusion
 from graphmem.model.reduction import Observation
+from graphmem.model.rule_merges import own_rule
 from graphmem.model.schema import Active
-from graphmem.writing import Merging, Receipt, WriteRequest, merging
+from graphmem.writing import Merging, Receipt, WriteRequest, merging, rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.interpretations import Interpretation
 from graphmem.writing.requests import Touched
 from graphmem.writing.sources import NewSource
 from graphmem.writing.state import State
+from graphmem.writing.things import evidence_of
 
 
 class EndedInterpretation(NamedTuple):
@@ -32,7 +35,7 @@ class EndedInterpretation(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class DumpedTransaction:
     """A transaction of a dump: properties, writer, observations, schema versions, files, interpretations,
-    exclusions, and the ids of observations that earlier transactions recorded."""
+    exclusions, dismissals, and the ids of observations that earlier transactions recorded."""
 
     properties: Mapping[str, Any]
     agent: str
@@ -41,6 +44,7 @@ class DumpedTransaction:
     sources: tuple[NewSource, ...] = ()
     interpretations: tuple[EndedInterpretation, ...] = ()
     exclusions: tuple[Exclusion, ...] = ()
+    dismissals: tuple[Dismissal, ...] = ()
     repeated: tuple[str, ...] = ()
 
     @property
@@ -102,6 +106,9 @@ class RestoreRequest(WriteRequest):
             touched.transactions.add(transaction.id)
             touched.observations.update(transaction.repeated)
             touched.sources.update(source.id for source in transaction.sources)
+            touched.entities.update(
+                end for each in transaction.dismissals for end in (each.entity_a, each.entity_b)
+            )
             touched.types.update(version["entity_type"] for version in transaction.versions)
             if key := transaction.properties.get("idempotency_key"):
                 touched.keys.add(key)
@@ -111,6 +118,11 @@ class RestoreRequest(WriteRequest):
                 touched.add_relationship(observation.subject_id)
             else:
                 touched.entities.add(observation.subject_id)
+                if observation.kind in facts.MERGE_KINDS:
+                    touched.entities.update(facts.separated(observation.fields))
+                elif (rule := own_rule(self.owner, observation.entity_type, None)) is not None:
+                    touched.stored.add(observation.subject_id)
+                    touched.add_evidence(rule, evidence_of(rule, observation.fields))
             # What is restored does not count where its source or interpretation is excluded.
             touched.sources.update(filter(None, [observation.source_id]))
             touched.interpretations.update(filter(None, [observation.interpretation_id]))
@@ -137,10 +149,14 @@ class RestoreRequest(WriteRequest):
                 for interpretation, counts in transaction.interpretations:
                     draft.end_interpretation(interpretation, transaction.id, counts)
                 draft.exclusions.extend(transaction.exclusions)
+                draft.dismissals.extend(transaction.dismissals)
+                for dismissal in transaction.dismissals:
+                    draft.note_dismissal(dismissal)
                 for version in transaction.versions:
                     draft.versions.append({"transaction_id": transaction.id, "properties": dict(version)})
                     # The head is final already; this changes the time of its last change.
                     draft.heads[version["entity_type"]] = draft.head(version["entity_type"])
+            rule_merging.settle(draft)
             for observation_id in transaction.repeated:
                 draft.repeat(observation_id)
             draft.accept(_row(state, transaction) if is_new else None, transaction.id)

@@ -107,6 +107,16 @@ class StoredExclusion(NamedTuple):
     reason: str | None
 
 
+class StoredDismissal(NamedTuple):
+    """A dismissal of a transaction as ``dump/_dismissal.cypher`` reads it; a dump has the same names."""
+
+    id: str
+    kind: str
+    entity_a: str
+    entity_b: str
+    reason: str | None
+
+
 OBSERVATION: Final = tuple("home" if name == "subject_id" else name for name in StoredObservation._fields)
 """The columns of an observation, as a dump names them."""
 

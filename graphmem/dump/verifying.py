@@ -18,7 +18,7 @@ Progress = Callable[[int], None]
 _COUNT_NAMES: Final = {
     "schema": "schemas", "transaction": "transactions", "source": "sources",
     "interpretation": "interpretations", "exclusion": "exclusions", "observation": "observations",
-    "repeat": "repeats",
+    "dismissal": "dismissals", "repeat": "repeats",
 }  # fmt: skip
 
 

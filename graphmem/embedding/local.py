@@ -11,24 +11,24 @@ import asyncio
 import os
 import threading
 from collections.abc import Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from graphmem.embedding.meaning import Vector
+from graphmem.embedding.meaning import COMPONENT_LIMIT, Vector, Weighted
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
     import numpy as np
+    from tokenizers import Tokenizer
 
-MODEL: Final = "wordllama l2_supercat 256, lower case"
+MODEL: Final = "wordllama l2_supercat 256, lower case, passages"
 FLOOR: Final = 0.28
 """Least similarity of a hit. It was chosen by test: of 60 phrases for 30 things more than half find theirs,
 and 40 unrelated phrases find nothing."""
 INLINE_CHARACTERS_LIMIT: Final = 8_000
 """Texts with at most this many characters are embedded in the event loop (5 ms); more go to a thread."""
-COMPONENT_LIMIT: Final = 127
-"""The largest component of a vector by magnitude; all components are integers."""
 BATCH_SIZE: Final = 256
 """Texts per call of the tokenizer."""
 
@@ -59,6 +59,20 @@ class LocalEmbedder:
             return self.vectors(texts)
         return await asyncio.to_thread(self.vectors, texts)
 
+    def weighted(self, parts: Sequence[Weighted]) -> Vector | None:
+        """Return the direction of the weighted sum of the vectors of a question's parts."""
+        import numpy as np
+
+        if self._loaded is None:
+            self.warm()
+        assert self._loaded is not None
+        tokenizer, table = self._loaded
+        total = np.zeros(table.shape[1])
+        for text, weight in parts:
+            pieces = tokenizer.encode(text.lower(), add_special_tokens=False).ids
+            total += weight * table[pieces].sum(axis=0, dtype=np.float64)
+        return _direction(total)
+
     def vectors(self, texts: Sequence[str]) -> list[Vector | None]:
         """Return the vector of each text, in this thread."""
         if self._loaded is None:
@@ -71,44 +85,69 @@ class LocalEmbedder:
         ]
 
 
-def _load() -> tuple[Any, np.ndarray]:
+@cache
+def tokenizer() -> Tokenizer:
+    """Return the tokenizer of the model, which also counts tokens: 0.1 s and 20 MB at the first call.
+
+    Raises:
+        ConfigurationInvalid: the model's files are missing or cannot be read.
+    """
     # The tokenizer's threads spin for milliseconds after each text; one text takes a twentieth of that.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    import numpy as np
-    from safetensors import safe_open
     from tokenizers import Tokenizer
 
+    try:
+        loaded = Tokenizer.from_file(str(_files() / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    except ConfigurationInvalid:
+        raise
+    except Exception as exc:
+        raise _unreadable(exc) from exc
+    loaded.no_padding()
+    loaded.no_truncation()
+    return loaded
+
+
+def _load() -> tuple[Tokenizer, np.ndarray]:
+    import numpy as np
+    from safetensors import safe_open
+
+    words = tokenizer()
+    try:
+        with safe_open(_files() / "weights" / "l2_supercat_256.safetensors", framework="np") as file:
+            table = np.ascontiguousarray(file.get_tensor("embedding.weight").astype(np.float32))
+    except Exception as exc:
+        raise _unreadable(exc) from exc
+    return words, table
+
+
+def _files() -> Path:
+    """Return the directory of the package that holds the model."""
     spec = find_spec("wordllama")
     if spec is None or not spec.submodule_search_locations:
         raise ConfigurationInvalid("the package wordllama, which holds the model, is missing: install it")
-    where = Path(spec.submodule_search_locations[0])
-    try:
-        tokenizer = Tokenizer.from_file(str(where / "tokenizers" / "l2_supercat_tokenizer_config.json"))
-        with safe_open(where / "weights" / "l2_supercat_256.safetensors", framework="np") as file:
-            table = np.ascontiguousarray(file.get_tensor("embedding.weight").astype(np.float32))
-    except Exception as exc:
-        raise ConfigurationInvalid(f"the model of the package wordllama cannot be read: {exc}") from exc
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer, table
+    return Path(spec.submodule_search_locations[0])
+
+
+def _unreadable(error: Exception) -> ConfigurationInvalid:
+    return ConfigurationInvalid(f"the model of the package wordllama cannot be read: {error}")
 
 
 def _embed(tokenizer: Any, table: np.ndarray, texts: Sequence[str]) -> list[Vector | None]:
-    import numpy as np
-
     pieces = [
         encoding.ids
         for encoding in tokenizer.encode_batch_fast(
             [text.lower() for text in texts], add_special_tokens=False
         )
     ]
-    vectors: list[Vector | None] = []
-    for ids in pieces:
-        total = table[ids].sum(axis=0)
-        largest = np.abs(total).max()
-        # Only the direction counts. Rounding to small integers changes it by less than half a degree and
-        # halves the time to send and read a vector.
-        vectors.append(
-            np.rint(total * (COMPONENT_LIMIT / largest)).astype(int).tolist() if ids and largest > 0 else None
-        )
-    return vectors
+    return [_direction(table[ids].sum(axis=0)) if ids else None for ids in pieces]
+
+
+def _direction(total: np.ndarray) -> Vector | None:
+    """Return the direction of a vector in integers; None if it has none.
+
+    Rounding to small integers changes it by less than half a degree and halves the time to send and read it.
+    """
+    import numpy as np
+
+    largest = np.abs(total).max()
+    return np.rint(total * (COMPONENT_LIMIT / largest)).astype(int).tolist() if largest > 0 else None

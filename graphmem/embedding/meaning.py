@@ -1,25 +1,46 @@
-"""Meaning: the text of an entity that an embedder turns into a vector.
+"""Meaning: the text of an entity that an embedder turns into vectors.
 
-A vector belongs to one text and one model; if either changes, it is made again. An :class:`Embedder` works in
-this process at once, or it is a remote service: then an entity is ``pending`` until the worker has asked it.
+The vectors of an entity belong to one text and one model; if either changes, they are made again. A long text
+has one vector for its beginning, and one for each of its passages: a vector of many sentences says little of
+each. An :class:`Embedder` works in this process at once, or it is a remote service: then an entity is
+``pending`` until the worker has asked it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, Protocol
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
 
 from graphmem.model import canonical
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.text import words
 
 DIMENSIONS: Final = 256
-TEXT_LIMIT: Final = 2_000
-"""Characters of an entity's text that its vector is made of: more would blur it."""
+TEXT_LIMIT: Final = 20_000
+"""Characters of an entity's text that its vectors are made of."""
+BEGINNING_LIMIT: Final = 2_000
+"""Characters at the beginning of a text that its first vector is made of: more would blur it."""
+PASSAGE_LENGTH: Final = 600
+"""Characters of a passage at most; a sentence that is longer is a passage by itself, cut at
+``BEGINNING_LIMIT``."""
+PASSAGED_LENGTH: Final = 900
+"""Only a text with more characters is divided into passages."""
+COMPONENT_LIMIT: Final = 127
+"""The largest component of a packed vector by magnitude: all components are signed bytes."""
 WAITING: Final = ""
 """The model of an entity that has no vector yet."""
 
 Vector = list[float]
+
+
+class Weighted(NamedTuple):
+    """A part of a question, and how much it counts, 0 to 1."""
+
+    text: str
+    weight: float
 
 
 class Embedder(Protocol):
@@ -42,6 +63,43 @@ class Embedder(Protocol):
             EmbeddingUnavailable: the service that makes them does not answer as it should.
         """
         ...
+
+    def weighted(self, parts: Sequence[Weighted]) -> Vector | None:
+        """Return the vector of a question whose parts count differently; only where ``at_once``."""
+        ...
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？\n])\s*(?=\S)")
+
+
+def passages(text: str) -> list[str]:
+    """Return what the vectors of a text are made of: its beginning, and its passages if it is long."""
+    if len(text) <= PASSAGED_LENGTH:
+        return [text]
+    return [text[:BEGINNING_LIMIT], *_passages(text)]
+
+
+def _passages(text: str) -> Iterator[str]:
+    passage = ""
+    for sentence in _SENTENCE_END.split(text):
+        if passage and len(passage) + len(sentence) >= PASSAGE_LENGTH:
+            yield passage
+            passage = ""
+        passage = f"{passage} {sentence}".strip()[:BEGINNING_LIMIT]
+    if passage:
+        yield passage
+
+
+def packed(vectors: Iterable[Vector | None]) -> bytes | None:
+    """Return vectors as signed bytes, one after the other; None if there is none.
+
+    Only their directions count. Rounding changes a direction by less than half a degree.
+    """
+    rows = np.array([vector for vector in vectors if vector is not None], dtype=np.float64)
+    if not len(rows):
+        return None
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    return np.rint(rows * (COMPONENT_LIMIT / largest)).astype(np.int8).tobytes()
 
 
 def text_of(name: str, fields: Iterable[tuple[str, str]]) -> str:

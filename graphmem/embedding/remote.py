@@ -14,7 +14,7 @@ from typing import Any, Final
 import httpx
 import stamina
 
-from graphmem.embedding.meaning import DIMENSIONS, Vector
+from graphmem.embedding.meaning import DIMENSIONS, Vector, Weighted
 from graphmem.errors import EmbeddingRefused, EmbeddingUnavailable
 from graphmem.model import canonical
 from graphmem.observability.tracing import NO_TRACES, Tracer
@@ -39,7 +39,7 @@ class RemoteEmbedder:
     def __init__(self, settings: Settings, tracer: Tracer = NO_TRACES) -> None:
         """Create the client; nothing is sent yet."""
         assert settings.embedding_url is not None
-        self.model = f"{settings.embedding_model} {DIMENSIONS}"
+        self.model = f"{settings.embedding_model} {DIMENSIONS}, passages"
         self.floor = settings.embedding_floor
         self._name = settings.embedding_model
         self._tracer = tracer
@@ -77,6 +77,10 @@ class RemoteEmbedder:
             # The time may end between two attempts: the last failure says more than that.
             raise EmbeddingUnavailable(f"the embedding service {_failure(last or exc)}") from exc
         raise AssertionError("unreachable: a retry context ends by returning or raising")
+
+    def weighted(self, parts: Sequence[Weighted]) -> Vector | None:
+        """Not possible: the service reads sentences, and it does not answer at once."""
+        raise NotImplementedError
 
     async def _ask(self, texts: Sequence[str]) -> bytes:
         body = {

@@ -154,14 +154,18 @@ async def _write(
 
 async def _end_failed(context: Context, interpretation: Interpretation, reason: str) -> None:
     """Write that an interpretation failed, unless it has ended meanwhile. What it made does not count."""
-    made = await context.graph.only("interpretation.made", _Made, interpretation_id=interpretation.id)
+    interpretation = replace(interpretation, error=reason)
+    if interpretation.created_at is not None:
+        # One of the queue: attempts of the worker may have written a part. Any other is one transaction.
+        made = await context.graph.only("interpretation.made", _Made, interpretation_id=interpretation.id)
+        interpretation = replace(interpretation, made=made._asdict())
     try:
-        await writing.end(context, replace(interpretation, error=reason, made=made._asdict()))
+        await writing.end(context, interpretation)
     except StoreRefused as exc:
         if not _has_ended(exc):
             raise
         return
-    if made.observations:
+    if interpretation.has_made_something:
         await apply_exclusions(context)
 
 

@@ -1,15 +1,16 @@
 """Blocking: choose the pairs of entities to compare, and propose those that are similar.
 
 All pairs of 10,000 entities would be 50 million. Only pairs that share a *block* are compared: an equal
-e-mail, phone, address or id; a word of the name as it sounds (for frequent words, with the initial of another
-word); or neighbouring places when names are sorted, forwards and backwards. Other pairs are not proposed.
+e-mail, phone, URL or id, and of people an equal birthday, postcode or address; a word of the name as it
+sounds (for frequent words, with the initial of another word); or neighbouring places when names are sorted,
+forwards and backwards. Other pairs are not proposed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from rapidfuzz.fuzz import ratio
 
@@ -38,6 +39,11 @@ class Pair(NamedTuple):
     a: Profile
     b: Profile
     score: Score
+
+    @property
+    def ids(self) -> tuple[str, str]:
+        """The two ids, the lesser first."""
+        return self.a.entity_id, self.b.entity_id
 
 
 class Proposals(NamedTuple):
@@ -144,13 +150,19 @@ def _alike(names_of_a: list[Name], names_of_b: list[Name], threshold: float) -> 
 
 
 def _equal(members: list[Profile]) -> Iterator[list[int]]:
-    """Yield blocks of entities with an equal contact point, id, or set of words of a name."""
+    """Yield blocks of entities with an equal contact point, id, birthday, home, or set of words of a name."""
     blocks: dict[tuple[str, str], list[int]] = {}
     for i, member in enumerate(members):
         keys = {("name", key) for name, _ in member.names for key in (name.ordered, name.packed)}
-        for key in sorted(keys | member.keys):
+        for key in keys | member.keys:
             blocks.setdefault(key, []).append(i)
-    yield from (block for _, block in sorted(blocks.items()) if len(block) > 1)
+    yield from _shared(blocks)
+
+
+def _shared(blocks: Mapping[Any, list[int]]) -> Iterator[list[int]]:
+    """Yield the blocks of more than one entity, by their keys."""
+    shared = sorted(item for item in blocks.items() if len(item[1]) > 1)
+    yield from (block for _, block in shared)
 
 
 def _by_words(members: list[Profile]) -> Iterator[list[int]]:
@@ -169,7 +181,7 @@ def _by_words(members: list[Profile]) -> Iterator[list[int]]:
                 keys = {f"{sound} {word[0]}" for word in words if names.sound(word) != sound}
             for key in keys:
                 blocks.setdefault(key, []).append(i)
-    yield from (block for _, block in sorted(blocks.items()) if len(block) > 1)
+    yield from _shared(blocks)
 
 
 def _sorted(members: list[Profile]) -> Iterator[list[int]]:

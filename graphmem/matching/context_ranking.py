@@ -10,30 +10,46 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from graphmem.model import canonical
+from graphmem.matching import questions
+from graphmem.matching.questions import Wanted
+from graphmem.model import canonical, dates
 from graphmem.model.identity import IDENTIFIER_KINDS
 
-Unit = Literal["tokens", "characters"]
 VALUE_LIMIT: Final = 600
 """Characters of one value; a longer value is cut to the part around the words of the question."""
 MIN_VALUE_CHARACTERS: Final = 40
 """Characters that a value keeps at least if a small budget cuts it further."""
+METADATA_FIELDS: Final = 12
+"""Fields of a relationship that a line shows at most."""
+SHARED_WORDS_WEIGHT: Final = 4.0
+"""Added weight of a line that has every word of the question."""
 NAME_BONUS: Final = 0.2
-"""Added weight of a name or a contact point. Ids get none: they mean nothing to a reader."""
+"""Added weight of a name or a contact point."""
+ID_MALUS: Final = 0.5
+"""Weight that an id loses: it means nothing to a reader."""
+SENTENCE_BONUS: Final = 0.5
+"""Added weight of a text: it says more than a label."""
+SENTENCE_CHARACTERS: Final = 30
+"""A value of so many characters of JSON is such a text, if it has blanks."""
+WANTED_BONUS: Final = 0.6
+"""Added weight of a person, a place or a time where the question asks who, where or when."""
 _NUMBER: Final = "external_id"
-STEM_LETTERS: Final = 4
-"""A word of at least this many letters matches the words that begin with it."""
 RELATED_WEIGHT_FACTOR: Final = 0.5
 """Weight of a related entity, as a factor of the weight of the entity that it is related to."""
+BESIDE_WEIGHT_FACTOR: Final = 0.4
+"""Weight of an entity that only resembles a question which names another one, as a factor."""
+PLACE_DECAY: Final = 0.15
+"""How fast the weight falls with the place of an entity: half of it at the seventh."""
+ENDED_WEIGHT_FACTOR: Final = 0.8
+"""Weight of an entity that is related by a relationship which has ended, as a factor."""
 
 NAME_WORDS: Final = 6
 """Most consecutive words of a question that are looked up as a name."""
 QUESTION_WORDS: Final = 64
 _AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡-–—"
 _POSSESSIVE = re.compile("['’]s$")
-_PIECE = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +71,21 @@ class About(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks: the words that say what is wanted, and the kinds that its question words name."""
+
+    words: frozenset[str] = frozenset()
+    wanted: frozenset[Wanted] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """One value or one relationship of an entity. Times are microseconds, ``value`` is canonical JSON.
 
     ``place`` is the rank of the entity among the requested ones, from 0; ``weight`` is the entity's weight;
     ``words`` are the words that are compared with the question. For a relationship, ``field`` is its type,
-    ``related`` the entity at the other end, and ``value`` the name of that entity.
+    ``related`` the entity at the other end, ``value`` the name of that entity, ``metadata`` its fields with
+    their canonical JSON, and ``ended`` the value that says that it has ended.
     """
 
     place: int
@@ -74,27 +99,40 @@ class Line:
     contested: tuple[Contest, ...] = ()
     direction: str = ""
     related: About | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
+    ended: str | None = None
 
-    def usefulness(self, question_words: frozenset[str]) -> float:
+    def usefulness(self, asked: Asked) -> float:
         """Return how useful the line is for a question: the weight of its entity, raised by shared words."""
-        shared = sum(any(_same_stem(word, own) for own in self.words) for word in question_words)
-        named = NAME_BONUS if IDENTIFIER_KINDS.get(self.field, _NUMBER) != _NUMBER else 0.0
-        return round(self.weight * (1.0 + 4.0 * shared / max(len(question_words), 1) + named), 9)
+        shared = questions.shared(asked.words, self.words) / max(len(asked.words), 1)
+        own = 1.0 + SHARED_WORDS_WEIGHT * shared + (WANTED_BONUS if self._is_wanted(asked) else 0.0)
+        kind = IDENTIFIER_KINDS.get(self.field)
+        if kind is not None and self.related is None:
+            own += NAME_BONUS if kind != _NUMBER else -ID_MALUS
+        elif self.related is None and len(self.value) >= SENTENCE_CHARACTERS and " " in self.value:
+            own += SENTENCE_BONUS
+        return round(self.weight * own, 9)
+
+    def _is_wanted(self, asked: Asked) -> bool:
+        """Return whether the line has a person, a place or a time, and the question asks for one."""
+        if not asked.wanted:
+            return False
+        if "person" in asked.wanted and self.related is not None and questions.is_person(self.related.type):
+            return True
+        if "time" in asked.wanted:
+            values = [self.value] if self.related is None else [value for _, value in self.metadata]
+            if any(value[:1] == '"' and dates.parse(value[1:-1]) is not None for value in values):
+                return True
+        return "place" in asked.wanted and questions.names_place(self.field.lower().split("_"))
 
 
-def _same_stem(word: str, other: str) -> bool:
-    """Return whether two words are equal, or one begins with the other: work, works, working."""
-    shorter, longer = sorted((word, other), key=len)
-    return word == other or (len(shorter) >= STEM_LETTERS and longer.startswith(shorter))
-
-
-def ordered(lines: Iterable[Line], question_words: frozenset[str]) -> list[Line]:
-    """Sort lines by usefulness, then by the place of their entity, newest first, then by field name."""
+def ordered(lines: Iterable[Line], asked: Asked) -> list[Line]:
+    """Sort lines by usefulness, then current ones first, by the place of their entity, newest first."""
 
     def place(line: Line) -> tuple[Any, ...]:
         return (
-            -line.usefulness(question_words), line.place, line.related is not None, -line.observed_at,
-            canonical.name_order(line.field), line.observation_id, line.related or (),
+            -line.usefulness(asked), line.ended is not None, line.place, line.related is not None,
+            -line.observed_at, canonical.name_order(line.field), line.observation_id, line.related or (),
         )  # fmt: skip
 
     return sorted(lines, key=place)
@@ -115,24 +153,6 @@ def phrases(question: str) -> list[str]:
                 if spelling:
                     spellings.setdefault(spelling)
     return list(spellings)
-
-
-def cost(text: str, unit: Unit) -> int:
-    """Return the cost of a text: its characters, or an upper estimate of its tokens.
-
-    Each model has its own tokens. The estimate counts one token for three letters of an ASCII word, one for
-    each other ASCII character and each two-byte UTF-8 character, two for a three-byte and four for a
-    four-byte character. For prose, identifiers and JSON this is more than common tokenizers produce.
-    """
-    if unit == "characters":
-        return len(text)
-    total = 0
-    for piece in _PIECE.findall(text):
-        if piece.isascii():
-            total += (len(piece) + 2) // 3 if piece.isalpha() else len(piece)
-        else:
-            total += 1 if piece < "\u0800" else 2 if piece < "\U00010000" else 4
-    return total
 
 
 def excerpt(

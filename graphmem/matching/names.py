@@ -20,10 +20,13 @@ from typing import Literal
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
+from graphmem.matching.nicknames import are_forms_of_one_name
 from graphmem.model.identity import fold_text, words
 
 Kind = Literal["person", "company", "other"]
 """Whose name it is: people have honorifics and initials, companies have legal forms."""
+
+Words = tuple[str, ...]
 
 EQUAL = 1.0
 REORDERED = 0.99
@@ -35,6 +38,8 @@ OMISSION_LIMIT = 0.86
 """Highest similarity of entities if one lacks a part that the other has."""
 CONFLICTING_MARKS = 0.3
 """Similarity of names with different marks."""
+NICKNAME = 0.9
+"""Similarity of two forms of one given name: Bill and William."""
 SAME_WORD = 0.8
 """Least similarity of two words that count as the same word."""
 
@@ -168,7 +173,7 @@ def _joined_similarity(name: Name, other: Name) -> float:
 
 def _aligned_similarity(name: Name, other: Name) -> float:
     """Return the mean similarity of the words of the shorter name to those of the longer, by their length."""
-    short, long = sorted((name.words, other.words), key=lambda words: (len(words), words))
+    short, long = by_length(name.words, other.words)
     unmatched, inexact = list(long), []
     weight = total = 0.0
     whole = initials = 0
@@ -199,6 +204,12 @@ def _aligned_similarity(name: Name, other: Name) -> float:
     return alike if not unmatched else alike * _unmatched_factor(unmatched, name.kind, whole, weight)
 
 
+def by_length(words_of_a: Words, words_of_b: Words) -> tuple[Words, Words]:
+    """Return the words of two names, those of the shorter name first."""
+    is_ordered = (len(words_of_a), words_of_a) <= (len(words_of_b), words_of_b)
+    return (words_of_a, words_of_b) if is_ordered else (words_of_b, words_of_a)
+
+
 def _unmatched_factor(unmatched: list[str], kind: Kind, whole: int, weight: float) -> float:
     """Return the factor by which unmatched words of the longer name lower the similarity."""
     if kind == "person":
@@ -217,6 +228,8 @@ def word_similarity(first: str, second: str, kind: Kind) -> float:
     short, long = sorted((first, second), key=lambda word: (len(word), word))
     if kind == "person" and len(short) == 1:
         return 0.86 if short == long[0] else 0.0
+    if kind == "person" and are_forms_of_one_name(first, second):
+        return NICKNAME
     if len(short) < 3 or _DENSE.search(first) or _DENSE.search(second) or not (first + second).isalpha():
         return 0.0
     distance = OSA.distance(short, long, score_cutoff=2)

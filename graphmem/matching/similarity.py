@@ -5,18 +5,21 @@ The score is deterministic and symmetric. :mod:`graphmem.matching.blocking` choo
 The score combines evidence as ``1 - (1 - a)(1 - b)…``: similar names (:mod:`graphmem.matching.names`) and
 equal contact points and ids, which weigh less where the names disagree. Some values cannot differ between
 duplicates (an event's day, an invoice's number, a person's e-mail). If they do, the score is at most
-``CONFLICT_LIMIT``, which is below every threshold; see :data:`RULES`.
+``CONFLICT_LIMIT``, which is below every threshold; see :data:`RULES`. What else speaks for or against two
+people is in :mod:`graphmem.matching.persons`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from graphmem.matching import names
+from graphmem.matching import declared, names, persons
 from graphmem.matching.names import Kind, Name
+from graphmem.matching.persons import Comparison, NameLevel
+from graphmem.matching.reasons import Reason
 from graphmem.model import canonical, times
 from graphmem.model.identity import fold_text, identity_value
 from graphmem.text import identifiers, phones, urls
@@ -33,7 +36,14 @@ COMPARED_FIELDS: dict[str, str] = {
     **dict.fromkeys(("aliases", "alias"), "name"),
     **dict.fromkeys(("number", "invoice_number"), "number"),
     **dict.fromkeys(("date", "date_start", "start_date", "start_time", "due_date", "invoice_date"), "date"),
-    **dict.fromkeys(("birth_date", "date_of_birth", "birthday", "born"), "born"),
+    **dict.fromkeys(("birth_date", "date_of_birth", "birthday", "born", "dob"), "born"),
+    **dict.fromkeys(("address", "street_address", "street", "home_address", "postal_address"), "address"),
+    **dict.fromkeys(("postcode", "postal_code", "zip", "zip_code"), "postcode"),
+    **dict.fromkeys(("city", "town", "suburb"), "city"),
+    **dict.fromkeys(
+        ("ssn", "soc_sec_id", "social_security_number", "national_id", "tax_id", "passport_number"),
+        "official_id",
+    ),
     "vendor": "vendor",
 }
 """The kind of value of each compared field: the fields of look-up, and some more.
@@ -52,13 +62,20 @@ class Weight(NamedTuple):
 WEIGHTS = {
     "email": Weight(0.98, 0.88),
     "external_id": Weight(0.97, 0.8),
+    "official_id": Weight(0.97, 0.8),
     "url": Weight(0.95, 0.8),
     "phone": Weight(0.95, 0.7),
     "number": Weight(0.6, 0.3),
     "domain": Weight(0.6, 0.3),
 }
 """Below 1, because people share switchboards, mailboxes and web sites."""
-PROVING_KINDS = frozenset({"email", "external_id", "url", "phone"})
+PROVING_KINDS = frozenset({"email", "external_id", "official_id", "url", "phone"})
+
+
+BLOCKING_KINDS = frozenset({*WEIGHTS, "born", "address", "postcode"})
+"""Entities with an equal value of one of these are compared."""
+_EXPLAINED = frozenset({"email", "phone", "city"})
+"""Kinds of people's fields whose different values are no reason, or are explained elsewhere."""
 
 
 class Rule(NamedTuple):
@@ -75,7 +92,7 @@ class Rule(NamedTuple):
     needed: frozenset[str] = frozenset()
 
 
-_PERSON = Rule("person", frozenset({"born"}), soft=frozenset({"email"}))
+_PERSON = Rule("person", frozenset(), soft=frozenset({"email"}))
 _COMPANY = Rule("company", frozenset({"number"}), doubt=frozenset({"url", "domain"}))
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("person", "contact", "employee", "user", "author"), _PERSON),
@@ -87,15 +104,6 @@ RULES: dict[str, Rule] = {
     "message": Rule(hard=frozenset({"external_id", "date"}), needed=frozenset({"date"})),
 }
 DEFAULT_RULE = Rule()
-
-
-class Reason(NamedTuple):
-    """One comparison: the two values as stored, and their similarity."""
-
-    field: str
-    a: str
-    b: str
-    similarity: float
 
 
 class Score(NamedTuple):
@@ -112,13 +120,14 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class Profile:
-    """The compared parts of an entity; ``texts`` is canonical JSON by field of ``COMPARED_FIELDS``."""
+    """The compared parts of an entity; ``texts`` is canonical JSON by field of ``kinds``."""
 
     entity_id: str
     entity_type: str
     name: str
     texts: Mapping[str, str]
     weight: tuple[int, int] = (0, 0)
+    kinds: Mapping[str, str] = field(default_factory=lambda: COMPARED_FIELDS)
     """Sort key of :func:`survivor`: the number of observations, and the negated time of creation."""
 
     @cached_property
@@ -130,26 +139,34 @@ class Profile:
     def values(self) -> dict[str, dict[str, tuple[str, str]]]:
         """``(field, stored value)`` by kind, then by comparable form."""
         values: dict[str, dict[str, tuple[str, str]]] = {}
-        for field in sorted(self.texts):
-            kind = COMPARED_FIELDS.get(field)
-            if kind is None:
+        for name in sorted(self.texts):
+            kind = self.kinds.get(name)
+            if kind is None or (kind in persons.ONLY and self.rule.kind != "person"):
                 continue
-            for text in _texts(canonical.decode(self.texts[field])):
-                comparable = _READ[kind](text)
+            read = declared.READ[kind[0]] if kind[0] in declared.READ else _READ[kind]
+            for text in _texts(_decoded(self.texts[name])):
+                comparable = read(text)
                 if comparable:
-                    values.setdefault(kind, {}).setdefault(comparable, (field, text))
+                    values.setdefault(kind, {}).setdefault(comparable, (name, text))
         return values
 
     @cached_property
     def keys(self) -> frozenset[tuple[str, str]]:
         """The pairs ``(kind, comparable form)`` that are evidence if another entity has them too."""
-        return frozenset((kind, value) for kind in WEIGHTS for value in self.values.get(kind, ()))
+        return frozenset(
+            (kind, value)
+            for kind in self.values
+            if kind in BLOCKING_KINDS or kind[0] in declared.READ
+            for value in self.values[kind]
+            if kind != "born" or len(value) == persons.DAY_CHARACTERS
+        )
 
     @cached_property
     def names(self) -> list[tuple[Name, str]]:
         """The entity's names, parsed and as stored."""
         values = self.values.get("name", {})
-        if not self.texts and not self.name.startswith(f"{self.entity_type} {self.entity_id[4:12]}"):
+        is_bare = not self.texts and self.kinds is COMPARED_FIELDS
+        if is_bare and not self.name.startswith(f"{self.entity_type} {self.entity_id[4:12]}"):
             values = {fold_text(self.name): ("name", self.name)}
         parts = ((names.parse(folded, self.rule.kind), text) for folded, (_, text) in values.items())
         return [(name, text) for name, text in parts if name is not None]
@@ -160,24 +177,38 @@ def score(a: Profile, b: Profile) -> Score:
     rule = a.rule
     reasons: list[Reason] = []
     name_similarity = _names_alike(a, b, reasons)
+    comparisons = persons.compared(a.values, b.values) if rule.kind == "person" else []
+    alike = name_similarity is None or name_similarity >= names.SAME_WORD
     disagreeing = name_similarity is not None and name_similarity < SIMILAR_NAMES
     doubts = [1.0 - name_similarity] if name_similarity is not None and not disagreeing else []
-    proven = False
+    equal_kinds: set[str] = set()
     limit = 1.0
     for kind, weight in WEIGHTS.items():
         equal = _equal(kind, a, b)
         if equal:
             reasons.append(equal)
             doubts.append(1.0 - (weight.disagreeing if disagreeing else weight.agreeing))
-            proven = proven or kind in PROVING_KINDS
+            equal_kinds.add(kind)
+    if a.kinds is not COMPARED_FIELDS:
+        limit = declared.compare(a.values, b.values, reasons, doubts)
     if "vendor" in rule.hard:
         _vendors(a, b, reasons, doubts)
+    proven = bool(equal_kinds & PROVING_KINDS) or (alike and persons.are_anchored(comparisons))
     for kind in sorted(rule.hard | rule.soft | rule.doubt | rule.needed):
         limit = min(limit, _limit(kind, rule, a, b, proven, reasons))
     likely = 1.0
     for doubt in doubts:
         likely *= doubt
-    combined = min(1.0 - likely, limit) if doubts else 0.0
+    combined = 1.0 - likely if doubts else 0.0
+    if rule.kind == "person" and (comparisons or not alike):
+        # What has a lower score without an equal value does not depend on the level.
+        is_open = combined > persons.RELATIVES_LIMIT or persons.are_anchored(comparisons)
+        level = _name_level(a, b) if is_open and not alike else "alike"
+        is_identified = bool(equal_kinds & persons.IDENTIFYING)
+        combined = persons.combined(combined, level, comparisons, CONFLICT_LIMIT, is_identified=is_identified)
+    combined = min(combined, limit)
+    if combined >= LOWEST_THRESHOLD:
+        _explain(comparisons, reasons)
     reasons.sort(key=lambda reason: (-reason.similarity, reason.field, sorted((reason.a, reason.b))))
     return Score(round(combined, 4), tuple(reasons))
 
@@ -196,6 +227,21 @@ def _names_alike(a: Profile, b: Profile, reasons: list[Reason]) -> float | None:
         reasons.append(Reason("name", text_a, text_b, best))
     # Equal names prove nothing: people share names.
     return min(best, 0.97)
+
+
+def _name_level(a: Profile, b: Profile) -> NameLevel:
+    """Return how those names of two people agree that agree most."""
+    levels = {persons.name_level(name, other) for name, _ in a.names for other, _ in b.names}
+    return next(level for level in persons.NAME_LEVELS if level in levels)
+
+
+def _explain(comparisons: Iterable[Comparison], reasons: list[Reason]) -> None:
+    """Add the comparisons of people's fields to the reasons, unless another comparison is there already."""
+    fields = {reason.field for reason in reasons}
+    for each in comparisons:
+        reason = _reason(each.a, each.b, persons.SIMILARITIES[each.agreement])
+        if reason.field not in fields and not (each.kind in _EXPLAINED and each.agreement == "different"):
+            reasons.append(reason)
 
 
 def _equal(kind: str, a: Profile, b: Profile) -> Reason | None:
@@ -241,10 +287,14 @@ def _limit(kind: str, rule: Rule, a: Profile, b: Profile, proven: bool, reasons:
     if kind == "vendor":
         alike = _companies(a, b)
         return CONFLICT_LIMIT if alike is not None and alike[0] < names.SAME_WORD else 1.0
-    if kind in ("date", "born"):
+    if kind == "date":
         return _dates(values_a, values_b)
     if values_a.keys() & values_b.keys():
         return 1.0
+    if kind == "email" and rule.kind == "person":
+        comparison = persons.compare(kind, values_a, values_b)
+        if comparison is not None and comparison.agreement == "near":
+            return 1.0
     reasons.append(_reason(min(values_a.items())[1], min(values_b.items())[1], 0.0))
     if kind in rule.hard or (kind in rule.soft and not proven):
         return CONFLICT_LIMIT
@@ -264,6 +314,11 @@ def _dates(first: Mapping[str, tuple[str, str]], second: Mapping[str, tuple[str,
         {text.split(" ")[2] for text in times_of if text.count(" ") == 2} for times_of in (first, second)
     ]
     return names.OMISSION_LIMIT if all(hours) and not hours[0] & hours[1] else 1.0
+
+
+def _decoded(text: str) -> Any:
+    """Return the value of canonical JSON; a text without escapes is cut out, which is faster."""
+    return text[1:-1] if text[:1] == '"' and "\\" not in text else canonical.decode(text)
 
 
 def _texts(value: Any) -> Iterable[str]:
@@ -293,7 +348,8 @@ _READ: dict[str, Callable[[str], str]] = {
     "phone": lambda text: phones.significant_digits(fold_text(text)),
     "url": lambda text: urls.comparable(fold_text(text)),
     "domain": lambda text: urls.comparable_host(fold_text(text)),
-    "date": _date, "born": _date,
+    "date": _date, "born": persons.read_day, "official_id": persons.read_code, "postcode": persons.read_code,
+    "address": persons.read_place, "city": persons.read_place,
 }  # fmt: skip
 
 

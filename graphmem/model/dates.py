@@ -72,9 +72,14 @@ def parse(text: str) -> WrittenDate | None:
     return None
 
 
+def month_number(name: str) -> int:
+    """Return the number of a month by its English name, whole or shortened; 0 if it is no month."""
+    return _MONTH.get(name.lower(), 0)
+
+
 def _written(part: dict[str, str | None]) -> WrittenDate | None:
     month = part["month"] or ""
-    number = int(month) if month.isdigit() else _MONTH.get(month.lower(), 0)
+    number = int(month) if month.isdigit() else month_number(month)
     day = f"{part['year']}-{number:02d}-{int(part['day'] or 0):02d}"
     hour, minute, second = part.get("hour"), part.get("minute"), part.get("second")
     fraction = part.get("fraction")

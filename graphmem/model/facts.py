@@ -58,6 +58,16 @@ _LIVE: Final = {kind.name: kind.live for kind in TABLE}
 _TARGET_FIELDS: Final = {kind.name: kind.target_field for kind in TABLE}
 
 
+SEPARATED: Final = "separated"
+"""The field of an unmerge that names the members that its subject was separated from."""
+
+
+def separated(fields: Mapping[str, str]) -> list[str]:
+    """Return the members that an unmerge separated its subject from; canonical JSON by field name."""
+    named = canonical.decode(fields[SEPARATED]) if SEPARATED in fields else []
+    return [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
+
+
 def is_live(kind: str | None) -> bool:
     """Whether a subject lives whose newest lifecycle observation is of this kind, or that has none."""
     return kind is None or _LIVE[kind] is not False

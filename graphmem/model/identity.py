@@ -51,8 +51,8 @@ Alternatives = tuple[tuple[str, ...], ...]
 
 _BY_NAME: dict[str, Alternatives] = {
     "event": (("title", "date_start"), ("title",)),
-    "person": (("email",), ("name",)),
-    "contact": (("email",), ("name",)),
+    "person": (("email",), ("name", "birthday"), ("name",)),
+    "contact": (("email",), ("name", "birthday"), ("name",)),
     "company": (("name",),),
     "project": (("name",),),
     "location": (("name",),),
@@ -147,6 +147,11 @@ def rule(entity_type: str) -> tuple[tuple[str, ...], ...]:
     return SHIPPED.get(entity_type, GENERAL)
 
 
+def own_rule(entity_type: str) -> Alternatives:
+    """Return the alternatives of a shipped type's own rule, without the general order; else none."""
+    return _BY_NAME.get(entity_type) or _BY_CONTENT.get(entity_type) or ()
+
+
 def identify(
     owner: str, entity_type: str, fields: Mapping[str, Any], alternatives: Alternatives | None = None
 ) -> Identity:
@@ -160,17 +165,25 @@ def identify(
     for names in rule(entity_type) if alternatives is None else alternatives:
         if names == (CONTENT,):
             break
-        values = [_identifying(entity_type, name, fields) for name in names]
+        values = [identifying_value(entity_type, name, fields) for name in names]
         if all(value is not None for value in values):
             basis = "+".join(names)
             return Identity(ids.entity_id(owner, entity_type, basis, values), basis)
     return Identity(ids.entity_id(owner, entity_type, CONTENT, [dict(fields)]), CONTENT)
 
 
-def _identifying(entity_type: str, name: str, fields: Mapping[str, Any]) -> str | None:
+def identifying_value(entity_type: str, name: str, fields: Mapping[str, Any]) -> str | None:
+    """Return the normalised value of an identifying field, under its second name if it has one."""
     value = identity_value(fields.get(name))
     synonym = _SYNONYMS.get((entity_type, name))
     return identity_value(fields.get(synonym)) if value is None and synonym else value
+
+
+def identifying_names(entity_type: str, alternatives: Alternatives) -> list[str]:
+    """Return the fields of some alternatives, sorted, with the second names of those that have one."""
+    names = {name for each in alternatives for name in each}
+    second = {_SYNONYMS[entity_type, name] for name in names if (entity_type, name) in _SYNONYMS}
+    return sorted(names | second)
 
 
 def identify_new(owner: str, entity_type: str, transaction_id: str, index: int) -> Identity:
@@ -184,8 +197,7 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
     The first of these that is not blank: ``canonical_name``, a name, the fields of the type's own rule, a
     contact point, an explicit id, the type with the beginning of the id.
     """
-    own = _BY_NAME.get(entity_type) or _BY_CONTENT.get(entity_type) or ()
-    for names in (*_NAMES, *own, *_CONTACT, *_EXPLICIT):
+    for names in (*_NAMES, *own_rule(entity_type), *_CONTACT, *_EXPLICIT):
         shown = [
             _shown(snapshot.get(name, snapshot.get(_SYNONYMS.get((entity_type, name), name))))
             for name in names

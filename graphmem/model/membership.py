@@ -9,6 +9,10 @@ alone: what was known before still counted then. An observation counts while non
 The times at which it stops and begins again to count are its *toggles*; it counts as of a time if the number
 of toggles up to that time is even.
 
+A merge by rule (:mod:`graphmem.model.rule_merges`) is derived. It holds from the transaction that made it
+true until the one that ended it, on the second clock alone, and for every time of the first. A merge that is
+a fact beats it.
+
 A merge holds on both clocks from the time that it was made until the unmerge that ended it. Of the facts
 about one entity that are visible as of the clocks, the newest decides. A restore may unite histories in which
 A was merged into B and B into A, directly or through others: the merge that would close the circle has no
@@ -91,7 +95,8 @@ def counts(toggles: Iterable[int] | None, at_ingested: int = times.LATEST) -> bo
 class MergeFact(NamedTuple):
     """A merge of ``subject_id`` into another entity, or its end (``into`` is ``None``); microseconds.
 
-    ``toggles`` are those of its observation.
+    ``toggles`` are those of its observation. ``separated`` are the members that the end of a merge separated
+    its subject from.
     """
 
     subject_id: str
@@ -100,11 +105,26 @@ class MergeFact(NamedTuple):
     observation_id: str
     into: str | None
     toggles: tuple[int, ...] = ()
+    separated: tuple[str, ...] = ()
 
     @property
     def place(self) -> tuple[int, str]:
         """The order in which facts count: the later decides."""
         return self.at, self.observation_id
+
+
+class RuleSpan(NamedTuple):
+    """A merge by rule of ``subject_id`` from ``start`` until before ``end``, both recorded times."""
+
+    subject_id: str
+    into: str
+    start: int
+    end: int = times.LATEST
+    alternative: str = ""
+
+    def holds(self, at_ingested: int) -> bool:
+        """Return whether it holds as of a time of recording."""
+        return self.start <= at_ingested < self.end or (at_ingested == self.end == times.LATEST)
 
 
 class Span(NamedTuple):
@@ -122,16 +142,29 @@ class Membership:
     Attributes:
         facts: ordered by :attr:`MergeFact.place`.
         entity_ids: all entities that were ever merged with each other.
+        rules: the merges by rule among them, ordered.
     """
 
     facts: tuple[MergeFact, ...] = ()
     entity_ids: frozenset[str] = frozenset()
+    rules: tuple[RuleSpan, ...] = ()
     _spans: dict[int, Mapping[str, list[Span]]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, facts: Iterable[MergeFact], entity_ids: Iterable[str] = ()) -> Membership:
-        """Return the membership that merge facts, in any order, come to."""
-        return cls(tuple(sorted(facts, key=attrgetter("place"))), frozenset(entity_ids))
+    def of(
+        cls, facts: Iterable[MergeFact], entity_ids: Iterable[str] = (), rules: Iterable[RuleSpan] = ()
+    ) -> Membership:
+        """Return the membership that merge facts and merges by rule, in any order, come to."""
+        return cls(tuple(sorted(facts, key=attrgetter("place"))), frozenset(entity_ids), tuple(sorted(rules)))
+
+    def separated(self) -> dict[str, set[str]]:
+        """Return the entities that somebody separated from each entity, either way round."""
+        separated: dict[str, set[str]] = {}
+        for fact in self.facts:
+            for other in fact.separated if counts(fact.toggles) else ():
+                separated.setdefault(fact.subject_id, set()).add(other)
+                separated.setdefault(other, set()).add(fact.subject_id)
+        return separated
 
     def merged_into(self, at: int = times.LATEST, at_ingested: int = times.LATEST) -> dict[str, str]:
         """Return what each merged entity is merged into, as of two clocks."""
@@ -139,7 +172,7 @@ class Membership:
         for fact in self.facts:
             if fact.at <= at and fact.recorded_at <= at_ingested and counts(fact.toggles, at_ingested):
                 _apply(fact, merged)
-        return merged
+        return _with_rules(merged, [rule for rule in self.rules if rule.holds(at_ingested)])
 
     def spans(self, at: int = times.LATEST) -> Mapping[str, list[Span]]:
         """Return which members each survivor had when, as it was recorded, up to one time of observation.
@@ -147,7 +180,7 @@ class Membership:
         The work is linear in facts plus the members that they move.
         """
         if at not in self._spans:
-            self._spans[at] = _spans([fact for fact in self.facts if fact.at <= at])
+            self._spans[at] = _spans([fact for fact in self.facts if fact.at <= at], self.rules)
         return self._spans[at]
 
     def member_ids(self, entity_id: str, at: int = times.LATEST) -> set[str]:
@@ -173,7 +206,18 @@ class Membership:
             changed.update(
                 recorded_at for recorded_at, observed_at in touched[first:last] if observed_at <= at
             )
-        return changed
+        return changed | self._changes_by_rule(entity_id, at, at_ingested)
+
+    def _changes_by_rule(self, entity_id: str, at: int, at_ingested: int) -> set[int]:
+        """Return when merges by rule changed what an entity shows; an observation of another may do that."""
+        if not self.rules:
+            return set()
+        moments = {moment for rule in self.rules for moment in (rule.start, rule.end)}
+        changed = {each for span in self.spans(at).get(entity_id, ()) for each in (span.start, span.end)}
+        changed |= {
+            each for rule in self.rules if rule.subject_id == entity_id for each in (rule.start, rule.end)
+        }
+        return {each for each in changed & moments if each <= at_ingested and each != times.LATEST}
 
 
 def survivor(entity_id: str, merged_into: MergedInto) -> str:
@@ -218,10 +262,19 @@ def _apply(fact: MergeFact, merged: dict[str, str]) -> None:
         merged[fact.subject_id] = fact.into
 
 
-def _spans(facts: Collection[MergeFact]) -> Mapping[str, list[Span]]:
+def _with_rules(merged: Mapping[str, str], rules: Iterable[RuleSpan]) -> dict[str, str]:
+    """Return what is merged by facts and by rules that hold: a fact beats a rule."""
+    result = dict(merged)
+    for rule in rules:
+        if rule.subject_id not in result and rule.subject_id not in chain(rule.into, result):
+            result[rule.subject_id] = rule.into
+    return result
+
+
+def _spans(facts: Collection[MergeFact], rules: Collection[RuleSpan]) -> Mapping[str, list[Span]]:
     spans: dict[str, list[Span]] = {}
     counted_since: dict[str, tuple[str, int]] = {}
-    for moment, moved in _moves(facts):
+    for moment, moved in _moves_with_rules(facts, rules) if rules else _moves(facts):
         for member_id, survivor_id in moved.items():
             before, since = counted_since.pop(member_id, (member_id, 0))
             if before != member_id:
@@ -244,6 +297,31 @@ def _moves(facts: Collection[MergeFact]) -> Iterator[tuple[int, dict[str, str]]]
         for _, fact in group:
             moved |= state.drop(fact) if state.knows(fact) else state.take(fact)
         yield moment, {member_id: survivor(member_id, state.merged) for member_id in moved}
+
+
+def _moves_with_rules(
+    facts: Collection[MergeFact], rules: Collection[RuleSpan]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield what :func:`_moves` yields, with merges by rule; the work is facts times merged entities."""
+    moments = {fact.recorded_at for fact in facts} | {each for fact in facts for each in fact.toggles}
+    moments |= {each for rule in rules for each in (rule.start, rule.end) if each != times.LATEST}
+    by_fact = dict(_moves(facts))
+    fact_survivors: dict[str, str] = {}
+    before: dict[str, str] = {}
+    for moment in sorted(moments):
+        fact_survivors.update(by_fact.get(moment, {}))
+        merged = {member: each for member, each in fact_survivors.items() if member != each}
+        merged = _with_rules(merged, [rule for rule in rules if rule.holds(moment)])
+        now = {member: survivor(member, merged) for member in merged}
+        yield (
+            moment,
+            {
+                member: now.get(member, member)
+                for member in {*before, *now}
+                if before.get(member, member) != now.get(member, member)
+            },
+        )
+        before = now
 
 
 class _State:

@@ -50,6 +50,7 @@ class Rules:
         sources: the rank of each observation source, the greatest wins; ``None`` for the default ranks.
         filterable: the fields whose values are indexed.
         temporal: the fields that are times, each with the type of its events; empty goes by their names.
+        identity: the alternatives of identity, where the rule may merge by them: there are two or more.
     """
 
     policies: Mapping[str, Policy] = field(default_factory=dict)
@@ -60,6 +61,7 @@ class Rules:
     sources: Mapping[str, int] | None = None
     filterable: frozenset[str] = frozenset()
     temporal: Mapping[str, str] = field(default_factory=dict)
+    identity: tuple[tuple[str, ...], ...] = ()
 
     @cached_property
     def text(self) -> str:
@@ -92,6 +94,7 @@ class Rules:
             sources=rules.get("sources"),
             filterable=frozenset(rules.get("filterable", ())),
             temporal=rules.get("temporal", {}),
+            identity=tuple(map(tuple, rules.get("identity", ()))),
         )
 
     def policy(self, name: str) -> Policy:

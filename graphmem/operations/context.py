@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import functools
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Spelled, Text, invalid
+from graphmem.embedding.token_counts import Unit
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.matching import context_ranking as lines_of
-from graphmem.matching.context_ranking import Unit
+from graphmem.matching.context_ranking import Asked, Line
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import MaxCharacters, size
-from graphmem.reading.context_lines import known_lines
-from graphmem.reading.context_page import ContextPage, fitted
+from graphmem.reading.context_lines import Subjects, known_lines
+from graphmem.reading.context_page import ContextPage, FieldsSheet, Format, Sheet, View, fitted
+from graphmem.reading.context_text import TextSheet
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import ExactHits
 from graphmem.reading.search_engine import search
+from graphmem.reading.search_results import Search
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
 from graphmem.reading.shared_rows import EntityResult
 from graphmem.registry import Context, Scope, operation
@@ -27,8 +30,10 @@ from graphmem.text import identifiers, words
 
 BUDGET_MINIMUM = 500
 BUDGET_MAXIMUM = 200_000
+BUDGET_IN_LOOP = 10_000
+"""The tokens of a larger answer are counted in a thread."""
 HINT_LIMIT = 300
-ENTITIES_LIMIT = 20
+ENTITIES_LIMIT = 30
 """Entities that answer one question."""
 
 
@@ -51,17 +56,19 @@ class RetrieveContext(Arguments):
         ),
         NoBool,
     ] = 2_000
-    unit: Annotated[Unit, Field(description="Unit of the budget; tokens are estimated from above.")] = (
-        "tokens"
-    )
+    unit: Annotated[Unit, Field(description="Unit of the budget.")] = "tokens"
     cursor: Cursor = None
     max_characters: MaxCharacters = None
     fields: Annotated[
         FieldNames, Field(description="Only lines of these fields or relationship types; all if empty.")
     ] = EVERY_FIELD
-    provenance: Annotated[Literal["none", "ids"], Field(description="ids: also each line's observation.")] = (
-        "ids"
-    )
+    format: Annotated[
+        Format, Field(description="text: a line per entity. fields: an object per field or relationship.")
+    ] = "text"
+    provenance: Annotated[
+        Literal["none", "ids"] | None,
+        Field(description="ids: also each observation's id; the default of the format fields."),
+    ] = None
 
 
 @operation(
@@ -73,32 +80,26 @@ class RetrieveContext(Arguments):
     heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"question": "where does Ada work", "budget": 1000},
+    people={"format": "fields"},
 )
 @read_fresh
 async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:
     """Return what is known about a question or an entity, most useful first, within a budget.
 
-    Each line is a current value or a relationship, with its entity, its time and its observation. Superseded
-    values are left out. A line names the values that contest it: they are not older and did not win. The same
-    state gives the same lines. `next_cursor` answers the lines after the budget.
+    A line has an entity with its current values and relationships; `formerly` begins a relationship that has
+    ended. Superseded values are left out; a value that another contests without being older says so.
+    `next_cursor` answers what follows the budget.
     """
     if arguments.question is None and arguments.entity_id is None:
         raise invalid([{"path": "$.question", "message": "give a question, an entity_id, or both"}])
-    question_words = frozenset(words.tokens(arguments.question or ""))
     # Other fields are other lines: a cursor counts lines, so it is bound to the fields.
     name = ":".join(["context.retrieve", *sorted(set(arguments.fields))])
-    query = cursors.fingerprint(context, name, arguments, apart={"budget", "unit"})
+    query = cursors.fingerprint(context, name, arguments, apart={"budget", "unit", "format"})
     skip = _skipped(query, arguments.cursor)
-    entity_ids, hint = await _about(context, arguments)
-    known = await known_lines(context, entity_ids)
-    wanted = [line for line in known if not arguments.fields or line.field in arguments.fields]
-    lines = lines_of.ordered(wanted, question_words)
-    fit = functools.partial(
-        fitted, lines, skip, question_words, query=query, with_ids=arguments.provenance == "ids"
-    )
-    page = fit(arguments.budget, arguments.unit)
-    if arguments.max_characters is not None and size(page) > arguments.max_characters:
-        page = fit(arguments.max_characters, "characters")
+    subjects, hint = await _subjects(context, arguments)
+    known, asked = await known_lines(context, subjects, words.tokens(arguments.question or ""))
+    lines = lines_of.ordered(_wanted(known, arguments.fields), asked)
+    page = await _page(arguments, lines, skip, asked, query)
     if not page["lines"] and skip < len(lines):
         page["hint"] = "the next line alone exceeds the budget: raise the budget"
     elif not lines and known:
@@ -106,6 +107,37 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
         page["hint"] = f"no line is of these fields; there are lines of {names}"[:HINT_LIMIT]
     elif not lines and hint:
         page["hint"] = hint[:HINT_LIMIT]
+    return page
+
+
+def _wanted(lines: list[Line], fields: Sequence[str]) -> list[Line]:
+    return [line for line in lines if not fields or line.field in fields]
+
+
+async def _page(
+    arguments: RetrieveContext, lines: list[Line], skip: int, asked: Asked, query: str
+) -> ContextPage:
+    """Return the lines that fit into the budgets of the request."""
+    with_ids = arguments.provenance == "ids" or (
+        arguments.provenance is None and arguments.format == "fields"
+    )
+    view = View(asked.words, with_ids)
+
+    def make_sheet() -> Sheet:
+        return TextSheet(view) if arguments.format == "text" else FieldsSheet(view)
+
+    def fit(budget: int, unit: Unit) -> ContextPage:
+        return fitted(lines, skip, make_sheet, budget, unit, query)
+
+    # The tokens of a large answer are counted beside the event loop.
+    in_thread = arguments.budget > BUDGET_IN_LOOP
+    page = (
+        await asyncio.to_thread(fit, arguments.budget, arguments.unit)
+        if in_thread
+        else fit(arguments.budget, arguments.unit)
+    )
+    if arguments.max_characters is not None and size(page) > arguments.max_characters:
+        page = fit(arguments.max_characters, "characters")
     return page
 
 
@@ -123,8 +155,8 @@ def _skipped(query: str, cursor: str | None) -> int:
     return skip
 
 
-async def _about(context: Context, arguments: RetrieveContext) -> tuple[list[str], str]:
-    """Return the ids of the entities to tell about, closest first, and a hint for an empty answer.
+async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subjects, str]:
+    """Return the entities to answer about, and a hint for an empty answer.
 
     Raises:
         NotFound: there is no entity with the given id.
@@ -138,15 +170,16 @@ async def _about(context: Context, arguments: RetrieveContext) -> tuple[list[str
             raise answers.no_entity(arguments.entity_id)
         entity_ids.append(row.entity.id)
     if arguments.question is None:
-        return entity_ids, ""
+        return Subjects(entity_ids, []), ""
     types = [arguments.entity_type] if arguments.entity_type else []
     named, results = await asyncio.gather(
         _named(context, arguments.question, types),
-        search(context, arguments.question, types=types, limit=ENTITIES_LIMIT),
+        search(context, Search(arguments.question, types, ENTITIES_LIMIT, bare=True)),
     )
-    entity_ids += [*named, *(hit.id for hit in results.ranked)]
     hint = "; ".join(["no name, no words and no meaning of any entity fit the question", *results.notes])
-    return list(dict.fromkeys(entity_ids))[:ENTITIES_LIMIT], hint
+    named_ids = list(dict.fromkeys([*entity_ids, *named]))[:ENTITIES_LIMIT]
+    resembling = [hit.id for hit in results.ranked if hit.id not in named_ids]
+    return Subjects(named_ids, resembling[: ENTITIES_LIMIT - len(named_ids)]), hint
 
 
 async def _named(context: Context, question: str, types: list[str]) -> list[str]:

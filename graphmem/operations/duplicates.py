@@ -1,4 +1,4 @@
-"""Listing likely duplicates: pairs of entities for somebody to review.
+"""Listing likely duplicates, pairs of entities for somebody to review, and saying that a pair is none.
 
 Nothing is merged here. How pairs are scored is said in :mod:`graphmem.matching.similarity`.
 """
@@ -11,16 +11,29 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Offset
-from graphmem.errors import InvalidCursor, NotFound
+from graphmem.arguments import (
+    EXAMPLE_ENTITY_ID,
+    EXAMPLE_OTHER_ENTITY_ID,
+    Arguments,
+    EntityId,
+    EntityType,
+    NoBool,
+    Offset,
+    invalid,
+)
+from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreRefused
 from graphmem.matching import blocking, similarity
 from graphmem.matching.blocking import Pair
 from graphmem.matching.similarity import Profile
-from graphmem.reading import answers, cursors, duplicate_pages
+from graphmem.model import times
+from graphmem.model.dismissals import pair_of
+from graphmem.reading import answers, cursors, duplicate_detection, duplicate_pages
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.duplicate_candidates import reason_of
+from graphmem.reading.receipts import Reason, Writing, not_found, submit, transaction
 from graphmem.registry import Context, Scope, operation
+from graphmem.writing import DismissalRequest, DismissedPair
 
 CANDIDATES_DEFAULT = 50
 CANDIDATES_LIMIT = 200
@@ -41,6 +54,7 @@ class FindDuplicates(Arguments):
     ] = CANDIDATES_DEFAULT
     offset: Offset = 0
     cursor: Cursor = None
+    include_dismissed: bool = Field(default=False, description="Whether to list dismissed pairs too.")
     max_characters: MaxCharacters = None
 
 
@@ -51,12 +65,23 @@ class Call(TypedDict):
     arguments: dict[str, Any]
 
 
+class Dismissed(TypedDict):
+    """The fact that a pair is two; its ends are in the pair, or merged into them."""
+
+    dismissal_id: str
+    entity_a: str
+    entity_b: str
+    dismissed_at: str
+    reason: str | None
+    agent: str | None
+
+
 class Candidate(TypedDict):
     """Two entities that are likely the same thing; ``entity_a`` has the lesser id.
 
     ``matched_fields`` are the fields of ``reasons`` that raise the score. ``merge`` has the
     arguments with which `merge_entities` merges the two, into the one with more observations, or else into
-    the older.
+    the older. A dismissed pair has ``dismissed``.
     """
 
     entity_a: str
@@ -68,6 +93,7 @@ class Candidate(TypedDict):
     matched_fields: list[str]
     reasons: list[answers.Reason]
     merge: Call
+    dismissed: NotRequired[Dismissed]
 
 
 class Duplicates(Budgeted):
@@ -104,39 +130,47 @@ class Duplicates(Budgeted):
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
 
-    These are proposals: compare the two, then leave them, or merge them by `merge_entities` with the
-    arguments of `merge`. Names match in any order, spelling or abbreviation of their words. Equal e-mails,
-    phones, addresses and ids count more. Different values of a field that a thing has only once (the day of
-    an event, the number of an invoice) rule a pair out. One call compares up to 20,000 entities, see
-    `truncated`.
+    These are proposals: compare the two, then merge them by `merge_entities` with the arguments of `merge`,
+    or say by `dismiss_duplicates` that they are two. Names match in any order, spelling or abbreviation of
+    their words. Equal e-mails, phones, addresses and ids count more. Different values of a field that a thing
+    has only once (the day of an event, the number of an invoice) rule a pair out. One call compares up to
+    20,000 entities, see `truncated`.
     """
     counts = await duplicate_pages.entity_counts(context)
+    detections = await duplicate_detection.read(context, counts)
     named: list[Profile] = []
     if arguments.entity_id is not None:
-        named = [await duplicate_pages.profile_of(context, arguments.entity_id)]
+        named = [await duplicate_pages.profile_of(context, arguments.entity_id, detections)]
         counts = {named[0].entity_type: counts.get(named[0].entity_type, 0)}
     if arguments.entity_type is not None:
         counts = {name: count for name, count in counts.items() if name == arguments.entity_type}
     query = cursors.fingerprint(context, "entities.duplicates", arguments)
-    scan = await duplicate_pages.scan(context, counts, _start(query, arguments.cursor))
+    scan = await duplicate_pages.scan(context, counts, _start(query, arguments.cursor), detections)
     entities = {profile.entity_id: profile for profile in [*named, *scan.profiles]} if counts else {}
+    thresholds = dict.fromkeys(counts, arguments.threshold)
+    if "threshold" not in arguments.model_fields_set:
+        thresholds |= {name: least for name, least in detections.thresholds.items() if name in counts}
     # This takes seconds for many entities: a thread keeps the event loop free for other calls.
     proposals = await asyncio.to_thread(
         blocking.propose,
         list(entities.values()),
-        arguments.threshold,
+        min(thresholds.values(), default=arguments.threshold),
         {profile.entity_id for profile in named} if named else None,
     )
+    pairs = [pair for pair in proposals.pairs if pair.score.score >= thresholds[pair.a.entity_type]]
+    dismissed = await duplicate_pages.dismissed(context, pairs)
+    if not arguments.include_dismissed:
+        pairs = [pair for pair in pairs if pair.ids not in dismissed]
     end = arguments.offset + arguments.limit
     answer: Duplicates = {
-        "candidates": [_candidate(pair) for pair in proposals.pairs[arguments.offset : end]],
-        "total": len(proposals.pairs),
+        "candidates": [_candidate(pair, dismissed.get(pair.ids)) for pair in pairs[arguments.offset : end]],
+        "total": len(pairs),
         "limit": arguments.limit,
         "offset": arguments.offset,
         "scanned": len(entities),
         "truncated": scan.next_name is not None or not proposals.complete,
     }
-    if len(proposals.pairs) > end:
+    if len(pairs) > end:
         answer["next_offset"] = end
     if scan.next_name is not None:
         answer["next_cursor"] = cursors.encode(query, {"name": scan.next_name})
@@ -154,10 +188,10 @@ def _start(query: str, cursor: str | None) -> str | None:
     return None if cursor is None else cursors.decode(query, cursor, {"name": str})["name"]
 
 
-def _candidate(pair: Pair) -> Candidate:
+def _candidate(pair: Pair, dismissed: DismissedPair | None) -> Candidate:
     into = similarity.survivor(pair.a, pair.b)
     merged = pair.b if into is pair.a else pair.a
-    return {
+    candidate: Candidate = {
         "entity_a": pair.a.entity_id,
         "entity_b": pair.b.entity_id,
         "canonical_name_a": pair.a.name,
@@ -170,4 +204,88 @@ def _candidate(pair: Pair) -> Candidate:
             "operation": "entities.merge",
             "arguments": {"source_entity_id": merged.entity_id, "target_entity_id": into.entity_id},
         },
+    }
+    if dismissed is not None:
+        candidate["dismissed"] = {
+            "dismissal_id": dismissed.dismissal_id,
+            "entity_a": dismissed.entity_a,
+            "entity_b": dismissed.entity_b,
+            "dismissed_at": times.render(dismissed.recorded_at),
+            "reason": dismissed.reason,
+            "agent": dismissed.agent,
+        }
+    return candidate
+
+
+class DismissDuplicates(Writing):
+    """The arguments of ``entities.dismiss_duplicates``."""
+
+    entity_a: EntityId = Field(description="One entity.")
+    entity_b: EntityId = Field(description="The other entity.")
+    undo: bool = Field(default=False, description="Whether the pair may be proposed again.")
+    reason: Reason = None
+
+
+class DismissedDuplicates(TypedDict):
+    """The result of a dismissal, or of its end. ``entity_a`` has the lesser id.
+
+    ``changed`` is false if the pair was dismissed already, or was not dismissed. No fact is written then; id
+    and time of the transaction are null without an idempotency key.
+    """
+
+    success: bool
+    entity_a: str
+    entity_b: str
+    dismissed: bool
+    changed: bool
+    dismissal_ids: list[str]
+    transaction_id: str | None
+    recorded_at: str | None
+    replayed: bool
+
+
+@operation(
+    "entities.dismiss_duplicates",
+    "POST /entities/duplicates/dismiss",
+    tool="dismiss_duplicates",
+    command="entities dismiss-duplicates",
+    scope=Scope.WRITE,
+    idempotent=True,
+    sandbox=False,
+    errors=(NotFound, IdempotencyMismatch),
+    example={
+        "entity_a": EXAMPLE_ENTITY_ID,
+        "entity_b": EXAMPLE_OTHER_ENTITY_ID,
+        "reason": "father and son",
+    },
+)
+async def dismiss_duplicates(context: Context, arguments: DismissDuplicates) -> DismissedDuplicates:
+    """Say that two entities are two: no list and no store proposes the pair as duplicates any more.
+
+    The entities stay as they are, and `merge_entities` can still merge them. `undo` ends it.
+    """
+    pair = pair_of(arguments.entity_a, arguments.entity_b)
+    request = DismissalRequest(
+        **transaction(context, "entities.dismiss_duplicates", arguments),
+        kind="undo" if arguments.undo else "dismiss",
+        pair=pair,
+        reason=arguments.reason,
+    )
+    try:
+        receipt = await submit(context, request)
+    except StoreRefused as exc:
+        issues = exc.details["issues"]
+        if issues[0]["code"] == "ERR_DISMISSAL_REFUSED":
+            raise invalid(issues) from exc
+        not_found(exc, "ERR_TARGET_NOT_FOUND", entity_a=pair[0], entity_b=pair[1])
+    return {
+        "success": True,
+        "entity_a": pair[0],
+        "entity_b": pair[1],
+        "dismissed": not arguments.undo,
+        "changed": receipt.result["changed"],
+        "dismissal_ids": receipt.result["dismissal_ids"],
+        "transaction_id": receipt.transaction_id if receipt.is_written else None,
+        "recorded_at": times.render(receipt.recorded_at) if receipt.is_written else None,
+        "replayed": receipt.replayed,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired, cast
+from typing import Annotated, Any, Final, NotRequired, cast
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -37,7 +37,7 @@ from graphmem.reading import (
     entity_pages,
     names_in_use,
     recomputed,
-    search_engine,
+    search_pages,
     shaping,
 )
 from graphmem.reading.as_of import AsOf, Clocks
@@ -45,9 +45,9 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS, Cursor
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.pages import Page, PageEnvelope
+from graphmem.reading.pages import PageEnvelope
 from graphmem.reading.places import Place, place_of
-from graphmem.reading.search_engine import SearchText, Semantic
+from graphmem.reading.search_results import NEWEST_FIRST, SearchText, Semantic
 from graphmem.reading.shaping import (
     EVERY_FIELD,
     FieldNames,
@@ -285,6 +285,10 @@ class EntityFilters(TypeFilters):
     snapshot_filters: SnapshotFilters = Field(default={})
 
 
+UNSEARCHABLE: Final = frozenset({"include_deleted", "include_merged"})
+"""Filters that a search does not take: its hits are live."""
+
+
 class QueryEntities(Arguments):
     """The arguments of ``entities.query``."""
 
@@ -310,6 +314,13 @@ class QueryEntities(Arguments):
     at: At = None
     at_ingested: AtIngested = None
     search: Annotated[SearchText | None, Spelled("query", "search_query")] = None
+    newest_first: bool = Field(default=False, description=NEWEST_FIRST)
+
+
+SEARCHABLE: Final = PAGE_ARGUMENTS | {
+    "search", "newest_first", "filters", "include_total_count", "include_snapshots"
+}  # fmt: skip
+"""Arguments that a search takes."""
 
 
 class EntityPage(AsOf, PageEnvelope, Shaped):
@@ -318,15 +329,16 @@ class EntityPage(AsOf, PageEnvelope, Shaped):
     ``next_cursor`` stands where more entities follow. ``truncated`` means that the page ends before ``limit``
     although more may follow: its values are large, or one call compares no more entities than ``scanned``.
     Without a cursor, ``next_offset`` says where a page of large values goes on. A search adds the strategies
-    that ran, ``semantic`` (whether all entities could be compared by meaning) and, as ``hint``, what it left
-    out. ``warnings`` proposes the names that were probably meant by unknown types and, if no entity fits, by
-    unknown fields.
+    that ran, ``semantic`` (whether all entities could be compared by meaning), ``exact`` where it is false
+    (the indexes of the database answered, and may miss some) and, as ``hint``, what it left out. ``warnings``
+    proposes the names that were probably meant by unknown types and, if no entity fits, by unknown fields.
     """
 
     entities: list[answers.Entity]
     scanned: NotRequired[int]
     applied_search_strategies: NotRequired[list[str]]
     semantic: NotRequired[Semantic]
+    exact: NotRequired[bool]
     hint: NotRequired[str]
 
 
@@ -348,10 +360,9 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     """List entities by type, time and the values of their fields, in any order.
 
     Each of `snapshot_filters` has `op` and `value`: numbers compare as numbers, dates as times, text without
-    case. A list matches if one of its elements does. Give `next_cursor` as `cursor` for the next page;
-    `include_total_count` adds `total`. `include_deleted` and `include_merged` add such entities. `at` and
-    `at_ingested` list the entities of that time, by id. `search` finds by identifiers, words and meaning,
-    best first; of filters it takes types only, and it pages by `offset`.
+    case. A list matches if one of its elements does. Give `next_cursor` as `cursor` for the next page. `at`
+    and `at_ingested` list the entities of that time, by id. `search` finds current entities by identifiers,
+    words and meaning, best first.
     """
     if arguments.search is not None:
         return await _searched(context, arguments, arguments.search)
@@ -382,31 +393,42 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     """Return a page of search results.
 
     Raises:
+        InvalidCursor: the cursor belongs to another query.
         InvalidInput: an argument is given that a search does not take.
     """
-    why = "not together with search: a search takes types, limit and offset only"
-    searchable = {"search", "filters", "include_total_count", "include_snapshots"}
-    searchable |= PAGE_ARGUMENTS - {"cursor"}
-    kinds = {"entity_type", "entity_types"}
-    refused = [f"$.{name}" for name in arguments.sent() if name not in searchable]
+    why = "not together with search: its hits are current entities, in the order in which they fit"
+    refused = [f"$.{name}" for name in arguments.sent() if name not in SEARCHABLE]
     refused += [
-        f"$.filters.{name}" for name, value in arguments.filters.sent().items() if value and name not in kinds
+        f"$.filters.{name}"
+        for name, value in arguments.filters.sent().items()
+        if value and name in UNSEARCHABLE
     ]
     if refused:
         raise invalid([{"path": path, "message": why} for path in refused])
-    results = await search_engine.search(
-        context, search, types=arguments.filters.types, limit=arguments.limit, offset=arguments.offset
+    cursors.refuse_both(arguments.cursor, arguments.offset)
+    request = _request(arguments)
+    query = cursors.fingerprint(context, "entities.query", arguments)
+    matches = await search_pages.page(
+        context, search, request, query, arguments.cursor, newest_first=arguments.newest_first
     )
-    result_page = Page(results.rows, truncated=results.truncated, total=results.total)
+    results = matches.results
     page: EntityPage = {
-        "entities": answers.entities(result_page.items, snapshot=arguments.include_snapshots),
-        **result_page.envelope(arguments, query=""),
-        "applied_search_strategies": results.ran,
+        "entities": answers.entities(matches.page.items, snapshot=arguments.include_snapshots),
+        **matches.page.envelope(arguments, query),
+        "applied_search_strategies": list(results.ran),
         "semantic": results.semantic,
         **await names_in_use.warned(
-            context, results.rows, arguments.filters.types, item_types={row.type for row in results.rows}
+            context,
+            matches.page.items,
+            request.types,
+            request.filters,
+            {row.type for row in matches.page.items},
         ),
     }
+    if matches.page.scanned is not None:
+        page["scanned"] = matches.page.scanned
+    if not results.is_exact:
+        page["exact"] = False
     if results.notes:
         page["hint"] = "; ".join(results.notes)
     return page

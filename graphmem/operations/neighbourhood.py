@@ -14,6 +14,7 @@ from graphmem.arguments import (
     Arguments,
     At,
     AtIngested,
+    Current,
     EntityId,
     Limit,
     NoBool,
@@ -62,6 +63,7 @@ class Neighbourhood(Arguments):
         default=True, description="Whether the answer carries the sources of its observations."
     )
     include_events: bool = Field(default=True, description="Whether the answer carries its timeline events.")
+    current: Current = False
     at: At = None
     at_ingested: AtIngested = None
     limit: Limit = PAGE_DEFAULT
@@ -160,6 +162,7 @@ async def _of_entity(
         arguments.include_related,
         arguments.include_sources,
         arguments.include_events,
+        arguments.current,
     )
     around = await neighbourhood(context, request, clocks)
     answer = _answer(arguments, around.total)
@@ -268,6 +271,7 @@ class RelatedEntities(Arguments):
         description="Whether to pass through entities of more than "
         f"{LIMITS.hub_relationships:,} relationships.",
     )
+    current: Current = False
     at: At = None
     at_ingested: AtIngested = None
     limit: Limit = PAGE_DEFAULT
@@ -308,6 +312,7 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         arguments.through_hubs,
         arguments.limit,
         arguments.include_entities,
+        arguments.current,
     )
     reached = await walk(context, request, clocks, place)
     page = await related_pages.fitting(

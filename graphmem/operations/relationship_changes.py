@@ -66,7 +66,7 @@ class CreatedRelationship(StoredRelationship, Budgeted):
 async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
     """Create a relationship between two live entities. A deleted relationship is restored.
 
-    Creating it again adds an observation: its metadata is reduced like the fields of an entity.
+    Creating it again adds to its metadata: `end_date` there ends it.
     """
     raw = _raw(arguments)
     receipt = await accept(
@@ -174,7 +174,10 @@ class TurnedRelationship(StoredRelationship):
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
 async def delete_relationship(context: Context, arguments: TurnRelationship) -> TurnedRelationship:
-    """Delete a relationship. It leaves every answer, keeps its history, and can be restored."""
+    """Delete a relationship that never was. It leaves every answer, keeps its history, and can be restored.
+
+    To end a relationship that was, create it again with `end_date` in its metadata.
+    """
     return await _turn(context, "relationships.delete", arguments, "delete")
 
 

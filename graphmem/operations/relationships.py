@@ -15,6 +15,7 @@ from graphmem.arguments import (
     Arguments,
     At,
     AtIngested,
+    Current,
     EntityId,
     EntityType,
     IncludeDeleted,
@@ -27,6 +28,7 @@ from graphmem.model import times
 from graphmem.reading import answers, cursors
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.current_relationships import current_page
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Page, PageEnvelope
@@ -69,6 +71,7 @@ class ListRelationships(Arguments):
     cursor: Cursor = None
     include_total_count: Total = False
     include_deleted: IncludeDeleted = False
+    current: Current = False
     expand_entities: bool = Field(
         default=False, description="Whether the answer carries the entities at the ends."
     )
@@ -126,7 +129,8 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     type_filters = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
     kind = next(iter(await known_types(context, type_filters)), None)
     request = replace(_wanted(arguments, kind), time=time, after=after)
-    listed = await relationship_page(context, request, clocks)
+    page_of = current_page if arguments.current else relationship_page
+    listed = await page_of(context, request, clocks)
     rows = answers.relationships(listed.relationships)
     place = _place(listed) if listed.more and listed.relationships else None
     page: RelationshipPage = {

@@ -22,7 +22,7 @@ from graphmem.reading import answers, search_engine
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import LookupHits, by_words, find_exactly
-from graphmem.reading.search_engine import STRATEGIES, WEIGHTS, Results, SearchText, Semantic
+from graphmem.reading.search_results import STRATEGIES, Results, Search, SearchText, Semantic, Strategy
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import identifiers
@@ -71,13 +71,6 @@ async def find_entity(context: Context, arguments: FindEntity) -> LookupHits:
     return await by_words(context, identifier, types, arguments.limit)
 
 
-ORDER = (
-    "Each list gives its entities weight / (60 + rank) points; the answer is ordered by the sum of points, "
-    "then by id. exact: identifiers, then names, then aliases. text: every word occurs; the score is the "
-    "frequency for the length, plus 1 for a hit in the name. meaning: cosine similarity, at least the floor."
-)
-
-
 class ExplainSearch(Arguments):
     """The arguments of ``search.explain``, which are those of a search."""
 
@@ -107,13 +100,14 @@ class StrategyRun(TypedDict):
 
 
 class Explained(TypedDict):
-    """An entity of the answer: its points, its rank in each list, and the kinds of its matches."""
+    """An entity of the answer: its points, its rank and score in each list, and the kinds of its matches."""
 
     entity_id: str
     entity_type: str
     canonical_name: str
     points: float
     ranks: dict[str, int]
+    scores: dict[str, float]
     matched: list[str]
 
 
@@ -167,27 +161,24 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
     """
     types = arguments.filters.types
     results = await search_engine.search(
-        context, arguments.search, types=types, limit=arguments.limit, offset=arguments.offset
+        context, Search(arguments.search, types, arguments.limit, arguments.offset, listed=True)
     )
     coverage, embedder = results.coverage, context.services.embedder
     return {
-        "phrases": [
-            pattern[1:].rstrip() + ("" if pattern.endswith(" ") else "*")
-            for pattern in results.text_query.patterns
-        ],
+        "phrases": results.phrases,
         "entity_types": types,
         "semantic": results.semantic,
         "strategies": [
             {
                 "strategy": name,
                 "ran": name in results.ran,
-                "found": len(results.hits[name]),
-                "weight": weight,
+                "found": results.counts[name],
+                "weight": results.ordering.weights[name],
                 "hits": _hits(results, name, arguments.limit),
             }
-            for name, weight in zip(STRATEGIES, WEIGHTS, strict=True)
+            for name in STRATEGIES
         ],
-        "order": ORDER,
+        "order": results.ordering.text,
         "entities": _explained(results, arguments.offset),
         "total": results.total,
         "compared": {
@@ -203,7 +194,7 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
     }
 
 
-def _hits(results: Results, name: search_engine.Strategy, limit: int) -> list[Hit]:
+def _hits(results: Results, name: Strategy, limit: int) -> list[Hit]:
     """Return the first hits of a strategy; an exact hit has the score 1."""
     return [
         {"entity_id": entity_id, "rank": rank, "score": 1.0 if name == "exact" else score}
@@ -212,17 +203,20 @@ def _hits(results: Results, name: search_engine.Strategy, limit: int) -> list[Hi
 
 
 def _explained(results: Results, offset: int) -> list[Explained]:
-    exact_kinds = dict(results.hits["exact"])
+    ranks = {name: {hit.id: rank for rank, hit in enumerate(hits, 1)} for name, hits in results.hits.items()}
+    ranked = {each.id: each for each in results.ranked[offset:]}
     explained: list[Explained] = []
-    for row, ranking in zip(results.rows, results.ranked[offset:], strict=False):
+    for row in results.rows:
         answers.entity(row)
-        matched: list[str] = [identifiers.KINDS[int(exact_kinds[row.id])]] if row.id in exact_kinds else []
+        scores = ranked[row.id].scores
+        matched: list[str] = [identifiers.KINDS[int(scores["exact"])]] if "exact" in scores else []
         explained.append({
             "entity_id": row.id,
             "entity_type": row.type,
             "canonical_name": row.name,
-            "points": ranking.points,
-            "ranks": {str(name): rank for name, rank in ranking.ranks.items()},
-            "matched": matched + [name for name in ("text", "meaning") if name in ranking.ranks],
+            "points": ranked[row.id].points,
+            "ranks": {str(name): ranks[name][row.id] for name in scores if row.id in ranks[name]},
+            "scores": {str(name): score for name, score in scores.items() if name != "exact"},
+            "matched": matched + [name for name in ("text", "meaning") if name in scores],
         })  # fmt: skip
     return explained

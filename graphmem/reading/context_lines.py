@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from graphmem.matching import context_ranking as lines_of
-from graphmem.matching.context_ranking import About, Contest, Line
-from graphmem.model import arrays, canonical, times
+from graphmem.matching import questions, relationship_roles
+from graphmem.matching.context_ranking import About, Asked, Contest, Line
+from graphmem.model import arrays, canonical, ending, times
 from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.reduction import Stale
+from graphmem.model.relationship import BUILTIN
 from graphmem.reading import answers
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
-from graphmem.text import words
+from graphmem.text import terms, words
 
 ORIGINS_LIMIT: Final = 3
 """The first entities of the answer whose related entities are answered as well."""
@@ -24,6 +28,10 @@ CONTESTS_LIMIT: Final = 3
 """Contesting values of one line."""
 RELATIONSHIPS_LIMIT: Final = 25
 """Relationships of an entity in each direction."""
+SCANNED_LIMIT: Final = 1_000
+"""Relationships in each direction that are compared with the question, of an entity that has many."""
+METADATA_LIMIT: Final = 300
+"""Characters of a value of a relationship; longer values are left out."""
 
 
 class _WinnerTime(NamedTuple):
@@ -54,6 +62,9 @@ class _RelatedRow(NamedTuple):
     entity_name: str
     last_observation_at: int
     observation_id: str
+    metadata: list[tuple[str, str]]
+    matches: int
+    refold: int | None
 
 
 class _KnownEntity(NamedTuple):
@@ -72,11 +83,37 @@ class _KnownEntities(NamedTuple):
     entities: list[_KnownEntity]
 
 
-async def _known(context: Context, entity_ids: Sequence[str]) -> list[_KnownEntity]:
+class _Matching(NamedTuple):
+    """The relationships of an entity that have words of the question."""
+
+    entity_id: str
+    related: list[_RelatedRow]
+
+
+class _MatchingEntities(NamedTuple):
+    """The row of ``context/matching.cypher``."""
+
+    entities: list[_Matching]
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """The entities that a context is about: those that the question names, then those that resemble it."""
+
+    named: Sequence[str]
+    resembling: Sequence[str]
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all of them, each once."""
+        return list(dict.fromkeys([*self.named, *self.resembling]))
+
+
+async def _known(context: Context, entity_ids: Sequence[str], asked: Asked) -> list[_KnownEntity]:
     """Return the facts about some entities, in the order of the ids, as many as fit into an answer.
 
     Raises:
-        Stale: some entities were folded under an older schema.
+        Stale: some entities were folded under an older schema, or relationships are to be folded again.
         Torn: a commit changed an entity during the read.
     """
     if not entity_ids:
@@ -88,36 +125,135 @@ async def _known(context: Context, entity_ids: Sequence[str]) -> list[_KnownEnti
         newest=OBSERVATIONS_LIMIT,
         relationships=RELATIONSHIPS_LIMIT,
         earliest=times.EARLIEST,
+        characters=METADATA_LIMIT,
+        words=sorted(map(questions.beginning, asked.words)),
+        origins=ORIGINS_LIMIT,
     )
     answers.entities((known.entity for known in row.entities), snapshot=False)
+    _refuse_stale(related for known in row.entities for related in known.related)
     return row.entities
 
 
-async def known_lines(context: Context, entity_ids: Sequence[str]) -> list[Line]:
-    """Return the lines about some entities, and about those that the first of them are related to.
+def _refuse_stale(rows: Iterable[_RelatedRow]) -> None:
+    """Refuse relationships that are to be folded again.
+
+    Raises:
+        Stale: other observations of some relationships count since they were folded.
+    """
+    if stale := [row.relationship_key for row in rows if row.refold]:
+        raise Stale([], stale)
+
+
+async def known_lines(
+    context: Context, subjects: Subjects, question: Sequence[str]
+) -> tuple[list[Line], Asked]:
+    """Return the lines about some entities and about those that the first of them are related to.
 
     A relationship between two of the entities is one line, of the entity that comes first.
+
+    Args:
+        question: the words of the question.
+
+    Returns:
+        The lines without an order, and what the question asks of what it names.
     """
-    requested = await _known(context, entity_ids)
-    weights = {known.entity.id: 1.0 / (1 + place) for place, known in enumerate(requested)}
-    related_weights: dict[str, float] = {}
-    for known in requested[:ORIGINS_LIMIT]:
-        for related in known.related:
-            if related.entity_id not in weights:
-                weight = weights[known.entity.id] * lines_of.RELATED_WEIGHT_FACTOR
-                previous = related_weights.get(related.entity_id, 0.0)
-                related_weights[related.entity_id] = max(previous, weight)
-    nearest = sorted(related_weights, key=lambda entity_id: (-related_weights[entity_id], entity_id))
+    language = terms.of_question(" ".join(question)).language
+    asked = Asked(questions.content_words(question, (), language), questions.wanted(question))
+    requested = await _known(context, subjects.ids, asked)
+    names = {
+        word
+        for known in requested
+        if known.entity.id in subjects.named
+        for word in words.tokens(known.entity.name)
+    }
+    asked = Asked(questions.content_words(question, names, language), asked.wanted)
+    requested = await _with_matching(context, requested, asked)
+    now = times.now()
+    weights = _weights(requested, subjects.named)
+    related_weights = _related_weights(requested, weights, asked, now)
+    nearest = sorted(related_weights, key=lambda entity_id: (-related_weights[entity_id][1], entity_id))
     lines: list[Line] = []
     listed_keys: set[str] = set()
-    for place, known in enumerate([*requested, *await _known(context, nearest[:RELATED_LIMIT])]):
-        weight = weights.get(known.entity.id) or related_weights[known.entity.id]
+    for place, known in enumerate([*requested, *await _known(context, nearest[:RELATED_LIMIT], asked)]):
+        weight = weights.get(known.entity.id) or related_weights[known.entity.id][0]
         lines += _fields(place, weight, known)
         if known.entity.id in weights:
             new = [related for related in known.related if related.relationship_key not in listed_keys]
             listed_keys.update(related.relationship_key for related in new)
-            lines += [_relationship(place, weight, known.entity, related) for related in new]
-    return lines
+            lines += [_relationship(place, weight, known.entity, related, now) for related in new]
+    return lines, asked
+
+
+async def _with_matching(context: Context, requested: list[_KnownEntity], asked: Asked) -> list[_KnownEntity]:
+    """Return the facts; of the first entities that have many relationships, also older ones that fit."""
+    many = [
+        known.entity.id for known in requested[:ORIGINS_LIMIT] if len(known.related) >= RELATIONSHIPS_LIMIT
+    ]
+    if not many or not asked.words:
+        return requested
+    row = await context.graph.only(
+        "context.matching",
+        _MatchingEntities,
+        entity_ids=many,
+        words=sorted(map(questions.beginning, asked.words)),
+        scanned=SCANNED_LIMIT,
+        relationships=RELATIONSHIPS_LIMIT,
+        characters=METADATA_LIMIT,
+    )
+    matching = dict(row.entities)
+    _refuse_stale(related for rows in matching.values() for related in rows)
+    whole: list[_KnownEntity] = []
+    for known in requested:
+        keys = {related.relationship_key for related in known.related}
+        older = [
+            related for related in matching.get(known.entity.id, ()) if related.relationship_key not in keys
+        ]
+        whole.append(known._replace(related=[*known.related, *older]))
+    return whole
+
+
+def _weights(requested: Sequence[_KnownEntity], named: Collection[str]) -> dict[str, float]:
+    """Return the weights of the requested entities.
+
+    Where the question names entities, what only resembles it weighs less, what is related to them a bit more.
+    """
+    weights: dict[str, float] = {}
+    beside = 0
+    for known in requested:
+        entity_id = known.entity.id
+        if entity_id in named:
+            weights[entity_id] = 1.0 / (1.0 + lines_of.PLACE_DECAY * len(weights))
+            continue
+        weight = 1.0 / (1.0 + lines_of.PLACE_DECAY * beside)
+        if named:
+            is_next = any(related.entity_id in named for related in known.related)
+            weight *= lines_of.RELATED_WEIGHT_FACTOR if is_next else lines_of.BESIDE_WEIGHT_FACTOR
+        weights[entity_id] = weight
+        beside += 1
+    return weights
+
+
+def _related_weights(
+    requested: Sequence[_KnownEntity], weights: dict[str, float], asked: Asked, now: int
+) -> dict[str, tuple[float, float]]:
+    """Return the weights of the entities that the first requested ones are related to.
+
+    The second weight of each is raised by the words of the question in its relationship and in its text: by
+    these an entity is chosen among many.
+    """
+    related_weights: dict[str, tuple[float, float]] = {}
+    for known in requested[:ORIGINS_LIMIT]:
+        for related in known.related:
+            if related.entity_id in weights:
+                continue
+            weight = weights[known.entity.id] * lines_of.RELATED_WEIGHT_FACTOR
+            if ending.ended(related.metadata, now) is not None:
+                weight *= lines_of.ENDED_WEIGHT_FACTOR
+            shared = questions.shared(asked.words, _relationship_words(known.entity, related))
+            chosen = weight * (1.0 + shared + related.matches)
+            previous = related_weights.get(related.entity_id, (0.0, 0.0))
+            related_weights[related.entity_id] = max(previous[0], weight), max(previous[1], chosen)
+    return related_weights
 
 
 def _fields(place: int, weight: float, known: _KnownEntity) -> list[Line]:
@@ -163,7 +299,8 @@ def _is_same(value: str, other: str) -> bool:
     return value.strip('"') == other.strip('"')
 
 
-def _relationship(place: int, weight: float, entity: EntityRow, related: _RelatedRow) -> Line:
+def _relationship(place: int, weight: float, entity: EntityRow, related: _RelatedRow, now: int) -> Line:
+    metadata = tuple((name, value) for name, value in related.metadata if value != "null")
     return Line(
         place=place,
         weight=weight,
@@ -172,10 +309,20 @@ def _relationship(place: int, weight: float, entity: EntityRow, related: _Relate
         value=canonical.encode(related.entity_name),
         observed_at=related.last_observation_at,
         observation_id=related.observation_id,
-        words=_words(entity.name, related.relationship_type, related.entity_type, related.entity_name),
+        words=_relationship_words(entity, related),
         direction=related.direction,
         related=About(related.entity_id, related.entity_type, related.entity_name),
+        metadata=metadata,
+        ended=ending.ended(metadata, now),
     )
+
+
+def _relationship_words(entity: EntityRow, related: _RelatedRow) -> frozenset[str]:
+    texts = [text for name, value in related.metadata for text in (name, *words.strings_of(value))]
+    if (built_in := BUILTIN.get(related.relationship_type)) is not None:
+        texts.append(built_in.inverse or "")
+    texts += relationship_roles.roles(related.relationship_type, related.direction)
+    return _words(entity.name, related.relationship_type, related.entity_type, related.entity_name, *texts)
 
 
 def _words(name: str, *texts: str) -> frozenset[str]:

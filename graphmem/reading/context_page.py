@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Final, NotRequired, cast
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, NotRequired, Protocol, cast
 
 import orjson
 from typing_extensions import TypedDict
 
+from graphmem.embedding import token_counts
+from graphmem.embedding.token_counts import Unit
 from graphmem.matching import context_ranking as lines_of
-from graphmem.matching.context_ranking import About, Contest, Line, Unit
+from graphmem.matching.context_ranking import About, Contest, Line
 from graphmem.model import times
 from graphmem.reading import cursors
 from graphmem.reading.pages import Indexed
 from graphmem.text import words
 
+Format = Literal["text", "fields"]
 CONTEST_LIMIT: Final = 200
 """Characters of a contesting value; a longer one is cut."""
 
@@ -29,12 +33,12 @@ class Contested(TypedDict):
 
 
 class ContextLine(TypedDict):
-    """One line: a value of an entity, or a relationship of it.
+    """One line of the format fields: a value of an entity, or a relationship of it.
 
-    ``entity`` is the number of the entity in ``entities``. ``observation_id`` is the provenance; of a union
-    of lists it is the newest observation. ``cut`` is true if the stored value is longer: ask for the entity.
-    For a relationship, ``field`` is its type, ``value`` the name of the entity at the other end, and
-    ``related_entity`` the number of that entity.
+    ``entity`` is its number in ``entities``. ``observation_id`` is the provenance; of a union of lists it is
+    the newest observation. ``cut`` is true if the stored value is longer: ask for the entity. Of a
+    relationship, ``field`` is the type, ``value`` the name of the entity at the other end,
+    ``related_entity`` its number, and ``ended`` the value of ``metadata`` that ended it.
     """
 
     entity: int
@@ -45,6 +49,8 @@ class ContextLine(TypedDict):
     observation_id: NotRequired[str]
     direction: NotRequired[str]
     related_entity: NotRequired[int]
+    metadata: NotRequired[dict[str, Any]]
+    ended: NotRequired[Any]
     cut: NotRequired[bool]
     contested: NotRequired[list[Contested]]
 
@@ -61,12 +67,13 @@ class Mentioned(TypedDict):
 class ContextPage(Indexed):
     """Lines, most useful first, within the budget.
 
-    ``total`` counts all lines, ``used`` is the size of this answer. ``next_cursor`` stands where more lines
-    follow. ``hint`` says why there are no lines.
+    A line of the format text is all that the page has of an entity; the format fields has ``entities``.
+    ``total`` counts the fields and relationships of all pages, ``used`` is the size of this answer.
+    ``hint`` says why there are no lines.
     """
 
-    lines: list[ContextLine]
-    entities: list[Mentioned]
+    lines: list[str] | list[ContextLine]
+    entities: NotRequired[list[Mentioned]]
     total: int
     used: int
     budget: int
@@ -75,15 +82,42 @@ class ContextPage(Indexed):
     hint: NotRequired[str]
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """How lines are shown.
+
+    Attributes:
+        question_words: a long value is cut to the part around these.
+        with_ids: whether lines name their observations.
+    """
+
+    question_words: frozenset[str]
+    with_ids: bool
+
+
+class Sheet(Protocol):
+    """What shows lines in one format."""
+
+    def cost(self, line: Line, limit: int, unit: Unit) -> int:
+        """Return what a line adds to the answer; values and names have at most ``limit`` characters."""
+        ...
+
+    def add(self, line: Line, limit: int) -> None:
+        """Add a line."""
+        ...
+
+    def remove_last(self) -> None:
+        """Remove the line that was added last."""
+        ...
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """What the answer holds of the added lines."""
+        ...
+
+
 def fitted(
-    lines: list[Line],
-    skip: int,
-    question_words: frozenset[str],
-    budget: int,
-    unit: Unit,
-    query: str,
-    *,
-    with_ids: bool = True,
+    lines: list[Line], skip: int, make_sheet: Callable[[], Sheet], budget: int, unit: Unit, query: str
 ) -> ContextPage:
     """Return the answer with the lines that fit into the budget.
 
@@ -93,11 +127,9 @@ def fitted(
     Args:
         skip: how many lines earlier pages have.
         query: the fingerprint that binds the cursor to its query.
-        with_ids: whether lines name their observations.
     """
-    page: ContextPage = {
-        "lines": [], "entities": [], "total": len(lines), "used": 0, "budget": budget, "unit": unit,
-    }  # fmt: skip
+    sheet = make_sheet()
+    page: dict[str, Any] = {**sheet.members, "total": len(lines), "used": 0, "budget": budget, "unit": unit}
     # The parts beside the lines are counted at their longest, so that lines never exceed the budget.
     longest = {
         **page,
@@ -105,30 +137,69 @@ def fitted(
         "next_cursor": cursors.encode(query, {"answered": cursors.ANSWERED_LIMIT}),
     }
     left = budget - _cost(longest, unit)
-    numbers: dict[str, int] = {}
+    count = 0
     for line in lines[skip:]:
-        parts = _parts(line, question_words, lines_of.VALUE_LIMIT, numbers, with_ids)
-        if _spent(parts, unit) > left and not page["lines"]:
-            shortened = replace(line, contested=line.contested[:1])
-            parts = _parts(shortened, question_words, lines_of.MIN_VALUE_CHARACTERS, numbers, with_ids)
-        if (spent := _spent(parts, unit)) > left:
+        limit, shown = lines_of.VALUE_LIMIT, line
+        if (spent := sheet.cost(shown, limit, unit)) > left and not count:
+            limit, shown = lines_of.MIN_VALUE_CHARACTERS, replace(line, contested=line.contested[:1])
+            spent = sheet.cost(shown, limit, unit)
+        if spent > left:
             break
         left -= spent
-        shown, mentioned = parts
-        page["lines"].append(cast("ContextLine", shown))
+        sheet.add(shown, limit)
+        count += 1
+    while True:
+        page |= sheet.members
+        if skip + count < len(lines):
+            page["next_cursor"] = cursors.encode(query, {"answered": skip + count})
+        while (used := _cost(page, unit)) != page["used"]:
+            page["used"] = used
+        # The tokens of a whole may be more than those of its parts.
+        if used <= budget or not count:
+            return cast("ContextPage", page)
+        sheet.remove_last()
+        count -= 1
+
+
+class FieldsSheet:
+    """Each value and each relationship is a line of its own."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._parts: list[tuple[dict[str, Any], list[Mentioned]]] = []
+        self._numbers: dict[str, int] = {}
+
+    def cost(self, line: Line, limit: int, unit: Unit) -> int:
+        """Return the cost of a line and of the entities that come with it, with a comma before each."""
+        shown, mentioned = self._shown(line, limit)
+        return _cost(shown, unit) + 1 + sum(_cost(entity, unit) + 1 for entity in mentioned)
+
+    def add(self, line: Line, limit: int) -> None:
+        """Add a line."""
+        shown, mentioned = self._shown(line, limit)
+        self._parts.append((shown, mentioned))
+        self._numbers |= {entity["entity_id"]: entity["entity"] for entity in mentioned}
+
+    def remove_last(self) -> None:
+        """Remove the line that was added last."""
+        _, mentioned = self._parts.pop()
         for entity in mentioned:
-            numbers[entity["entity_id"]] = entity["entity"]
-            page["entities"].append(entity)
-    end = skip + len(page["lines"])
-    if end < len(lines):
-        page["next_cursor"] = cursors.encode(query, {"answered": end})
-    while (used := _cost(page, unit)) != page["used"]:
-        page["used"] = used
-    return page
+            del self._numbers[entity["entity_id"]]
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The lines, and the entities that they name."""
+        return {
+            "lines": [shown for shown, _ in self._parts],
+            "entities": [entity for _, mentioned in self._parts for entity in mentioned],
+        }
+
+    def _shown(self, line: Line, limit: int) -> tuple[dict[str, Any], list[Mentioned]]:
+        return _parts(line, self._view, limit, self._numbers)
 
 
 def _parts(
-    line: Line, question_words: frozenset[str], limit: int, numbers: dict[str, int], with_ids: bool
+    line: Line, view: View, limit: int, numbers: dict[str, int]
 ) -> tuple[dict[str, Any], list[Mentioned]]:
     """Return the answer for a line and for the entities that no earlier line names.
 
@@ -149,7 +220,7 @@ def _parts(
             }
         return new[about.id]["entity"] if known is None else known
 
-    value, is_cut = lines_of.excerpt(line.value, question_words, limit, words.tokens)
+    value, is_cut = lines_of.excerpt(line.value, view.question_words, limit, words.tokens)
     shown: dict[str, Any] = {
         "entity": number(line.about),
         "entity_name": line.about.name[:limit],
@@ -160,13 +231,19 @@ def _parts(
     }
     if line.related is not None:
         shown |= {"direction": line.direction, "related_entity": number(line.related)}
+    if line.metadata:
+        shown["metadata"] = {
+            name: orjson.Fragment(text) for name, text in line.metadata[: lines_of.METADATA_FIELDS]
+        }
+    if line.ended is not None:
+        shown["ended"] = orjson.Fragment("true" if line.ended == "false" else line.ended)
     if is_cut:
         shown["cut"] = True
     if line.contested:
         shown["contested"] = [
-            _contested(contest, question_words, min(limit, CONTEST_LIMIT)) for contest in line.contested
+            _contested(contest, view.question_words, min(limit, CONTEST_LIMIT)) for contest in line.contested
         ]
-    if not with_ids:
+    if not view.with_ids:
         for part in (shown, *shown.get("contested", ())):
             del part["observation_id"]
     return shown, list(new.values())
@@ -181,11 +258,5 @@ def _contested(contest: Contest, question_words: frozenset[str], limit: int) -> 
     }
 
 
-def _spent(parts: tuple[dict[str, Any], list[Mentioned]], unit: Unit) -> int:
-    """Return the cost of a line and of the entities that come with it, with a comma before each."""
-    shown, mentioned = parts
-    return _cost(shown, unit) + 1 + sum(_cost(entity, unit) + 1 for entity in mentioned)
-
-
 def _cost(value: Any, unit: Unit) -> int:
-    return lines_of.cost(orjson.dumps(value).decode(), unit)
+    return token_counts.cost(orjson.dumps(value).decode(), unit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import structlog
@@ -12,14 +13,15 @@ from graphmem.database.first_runs import FIRST_RUN_SECONDS
 from graphmem.errors import GraphmemError
 from graphmem.matching import blocking, similarity
 from graphmem.matching.blocking import Pair
-from graphmem.reading import answers, duplicate_probe
+from graphmem.reading import answers, duplicate_pages, duplicate_probe
+from graphmem.reading.duplicate_detection import Detections
 from graphmem.reading.duplicate_probe import Neighbours
 from graphmem.reading.receipts import StoredEntity
 from graphmem.registry import Context
 from graphmem.writing import Receipt
 
 LIKELY_SCORE = 0.9
-"""The least score of a pair that a store lists."""
+"""The least score of a pair that a store lists, unless the schema of the type has another."""
 CANDIDATES_PER_ENTITY = 5
 """Likely duplicates that a store lists for one entity."""
 LOOK_SECONDS = 2.0
@@ -47,7 +49,8 @@ async def name_likely(
     if many > limit:
         return [_not_looked_for(f"{many} entities were created, duplicates are listed for {limit}")]
     try:
-        likely = _likely(await _near(context, receipt)) if many else {}
+        detections = _detections(context, receipt)
+        likely = await _likely(context, await _near(context, receipt, detections), detections) if many else {}
     except (GraphmemError, TimeoutError):
         return [_not_looked_for("the database did not answer in time")]
     except Exception:
@@ -65,25 +68,43 @@ def _not_looked_for(reason: str) -> dict[str, Any]:
     return {"code": "DUPLICATES_NOT_LOOKED_FOR", "message": message}
 
 
-async def _near(context: Context, receipt: Receipt) -> Neighbours:
+def _detections(context: Context, receipt: Receipt) -> Detections:
+    """Return what the schemas of the stored types say; the writer has just read them."""
+    detection_of = context.services.writers.detection_of(context.actor.owner)
+    return Detections.of({item.entity_type for item in receipt.items}, detection_of)
+
+
+async def _near(context: Context, receipt: Receipt, detections: Detections) -> Neighbours:
     """Read the entities near those that a receipt creates, or would create."""
-    created = duplicate_probe.created(receipt)
+    created = duplicate_probe.created(receipt, detections)
     has_plan = context.services.database.planning.has_plan("duplicate.near")
     async with asyncio.timeout(LOOK_SECONDS if has_plan else FIRST_RUN_SECONDS):
         row = await context.graph.only(
-            "duplicate.near", _NearRows, **duplicate_probe.parameters(duplicate_probe.probes(created))
+            "duplicate.near",
+            _NearRows,
+            **duplicate_probe.parameters(duplicate_probe.probes(created), detections),
         )
-    return duplicate_probe.neighbours(created, row.near, row.profiles)
+    return duplicate_probe.neighbours(created, row.near, row.profiles, detections)
 
 
-def _likely(near: Neighbours) -> dict[str, list[answers.Likeness]]:
-    """Return the likely duplicates of the created entities, by id."""
-    likely: dict[str, list[answers.Likeness]] = {}
+async def _likely(
+    context: Context, near: Neighbours, detections: Detections
+) -> dict[str, list[answers.Likeness]]:
+    """Return the likely duplicates of the created entities, by id, without dismissed pairs."""
+    proposed: dict[str, list[Pair]] = {}
     for entity_id, beside in near.ids.items():
         entities = [near.created[entity_id], *(near.profiles[near_id] for near_id in beside)]
-        pairs = blocking.propose(entities, LIKELY_SCORE, {entity_id}).pairs[:CANDIDATES_PER_ENTITY]
-        likely[entity_id] = [_likeness(pair, entity_id) for pair in pairs]
-    return likely
+        least = detections.thresholds.get(near.created[entity_id].entity_type, LIKELY_SCORE)
+        proposed[entity_id] = blocking.propose(entities, least, {entity_id}).pairs
+    has_plan = context.services.database.planning.has_plan("dismissal.of_entities")
+    async with asyncio.timeout(LOOK_SECONDS if has_plan else FIRST_RUN_SECONDS):
+        dismissed = await duplicate_pages.dismissed(context, chain.from_iterable(proposed.values()))
+    return {
+        entity_id: [_likeness(pair, entity_id) for pair in pairs if pair.ids not in dismissed][
+            :CANDIDATES_PER_ENTITY
+        ]
+        for entity_id, pairs in proposed.items()
+    }
 
 
 def _likeness(pair: Pair, entity_id: str) -> answers.Likeness:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from graphmem.matching.blocking import Pair
 from graphmem.matching.similarity import Profile
 from graphmem.reading import answers, duplicate_probe
+from graphmem.reading.duplicate_detection import Detections
 from graphmem.reading.shared_rows import EntityResult, TypeCounts
 from graphmem.registry import Context
+from graphmem.writing import DismissedPair, dismissed_pairs
 
 NAMES_LIMIT = 100_000
 """Names that one call reads at most, including those of entities of other types."""
@@ -42,7 +45,7 @@ async def entity_counts(context: Context) -> dict[str, int]:
     return dict(row.counts)
 
 
-async def profile_of(context: Context, entity_id: str) -> Profile:
+async def profile_of(context: Context, entity_id: str, detections: Detections) -> Profile:
     """Return the profile of the entity whose pairs are requested.
 
     Raises:
@@ -52,27 +55,36 @@ async def profile_of(context: Context, entity_id: str) -> Profile:
     if row is None:
         raise answers.no_entity(entity_id)
     entity = row.entity
-    texts = duplicate_probe.compared(zip(entity.fields, entity.values, strict=True))
+    kinds = detections.kinds(entity.type)
+    texts = duplicate_probe.compared(zip(entity.fields, entity.values, strict=True), kinds)
     weight = entity.observation_count, -(entity.created_at or 0)
-    return Profile(entity.id, entity.type, entity.name, texts, weight)
+    return Profile(entity.id, entity.type, entity.name, texts, weight, kinds)
 
 
-async def scan(context: Context, counts: dict[str, int], after: str | None) -> DuplicateScan:
+async def scan(
+    context: Context, counts: dict[str, int], after: str | None, detections: Detections
+) -> DuplicateScan:
     """Return all entities of some types, or a stretch of them if they are too many for one call."""
     limits = context.services.limits
     if after is not None or sum(counts.values()) > limits.duplicate_entities:
-        return await _along_names(context, sorted(counts), after or "")
+        return await _along_names(context, sorted(counts), after or "", detections)
     profiles: list[Profile] = []
     batch: list[str] = []
     for entity_type, count in sorted(counts.items()):
         if batch and count + sum(map(counts.__getitem__, batch)) > limits.duplicate_rows:
-            profiles += await _of_types(context, batch)
+            profiles += await _of_types(context, batch, detections)
             batch = []
         batch.append(entity_type)
-    return DuplicateScan(profiles + (await _of_types(context, batch) if batch else []))
+    return DuplicateScan(profiles + (await _of_types(context, batch, detections) if batch else []))
 
 
-async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
+async def dismissed(context: Context, pairs: Iterable[Pair]) -> dict[tuple[str, str], DismissedPair]:
+    """Return those of some pairs that are dismissed: an end of each, or a member of it, from the other."""
+    entity_ids = {entity_id for pair in pairs for entity_id in pair.ids}
+    return {each.survivors: each for each in await dismissed_pairs(context.graph, entity_ids)}
+
+
+async def _of_types(context: Context, types: Sequence[str], detections: Detections) -> list[Profile]:
     """Return the entities of one type, or of several types that fit into one read."""
     profiles: list[Profile] = []
     limits = context.services.limits
@@ -84,9 +96,9 @@ async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
             types=types,
             after=after,
             limit=limits.duplicate_rows,
-            compared=duplicate_probe.FIELDS,
+            compared=detections.fields,
         )
-        page = list(map(duplicate_probe.profile, row.page))
+        page = [duplicate_probe.profile(each, detections) for each in row.page]
         profiles += page
         is_last = len(types) > 1 or len(page) < limits.duplicate_rows
         if is_last or len(profiles) > limits.duplicate_entities:
@@ -94,7 +106,9 @@ async def _of_types(context: Context, types: Sequence[str]) -> list[Profile]:
         after = max(profile.entity_id for profile in page)
 
 
-async def _along_names(context: Context, types: Sequence[str], after: str) -> DuplicateScan:
+async def _along_names(
+    context: Context, types: Sequence[str], after: str, detections: Detections
+) -> DuplicateScan:
     """Return the entities of a stretch of the order of names, and those that share an identifier."""
     profiles: dict[str, Profile] = {}
     limits = context.services.limits
@@ -106,11 +120,12 @@ async def _along_names(context: Context, types: Sequence[str], after: str) -> Du
             types=types,
             after=after,
             limit=limits.duplicate_rows,
-            compared=duplicate_probe.FIELDS,
+            compared=detections.fields,
         )
         if row.last is None:
             return DuplicateScan(list(profiles.values()))
-        profiles.update((profile.entity_id, profile) for profile in map(duplicate_probe.profile, row.page))
+        page = (duplicate_probe.profile(each, detections) for each in row.page)
+        profiles.update((profile.entity_id, profile) for profile in page)
         # The next stretch begins with the last page of this one, so that neighbours across its end meet.
         began, after = after, row.last
         if len(profiles) >= limits.duplicate_entities:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from graphmem.matching.similarity import COMPARED_FIELDS, Profile
+from graphmem.matching.similarity import Profile
 from graphmem.model import canonical, identity
+from graphmem.reading.duplicate_detection import Detections
 from graphmem.text import identifiers
 from graphmem.writing.receipt import Receipt
 
@@ -19,8 +20,6 @@ NEIGHBOURS_EACH_SIDE: Final = 4
 """Names that are read on each side of each name of a created entity."""
 VALUE_CHARACTERS_LIMIT: Final = 1_000
 """A longer value is not compared; as in ``duplicate/_row.cypher``."""
-FIELDS: Final = sorted(COMPARED_FIELDS)
-"""The fields that ``duplicate/_row.cypher`` reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +34,33 @@ class Neighbours:
     profiles: Mapping[str, Profile]
 
 
-def created(receipt: Receipt) -> dict[str, Profile]:
+def created(receipt: Receipt, detections: Detections) -> dict[str, Profile]:
     """Return the profiles of the entities that a request created, by id."""
     profiles: dict[str, Profile] = {}
     for item, name, fold in zip(receipt.items, receipt.names, receipt.folds, strict=True):
         if item.action == "created":
-            texts = compared((field, winner.value) for field, winner in fold.items())
-            profiles[item.entity_id] = Profile(item.entity_id, item.entity_type, name, texts)
+            kinds = detections.kinds(item.entity_type)
+            texts = compared(((field, winner.value) for field, winner in fold.items()), kinds)
+            profiles[item.entity_id] = Profile(item.entity_id, item.entity_type, name, texts, kinds=kinds)
     return profiles
 
 
-def parameters(probes: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def parameters(probes: Sequence[dict[str, Any]], detections: Detections) -> dict[str, Any]:
     """Return the parameters of ``duplicate/_near.cypher``."""
     reach = max((probe["reach"] for probe in probes), default=0)
-    return {"probes": list(probes), "reach": reach, "compared": FIELDS}
+    return {"probes": list(probes), "reach": reach, "compared": detections.fields}
 
 
 def neighbours(
-    created: Mapping[str, Profile], near: Iterable[Sequence[Any]], profile_rows: Iterable[Sequence[Any]]
+    created: Mapping[str, Profile],
+    near: Iterable[Sequence[Any]],
+    profile_rows: Iterable[Sequence[Any]],
+    detections: Detections,
 ) -> Neighbours:
     """Return the neighbours of some created entities from the columns of that query."""
     neighbour_ids = {entity_id: ids for entity_id, ids in near if entity_id in created}
     all_ids = {neighbour_id for ids in neighbour_ids.values() for neighbour_id in ids}
-    profiles = map(profile, profile_rows)
+    profiles = (profile(row, detections) for row in profile_rows)
     return Neighbours(
         created=dict(created),
         ids=neighbour_ids,
@@ -65,19 +68,18 @@ def neighbours(
     )
 
 
-def profile(row: Sequence[Any]) -> Profile:
+def profile(row: Sequence[Any], detections: Detections) -> Profile:
     """Return an entity from an item of ``duplicate/_row.cypher``."""
     entity_id, entity_type, name, observations, created_at, values, *_ = row
     # A commit may fall into the reading of an entity: a value that went with it is not compared.
     texts = {field: value for field, value in values if value is not None}
-    return Profile(entity_id, entity_type, name, texts, (observations, -created_at))
+    kinds = detections.kinds(entity_type)
+    return Profile(entity_id, entity_type, name, texts, (observations, -created_at), kinds)
 
 
-def compared(values: Iterable[tuple[str, str]]) -> dict[str, str]:
+def compared(values: Iterable[tuple[str, str]], kinds: Mapping[str, str]) -> dict[str, str]:
     """Return those values of a snapshot that are compared, as ``duplicate/_row.cypher`` does."""
-    return {
-        name: text for name, text in values if name in COMPARED_FIELDS and len(text) <= VALUE_CHARACTERS_LIMIT
-    }
+    return {name: text for name, text in values if name in kinds and len(text) <= VALUE_CHARACTERS_LIMIT}
 
 
 def probes(created: Mapping[str, Profile]) -> list[dict[str, Any]]:

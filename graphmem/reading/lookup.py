@@ -11,7 +11,7 @@ from graphmem.reading import answers, search_engine
 from graphmem.reading.budgets import Budgeted
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Indexed
-from graphmem.reading.search_engine import Semantic
+from graphmem.reading.search_results import Search, Semantic
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.registry import Context
@@ -46,8 +46,9 @@ class LookupHits(Shaped, Indexed, Budgeted):
 
     ``match_mode`` is the first step that had a hit: ``id``, ``identifier``, ``name``, ``text``, ``meaning``,
     or ``none``. If meaning was compared, ``semantic`` says whether all entities could be. ``hint`` says what
-    was tried. With ``match``, which is ``resemblance``, nothing bears what was looked up: ``hint`` says so
-    first, and the entities have its words, or its meaning, alone.
+    was tried. ``exact`` is false if the indexes of the database answered, which may miss some. With
+    ``match``, which is ``resemblance``, nothing bears what was looked up: ``hint`` says so first, and the
+    entities have its words, or its meaning, alone.
     """
 
     hint: NotRequired[str]
@@ -56,6 +57,7 @@ class LookupHits(Shaped, Indexed, Budgeted):
     total: int
     match_mode: str
     semantic: NotRequired[Semantic]
+    exact: NotRequired[bool]
 
 
 class ExactHit(NamedTuple):
@@ -124,29 +126,32 @@ async def _exactly(context: Context, text: str, types: list[str], limit: int) ->
 
 async def by_words(context: Context, text: str, types: list[str], limit: int) -> LookupHits:
     """Return the entities that a text finds by words, or else by meaning."""
-    results = await search_engine.search(
-        context, text, types=types, limit=limit, exact=False, begins=False, only_without_words=True
-    )
+    results = await search_engine.search(context, Search(text, types, limit, looks_up=True))
     entities = answers.entities(results.rows)
     if not entities:
         tried = "; ".join([f"{_TRIED} fits", *results.notes])
         return {**_nothing(tried), "semantic": results.semantic}
-    mode = "text" if results.hits["text"] else "meaning"
-    scores = dict(results.hits[mode])
+    ranked = {each.id: each for each in results.ranked}
+    mode = "text" if "text" in results.ranked[0].scores else "meaning"
     hits: list[LookupHit] = []
     for entity, row in zip(entities, results.rows, strict=True):
-        hit: LookupHit = {**entity, "match": RESEMBLANCE, "matched": mode, "score": scores[row.id]}
-        if mode == "text":
+        matched = "text" if "text" in ranked[row.id].scores else "meaning"
+        hit: LookupHit = {
+            **entity, "match": RESEMBLANCE, "matched": matched, "score": ranked[row.id].points
+        }  # fmt: skip
+        if matched == "text":
             snapshot = zip(row.fields, row.values, strict=True)
-            hit["matched_field"] = words.best_field(results.text_query, row.name, snapshot)
+            hit["matched_field"] = words.best_field(results.spellings, row.name, snapshot)
         hits.append(hit)
     answer: LookupHits = {
         "hint": "; ".join([_RESEMBLES[mode], *results.notes]),
         "match": RESEMBLANCE,
         "entities": hits,
-        "total": len(scores),
+        "total": results.total,
         "match_mode": mode,
     }
+    if not results.is_exact:
+        answer["exact"] = False
     if results.coverage.searched:
         answer["semantic"] = results.semantic
     return answer

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from graphmem.reading import answers, as_of, shared_rows, timeline_pages
 from graphmem.reading.as_of import Clocks
+from graphmem.reading.current_relationships import current_page
 from graphmem.reading.relationship_pages import Wanted, relationship_page
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.timeline_pages import EventRow
@@ -30,6 +31,7 @@ class NeighbourhoodRequest:
     include_related: bool
     include_sources: bool
     include_events: bool
+    current: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ async def neighbourhood(context: Context, request: NeighbourhoodRequest, clocks:
         NotFound: there is no such entity, or it was deleted by then.
         Stale: some entities were folded under an older schema.
     """
-    at_once = await _at_once(context, request) if clocks.now else None
+    at_once = await _at_once(context, request) if clocks.now and not request.current else None
     return at_once or await _in_parts(context, request, clocks)
 
 
@@ -107,7 +109,8 @@ async def _in_parts(context: Context, request: NeighbourhoodRequest, clocks: Clo
     wanted = Wanted(
         request.entity_id, request.limit, request.offset, counted=True, expanded=request.include_related
     )
-    listed = await relationship_page(context, wanted, clocks)
+    page_of = current_page if request.current else relationship_page
+    listed = await page_of(context, wanted, clocks)
     entity_id = listed.root or request.entity_id
     rows = await as_of.entities(context, [entity_id], listed.clocks)
     if not rows:

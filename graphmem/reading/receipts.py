@@ -88,6 +88,7 @@ class StoredEntity(TypedDict):
     ``action`` is created, matched_existing or extended (would_… in a plan). ``identity_basis`` names the
     fields that identified the entity. ``deduplicated`` is true if the same observation was stored before.
     ``home_entity_id`` is the subject of the observation if it is merged into the entity of the answer.
+    ``resolved_by`` is ``rule`` if the identity rule of its type merged it, and not a person.
     ``entity_snapshot_after`` is the snapshot after the transaction; if the answer would be too large, only
     the last item of each entity has it. ``duplicate_candidates`` are entities that are likely the same as an
     entity that the store created.
@@ -103,6 +104,7 @@ class StoredEntity(TypedDict):
     identity_basis: str
     deduplicated: bool
     home_entity_id: NotRequired[str]
+    resolved_by: NotRequired[str]
     entity_snapshot_after: NotRequired[answers.Fields]
     duplicate_candidates: NotRequired[list[answers.Likeness]]
 
@@ -271,6 +273,8 @@ def entries(receipt: Receipt) -> list[StoredEntity]:
         }
         if item.subject_id:
             entry["home_entity_id"] = item.subject_id
+        if item.resolved_by:
+            entry["resolved_by"] = item.resolved_by
         if whole or last[item.entity_id] == index:
             values = {name: orjson.Fragment(winner.value) for name, winner in reduction.snapshot_fields(fold)}
             entry["entity_snapshot_after"] = values

@@ -53,7 +53,7 @@ class RelatedPage(AsOf, Shaped, Indexed, Budgeted):
 
     A relationship is on the page of the later of its ends. ``total`` counts all related entities.
     ``left_out`` counts what this page lacks, where ``truncated`` is true; ``next_cursor`` answers the
-    entities that follow. ``hubs`` have too many relationships (ended ones included) to be passed through:
+    entities that follow. ``hubs`` have too many relationships (deleted ones included) to be passed through:
     start from the hub, or set ``through_hubs``. ``paths`` holds one shortest path for each entity: of
     several, the path with the smallest keys.
     """

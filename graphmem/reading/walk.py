@@ -18,13 +18,15 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from graphmem.model import ids, membership
-from graphmem.reading import answers, as_of
+from graphmem.reading import answers, as_of, endings
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.walk_rows import Level, LevelAsOf, Neighbour, Origin, Rows, SmallWalk, SmallWalkWithRows
 from graphmem.registry import Context
 
 _NO_LIMIT = 2**31 - 2
 """More rows than there are. The database slices lists by 32 bits."""
+_CURRENT_ROOM = 2_000
+"""Entities next to a hub that one query answers, of which those behind ended relationships are left out."""
 _AROUND_DEPTH = 2
 """Steps of a walk that ``relationship/around.cypher`` can walk."""
 
@@ -41,7 +43,8 @@ class WalkRequest:
     """The arguments of a walk.
 
     ``limit`` bounds the entities of a walk of one step, and those whose rows may come with a walk.
-    ``include_entities``: whether the rows of entities are wanted.
+    ``include_entities``: whether the rows of entities are wanted. ``current``: whether relationships that
+    have ended are left out.
     """
 
     entity_id: str
@@ -51,6 +54,7 @@ class WalkRequest:
     through_hubs: bool
     limit: int
     include_entities: bool = True
+    current: bool = False
 
     @property
     def directions(self) -> _Directions:
@@ -115,7 +119,7 @@ async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: Pl
     whole = _Walk(context, request, clocks)
     await whole.start()
     if not (place == Place() and await whole.run_with_rows()):
-        if request.depth == 1 and clocks.now:
+        if request.depth == 1 and clocks.now and not request.current:
             return await _one_step(whole, place)
         if not await whole.run():
             return await _hub(whole, place)
@@ -140,13 +144,20 @@ async def _hub(whole: _Walk, place: Place) -> Reached:
 
 
 async def _one_step(whole: _Walk, place: Place) -> Reached:
-    """Return the entities at one step after a place; a hub has any number of them."""
-    row = await whole.expand(
-        [whole.root], after=place.entity_id, room=whole.request.limit, most=_NO_LIMIT, through=True
-    )
-    neighbours = [Neighbour.of(values) for values in row.neighbours]
-    await whole.add(neighbours, 1)
-    entities = sorted((1, entity_id) for entity_id, depth in whole.depths.items() if depth)
+    """Return the entities at one step after a place; a hub has any number of them.
+
+    Of a walk through current relationships, the counts of what follows include those that have ended.
+    """
+    limit, after = whole.request.limit, place.entity_id
+    room = max(limit, _CURRENT_ROOM) if whole.request.current else limit
+    while True:
+        row = await whole.expand([whole.root], after=after, room=room, most=_NO_LIMIT, through=True)
+        neighbours = [Neighbour.of(values) for values in row.neighbours]
+        await whole.add(neighbours, 1)
+        entities = sorted((1, entity_id) for entity_id, depth in whole.depths.items() if depth)
+        if len(entities) >= limit or len(neighbours) == row.total or not whole.request.current:
+            break
+        after = neighbours[-1].id
     reached = Reached(whole.origin, whole.clocks, place.answered, entities, paths=whole.paths)
     reached.root, reached.written = whole.root, whole.written
     for key, ends in whole.edges.items():
@@ -183,7 +194,8 @@ class _Walk:
         self.dead: set[str] = set()
         self.written: dict[str, set[str]] = {}
         self.unexplored = 0
-        self.is_small = clocks.now
+        # One round trip cannot leave out what has ended.
+        self.is_small = clocks.now and not request.current
         self.rows: Rows | None = None
 
     async def start(self) -> None:
@@ -314,9 +326,22 @@ class _Walk:
         neighbours = list(neighbours)
         if not self.clocks.now:
             await self._resolve({end for _, keys in neighbours for key in keys for end in ids.ends(key)})
+        steps_to = await self._steps_to(neighbours)
         fresh: list[str] = []
+        for to, steps in sorted(steps_to.items()):
+            for near, key in steps:
+                self.edges[key] = (near, to)
+            if to not in self.depths:
+                self.depths[to] = depth
+                self.paths[to] = min([(*self.paths[near], key) for near, key in steps])
+                fresh.append(to)
+        return fresh
+
+    async def _steps_to(self, neighbours: list[Neighbour]) -> dict[str, list[tuple[str, str]]]:
+        """Return for each entity that is reached the steps to it: the entity before, and the relationship."""
         steps_to: dict[str, list[tuple[str, str]]] = {}
         into = self.into
+        written: dict[str, set[str]] = {}
         for far_id, keys in neighbours:
             to = membership.survivor(far_id, into)
             if to in self.dead:
@@ -326,16 +351,15 @@ class _Walk:
                 if near != to:
                     shown_key = membership.surviving_key(key, into)
                     steps_to.setdefault(to, []).append((near, shown_key))
-                    if not self.clocks.now:
-                        self.written.setdefault(shown_key, set()).add(key)
-        for to, steps in sorted(steps_to.items()):
-            for near, key in steps:
-                self.edges[key] = (near, to)
-            if to not in self.depths:
-                self.depths[to] = depth
-                self.paths[to] = min([(*self.paths[near], key) for near, key in steps])
-                fresh.append(to)
-        return fresh
+                    written.setdefault(shown_key, set()).add(key)
+        if self.request.current:
+            ended = await endings.ended(self.context, written, self.clocks)
+            current = {to: [step for step in steps if step[1] not in ended] for to, steps in steps_to.items()}
+            steps_to = {to: steps for to, steps in current.items() if steps}
+        if not self.clocks.now:
+            for shown_key, keys in written.items():
+                self.written.setdefault(shown_key, set()).update(keys)
+        return steps_to
 
     async def _resolve(self, entity_ids: set[str]) -> None:
         """Read the survivors of some entities as of the clocks, and which of the survivors were deleted."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -73,6 +73,11 @@ class _Table(dict[int, str | None]):
 
 
 _TABLE = _Table()
+
+
+def is_dense(token: str) -> bool:
+    """Return whether a word is a character of a script that is written without blanks."""
+    return not token.isascii() and any(first <= ord(token[0]) <= last for first, last in _DENSE)
 
 
 def folded(text: str) -> str:
@@ -212,21 +217,20 @@ def _quoted(term: str) -> str:
     return '"' + re.sub(r'(["\\])', r"\\\1", term) + '"'
 
 
-def best_field(query: TextQuery, name: str, values: Iterable[tuple[str, str]]) -> str:
-    """Return the field of an entity that has most of the phrases; the name comes first.
+def best_field(spellings: Collection[str], name: str, values: Iterable[tuple[str, str]]) -> str:
+    """Return the field of an entity that has most of some words; the name comes first.
 
     Args:
         name: the entity's name, which counts as ``canonical_name``.
         values: its fields with their canonical JSON.
     """
-    best, most = CANONICAL_NAME, _says(query, name)
+    best, most = CANONICAL_NAME, _count(spellings, name)
     for field, text in values:
-        count = max((_says(query, string) for string in strings_of(text)), default=0)
+        count = max((_count(spellings, string) for string in strings_of(text)), default=0)
         if count > most:
             best, most = field, count
     return best
 
 
-def _says(query: TextQuery, text: str) -> int:
-    padded = f" {' '.join(tokens(text))} "
-    return sum(pattern in padded for pattern in query.patterns)
+def _count(spellings: Collection[str], text: str) -> int:
+    return len({token for token in tokens(text) if token in spellings})

@@ -10,6 +10,7 @@ Neo4j shows a reader the nodes of a commit before its indexes find them. So a tu
 lock only on a revision that this process wrote, or read under the lock.
 """
 
+from graphmem.writing.dismissals import DismissalRequest, DismissedPair, dismissed_pairs
 from graphmem.writing.exclusions import ExclusionRequest
 from graphmem.writing.merging import MergeRequest
 from graphmem.writing.receipt import Receipt
@@ -22,6 +23,8 @@ from graphmem.writing.writers import Writers
 
 __all__ = [
     "UNKNOWN_TYPE",
+    "DismissalRequest",
+    "DismissedPair",
     "ExclusionRequest",
     "MergeRequest",
     "Merging",
@@ -32,4 +35,5 @@ __all__ = [
     "TurnLimits",
     "WriteRequest",
     "Writers",
+    "dismissed_pairs",
 ]

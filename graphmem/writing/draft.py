@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from graphmem.errors import StoreRefused
 from graphmem.model import canonical, ids, membership
+from graphmem.model.dismissals import Dismissal
 from graphmem.model.items import Issue, Item, Link
 from graphmem.model.membership import Exclusion
 from graphmem.model.reduction import Observation
+from graphmem.model.rule_merges import OwnRule
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
 from graphmem.writing import placement
 from graphmem.writing.interpretations import Interpretation
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.sources import NewSource
-from graphmem.writing.state import NameKey, State, WrittenTransaction
-from graphmem.writing.things import Thing, Things
+from graphmem.writing.state import NameKey, RuleSpans, State, WrittenTransaction
+from graphmem.writing.things import Thing, Things, note_bearers
 
 if TYPE_CHECKING:
     from graphmem.writing.requests import WriteRequest
@@ -47,6 +50,8 @@ class Draft:
     source_rows: list[dict[str, Any]] = field(default_factory=list)
     interpretation_rows: list[dict[str, Any]] = field(default_factory=list)
     exclusions: list[Exclusion] = field(default_factory=list)
+    dismissals: list[Dismissal] = field(default_factory=list)
+    rule_spans: dict[str, RuleSpans] = field(default_factory=dict)
     issues: list[Issue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
@@ -75,6 +80,10 @@ class Draft:
         """Return the rules under which an entity is folded: those of its survivor's type."""
         root = self.entities.get(self.entities.root(entity_id))
         return self.head(root.kind if root else entity_type).rules
+
+    def own_rule(self, entity_type: str) -> OwnRule | None:
+        """Return the own rule of a type, ``None`` where nothing can be merged by it."""
+        return self.state.own_rule(entity_type)
 
     def is_known(self, observation: Observation) -> bool:
         """Return whether this observation was written before."""
@@ -129,7 +138,10 @@ class Draft:
 
     def _observe(self, things: Things, observation: Observation, kind: str, rules: Rules) -> None:
         observation = self.with_toggles(observation)
-        known = things.get(observation.subject_id) or Thing(observation.subject_id, kind)
+        known = things.get(observation.subject_id)
+        if known is None:
+            rule = self.own_rule(kind) if things is self.entities else None
+            known = Thing(observation.subject_id, kind, rule=rule)
         things.put(known.with_observation(observation, rules))
         self.added[observation.id] = observation
         self.bump(things, observation.subject_id)
@@ -150,6 +162,50 @@ class Draft:
         """Show relationships where their ends are shown; the version of each that this changes rises."""
         for key in placement.place(self.entities, self.relationships, keys):
             self.bump(self.relationships, key)
+
+    def regroup_moved(self, moved: list[Thing]) -> list[str]:
+        """Show the relationships of moved entities at their new survivor; return their keys."""
+        subject_ids = {entity.subject_id for entity in moved}
+        keys = [key for key in self.relationships if subject_ids & set(key.split(":")[1:])]
+        observed = [key for key in sorted(keys) if self.relationships[key].observation_count]
+        self.regroup(observed)
+        return observed
+
+    def place(self, entity: Thing, into: str | None, merged_by: str | None = None) -> None:
+        """Merge an entity into another, or into none.
+
+        Args:
+            merged_by: the alternative that merges it; ``None`` where a fact does, or nothing.
+        """
+        self.entities.put(replace(self.entities[entity.subject_id], into=into, merged_by=merged_by))
+        if entity.merged_by is None and merged_by is None:
+            return
+        known = self.rule_spans.get(entity.subject_id) or self.state.rule_spans.get(entity.subject_id)
+        spans = RuleSpans(known.ended, [dict(each) for each in known.begun]) if known else RuleSpans()
+        spans.change(into, merged_by, self.recorded_at, is_open=entity.merged_by is not None)
+        self.rule_spans[entity.subject_id] = spans
+
+    def separate(self, entity_id: str, others: Iterable[str]) -> None:
+        """Note that somebody separated an entity from others: the rule joins them no more."""
+        others = set(others)
+        for each, more in ((entity_id, others), *((other, {entity_id}) for other in others)):
+            entity = self.entities.get(each)
+            if entity is not None and not more <= {*entity.separated}:
+                self.entities.put(replace(entity, separated=tuple(sorted({*entity.separated, *more}))))
+
+    def note_dismissal(self, dismissal: Dismissal) -> None:
+        """Note with both entities that they are two, or that they may be one again."""
+        pair = dismissal.entity_a, dismissal.entity_b
+        for entity_id, other in (pair, pair[::-1]):
+            entity = self.entities.get(entity_id)
+            if entity is None:
+                continue
+            distinct = (
+                {*entity.distinct_from, other}
+                if dismissal.kind == "dismiss"
+                else {*entity.distinct_from} - {other}
+            )
+            self.entities.put(replace(entity, distinct_from=tuple(sorted(distinct))))
 
     def activate(self, entity_type: str, active: Active, change: str) -> None:
         """Make a document the registered one of a type; ``change`` is the kind of change that led to it."""
@@ -198,6 +254,8 @@ class Draft:
         state.entities.accept(self.entities)
         state.relationships.accept(self.relationships)
         state.added.extend(self.added.values())
+        state.rule_spans.update(self.rule_spans)
+        note_bearers(state.new_bearers, map(self.entities.__getitem__, self.entities.changed()))
         state.observation_ids.update(self.added)
         state.heads.update(self.heads)
         state.changed_heads.update(dict.fromkeys(self.heads, self.recorded_at))
@@ -208,6 +266,7 @@ class Draft:
             if "file_key" in row["stored"]:
                 state.file_keys.setdefault(row["stored"]["file_key"], set()).add(row["id"])
         state.exclusions.extend(self.exclusions)
+        state.dismissals.extend(self.dismissals)
         state.interpretation_rows.extend(self.interpretation_rows)
         for row in self.interpretation_rows:
             state.ended_interpretations.setdefault(row["id"], 0)

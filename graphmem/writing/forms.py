@@ -15,7 +15,8 @@ from graphmem.writing.rows import edge_types
 from graphmem.writing.state import LookRow
 
 _BEFORE_EXCLUSIONS: Final = (
-    "entities", "relationships", "repeated", "sources", "interpretations", "versions", "schemas",
+    "entities", "relationships", "rule_merges", "repeated", "sources", "interpretations", "versions",
+    "schemas", "dismissals",
 )  # fmt: skip
 """What a turn writes before its exclusions. If it has none of these, one statement writes all of it."""
 
@@ -32,7 +33,7 @@ class WrittenTurn(NamedTuple):
 async def read(touched: Touched, queries: Queries) -> LookRow:
     """Read what requests touch, with the things that it is merged with."""
     params = touched.parameters
-    if touched.merging is None and not touched.interpretations:
+    if touched.merging is None and not touched.interpretations and not touched.moved:
         plain = _parameters("write.look[plain]", params)
         look = await queries.only("write.look[plain]", LookRow, **plain)
         if not has_merged(look):
@@ -91,12 +92,14 @@ def has_merged(look: LookRow) -> bool:
 
 def _needs_whole(params: Mapping[str, Any]) -> bool:
     """Return whether a turn writes something that only the whole of ``write.turn`` writes."""
-    merges = any(row["merged"] or row["unmerged"] or row["labels_removed"] for row in params["entities"])
+    parts = ("merged", "unmerged", "labels_removed", "rekeyed")
+    merges = any(row[part] for row in params["entities"] for part in parts)
     moves = any(
         row["liveness_changed"] or row["survivor_key"] or row["former_survivor_key"]
         for row in params["relationships"]
     )
-    return bool(merges or moves or params["versions"] or params["aliases"])
+    parts = ("versions", "aliases", "dismissals", "rule_merges")
+    return bool(merges or moves or any(params[part] for part in parts))
 
 
 def _parameters(name: str, params: Mapping[str, Any]) -> dict[str, Any]:

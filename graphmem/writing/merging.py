@@ -6,11 +6,13 @@ that an unmerge gives each back what it had and what was stored under it meanwhi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from graphmem.model import canonical, facts, ids
 from graphmem.model.reduction import Observation
+from graphmem.writing import rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.requests import Merging, Touched
@@ -56,6 +58,8 @@ class MergeRequest(TransactionRequest):
             result = self._merge(draft, source)
         else:
             result = self._unmerge(draft, source)
+        draft.raise_issues()
+        rule_merging.settle(draft)
         return Receipt(self.transaction_id, draft.recorded_at, result=result)
 
     def _merge(self, draft: Draft, source: Thing) -> dict[str, Any]:
@@ -67,19 +71,24 @@ class MergeRequest(TransactionRequest):
             message = "an entity is not merged into itself"
             return _refuse(draft, "target_entity_id", "ERR_MERGE_REFUSED", message)
         for name, entity in (("source_entity_id", source), ("target_entity_id", target)):
-            if entity.into:
+            if entity.into and not (entity is source and entity.merged_by):
                 merged = f"{entity.subject_id} is merged into {entity.into} already"
                 message = f"{merged}: act on {entity.into}, or unmerge {entity.subject_id} first"
                 return _refuse(draft, name, "ERR_MERGE_REFUSED", message)
             if not entity.live:
                 message = f"{entity.subject_id} is deleted: restore it first"
                 return _refuse(draft, name, "ERR_MERGE_REFUSED", message)
+        if target.subject_id in {member.subject_id for member in draft.entities.members(source.subject_id)}:
+            message = f"{target.subject_id} is merged into {source.subject_id} already"
+            return _refuse(draft, "target_entity_id", "ERR_MERGE_REFUSED", message)
         moved = draft.entities.members(source.subject_id)
         if len(moved) + len(draft.entities.members(target.subject_id)) > MEMBERS_LIMIT:
             message = f"more than {MEMBERS_LIMIT} entities would be merged into one"
             return _refuse(draft, "target_entity_id", "ERR_MERGE_REFUSED", message)
+        former = draft.entities.root(source.subject_id)
         self._observe(draft, source, target.subject_id)
         draft.bump(draft.entities, target.subject_id)
+        draft.bump(draft.entities, former)
         return _regroup(draft, moved, source.subject_id, target.subject_id)
 
     def _unmerge(self, draft: Draft, source: Thing) -> dict[str, Any]:
@@ -92,17 +101,27 @@ class MergeRequest(TransactionRequest):
             message = f"{source.subject_id} is merged into {into}, not into {target}"
             return _refuse(draft, "target_entity_id", "ERR_NOTHING_TO_TURN", message)
         moved = draft.entities.members(source.subject_id)
-        self._observe(draft, source, None)
+        others = {member.subject_id for member in draft.entities.members(survivor_id)}
+        others -= {member.subject_id for member in moved}
+        self._observe(draft, source, None, others)
+        draft.separate(source.subject_id, others)
         draft.bump(draft.entities, survivor_id)
         return _regroup(draft, moved, source.subject_id, into)
 
-    def _observe(self, draft: Draft, source: Thing, into: str | None) -> None:
-        draft.observe_entity(self.observation(source.kind, draft.recorded_at))
-        draft.entities.put(replace(draft.entities[source.subject_id], into=into))
+    def _observe(self, draft: Draft, source: Thing, into: str | None, separated: Iterable[str] = ()) -> None:
+        observation = self.observation(source.kind, draft.recorded_at, separated)
+        draft.observe_entity(observation)
+        draft.place(source, into)
 
-    def observation(self, entity_type: str, recorded_at: int) -> Observation:
-        """Return the observation that the merge, or its end, makes of the source."""
-        fields = {"into": self.merging.target, "reason": self.merging.reason}
+    def observation(self, entity_type: str, recorded_at: int, separated: Iterable[str] = ()) -> Observation:
+        """Return the observation that the merge, or its end, makes of the source.
+
+        Args:
+            separated: the members that an unmerge separates the source from.
+        """
+        fields: dict[str, Any] = {"into": self.merging.target, "reason": self.merging.reason}
+        if separated:
+            fields[facts.SEPARATED] = sorted(separated)
         return Observation(
             id=ids.unplaced_observation_id(self.transaction_id, 0),
             subject_id=self.merging.source,
@@ -126,24 +145,23 @@ def restore_observation(draft: Draft, observation: Observation, *, is_newest: bo
     entities = draft.entities
     source_id, into = observation.subject_id, facts.target(observation.kind, observation.fields)
     root = entities.root(source_id)
+    draft.separate(source_id, facts.separated(observation.fields))
     applies = into is None or (entities.get(into) is not None and source_id not in entities.chain(into))
     source = entities.get(source_id)
-    if not is_newest or not applies or (source.into if source else None) == into:
+    same = source is not None and source.into == into and source.merged_by is None
+    if not is_newest or not applies or same or (source is None and into is None):
         draft.observe_entity(observation)
         return
     moved = entities.members(source_id)
     draft.observe_entity(observation)
-    entities.put(replace(entities[source_id], into=into))
+    draft.place(source or entities[source_id], into)
     draft.bump(entities, into or root)
     _regroup(draft, moved, source_id, into or root)
 
 
 def _regroup(draft: Draft, moved: list[Thing], source: str, target: str) -> dict[str, Any]:
     """Show the relationships of the moved entities at their new survivor; return what a merge answers."""
-    subject_ids = {entity.subject_id for entity in moved}
-    keys = [key for key in draft.relationships if subject_ids & set(key.split(":")[1:])]
-    observed = [key for key in sorted(keys) if draft.relationships[key].observation_count]
-    draft.regroup(observed)
+    observed = draft.regroup_moved(moved)
     return {
         "source_entity_id": source,
         "target_entity_id": target,

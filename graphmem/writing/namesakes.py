@@ -23,6 +23,8 @@ NEAR_DATES_MICROSECONDS: Final = 48 * 3_600 * 1_000_000
 """The greatest distance of the dates of two events that are warned of."""
 CREATED_LIMIT: Final = 3
 """Entities of one name that a turn creates and remembers, the newest; as many as ``write.look`` reads."""
+CODES: Final = frozenset({"SAME_NAME", "SAME_NAME_NEAR_DATE"})
+"""The codes of its warnings."""
 SERIES_LEAST: Final = 3
 """Dated events of one name that are a series: another one is no surprise."""
 
@@ -79,6 +81,16 @@ def warn(draft: Draft, item: Item, entity: Thing) -> None:
         "message": f"this is a new {entity.kind}, and {target} {reason}: if they are the same, store with "
         f"target_id {target}, and merge {entity.subject_id} into it",
     })  # fmt: skip
+
+
+def forget_merged(draft: Draft) -> None:
+    """Withdraw the warnings of namesakes that the rule has merged with the new entity."""
+    roots = draft.entities.root
+    draft.warnings[:] = [
+        each
+        for each in draft.warnings
+        if each["code"] not in CODES or roots(each["entity_id"]) != roots(each["target_id"])
+    ]
 
 
 def _namesakes(draft: Draft, entity: Thing) -> Iterator[Namesake]:

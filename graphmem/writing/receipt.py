@@ -13,7 +13,8 @@ class StoredItem(NamedTuple):
     """What became of one item.
 
     ``known``: this observation was stored before. ``subject_id``: the entity that the observation is about,
-    where that is merged into ``entity_id``; else empty. Transactions keep items by position.
+    where that is merged into ``entity_id``; else empty. ``resolved_by`` is ``rule`` where a rule merged it.
+    Transactions keep items by position, without the last where it is empty.
     """
 
     entity_id: str
@@ -24,6 +25,7 @@ class StoredItem(NamedTuple):
     version: int
     known: bool
     subject_id: str = ""
+    resolved_by: str = ""
 
 
 class StoredLink(NamedTuple):
@@ -43,7 +45,8 @@ class Receipt:
 
     ``folds`` and ``names`` are those of the items' entities, ``link_folds`` those of the relationships, as of
     the transaction. They are empty for a replay, which reads them again. ``result`` is what a merge or a
-    change of schema answers.
+    change of schema answers. ``is_written`` is false where the request asks for what holds already:
+    nothing is written, not even its transaction.
     """
 
     transaction_id: str
@@ -56,11 +59,12 @@ class Receipt:
     warnings: list[dict[str, Any]] = field(default_factory=list)
     result: dict[str, Any] = field(default_factory=dict)
     replayed: bool = False
+    is_written: bool = True
 
     def encode(self) -> str:
         """Return the answer as a transaction stores it: canonical JSON, with ``result`` as ``more``."""
         kept: dict[str, Any] = {
-            "items": [list(item) for item in self.items],
+            "items": [list(item) if item.resolved_by else list(item)[:-1] for item in self.items],
             "links": [list(link) for link in self.links],
             "warnings": self.warnings,
         }

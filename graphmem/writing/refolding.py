@@ -8,14 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
 from graphmem.database.queries import Queries
-from graphmem.model import facts, reduction, times
-from graphmem.model.membership import Membership, MergeFact
+from graphmem.model import facts, reduction, rule_merges, times
+from graphmem.model.membership import Membership, MergeFact, RuleSpan
 from graphmem.model.reduction import Observation, OwnState, Winner
+from graphmem.model.rule_merges import NO_EVIDENCE, Evidence
 from graphmem.model.rules import PLAIN, Rules
-from graphmem.writing import placement
+from graphmem.writing import placement, rule_merging
+from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.requests import Merging, Touched, WriteRequest
 from graphmem.writing.state import State
+from graphmem.writing.things import Thing, evidence_of, note_bearers
 
 OBSERVATIONS_PER_READ: Final = 2_000
 HISTORIES_PER_READ: Final = 200
@@ -93,9 +96,31 @@ class _MergeFactRow(NamedTuple):
 
     @property
     def merge_fact(self) -> MergeFact:
-        into = facts.target(self.kind, dict(zip(self.fields, self.values, strict=True)))
-        toggles = tuple(self.excluded or ())
-        return MergeFact(self.subject_id, self.at, self.recorded_at, self.observation_id, into, toggles)
+        fields = dict(zip(self.fields, self.values, strict=True))
+        return MergeFact(
+            self.subject_id,
+            self.at,
+            self.recorded_at,
+            self.observation_id,
+            facts.target(self.kind, fields),
+            tuple(self.excluded or ()),
+            tuple(facts.separated(fields)),
+        )
+
+
+class _RuleSpanRow(NamedTuple):
+    """A merge by rule; ``until`` is ``None`` while it holds."""
+
+    subject_id: str
+    into: str
+    start: int
+    until: int | None
+    alternative: str
+
+    @property
+    def span(self) -> RuleSpan:
+        end = times.LATEST if self.until is None else self.until
+        return RuleSpan(self.subject_id, self.into, self.start, end, self.alternative)
 
 
 class _EverMerged(NamedTuple):
@@ -103,6 +128,7 @@ class _EverMerged(NamedTuple):
 
     entities: list[str]
     facts: list[_MergeFactRow]
+    rules: list[_RuleSpanRow]
 
 
 class _TouchedEntity(NamedTuple):
@@ -148,10 +174,21 @@ async def fold(
     return folded
 
 
+async def fold_entity(queries: Queries, entity: Thing, rules: Rules) -> tuple[dict[str, Winner], Evidence]:
+    """Return the fold and the evidence of an entity."""
+    folded, evidence = dict[str, Winner](), NO_EVIDENCE
+    async for observation in observations(queries, entity.subject_id):
+        folded = reduction.fold(folded, observation, rules)
+        evidence = rule_merges.joined(evidence, evidence_of(entity.rule, observation.fields))
+    return folded, evidence
+
+
 async def membership(queries: Queries, entity_ids: list[str], at_ingested: int = times.LATEST) -> Membership:
     """Return the membership of all entities that were ever merged with some, as it was known at a time."""
     merged = await queries.only("entity.merges", _EverMerged, entity_ids=entity_ids, at_ingested=at_ingested)
-    return Membership.of([row.merge_fact for row in merged.facts], merged.entities)
+    return Membership.of(
+        [row.merge_fact for row in merged.facts], merged.entities, [row.span for row in merged.rules]
+    )
 
 
 async def changes(
@@ -216,6 +253,39 @@ async def refold(queries: Queries, state: State) -> None:
         await _refold_members(queries, state, survivor_id, state.rules(state.entities[survivor_id].kind))
 
 
+def settle(state: State, owner: str) -> None:
+    """Merge by rule again what the folding of other observations changed in a state.
+
+    Raises:
+        LookAgain: the look has not read an entity that the rule needs.
+    """
+    changed = [each for each in state.entities if state.entities_before.get(each) != state.entities[each]]
+    if not any(state.entities[each].rule for each in changed):
+        return
+    note_bearers(state.new_bearers, (state.entities[each] for each in changed))
+    draft = _draft(state, owner, [state.entities[each].updated_at for each in changed])
+    rule_merging.settle_from(draft, state.entities_before, changed)
+    draft.accept(None)
+
+
+def settle_all(state: State, owner: str, entity_ids: Iterable[str]) -> None:
+    """Merge some entities by rule whether they changed or not; see :func:`settle`."""
+    note_bearers(state.new_bearers, (state.entities[each] for each in state.entities))
+    draft = _draft(state, owner, [])
+    rule_merging.settle_entities(draft, entity_ids)
+    draft.accept(None)
+
+
+def _draft(state: State, owner: str, moments: list[int]) -> Draft:
+    request = RefoldRequest(owner=owner, transaction_id="", entity_ids=())
+    draft = Draft.of(state, request, max(moments, default=state.recorded_at))
+    # The withdrawal that is folded in counts in these versions already.
+    draft.bumped.update(
+        each for each in state.entities if state.entities[each].updated_at == draft.recorded_at
+    )
+    return draft
+
+
 async def _recount(queries: Queries, state: State) -> None:
     """Fold entities and relationships again whose counting observations have changed, many in one read."""
     subject_ids = sorted(state.withdrawn())
@@ -251,11 +321,13 @@ async def _refold_history(
     things = state.entities if is_entity else state.relationships
     known = things[subject_id]
     rules = state.rules(state.entities.survivor(subject_id).kind) if is_entity else PLAIN
-    folded: dict[str, Winner] = {}
+    folded, evidence = dict[str, Winner](), NO_EVIDENCE
     if history.observations is None:
-        folded = await fold(queries, subject_id, rules)
+        folded, evidence = await fold_entity(queries, known, rules)
     for replayed in history.observations or ():
-        folded = reduction.fold(folded, replayed.of(subject_id), rules)
+        observation = replayed.of(subject_id)
+        folded = reduction.fold(folded, observation, rules)
+        evidence = rule_merges.joined(evidence, evidence_of(known.rule, observation.fields))
     # A merge raises the version of the relationships that it shows elsewhere: that is counted.
     version = max(history.version, 0 if is_entity else known.version + known.refold)
     if touched is not None:
@@ -272,6 +344,7 @@ async def _refold_history(
             projection=rules.key if is_entity else known.projection,
             unmade=history.unmade,
             refold=0,
+            evidence=evidence,
         )
     )
 
@@ -289,5 +362,5 @@ async def _refold_members(queries: Queries, state: State, subject_id: str, rules
     """Fold those members of an entity again that were folded under other rules."""
     for member in state.entities.members(subject_id):
         if member.projection != rules.key:
-            folded = await fold(queries, member.subject_id, rules)
-            state.entities.put(replace(member, fold=folded, projection=rules.key))
+            folded, evidence = await fold_entity(queries, member, rules)
+            state.entities.put(replace(member, fold=folded, projection=rules.key, evidence=evidence))

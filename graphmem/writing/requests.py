@@ -1,7 +1,8 @@
-"""What is handed to an owner's writer: the common part of the six kinds of requests.
+"""What is handed to an owner's writer: the common part of the seven kinds of requests.
 
 :class:`~graphmem.writing.store_request.StoreRequest`, :class:`~graphmem.writing.merging.MergeRequest`,
-:class:`~graphmem.writing.exclusions.ExclusionRequest` and
+:class:`~graphmem.writing.exclusions.ExclusionRequest`,
+:class:`~graphmem.writing.dismissals.DismissalRequest` and
 :class:`~graphmem.writing.schema_changes.SchemaRequest` write a transaction of their own,
 :class:`~graphmem.writing.refolding.RefoldRequest` writes no facts, and
 :class:`~graphmem.dump.restore_request.RestoreRequest` writes transactions of a dump.
@@ -14,11 +15,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from graphmem.model import facts, ids
+from graphmem.model.rule_merges import Evidence, OwnRule
 from graphmem.model.schema import shipped
+from graphmem.writing.things import KEY_KIND
 
 if TYPE_CHECKING:
     from graphmem.writing.receipt import Receipt
     from graphmem.writing.state import NameKey, State
+
+
+Borne = tuple[str, str, tuple[str, ...]]
+"""A kind of identifiers, an id, and the identifying fields of its type."""
+
+
+class LookAgain(Exception):
+    """A decision needs something that its look has not read: ``further``."""
+
+    def __init__(self, further: Touched) -> None:
+        super().__init__("the look has not read all that the decision needs")
+        self.further = further
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +50,10 @@ class Merging:
 class Touched:
     """What the requests of a turn touch: the turn reads it with ``write.look``.
 
-    ``names`` are the names that a request may give to a new entity.
+    ``names`` are the names that a request may give to a new entity. ``borne`` are ids of entities that may be
+    merged by rule: what else bears them is read if the entity is there, or if it is one of ``stored``, which
+    a request may create. ``moved`` are pairs of an entity and the one that it is newly merged into by rule,
+    ``None`` where a merge ends.
     """
 
     keys: set[str] = field(default_factory=set)
@@ -49,6 +67,9 @@ class Touched:
     types: set[str] = field(default_factory=set)
     names: set[NameKey] = field(default_factory=set)
     merging: Merging | None = None
+    borne: set[Borne] = field(default_factory=set)
+    stored: set[str] = field(default_factory=set)
+    moved: set[tuple[str, str | None]] = field(default_factory=set)
 
     def add_relationship(self, key: str) -> None:
         """Add a relationship with the entities at its ends."""
@@ -59,6 +80,20 @@ class Touched:
         """Add a merge, or its end, with its entities; the only request of its turn has it."""
         self.merging = merging
         self.entities.update(filter(None, (merging.source, merging.target)))
+
+    def add_evidence(self, rule: OwnRule, evidence: Evidence) -> None:
+        """Add the entities that may be merged into an entity with this evidence, or into which it may be."""
+        for borne_id, level in rule.borne(evidence).items():
+            if level:
+                self.borne.add((KEY_KIND + rule.basis(level), borne_id, tuple(rule.fields)))
+                self.entities.add(borne_id)
+
+    def add(self, further: Touched) -> None:
+        """Add entities, ids that are borne, and moved entities that a decision has needed."""
+        self.entities |= further.entities
+        self.borne |= further.borne
+        self.stored |= further.stored
+        self.moved |= further.moved
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -75,8 +110,14 @@ class Touched:
             "types": sorted(self.types),
             "names": sorted(map(list, self.names)),
             "initials": sorted({name[:1] for name in self.types if shipped(name) is None}),
-            "moved": [self.merging.source] if self.merging else [],
-            "onto": self.merging.target if self.merging else None,
+            "borne": [
+                [kind, borne_id, list(fields), borne_id in self.stored]
+                for kind, borne_id, fields in sorted(self.borne)
+            ],
+            "moved": [
+                *([[self.merging.source, self.merging.target]] if self.merging else []),
+                *([source, onto] for source, onto in sorted(self.moved, key=str)),
+            ],
         }
 
 
@@ -114,6 +155,11 @@ class WriteRequest(ABC):
     def applied_merging(self) -> Merging | None:
         """The merge, or its end, that it applies: what moves is folded first by the rules of its new type."""
         return None
+
+    @property
+    def separable(self) -> frozenset[str]:
+        """Entities of which it must know from which others they are dismissed as duplicates."""
+        return frozenset()
 
     def identified(self, state: State) -> Self:
         """Return the request with its items identified by the rules of the state; itself if none changes."""

@@ -26,7 +26,7 @@ from graphmem.text import words
 from graphmem.writing import vectors
 from graphmem.writing.events import EventChanges
 from graphmem.writing.state import State
-from graphmem.writing.things import Thing, Things
+from graphmem.writing.things import KEY_KIND, Thing, Things
 
 _COUNTED: Final = ("total", "known", "observations", "recorded")
 """The counters of a type: live survivors, all survivors, observations of what is live, all observations."""
@@ -91,6 +91,11 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
             for kind, changed_at in sorted(state.changed_heads.items())
         ],
         "versions": state.versions,
+        "rule_merges": [
+            {"subject_id": subject_id, "ended": spans.ended, "begun": spans.begun}
+            for subject_id, spans in sorted(state.rule_spans.items())
+            if spans.ended is not None or spans.begun
+        ],
         "sources": state.source_rows,
         "sourced": [
             {"id": each.id, "source_id": each.source_id} for each in state.added if each.source_id is not None
@@ -116,6 +121,21 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
                 },
             }
             for each in state.exclusions
+        ],
+        "dismissals": [
+            {
+                "transaction_id": each.transaction_id,
+                "properties": {
+                    "id": each.id,
+                    "owner": owner,
+                    "kind": each.kind,
+                    "entity_a": each.entity_a,
+                    "entity_b": each.entity_b,
+                    "recorded_at": each.recorded_at,
+                    "reason": each.reason,
+                },
+            }
+            for each in state.dismissals
         ],
         "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.changed_aliases.items())],
         "counts": count_rows({key: deltas for key, deltas in counts.items() if any(deltas)}),
@@ -229,6 +249,10 @@ class Node:
                 "merged_into": "" if self.is_survivor and self.view.unmade else self.own.into,
                 "projection": self.projection or None,
                 "text": self.text,
+                "evidence": self.own.evidence_text,
+                "separated": list(self.own.separated) or None,
+                "distinct_from": list(self.own.distinct_from) or None,
+                "merged_by": self.own.merged_by,
             }
         source, target = ids.ends(view.subject_id)
         return properties | {
@@ -286,8 +310,8 @@ class Node:
 
     @property
     def identifiers(self) -> set[tuple[str, str]]:
-        """The (kind, key) pairs by which it is looked up."""
-        return set() if self.absent else self.view.identifiers
+        """The (kind, key) pairs by which it is looked up, and by which the rule looks up what it bears."""
+        return self.own.keys if self.absent else self.view.identifiers | self.own.keys
 
 
 def _is_observed(relationship: Thing) -> bool:
@@ -308,6 +332,11 @@ def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int
 def _entity_row(before: Node | None, after: Node, rules: Rules) -> dict[str, Any]:
     old, new = before.identifiers if before else set[tuple[str, str]](), after.identifiers
     old_into, new_into = before.own.into if before else None, after.own.into
+    is_moved = (old_into, before.own.merged_by if before else None) != (new_into, after.own.merged_by)
+    # Which keys are stored is not known where they were written under another rule, or before there were any.
+    is_rekeyed = before is not None and after.own.rule is not None and _is_renewed(before, after)
+    if is_rekeyed:
+        old = {pair for pair in old if not pair[0].startswith(KEY_KIND)}
     text_changed = after.embedded_text != (before.embedded_text if before else None)
     return {
         "properties": dict(after.properties),
@@ -316,10 +345,17 @@ def _entity_row(before: Node | None, after: Node, rules: Rules) -> dict[str, Any
         "identifiers_added": sorted(map(list, new - old)),
         "identifiers_removed": sorted(map(list, old - new)),
         "values": _changed_values(before, after, rules),
-        "merged": new_into if new_into != old_into else None,
-        "unmerged": old_into if new_into != old_into else None,
+        "merged": new_into if is_moved else None,
+        "unmerged": old_into if is_moved else None,
+        "merged_by": after.own.merged_by,
+        "rekeyed": is_rekeyed,
         "meaning": vectors.row(after) if text_changed else None,
     }
+
+
+def _is_renewed(before: Node, after: Node) -> bool:
+    """Return whether all observations of an entity were folded again."""
+    return before.own.projection != after.own.projection or before.own.refold > after.own.refold
 
 
 def _changed_values(before: Node | None, after: Node, rules: Rules) -> list[list[str]] | None:

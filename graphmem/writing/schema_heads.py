@@ -21,6 +21,7 @@ class HeadRow(NamedTuple):
     seen: list[str]
     version: str | None
     document: str | None
+    projection: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,9 @@ class Head:
         if row.document is None or row.version is None:
             return cls(row.entity_type, shapes)
         parsed, rules = _read(row.document)
+        if (row.projection or "") != rules.key:
+            # Written before the key told rules of identity apart; it changes with the next version.
+            rules = replace(rules, identity=())
         return cls(row.entity_type, shapes, Active(row.version, parsed), rules)
 
     @property

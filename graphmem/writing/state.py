@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphmem.errors import AuthInvalid
 from graphmem.model import state_hash
+from graphmem.model.dismissals import Dismissal, Pair
 from graphmem.model.membership import Exclusion
 from graphmem.model.reduction import Observation
+from graphmem.model.rule_merges import Evidence, OwnRule, own_rule
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing.schema_heads import Head, HeadRow
-from graphmem.writing.things import ThingRow, Things
+from graphmem.writing.things import ThingRow, Things, stored_evidence
+
+if TYPE_CHECKING:
+    from graphmem.writing.requests import Touched
 
 
 class WrittenTransaction(NamedTuple):
@@ -39,6 +44,49 @@ class NamesakeRow(NamedTuple):
     date: str | None
 
 
+class BearerRow(NamedTuple):
+    """An entity that bears the id of another; ``whole`` unless it is merged with others.
+
+    ``names`` and ``values`` are those of its identifying fields.
+    """
+
+    borne_id: str
+    entity_id: str
+    is_alone: bool
+    evidence: str | None
+    names: list[str]
+    values: list[str]
+    separated: list[str] | None
+
+    def evidence_by(self, rule: OwnRule) -> Evidence:
+        """Return its evidence."""
+        return stored_evidence(rule, self.evidence, dict(zip(self.names, self.values, strict=True)))
+
+
+@dataclass(slots=True)
+class RuleSpans:
+    """How the merge by rule of one entity changes in a turn.
+
+    Attributes:
+        ended: when the stored merge ended (``recorded_at``, microseconds); ``None`` where it did not.
+        begun: the new merges in order, as properties of their edges with ``into``; the last may be open.
+    """
+
+    ended: int | None = None
+    begun: list[dict[str, Any]] = field(default_factory=list)
+
+    def change(self, into: str | None, merged_by: str | None, recorded_at: int, *, is_open: bool) -> None:
+        """Note a change; ``is_open``: a merge by rule ends with it."""
+        if is_open and not self.begun:
+            self.ended = recorded_at
+        elif is_open and self.begun[-1]["from"] == recorded_at:
+            self.begun.pop()
+        elif is_open:
+            self.begun[-1]["until"] = recorded_at
+        if into is not None and merged_by is not None:
+            self.begun.append({"into": into, "alternative": merged_by, "from": recorded_at, "until": None})
+
+
 @dataclass(slots=True)
 class State:
     """What a turn read, and what it decided so far.
@@ -51,9 +99,13 @@ class State:
     may give to new ones, three for each name; ``created_names`` the ids of entities that the turn creates, by
     name. ``source_ids`` and ``ended_interpretations`` have the number of observations of each. ``toggles``
     are the times at which these, by id, were excluded and included again; ``exclusions`` are the facts that
-    the turn adds to them. ``types_in_use`` are types of the owner that begin as those that the turn names.
-    ``file_keys`` are the ids of sources by the idempotency keys of files. ``repeated`` are the observations
-    that transactions of the turn recorded again.
+    the turn adds to them. ``dismissed`` are the pairs of entities that are two, read for requests that have
+    ``separable`` entities; ``dismissals`` are the facts that the turn adds to them. ``types_in_use`` are
+    types of the owner that begin as those that the turn names. ``file_keys`` are the ids of sources by the
+    idempotency keys of files. ``repeated`` are the observations that transactions of the turn recorded again.
+    ``looked`` is what the look read. ``bearers`` are stored entities by the ids that they bear,
+    ``new_bearers`` those that the turn changed. ``rules_off`` are the alternatives that merge nothing, by
+    type.
     """
 
     sequence: int = 0
@@ -75,6 +127,8 @@ class State:
     file_keys: dict[str, set[str]] = field(default_factory=dict)
     toggles: dict[str, tuple[int, ...]] = field(default_factory=dict)
     exclusions: list[Exclusion] = field(default_factory=list)
+    dismissed: frozenset[Pair] = frozenset()
+    dismissals: list[Dismissal] = field(default_factory=list)
     source_rows: list[dict[str, Any]] = field(default_factory=list)
     ended_interpretations: dict[str, int] = field(default_factory=dict)
     interpretation_rows: list[dict[str, Any]] = field(default_factory=list)
@@ -83,6 +137,12 @@ class State:
     namesakes: Mapping[NameKey, list[NamesakeRow]] = field(default_factory=dict)
     created_names: dict[NameKey, list[str]] = field(default_factory=dict)
     types_in_use: list[str] = field(default_factory=list)
+    owner: str = ""
+    rules_off: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    bearers: dict[str, list[BearerRow]] = field(default_factory=dict)
+    new_bearers: dict[str, set[str]] = field(default_factory=dict)
+    looked: Touched | None = None
+    rule_spans: dict[str, RuleSpans] = field(default_factory=dict)
     entities_before: Things = field(default_factory=Things)
     relationships_before: Things = field(default_factory=Things)
 
@@ -94,6 +154,12 @@ class State:
         """Return the rules of a type."""
         head = self.heads.get(entity_type)
         return head.rules if head else PLAIN
+
+    def own_rule(self, entity_type: str) -> OwnRule | None:
+        """Return the own rule of a type, ``None`` where nothing can be merged by it."""
+        head = self.heads.get(entity_type)
+        registered = head.alternatives if head else None
+        return own_rule(self.owner, entity_type, registered, self.rules_off.get(entity_type, frozenset()))
 
     def stale(self) -> set[str]:
         """Return the survivors of members that were folded under other rules than those of their type."""
@@ -171,16 +237,26 @@ class LookRow(NamedTuple):
     schemas: list[HeadRow]
     aliases: list[AliasRow]
     namesakes: list[NamesakeRow]
+    bearers: list[BearerRow]
     types_in_use: list[str]
     sources: list[SubjectHead]
     file_keys: list[FileKeyRow]
     interpretations: list[SubjectHead]
 
 
-def of_look(look: LookRow, *, whole: bool = True) -> State | None:
+def of_look(
+    look: LookRow,
+    owner: str,
+    touched: Touched | None = None,
+    rules_off: Mapping[str, frozenset[str]] | None = None,
+    *,
+    whole: bool = True,
+) -> State | None:
     """Return the state that a look read, ``None`` where the owner has no node yet.
 
     Args:
+        touched: what was looked for.
+        rules_off: the alternatives by type that merge nothing.
         whole: refuse a thing that was read in two parts, or is damaged.
 
     Raises:
@@ -198,12 +274,14 @@ def of_look(look: LookRow, *, whole: bool = True) -> State | None:
         file_keys.setdefault(stored_file.key, set()).add(stored_file.source_id)
     for row in look.namesakes:
         namesakes.setdefault((row.kind, row.key, row.entity_type), []).append(row)
-    return State(
+    state = State(
         sequence=look.owner.sequence,
         revision=look.owner.revision,
         recorded_at=look.owner.recorded_at,
         hash=look.owner.state_hash,
-        entities=Things(row.thing(whole=whole) for row in look.entities),
+        owner=owner,
+        rules_off=rules_off or {},
+        looked=touched,
         relationships=Things(row.thing(whole=whole) for row in look.relationships),
         observation_ids=set(look.observations),
         transactions={each.transaction_id: each for each in transactions},
@@ -221,6 +299,12 @@ def of_look(look: LookRow, *, whole: bool = True) -> State | None:
             if each.toggles
         },
     )
+    state.bearers = {borne_id: [] for _, borne_id, _ in touched.borne} if touched else {}
+    for row in look.bearers:
+        state.bearers.setdefault(row.borne_id, []).append(row)
+    state.entities = Things(row.entity(state.own_rule(row.kind), whole=whole) for row in look.entities)
+    state.entities_before = state.entities.copy()
+    return state
 
 
 def owner_erased() -> AuthInvalid:
@@ -228,6 +312,11 @@ def owner_erased() -> AuthInvalid:
     return AuthInvalid("the account is deleted, and its data is erased: nothing was written")
 
 
-def empty() -> State:
-    """Return the state of an owner who has written nothing yet."""
-    return State(hash=state_hash.EMPTY)
+def empty(
+    owner: str = "", touched: Touched | None = None, rules_off: Mapping[str, frozenset[str]] | None = None
+) -> State:
+    """Return the state of an owner who has written nothing yet; see :func:`of_look`."""
+    bearers: dict[str, list[BearerRow]] = {each: [] for _, each, _ in touched.borne} if touched else {}
+    return State(
+        hash=state_hash.EMPTY, owner=owner, looked=touched, bearers=bearers, rules_off=rules_off or {}
+    )

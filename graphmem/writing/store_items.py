@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from graphmem.model import facts, identity
 from graphmem.model.items import Item
@@ -56,6 +56,36 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
     )
 
 
+def settled(draft: Draft, index: int, item: StoredItem) -> StoredItem:
+    """Return what became of an item after the merges by rule of its request."""
+    subject_id = item.subject_id or item.entity_id
+    survivor_id = draft.entities.root(subject_id)
+    after = draft.survivor_view(subject_id)
+    assert after is not None
+    is_merged = survivor_id != subject_id
+    by_rule = is_merged and draft.entities[subject_id].merged_by is not None
+    action = "matched_existing" if by_rule and item.action == "created" else item.action
+    if by_rule and not after.live and item.entity_id != survivor_id:
+        draft.warnings.append(_deleted(index, after))
+    return item._replace(
+        entity_id=survivor_id,
+        action=action,
+        version=after.version,
+        subject_id=subject_id if is_merged else "",
+        resolved_by="rule" if by_rule else "",
+    )
+
+
+def _deleted(index: int, entity: Thing) -> dict[str, Any]:
+    return {
+        "code": "ENTITY_DELETED",
+        "index": index,
+        "entity_id": entity.subject_id,
+        "message": "the entity is deleted: the observation is stored and stays hidden until "
+        f"POST /restore_entity with entity_id {entity.subject_id}",
+    }
+
+
 def _action(known: Thing | None, item: Item) -> str:
     if known is None:
         return "created"
@@ -102,13 +132,7 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
                 "message": f"null is now the value of {name}: the snapshot no longer shows it",
             })  # fmt: skip
     if not after.live and item.kind in facts.VALUE_KINDS:
-        draft.warnings.append({
-            "code": "ENTITY_DELETED",
-            "index": item.index,
-            "entity_id": after.subject_id,
-            "message": "the entity is deleted: the observation is stored and stays hidden until "
-            f"POST /restore_entity with entity_id {after.subject_id}",
-        })  # fmt: skip
+        draft.warnings.append(_deleted(item.index, after))
     if item.basis == identity.CONTENT and before is None:
         alternatives = item.alternatives or identity.rule(observation.entity_type)[:-1]
         # The rule of a shipped type repeats names of the general rule.

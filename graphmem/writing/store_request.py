@@ -6,17 +6,19 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from graphmem.errors import IdempotencyMismatch
-from graphmem.model import ids, membership
+from graphmem.model import facts, ids, membership
 from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.model.membership import Exclusion
 from graphmem.model.reduction import Observation
-from graphmem.writing import exclusions, namesakes, store_items, store_links
+from graphmem.model.rule_merges import own_rule
+from graphmem.writing import exclusions, namesakes, rule_merging, store_items, store_links
 from graphmem.writing.draft import Draft
 from graphmem.writing.interpretations import ENDED, Interpretation
 from graphmem.writing.receipt import Receipt, StoredItem, StoredLink
 from graphmem.writing.requests import Touched
 from graphmem.writing.sources import NewSource
 from graphmem.writing.state import State
+from graphmem.writing.things import evidence_of
 from graphmem.writing.transaction import TransactionRequest
 
 
@@ -84,6 +86,7 @@ class StoreRequest(TransactionRequest):
             touched.sources.add(self.interpretation.source_id)
         for item in self.items:
             touched.entities.add(item.entity_id)
+            self._touch_rule(touched, item)
             touched.names |= namesakes.names_of(item)
             if item.entity_type:
                 touched.types.update((item.entity_type, item.given_type or item.entity_type))
@@ -93,6 +96,15 @@ class StoreRequest(TransactionRequest):
             touched.add_relationship(self.link_key(link))
             if self._time_of(link) is not None:
                 touched.observations.add(self.link_observation_id(link))
+
+    def _touch_rule(self, touched: Touched, item: Item) -> None:
+        """Add what may be merged by rule with the entity of an item."""
+        if item.entity_type is None:
+            return
+        rule = own_rule(self.owner, item.entity_type, item.alternatives)
+        if rule is not None and item.kind in facts.VALUE_KINDS:
+            touched.stored.add(item.entity_id)
+            touched.add_evidence(rule, evidence_of(rule, item.fields))
 
     def identified(self, state: State) -> Self:
         """Return it with its items identified by the aliases and identity rules of the state."""
@@ -126,12 +138,15 @@ class StoreRequest(TransactionRequest):
                 draft.end_interpretation(self.interpretation, self.transaction_id, counts)
                 self._exclude_replaced(draft, self.interpretation)
             result["interpretation_id"] = self.interpretation.id
+        rule_merging.settle(draft)
+        namesakes.forget_merged(draft)
+        items = [store_items.settled(draft, index, item) for index, item in enumerate(items) if item]
         entities = [draft.survivor_view(item.entity_id) for item in self.items]
         relationships = [draft.relationships.view(link.key) for link in links if link]
         return Receipt(
             transaction_id=self.transaction_id,
             recorded_at=draft.recorded_at,
-            items=[item for item in items if item],
+            items=items,
             links=[link for link in links if link],
             folds=[entity.fold for entity in entities if entity],
             names=[entity.name for entity in entities if entity],

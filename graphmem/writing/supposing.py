@@ -77,7 +77,7 @@ async def suppose(
     request.touch(touched)
     async with database.transaction(request.owner, commit=False) as tx:
         await tx.rows("owner.lock")
-        now = states.of_look(await forms.read(touched, tx)) or states.empty()
+        now = states.of_look(await forms.read(touched, tx), request.owner, touched) or states.empty()
         toggles = _toggles(request, now)
         await refolding.refold(tx, now)
         row = await tx.only(

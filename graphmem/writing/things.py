@@ -13,11 +13,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from graphmem.model import canonical, facts, identity, reduction
+from graphmem.model import canonical, facts, identity, reduction, rule_merges
 from graphmem.model.reduction import Lifecycle, Observation, OwnState, Winner
+from graphmem.model.rule_merges import NO_EVIDENCE, Evidence, OwnRule
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.text import identifiers
 
+KEY_KIND: Final = "key:"
+"""Begins the kinds of identifiers of entities that may be merged by rule; the alternative follows."""
 UNUSED: Final = ""
 """``into`` of a relationship that has no observations and no members any more: no answer shows it."""
 
@@ -33,6 +36,12 @@ class Thing:
         projection: the key of the rules that it was folded under.
         unmade: the observations that gave it values are excluded.
         refold: how often exclusions changed which of its observations count since it was folded.
+        rule: the own rule of its type; ``None`` where none can merge it.
+        evidence: the values of its identifying fields in all of its observations that count.
+        merged_by: the alternative by which the rule merged it, as ``identity_basis`` names it; ``None`` where
+            a fact merged it, or nothing.
+        separated: the entities that an unmerge separated it from, sorted.
+        distinct_from: the entities of which somebody said that they are no duplicates of it, sorted.
     """
 
     subject_id: str
@@ -48,6 +57,11 @@ class Thing:
     projection: str = ""
     unmade: bool = False
     refold: int = 0
+    rule: OwnRule | None = field(default=None, compare=False)
+    evidence: Evidence = NO_EVIDENCE
+    merged_by: str | None = None
+    separated: tuple[str, ...] = ()
+    distinct_from: tuple[str, ...] = ()
 
     @property
     def made(self) -> bool:
@@ -87,7 +101,31 @@ class Thing:
             lifecycle=reduction.newest_lifecycle(self.lifecycle, observation),
             projection=rules.key,
             unmade=self.unmade and not has_values,
+            evidence=self._evidence_with(observation) if has_values else self.evidence,
         )
+
+    def _evidence_with(self, observation: Observation) -> Evidence:
+        return rule_merges.joined(self.evidence, evidence_of(self.rule, observation.fields))
+
+    @cached_property
+    def borne(self) -> Mapping[str, int]:
+        """The ids that it bears, each with the level of its alternative; none while nothing makes it."""
+        return self.rule.borne(self.evidence) if self.rule and self.made else {}
+
+    @cached_property
+    def keys(self) -> set[tuple[str, str]]:
+        """The (kind, id) pairs by which entities are looked up that may be merged into it."""
+        if self.rule is None:
+            return set()
+        weaker = [(each, level) for each, level in self.borne.items() if level and each != self.subject_id]
+        return {(f"{KEY_KIND}{self.rule.basis(level)}", each) for each, level in weaker}
+
+    @property
+    def evidence_text(self) -> str | None:
+        """Its evidence as canonical JSON; ``None`` where the winners of plain rules say the same."""
+        if self.rule is None or (not self.projection and self.evidence == evidence_of_fold(self)):
+            return None
+        return canonical.encode(sorted(map(list, self.evidence)))
 
     @cached_property
     def size(self) -> int:
@@ -142,6 +180,35 @@ class Thing:
         )
 
 
+def evidence_of(rule: OwnRule | None, texts: Mapping[str, str]) -> Evidence:
+    """Return the evidence that values (canonical JSON by field) add."""
+    if rule is None:
+        return NO_EVIDENCE
+    return rule.evidence({name: canonical.decode(texts[name]) for name in rule.fields if name in texts})
+
+
+def evidence_of_fold(thing: Thing) -> Evidence:
+    """Return the evidence of the winners of an entity without its members."""
+    return evidence_of(thing.rule, {name: winner.value for name, winner in thing.fold.items()})
+
+
+def note_bearers(bearers: dict[str, set[str]], entities: Iterable[Thing]) -> None:
+    """Add entities to the bearers, by the ids that they bear; the strongest alternative merges nothing."""
+    for entity in entities:
+        for borne_id, level in entity.borne.items():
+            if level and borne_id != entity.subject_id:
+                bearers.setdefault(borne_id, set()).add(entity.subject_id)
+
+
+def stored_evidence(rule: OwnRule | None, text: str | None, texts: Mapping[str, str]) -> Evidence:
+    """Return the evidence of an entity as it is stored; ``texts`` are the values of its winners."""
+    if rule is None:
+        return NO_EVIDENCE
+    if text is None:
+        return evidence_of(rule, texts)
+    return frozenset((name, value) for name, value in canonical.decode(text))
+
+
 def _later(known: int | None, time: int) -> int:
     return time if known is None else max(known, time)
 
@@ -165,6 +232,10 @@ class Things:
         for subject_id in draft._own:
             if subject_id not in draft._into:
                 self._into.pop(subject_id, None)
+
+    def changed(self) -> list[str]:
+        """Return the ids of the things of a draft, without those that it is laid over."""
+        return list(self._own)
 
     def copy(self) -> Things:
         """Return these things as they are now."""
@@ -290,6 +361,10 @@ class ThingRow(NamedTuple):
     own_state: str | None
     unmade: bool | None
     refold: int | None
+    evidence: str | None
+    separated: list[str] | None
+    distinct_from: list[str] | None
+    merged_by: str | None
     into: str | None
     projection: str | None
 
@@ -320,5 +395,14 @@ class ThingRow(NamedTuple):
             projection=self.projection or "",
             unmade=bool(self.unmade),
             refold=self.refold or 0,
+            merged_by=self.merged_by,
+            separated=tuple(self.separated or ()),
+            distinct_from=tuple(self.distinct_from or ()),
         )
         return thing.with_own_state(self.own_state) if self.own_state else thing
+
+    def entity(self, rule: OwnRule | None, *, whole: bool = True) -> Thing:
+        """Return an entity with its evidence; see :meth:`thing`."""
+        thing = self.thing(whole=whole)
+        texts = {name: winner.value for name, winner in thing.fold.items()}
+        return replace(thing, rule=rule, evidence=stored_evidence(rule, self.evidence, texts))

@@ -56,7 +56,7 @@ class TransactionRequest(WriteRequest):
         draft = Draft.of(state, self, recorded_at)
         receipt = replace(self.apply(draft), warnings=draft.warnings)
         draft.raise_issues()
-        if self.writes_facts:
+        if self.writes_facts and receipt.is_written:
             draft.accept(self._row(receipt))
         return receipt
 

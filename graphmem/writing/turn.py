@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import random
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -29,12 +29,14 @@ from graphmem.errors import (
 from graphmem.model import state_hash, times
 from graphmem.model.identity import Alternatives
 from graphmem.model.reduction import Torn
+from graphmem.model.schema.document import Detection
 from graphmem.settings import Settings
-from graphmem.writing import disk, forms, vectors
+from graphmem.writing import disk, forms, refolding, vectors
 from graphmem.writing import state as states
+from graphmem.writing.dismissals import dismissed_pairs
 from graphmem.writing.queue import SETTLED, Decided, Waiting
 from graphmem.writing.refolding import refold, refold_moved
-from graphmem.writing.requests import Touched, WriteRequest
+from graphmem.writing.requests import LookAgain, Touched, WriteRequest
 from graphmem.writing.rows import parameters
 from graphmem.writing.state import State
 
@@ -69,17 +71,22 @@ TURN_LIMITS: Final = TurnLimits()
 class Known:
     """What the writers of a process remember of all owners.
 
-    ``alternatives`` are the registered identity rules by owner and type, ``revisions`` the revision of each
+    ``alternatives`` are the registered identity rules by owner and type, ``detections`` what registered
+    schemas say of duplicates, by owner and type, where they say anything, ``revisions`` the revision of each
     owner up to which this process sees every commit whole.
     """
 
     alternatives: dict[tuple[str, str], Alternatives] = field(default_factory=dict)
+    detections: dict[tuple[str, str], Detection] = field(default_factory=dict)
     revisions: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Writer:
-    """The writer of one owner."""
+    """The writer of one owner.
+
+    ``further`` is what the decision of the turn has needed beside what its requests name.
+    """
 
     database: Database
     owner: str
@@ -90,6 +97,7 @@ class Writer:
     waiting: deque[Waiting] = field(default_factory=deque)
     characters: int = 0
     task: asyncio.Task[None] | None = None
+    further: Touched = field(default_factory=Touched)
 
     def add(self, waiting: Waiting) -> None:
         """Have a request wait for a turn."""
@@ -180,6 +188,7 @@ class Writer:
         end = loop.time() + self.settings.retry_seconds
         turns = self.database.metrics.turns
         losses = failures = 0
+        self.further = Touched()
         while True:
             try:
                 lock_first = losses >= self.limits.losses_before_lock
@@ -187,6 +196,9 @@ class Writer:
             except Torn:
                 # Another process wrote while this one read: the turn is as good as lost.
                 outcome = "looked_again"
+            except LookAgain as exc:
+                self.further.add(exc.further)
+                continue
             except Unavailable as exc:
                 turns["failed"].inc()
                 # A failed read leaves no doubt. After a write without an answer, the next attempt reads by
@@ -214,7 +226,7 @@ class Writer:
         if state is None:
             if any(waiting.request.writes_facts for waiting in batch):
                 await self._create_owner(batch)
-            state = states.empty()
+            state = self._empty(batch)
         if state.revision not in (0, self.known.revisions.get(self.owner)):
             # Another process wrote, perhaps just now. A reader may see the new revision of the owner before
             # an index finds the rest of the commit; the holder of the lock sees all of it.
@@ -223,10 +235,12 @@ class Writer:
             # A write of its own, so that the turn then looks at the folds that it will change.
             disk.check(self.settings)
             await refold(reads, state)
+            refolding.settle(state, self.owner)
             if await self._write_turn(Decided(state, []), self.database.writes(self.owner)):
                 self._remember_revision(state.revision + 1)
             return "looked_again"
         await self._refold_moved(state, batch, reads)
+        await self._read_dismissed(state, batch, reads)
         decided = self._decide(state, batch)
         if state.exclusions and (state.added or state.source_rows or state.interpretation_rows):
             # It takes two statements to write both.
@@ -266,13 +280,15 @@ class Writer:
     async def _under_lock(self, batch: list[Waiting]) -> Decided:
         async with self.database.transaction(self.owner) as tx:
             await tx.rows("owner.lock")
-            state = await self._look(batch, tx) or states.empty()
+            state = await self._look(batch, tx) or self._empty(batch)
             if state.is_stale:
                 disk.check(self.settings)
                 await refold(tx, state)
+                refolding.settle(state, self.owner)
                 await self._write_turn(Decided(state, []), tx)
-                state = await self._look(batch, tx) or states.empty()
+                state = await self._look(batch, tx) or self._empty(batch)
             await self._refold_moved(state, batch, tx)
+            await self._read_dismissed(state, batch, tx)
             decided = self._decide(state, batch)
             if decided.writes and not await self._write_turn(decided, tx):
                 # Nobody changes the revision of a locked owner: the owner was erased since the last turn.
@@ -285,16 +301,39 @@ class Writer:
             if (merging := waiting.request.applied_merging) is not None:
                 await refold_moved(queries, state, merging)
 
+    @staticmethod
+    async def _read_dismissed(state: State, batch: list[Waiting], queries: Queries) -> None:
+        """Read the dismissed pairs of entities that a request may say to be two, or may join."""
+        entity_ids = frozenset[str]().union(*(waiting.request.separable for waiting in batch))
+        if entity_ids:
+            roots = {state.entities.root(entity_id) for entity_id in entity_ids}
+            dismissed = await dismissed_pairs(queries, roots | entity_ids)
+            state.dismissed = frozenset(each.pair for each in dismissed)
+
     async def _look(self, batch: list[Waiting], queries: Queries) -> State | None:
         """Return what the batch touches; it is read again where an identity rule has changed."""
         while True:
-            touched = _touched(waiting.request for waiting in batch)
-            state = states.of_look(await forms.read(touched, queries))
+            touched = self._touched(batch)
+            state = states.of_look(await forms.read(touched, queries), self.owner, touched, self._rules_off)
             if state is None:
                 return None
             self._remember_alternatives(state)
             if not self._identify(batch, state):
                 return state
+
+    def _touched(self, batch: list[Waiting]) -> Touched:
+        """Return what a batch touches, with what its decision has needed."""
+        touched = _touched(waiting.request for waiting in batch)
+        touched.add(self.further)
+        return touched
+
+    def _empty(self, batch: list[Waiting]) -> State:
+        """Return the state of an owner who has written nothing yet."""
+        return states.empty(self.owner, self._touched(batch), self._rules_off)
+
+    @property
+    def _rules_off(self) -> Mapping[str, frozenset[str]]:
+        return self.settings.merge_rules_off_by_type
 
     def _remember_alternatives(self, state: State) -> None:
         alternatives = self.known.alternatives
@@ -305,6 +344,18 @@ class Writer:
                 alternatives.pop((self.owner, entity_type), None)
             else:
                 alternatives[self.owner, entity_type] = head.alternatives
+        self._remember_detections(state)
+
+    def _remember_detections(self, state: State) -> None:
+        detections = self.known.detections
+        if len(detections) > KNOWN_LIMIT:
+            detections.clear()
+        for entity_type, head in state.heads.items():
+            detection = head.active.document.detection if head.active else Detection()
+            if detection == Detection():
+                detections.pop((self.owner, entity_type), None)
+            else:
+                detections[self.owner, entity_type] = detection
 
     def _identify(self, batch: list[Waiting], state: State) -> bool:
         """Identify items by the rules of the state; return whether the batch touches something else now."""

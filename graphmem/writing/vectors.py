@@ -1,9 +1,16 @@
-"""The vectors of entities: a turn stores each beside the key of the text that it was made of."""
+"""The vectors of entities: a turn stores them beside the key of the text that they were made of.
+
+``vector`` is that of the beginning of the text, for the vector index; ``packed`` holds those of all passages
+(:func:`graphmem.embedding.meaning.packed`), for the copies in memory that search compares.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from typing_extensions import TypedDict
 
 from graphmem.embedding import meaning
 from graphmem.embedding.meaning import WAITING, Embedder, Vector
@@ -15,7 +22,7 @@ if TYPE_CHECKING:
 def row(node: Node) -> dict[str, Any]:
     """Return the row of an entity's vector; ``of`` is null where the entity has no text any more.
 
-    :func:`embed` replaces the text by its vector.
+    :func:`embed` replaces the text by its vectors.
     """
     text = node.embedded_text
     if text is None:
@@ -31,13 +38,36 @@ async def embed(params: dict[str, Any], embedder: Embedder) -> None:
     rows = [row["meaning"] for row in params["entities"] if row.get("meaning") and row["meaning"]["of"]]
     if not embedder.at_once:
         for row in rows:
-            row |= {"model": WAITING, "vector": None, "fresh": None}
+            row |= {"model": WAITING, "vector": None, "packed": None, "fresh": None}
     else:
-        vectors = await embedder.embed([row["text"] for row in rows]) if rows else []
-        for row, vector in zip(rows, vectors, strict=True):
-            row |= {"model": embedder.model, "vector": vector, "fresh": row["type"] if vector else None}
+        made = await of_texts([row["text"] for row in rows], embedder)
+        for row, vectors in zip(rows, made, strict=True):
+            row |= {"model": embedder.model, **vectors, "fresh": row["type"] if vectors["vector"] else None}
     for row in rows:
         del row["text"], row["type"]
+
+
+class Vectors(TypedDict):
+    """The vectors of one text: that of its beginning, and those of all its passages."""
+
+    vector: Vector | None
+    packed: bytes | None
+
+
+async def of_texts(texts: Sequence[str], embedder: Embedder) -> list[Vectors]:
+    """Return the vectors of each text.
+
+    Raises:
+        EmbeddingRefused: the service refuses one of the texts.
+        EmbeddingUnavailable: the service does not answer as it should.
+    """
+    parts = [meaning.passages(text) for text in texts]
+    vectors = iter(await embedder.embed([part for each in parts for part in each]) if texts else [])
+    made: list[Vectors] = []
+    for each in parts:
+        of_text = list(islice(vectors, len(each)))
+        made.append({"vector": of_text[0], "packed": meaning.packed(of_text)})
+    return made
 
 
 class StoredVector(NamedTuple):
@@ -51,27 +81,35 @@ class StoredVector(NamedTuple):
     of: str
     model: str
     vector: Vector | None
+    packed: bytes | None
     in_index: bool
     fresh: str | None
 
     @property
     def summary(self) -> list[Any]:
-        """How a report shows it: the vector is cut."""
-        return [self.kind, self.of, self.model, self.vector and self.vector[:3], self.in_index, self.fresh]
+        """How a report shows it: the vectors are cut."""
+        vectors = [self.vector and self.vector[:3], _shown(self.packed)]
+        return [self.kind, self.of, self.model, *vectors, self.in_index, self.fresh]
 
 
 class ExpectedVector(NamedTuple):
-    """The vector that an entity should have; ``vector`` is known where this process makes it."""
+    """The vectors that an entity should have; they are known where this process makes them."""
 
     kind: str
     of: str
     model: str
     vector: Vector | None
+    packed: bytes | None
 
     @property
     def summary(self) -> list[Any]:
-        """How a report shows it: the vector is cut."""
-        return [self.kind, self.of, self.model, self.vector and self.vector[:3]]
+        """How a report shows it: the vectors are cut."""
+        return [self.kind, self.of, self.model, self.vector and self.vector[:3], _shown(self.packed)]
+
+
+def _shown(packed: bytes | None) -> str | None:
+    """Return the number of packed vectors, and the first components."""
+    return None if packed is None else f"{len(packed) // meaning.DIMENSIONS} * {list(packed[:3])}"
 
 
 async def expected(nodes: Mapping[str, Node], embedder: Embedder) -> dict[str, ExpectedVector]:
@@ -81,12 +119,17 @@ async def expected(nodes: Mapping[str, Node], embedder: Embedder) -> dict[str, E
         for subject_id, node in nodes.items()
         if node.is_entity and node.embedded_text is not None
     }
-    vectors = (
-        await embedder.embed(list(texts.values())) if embedder.at_once and texts else [None] * len(texts)
-    )
+    unknown: Vectors = {"vector": None, "packed": None}
+    made = await of_texts(list(texts.values()), embedder) if embedder.at_once else [unknown] * len(texts)
     return {
-        subject_id: ExpectedVector(nodes[subject_id].view.kind, meaning.key(text), embedder.model, vector)
-        for (subject_id, text), vector in zip(texts.items(), vectors, strict=True)
+        subject_id: ExpectedVector(
+            nodes[subject_id].view.kind,
+            meaning.key(text),
+            embedder.model,
+            vectors["vector"],
+            vectors["packed"],
+        )
+        for (subject_id, text), vectors in zip(texts.items(), made, strict=True)
     }
 
 
@@ -109,12 +152,15 @@ def differences(
             placed = first.in_index != (first.fresh == first.kind)
         else:
             placed = not first.in_index and first.fresh is None
-        same = placed and (expected.vector is None or _is_close(first.vector, expected.vector))
+        same = placed and (
+            expected.vector is None
+            or (_is_close(first.vector, expected.vector) and _is_close(first.packed, expected.packed))
+        )
     return [] if same else [(first.summary, expected.summary)]
 
 
-def _is_close(vector: Sequence[float] | None, other: Sequence[float]) -> bool:
+def _is_close(vector: Sequence[float] | None, other: Sequence[float] | None) -> bool:
     """Return whether two vectors differ in no more than the last digits, which another machine may round."""
-    if vector is None or len(vector) != len(other):
-        return False
+    if vector is None or other is None or len(vector) != len(other):
+        return vector is other
     return max(abs(a - b) for a, b in zip(vector, other, strict=True)) < 1e-4

@@ -14,6 +14,7 @@ from graphmem.embedding.meaning import Embedder
 from graphmem.errors import ServiceBusy
 from graphmem.model import ids
 from graphmem.model.identity import Alternatives
+from graphmem.model.schema.document import Detection
 from graphmem.settings import Settings
 from graphmem.writing import disk, forms
 from graphmem.writing.queue import Waiting
@@ -53,6 +54,13 @@ class Writers:
         Every turn reads whether they still hold, and identifies its items anew where they do not.
         """
         return lambda entity_type: self._known.alternatives.get((owner, entity_type))
+
+    def detection_of(self, owner: str) -> Callable[[str], Detection | None]:
+        """Return a function from a type to what its registered schema says of duplicates.
+
+        It is as the last turn of this process that touched the type read it.
+        """
+        return lambda entity_type: self._known.detections.get((owner, entity_type))
 
     async def submit(self, request: WriteRequest) -> Receipt:
         """Have a request decided and written; return its answer once it is durable.

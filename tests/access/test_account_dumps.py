@@ -122,15 +122,15 @@ def test_an_account_of_the_instance_stays_as_it_is(instance: Instance, backed_up
     instance.rows("MATCH (n:Account {name: 'bob'}) SET n.name = 'robert', n.disabled = true")
     instance.loop.run(instance.accounts.set_password("local", f"another {PASSWORD}"))
     listed = instance.loop.run(instance.accounts.all())
-    found = backed_up("restore", path, "--json")
-    told = {conflict["id"]: conflict for conflict in conflicts(found)}
-    assert told.keys() == {"ada", "bob", "local"}
-    assert {conflict["what"] for conflict in told.values()} == {"account"}
-    assert f"graphmem account create ANOTHER_NAME --owner {ada.owner}" in told["ada"]["message"]
-    assert (told["ada"]["here"]["owner"], told["ada"]["dump"]["owner"]) == (other.owner, ada.owner)
-    assert "robert" in told["bob"]["message"]
-    assert told["local"]["here"] == told["local"]["dump"] == {"password": "not shown"}
-    assert "scrypt" not in found.output
+    result = backed_up("restore", path, "--json")
+    by_name = {conflict["id"]: conflict for conflict in conflicts(result)}
+    assert by_name.keys() == {"ada", "bob", "local"}
+    assert {conflict["what"] for conflict in by_name.values()} == {"account"}
+    assert f"graphmem account create ANOTHER_NAME --owner {ada.owner}" in by_name["ada"]["message"]
+    assert (by_name["ada"]["here"]["owner"], by_name["ada"]["dump"]["owner"]) == (other.owner, ada.owner)
+    assert "robert" in by_name["bob"]["message"]
+    assert by_name["local"]["here"] == by_name["local"]["dump"] == {"password": "not shown"}
+    assert "scrypt" not in result.output
     after = instance.loop.run(instance.accounts.all())
     assert [account for account in after if account.name != "eve"] == listed
     assert proved(instance, "eve") is not None

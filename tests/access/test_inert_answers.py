@@ -112,6 +112,8 @@ def store(http: Application) -> dict[str, str]:
     asked("POST", "/correct", {"entity_id": first, "field": "role", "value": ORDER})
     merge = {"source_entity_id": stored["entities"][2]["entity_id"], "target_entity_id": second}
     asked("POST", "/entities/merge", merge | {"merge_reason": ORDER})
+    pair = {"entity_a": first, "entity_b": second}
+    asked("POST", "/entities/duplicates/dismiss", pair | {"reason": ORDER})
     (created,) = stored["relationships_created"]
     event = http("GET", "/timeline").json()["events"][0]
     file = {"file_content": "YSxiCjEsMgo=", "mime_type": "text/csv", "original_filename": ORDER}
@@ -122,6 +124,7 @@ def store(http: Application) -> dict[str, str]:
     return {
         "interpretation_id": interpretation["interpretation_id"],
         "entity_id": first, "source_entity_id": first, "target_entity_id": second, "node_id": first,
+        "entity_a": first, "entity_b": second,
         "relationship_id": created["relationship_id"], "relationship_key": created["relationship_key"],
         "event_id": event["id"], "entity_type": "person", "source_id": source["source_id"],
         "path": source["source_id"],

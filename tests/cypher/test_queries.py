@@ -48,7 +48,7 @@ OF_ACCOUNTS = ("account.", "oauth.", "secret.")
 
 WRITTEN_LATER = (
     "account", "attempts", "by", "client", "due_at", "error", "locked", "replaces", "stamped", "stamping",
-    "token", "unstamped",
+    "token", "unstamped", "vectors_changed",
 )  # fmt: skip
 """Properties that our queries read and that nothing writes yet."""
 
@@ -66,6 +66,8 @@ def world(services: Services, loop: Loop) -> None:
         loop.run(services.database.script(f"CALL db.createRelationshipType('{kind}')"))  # pyright: ignore
     for name in WRITTEN_LATER:
         loop.run(services.database.script(f"CALL db.createProperty('{name}')"))
+    # Only an observation that comes again from another transaction has this edge.
+    loop.run(services.database.script("CALL db.createRelationshipType('also_in')"))
     loop.run(write_account(services))
     run = by_runner(loop, services, str(uuid.uuid4()))
     items = [{"entity_type": "note", "canonical_name": name} for name in ("x", "y", "z")]
@@ -78,6 +80,7 @@ def world(services: Services, loop: Loop) -> None:
     # What only excluded observations made has properties that nothing else has while it waits.
     run("sources.withdraw", source_id=stored["source_id"], reason="x")
     run("sources.reinstate", source_id=stored["source_id"])
+    run("entities.dismiss_duplicates", entity_a=ids[0], entity_b=ids[2], reason="x")
     run("entities.merge", source_entity_id=ids[0], target_entity_id=ids[1])
     run("schemas.register", schema={"entity_type": "note", "fields": {"x": {"type": "number"}}})
     dated = {"entity_type": "event", "title": "x"}
@@ -318,6 +321,9 @@ def test_shipped_migrations_are_never_edited() -> None:
         16: "968294ecac07d8910200c372b8228e71d5e70441a33e7830c09ac58c44f162fe",
         17: "940f81c7f6c669b53948b35f02c170f9fe4cd10ae25d197177bc790650f3bf36",
         18: "4c27dd4e49b28e8bb6e6bb589c1ee31dd0d9baefc3034e6bed6cb6c261abdd19",
+        19: "4fc37a19b03ecdd8b9369fd29a99674182e6e929159df7c0b0d8907a1e6135ea",
+        20: "c732538d726bab56ccac065d660d9216c7ca3273a6ac14f2bb5a9b664a464f57",
+        21: "fb92ab11681730f1728ed67a5a0dc653546cd9e10ab8f83bd1d1791897e289d5",
     }
 
 

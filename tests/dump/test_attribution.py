@@ -43,9 +43,9 @@ def test_who_signed_comes_back_as_it_was_and_is_in_no_answer(run: Call, dumps: D
     path = signed(unsigned)
     root = verifying.verify(path).manifest.root
     assert root != unsigned.manifest.root
-    wanted = attributions(path)
-    assert BY in wanted
-    assert None in wanted
+    dumped = attributions(path)
+    assert BY in dumped
+    assert None in dumped
     dumps.wipe()
     assert dumps.restore(path).conflict_count == 0
     after = all_answers(run)
@@ -53,7 +53,7 @@ def test_who_signed_comes_back_as_it_was_and_is_in_no_answer(run: Call, dumps: D
     assert "canary" not in json.dumps(after)
     run("server.check_snapshots", auto_fix=True)
     again = dumps.create("again")
-    assert (again.manifest.root, attributions(again.path)) == (root, wanted)
+    assert (again.manifest.root, attributions(again.path)) == (root, dumped)
     known = dumps.restore(path)
     assert (known.transactions, known.conflict_count) == (0, 0)
 

@@ -94,19 +94,19 @@ def test_in_the_union_of_two_histories_an_observation_of_both_has_both_transacti
     run: Call, dumps: Dumps, repeats: Repeats
 ) -> None:
     first = run("store", **BOTH)["transaction_id"]
-    one = dumps.create("one")
+    first_dump = dumps.create("first")
     dumps.wipe()
     second = run("store", entities=[ADA], observed_at=AT)
     ada = second["entities"][0]["observation_id"]
     other = dumps.create("other")
-    dumps.restore(one)
+    dumps.restore(first_dump)
     assert repeats() == [[ada, first]]
     union = dumps.create("union")
     dumps.wipe()
-    dumps.restore(one)
+    dumps.restore(first_dump)
     dumps.restore(union)
     assert repeats() == [[ada, second["transaction_id"]]]
-    for made in (one, other, union):
+    for made in (first_dump, other, union):
         dumps.restore(made)
     assert repeats() == [[ada, second["transaction_id"]]]
     assert run("server.check_snapshots")["healthy"]
@@ -114,10 +114,10 @@ def test_in_the_union_of_two_histories_an_observation_of_both_has_both_transacti
 
 def test_a_repeat_may_stand_before_its_observation(run: Call, dumps: Dumps, repeats: Repeats) -> None:
     first = run("store", entities=[ADA, ACME], observed_at=AT)["transaction_id"]
-    one = dumps.create("one")
+    first_dump = dumps.create("first")
     dumps.wipe()
     ada = run("store", entities=[ADA], observed_at=AT)["entities"][0]["observation_id"]
-    dumps.restore(one)
+    dumps.restore(first_dump)
     union = dumps.create("union")
     dumps.wipe()
     planned = dumps.restore(union, dry_run=True)

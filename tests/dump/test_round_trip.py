@@ -182,6 +182,7 @@ def test_every_property_of_a_fact_is_in_the_dump(
              "started_at", "warnings", "observations", "entities", "relationships"},
         ),
         "Exclusion": ({"owner", "recorded_at"}, {"id", "kind", "subject_kind", "subject", "reason"}),
+        "Dismissal": ({"owner", "recorded_at"}, {"id", "kind", "entity_a", "entity_b", "reason"}),
             "Source": ({"owner", "recorded_at", "excluded"}, {"id", "content_hash", "size", "mime_type"}),
         "Transaction": (
             {"owner", "sequence"},

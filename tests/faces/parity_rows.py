@@ -219,6 +219,15 @@ SPECIAL = [
         "ERR_IDEMPOTENCY_MISMATCH"),
     Row("entities.unmerge", {"source_entity_id": "$acme", "reason": "not one", "idempotency_key": "um"}),
     Row("entities.unmerge", {"source_entity_id": "$ada"}, "RESOURCE_NOT_FOUND"),
+    Row("entities.dismiss_duplicates", {
+        "entity_a": "$ada", "entity_b": "$acme", "reason": "two", "idempotency_key": "dd",
+    }),
+    Row("entities.dismiss_duplicates", {
+        "entity_a": "$ada", "entity_b": "$acme", "undo": True, "idempotency_key": "du",
+    }),
+    Row("entities.dismiss_duplicates", {"entity_a": "$ada", "entity_b": NOBODY}, "RESOURCE_NOT_FOUND"),
+    Row("entities.dismiss_duplicates", {"entity_a": "$ada", "entity_b": "$ada"},
+        "VALIDATION_INVALID_FORMAT", True),
     Row("relationship_types.register", {"relationship_type": "works at", "inverse": "employs"}),
     Row("relationship_types.register", {
         "relationship_type": "parity of", "inverse": "Parity-For", "description": "x\x00\U0001f600",

@@ -138,25 +138,32 @@ def test_a_cursor_goes_on_with_another_shape(run: Call, ids: dict[str, str]) -> 
 
 def test_context_answers_lines_of_some_fields_and_relationships(run: Call, ids: dict[str, str]) -> None:
     about = {"entity_id": ids["$ada"]}
-    lines = run("context.retrieve", **about, fields=["role", "WORKS_AT"])["lines"]
+    lines = run("context.retrieve", format="fields", **about, fields=["role", "WORKS_AT"])["lines"]
     assert {line["field"] for line in lines} == {"role", "WORKS_AT"}
-    unknown = run("context.retrieve", **about, fields=["rol"])
+    unknown = run("context.retrieve", format="fields", **about, fields=["rol"])
     assert unknown["lines"] == []
     assert unknown["hint"].endswith("there are lines of WORKS_AT, city, email, name, role")
-    first = run("context.retrieve", **about, fields=["role", "email"], budget=550, unit="characters")
+    first = run(
+        "context.retrieve", format="fields", **about, fields=["role", "email"], budget=550, unit="characters"
+    )
     with pytest.raises(InvalidInput):
-        run("context.retrieve", **about, cursor=first["next_cursor"])
-    rest = run("context.retrieve", **about, fields=["email", "role"], cursor=first["next_cursor"])
+        run("context.retrieve", format="fields", **about, cursor=first["next_cursor"])
+    rest = run(
+        "context.retrieve", format="fields", **about, fields=["email", "role"], cursor=first["next_cursor"]
+    )
     assert [len(first["lines"]), len(rest["lines"])] == [1, 1]
 
 
 def test_context_without_provenance_has_more_lines_in_its_budget(run: Call, ids: dict[str, str]) -> None:
     about = {"entity_id": ids["$ada"], "budget": 800, "unit": "characters"}
-    named = run("context.retrieve", **about)
-    bare = run("context.retrieve", **about, provenance="none")
+    named = run("context.retrieve", format="fields", **about)
+    bare = run("context.retrieve", format="fields", **about, provenance="none")
     assert "obs_" in json.dumps(named)
     assert "obs_" not in json.dumps(bare)
     assert len(bare["lines"]) > len(named["lines"])
+
+
+CONTEXT = {"entity_id": "$ada", "format": "fields"}
 
 
 # Faces
@@ -164,7 +171,7 @@ def test_context_without_provenance_has_more_lines_in_its_budget(run: Call, ids:
 
 @pytest.mark.parametrize("name", [*LISTS, "context.retrieve"])
 def test_an_agent_gets_lists_without_provenance(run: Call, mcp: Call, ids: dict[str, str], name: str) -> None:
-    arguments = filled({**LISTS, "context.retrieve": {"entity_id": "$ada"}}[name], ids)
+    arguments = filled({**LISTS, "context.retrieve": CONTEXT}[name], ids)
     assert mcp(name, **arguments) == run(name, **arguments, provenance="none")
     assert mcp(name, **arguments, provenance="ids") == run(name, **arguments)
 

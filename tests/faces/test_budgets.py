@@ -109,13 +109,13 @@ def test_a_budget_is_used(run: Call, hub: str) -> None:
     assert "next_cursor" in page["omitted"]["hint"]
 
 
-def test_a_search_goes_on_by_offset(run: Call, hub: str) -> None:
+def test_a_search_goes_on_by_its_cursor(run: Call, hub: str) -> None:
     search = {"search": "task", "fields": ["title"]}
     whole = keys(run("entities.query", **search)["entities"])
     page = run("entities.query", **search, max_characters=4_000)
-    rest = run("entities.query", **search, offset=page["next_offset"])
+    rest = run("entities.query", **search, cursor=page["next_cursor"])
     assert keys(page["entities"]) + keys(rest["entities"]) == whole
-    assert "next_offset" in page["omitted"]["hint"]
+    assert "next_cursor" in page["omitted"]["hint"]
 
 
 def test_a_look_up_says_how_many_hits_it_leaves_out(run: Call) -> None:
@@ -201,11 +201,11 @@ def test_a_budget_is_validated(run: Call, name: str, wrong: Any) -> None:
 
 def test_context_takes_a_budget_in_characters_beside_its_own(run: Call, hub: str) -> None:
     about = {"entity_id": hub}
-    page = run("context.retrieve", **about, max_characters=1_500)
+    page = run("context.retrieve", format="fields", **about, max_characters=1_500)
     assert size(page) <= 1_500
     assert (page["unit"], page["budget"]) == ("characters", 1_500)
-    rest = run("context.retrieve", **about, budget=100_000, cursor=page["next_cursor"])
-    whole = run("context.retrieve", **about, budget=100_000)
+    rest = run("context.retrieve", format="fields", **about, budget=100_000, cursor=page["next_cursor"])
+    whole = run("context.retrieve", format="fields", **about, budget=100_000)
     assert len(page["lines"]) + len(rest["lines"]) == len(whole["lines"])
     assert run("context.retrieve", **about, max_characters=100_000) == run("context.retrieve", **about)
 

@@ -104,6 +104,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.delete": {"entity_id": "$one", "reason": ODD},
     "entities.restore": {"entity_id": "$one", "reason": ODD},
     "entities.merge": {"source_entity_id": "$one", "target_entity_id": "$two", "merge_reason": ODD},
+    "entities.dismiss_duplicates": {"entity_a": "$one", "entity_b": "$two", "reason": ODD},
     "entities.unmerge": {"source_entity_id": "$one", "reason": ODD},
     "interpretations.create": {"source_id": "$source", "entities": [ADA]},
     "interpretations.list": {},

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from graphmem import cypher
+from graphmem.embedding import token_counts
 from graphmem.errors import InvalidCursor, InvalidInput, NotFound
 from graphmem.matching import context_ranking as domain
 from graphmem.operations.context import BUDGET_MAXIMUM, BUDGET_MINIMUM
@@ -50,20 +51,20 @@ def lines(page: dict[str, Any]) -> list[tuple[str, str, Any]]:
 
 
 def pages(run: Call, **arguments: Any) -> Iterator[dict[str, Any]]:
-    page = run("context.retrieve", **arguments)
+    page = run("context.retrieve", format="fields", **arguments)
     yield page
     while "next_cursor" in page:
-        page = run("context.retrieve", **arguments, cursor=page["next_cursor"])
+        page = run("context.retrieve", format="fields", **arguments, cursor=page["next_cursor"])
         yield page
 
 
 def spent(page: dict[str, Any], unit: str = "tokens") -> int:
     text = json.dumps(page, ensure_ascii=False, separators=(",", ":"))
-    return domain.cost(text, unit)  # type: ignore[arg-type]
+    return token_counts.cost(text, unit)  # type: ignore[arg-type]
 
 
 def test_a_question_is_answered_by_what_it_names(run: Call, ids: dict[str, str]) -> None:
-    page = run("context.retrieve", question="Where does Ada Lovelace work?")
+    page = run("context.retrieve", format="fields", question="Where does Ada Lovelace work?")
     triples = lines(page)
     assert {name for name, _, _ in triples[:4]} == {"Ada Lovelace"}
     assert ("Ada Lovelace", "WORKS_AT", "Analytical Engines") in triples[:5]
@@ -85,7 +86,7 @@ def test_a_question_is_answered_by_what_it_names(run: Call, ids: dict[str, str])
 
 def test_the_field_that_is_asked_for_comes_first(run: Call) -> None:
     run("store", **PEOPLE)
-    page = run("context.retrieve", question="Ada Lovelace's email")
+    page = run("context.retrieve", format="fields", question="Ada Lovelace's email")
     assert lines(page)[0] == ("Ada Lovelace", "email", "ada@example.org")
     first = page["lines"][0]
     assert first["observed_at"] == "2026-01-01T00:00:00.000000Z"
@@ -96,14 +97,14 @@ def test_the_field_that_is_asked_for_comes_first(run: Call) -> None:
 
 def test_an_entity_is_asked_about_by_id(run: Call) -> None:
     entities = run("store", **PEOPLE)["entities"]
-    page = run("context.retrieve", entity_id=entities[2]["entity_id"])
+    page = run("context.retrieve", format="fields", entity_id=entities[2]["entity_id"])
     assert lines(page)[:3] == [
         ("Charles Babbage", "name", "Charles Babbage"),
         ("Charles Babbage", "city", "Cambridge"),
         ("Charles Babbage", "OWNS", "Analytical Engines"),
     ]
     with pytest.raises(NotFound):
-        run("context.retrieve", entity_id="ent_" + "0" * 24)
+        run("context.retrieve", format="fields", entity_id="ent_" + "0" * 24)
     with pytest.raises(InvalidInput, match=r"\$\.question"):
         run("context.retrieve")
 
@@ -114,15 +115,17 @@ def test_superseded_values_are_never_told_and_later_ones_are(run: Call) -> None:
     ]
     arguments = {"entity_id": entity["entity_id"]}
     run("store", entities=[{"target_id": entity["entity_id"], "city": "Paris", "born": None}])
-    assert [value for _, field, value in lines(run("context.retrieve", **arguments)) if field == "city"] == [
-        "Paris"
-    ]
+    assert [
+        value
+        for _, field, value in lines(run("context.retrieve", format="fields", **arguments))
+        if field == "city"
+    ] == ["Paris"]
     run("entities.delete", **arguments)
     with pytest.raises(NotFound):
-        run("context.retrieve", **arguments)
-    assert run("context.retrieve", question="Ada")["lines"] == []
+        run("context.retrieve", format="fields", **arguments)
+    assert run("context.retrieve", format="fields", question="Ada")["lines"] == []
     run("entities.restore", **arguments)
-    assert ("Ada", "city", "Paris") in lines(run("context.retrieve", question="Ada"))
+    assert ("Ada", "city", "Paris") in lines(run("context.retrieve", format="fields", question="Ada"))
 
 
 def test_a_value_that_is_contested_says_so(run: Call) -> None:
@@ -133,7 +136,9 @@ def test_a_value_that_is_contested_says_so(run: Call) -> None:
 
     def city() -> dict[str, Any]:
         (city_line,) = (
-            line for line in run("context.retrieve", **arguments)["lines"] if line["field"] == "city"
+            line
+            for line in run("context.retrieve", format="fields", **arguments)["lines"]
+            if line["field"] == "city"
         )
         return city_line
 
@@ -166,7 +171,7 @@ def test_values_of_merged_entities_at_one_time_contest_each_other(run: Call) -> 
     ]
     survivor, other = (item["entity_id"] for item in run("store", entities=items)["entities"])
     run("entities.merge", source_entity_id=other, target_entity_id=survivor)
-    page = run("context.retrieve", entity_id=other)
+    page = run("context.retrieve", format="fields", entity_id=other)
     by_field = {line["field"]: line for line in page["lines"]}
     assert [entity["entity_id"] for entity in page["entities"]] == [survivor]
     assert {by_field["city"]["value"], by_field["city"]["contested"][0]["value"]} == {"London", "Paris"}
@@ -185,7 +190,7 @@ def test_no_page_is_over_its_budget_and_pages_tile(run: Call, unit: str, budget:
     ]
     run("store", entities=notes)
     arguments = {"question": "budget of the spring", "unit": unit}
-    whole = run("context.retrieve", **arguments, budget=BUDGET_MAXIMUM)
+    whole = run("context.retrieve", format="fields", **arguments, budget=BUDGET_MAXIMUM)
     assert "next_cursor" not in whole
     parts = list(pages(run, **arguments, budget=budget))
     assert len(parts) > 2
@@ -202,7 +207,7 @@ def test_no_page_is_over_its_budget_and_pages_tile(run: Call, unit: str, budget:
 def test_a_long_value_is_cut_around_what_is_asked(run: Call) -> None:
     body = "lorem ipsum " * 300 + "the password of the vault is swordfish " + "dolor sit " * 300
     run("store", entities=[{"entity_type": "note", "title": "Vault", "body": body}])
-    page = run("context.retrieve", question="vault swordfish")
+    page = run("context.retrieve", format="fields", question="vault swordfish")
     (body_line,) = (line for line in page["lines"] if line["field"] == "body")
     assert body_line["cut"] is True
     assert "swordfish" in body_line["value"]
@@ -214,7 +219,7 @@ def test_a_line_that_fits_into_no_budget_is_said(run: Call) -> None:
     (note,) = run(
         "store", entities=[{"entity_type": "note", "title": name * 9, name: name * 9, "number": 10**30}]
     )["entities"]
-    page = run("context.retrieve", entity_id=note["entity_id"], budget=BUDGET_MINIMUM)
+    page = run("context.retrieve", format="fields", entity_id=note["entity_id"], budget=BUDGET_MINIMUM)
     assert page["lines"] or "raise the budget" in page["hint"]
     assert page["used"] <= BUDGET_MINIMUM
 
@@ -222,32 +227,36 @@ def test_a_line_that_fits_into_no_budget_is_said(run: Call) -> None:
 def test_the_same_state_gives_the_same_answer(run: Call) -> None:
     run("store", **PEOPLE)
     arguments = {"question": "who works in London for Charles Babbage"}
-    assert run("context.retrieve", **arguments) == run("context.retrieve", **arguments)
+    assert run("context.retrieve", format="fields", **arguments) == run(
+        "context.retrieve", format="fields", **arguments
+    )
 
 
 def test_a_question_that_names_nothing_has_no_lines(run: Call) -> None:
     run("store", **PEOPLE)
-    page = run("context.retrieve", question="qqzzxx wwvvkk")
+    page = run("context.retrieve", format="fields", question="qqzzxx wwvvkk")
     assert (page["lines"], page["total"]) == ([], 0)
     assert "no name" in page["hint"]
-    narrowed = run("context.retrieve", question="Ada Lovelace", entity_type="task")
+    narrowed = run("context.retrieve", format="fields", question="Ada Lovelace", entity_type="task")
     assert narrowed["lines"] == []
     for strange in (
         "'; MATCH (n) DETACH DELETE n",
         '+ - && || ! ( ) { } [ ] ^ " ~ * ? : \\ /',
         "a" * 10_000,
     ):
-        assert run("context.retrieve", question=strange)["used"] <= 2_000
+        assert run("context.retrieve", format="fields", question=strange)["used"] <= 2_000
 
 
 def test_a_cursor_is_good_for_its_question_alone(run: Call) -> None:
     run("store", **PEOPLE)
-    page = run("context.retrieve", question="Ada Lovelace", budget=BUDGET_MINIMUM)
+    page = run("context.retrieve", format="fields", question="Ada Lovelace", budget=BUDGET_MINIMUM)
     # Another budget is another page of the same lines.
-    more = run("context.retrieve", question="Ada Lovelace", cursor=page["next_cursor"], budget=4_000)
+    more = run(
+        "context.retrieve", format="fields", question="Ada Lovelace", cursor=page["next_cursor"], budget=4_000
+    )
     assert len(page["lines"]) + len(more["lines"]) == page["total"]
     with pytest.raises(InvalidCursor):
-        run("context.retrieve", question="Charles", cursor=page["next_cursor"])
+        run("context.retrieve", format="fields", question="Charles", cursor=page["next_cursor"])
 
 
 def test_what_is_read_does_not_grow_with_history(
@@ -258,6 +267,9 @@ def test_what_is_read_does_not_grow_with_history(
         "entity_ids": [entity["entity_id"]],
         "newest": OBSERVATIONS_LIMIT,
         "relationships": 25,
+        "characters": 300,
+        "words": ["ada"],
+        "origins": 3,
     }
 
     def hits() -> int:

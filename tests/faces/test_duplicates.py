@@ -224,7 +224,10 @@ def test_a_store_names_the_likely_duplicates_of_what_it_creates(run: Call) -> No
 @pytest.mark.parametrize(
     ("known", "new"),
     [
-        (person("Ada Lovelace", email="ada@example.org"), person("Ada Lovelace")),
+        (
+            person("Ada Lovelace", email="ada@example.org"),
+            {**person("Ada Lovelace"), "intent": "create_new"},
+        ),
         (person("Ada Lovelace"), person("Dr. Ada Lovelace")),
         (person("Ada Lovelace"), person("Ada Lovelacce")),
         (
@@ -245,7 +248,8 @@ def test_duplicates_of_a_new_entity_are_found_by_identifiers_words_and_neighbour
 
 
 def test_two_duplicates_in_one_store_name_each_other(run: Call) -> None:
-    items = [person("Ada Lovelace", email="ada@example.org"), person("Ada Lovelace"), person("Bo")]
+    twin = {**person("Ada Lovelace"), "intent": "create_new"}
+    items = [person("Ada Lovelace", email="ada@example.org"), twin, person("Bo")]
     ada, again, bo = run("store", entities=items)["entities"]
     assert [candidate["entity_id"] for candidate in ada["duplicate_candidates"]] == [again["entity_id"]]
     assert [candidate["entity_id"] for candidate in again["duplicate_candidates"]] == [ada["entity_id"]]
@@ -270,7 +274,8 @@ def test_a_plan_names_duplicates_and_writes_nothing(run: Call) -> None:
 
 
 def test_a_store_without_duplicates_is_replayed_with_duplicates(run: Call) -> None:
-    request = {"entities": [person("Ada Lovelace")], "idempotency_key": "k"}
+    twin = {**person("Ada Lovelace"), "intent": "create_new"}
+    request = {"entities": [twin], "idempotency_key": "k"}
     run("store", entities=[person("Ada Lovelace", email="ada@example.org")])
     first = run("store", **request, find_duplicates=False)
     assert "duplicate_candidates" not in first["entities"][0]
@@ -298,7 +303,7 @@ def test_a_fault_in_comparing_duplicates_fails_no_store(run: Call, monkeypatch: 
 
     run("store", entities=[person("Ada Lovelace", email="ada@example.org")])
     monkeypatch.setattr(blocking, "propose", failing)
-    answer = run("store", entities=[person("Ada Lovelace")])
+    answer = run("store", entities=[person("Ada Lovelace", email="ada@example.net")])
     assert answer["success"]
     codes = [warning["code"] for warning in answer["store_warnings"]]
     assert codes == ["SAME_NAME", "DUPLICATES_NOT_LOOKED_FOR"]

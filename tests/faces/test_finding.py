@@ -150,7 +150,7 @@ def test_meaning_finds_where_no_word_does(run: Call) -> None:
             {"entity_type": "task", "title": "Fix the login bug", "note": "users cannot sign in"},
         ])
     )  # fmt: skip
-    answer = run("entities.find", identifier="grocery shopping")
+    answer = run("entities.find", identifier="food from the supermarket")
     assert matches(answer) == ([milk], "meaning")
     assert (answer["entities"][0]["matched"], answer["semantic"]) == ("meaning", "ready")
     assert 0.3 <= answer["entities"][0]["score"] <= 1
@@ -167,7 +167,7 @@ def test_an_identifier_comes_before_a_name_before_words(run: Call) -> None:
     assert matches(run("entities.find", identifier="jordan")) == ([mention], "text")
 
 
-def test_a_look_up_costs_one_round_trip_and_a_miss_two(
+def test_a_look_up_costs_one_round_trip_a_miss_two_and_a_resemblance_three(
     run: Call, ada: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from graphmem.database import driver
@@ -187,7 +187,13 @@ def test_a_look_up_costs_one_round_trip_and_a_miss_two(
     assert sent == ["entity.get", "entity.find", "entity.find"]
     sent.clear()
     run("entities.find", identifier="nobody at all")
-    assert sent == ["entity.find", "search.find"]
+    assert sent == ["entity.find", "search.copy", "search.follow"]
+    sent.clear()
+    run("entities.find", identifier="nobody at all")
+    assert sent == ["entity.find", "search.follow"]
+    sent.clear()
+    run("entities.find", identifier="Lovelace the countess")
+    assert sent == ["entity.find", "search.follow", "entity.rows"]
 
 
 def test_an_id_is_never_matched_as_text(run: Call) -> None:
@@ -198,7 +204,7 @@ def test_an_id_is_never_matched_as_text(run: Call) -> None:
 
 @pytest.mark.parametrize(
     ("identifier", "mode", "what"),
-    [("guitar blue", "text", "words"), ("an instrument with strings", "meaning", "meaning")],
+    [("guitar blue", "text", "words"), ("a thing to play songs on", "meaning", "meaning")],
 )
 def test_what_only_resembles_is_marked_before_anything_else(
     run: Call, identifier: str, mode: str, what: str

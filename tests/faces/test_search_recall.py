@@ -1,4 +1,4 @@
-"""Search by meaning among near-twins finds what an exact comparison finds."""
+"""Search by the vector index among near-twins finds what an exact comparison finds."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from graphmem.settings import Limits
 from graphmem.worker import index_vectors
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
+from tests.support.search_copies import without_copies
 
 TWINS = 2_400
 """More than are compared one by one."""
@@ -80,7 +81,7 @@ def test_meaning_among_near_twins_finds_what_an_exact_comparison_finds(
     limits: Limits,
     by_index: bool,
 ) -> None:
-    run = by_runner(loop, replace(services, limits=limits), owner)
+    run = by_runner(loop, replace(without_copies(services), limits=limits), owner)
     ids, matrix = vectors
     assert len(ids) == TWINS + len(FACTS)
     for question in (*FACTS, *TWIN_QUESTIONS):
@@ -104,7 +105,7 @@ def test_meaning_among_near_twins_finds_what_an_exact_comparison_finds(
 
 def test_equal_similarities_are_in_the_order_of_ids(loop: Loop, services: Services, owner: str) -> None:
     def answer(limits: Limits) -> list[str]:
-        run = by_runner(loop, replace(services, limits=limits), owner)
+        run = by_runner(loop, replace(without_copies(services), limits=limits), owner)
         explained = run("search.explain", search="a person", limit=50)
         return [entity["entity_id"] for entity in explained["entities"]]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.faces.conftest import Together
 from tests.support.faces import Call
 
-ADA = {"entity_type": "person", "name": "Ada Lovelace"}
+ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.net"}
 ADA_BY_EMAIL = {**ADA, "email": "ada@example.org"}
 MEETING = {"entity_type": "event", "title": "Kick-off"}
 
@@ -119,8 +119,6 @@ def test_a_note_with_a_title_that_exists_is_proposed(run: Call) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "code"),
     [
-        ("2026-03-02T10:00:00Z", None, "SAME_NAME"),
-        (None, "2026-03-02T10:00:00Z", "SAME_NAME"),
         ("2026-03-02T10:00:00Z", "2026-03-03T10:00:00Z", "SAME_NAME_NEAR_DATE"),
         ("2026-03-02", "2026-03-02T10:00:00Z", "SAME_NAME_NEAR_DATE"),
         ("2026-03-02T10:00:00Z", "next week", "SAME_NAME"),
@@ -134,6 +132,12 @@ def test_an_event_without_a_date_or_near_another_is_proposed(
     known = only_id(store(run, dated[0]))
     warnings = [each for each in warned(store(run, dated[1])) if each[0] != "TYPE_MISMATCH"]
     assert warnings == ([(code, known)] if code else [])
+
+
+@pytest.mark.parametrize("dates", [("2026-03-02T10:00:00Z", None), (None, "2026-03-02T10:00:00Z")])
+def test_an_event_that_the_rule_merges_has_no_namesake(run: Call, dates: tuple[str | None, ...]) -> None:
+    events = [{**MEETING, **({"date_start": date} if date else {})} for date in dates]
+    assert [warned(store(run, event)) for event in events] == [[], []]
 
 
 def test_a_series_of_events_is_warned_of_only_at_its_beginning(run: Call) -> None:

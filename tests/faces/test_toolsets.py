@@ -126,6 +126,7 @@ def test_what_is_idempotent_changes_nothing_the_second_time(run: Call) -> None:
         ("entities.restore", {"entity_id": ada}),
         ("entities.merge", {"source_entity_id": other, "target_entity_id": ada}),
         ("entities.unmerge", {"source_entity_id": other}),
+        ("entities.dismiss_duplicates", {"entity_a": ada, "entity_b": other}),
         ("schemas.update", {"entity_type": "wine", "new_fields": {"year": "number"}}),
         ("relationship_types.register", dict(REGISTRY["relationship_types.register"].example)),
         ("server.check_snapshots", {"auto_fix": True}),

@@ -51,7 +51,7 @@ def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
                 await places.enter_async_context(services.database.heavy.place())
             begin = time.monotonic()
             refused, light, behind = await asyncio.gather(
-                http.post("/entities/query", json={"search": "ada"}),
+                http.post("/entities/query", json={"search": "ada@example.org"}),
                 http.post("/entities/query", json={}),
                 http.post("/entities/query", json={"offset": 10_001}),
             )
@@ -61,7 +61,7 @@ def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
             assert refused.json()["error_code"] == "SERVICE_BUSY"
             assert refused.json()["details"]["retryable"] is True
             assert refused.headers["retry-after"]
-            waiting = asyncio.create_task(http.post("/entities/query", json={"search": "ada"}))
+            waiting = asyncio.create_task(http.post("/entities/query", json={"search": "ada@example.org"}))
             await asyncio.sleep(0.3)
             assert not waiting.done()
         assert (await waiting).status_code == 200
@@ -97,7 +97,7 @@ def test_no_more_run_at_once_than_there_are_places(
     monkeypatch.setattr(services.database, "heavy", Admission(2))
 
     async def search() -> None:
-        await REGISTRY["entities.query"].run(services, full_actor(owner), {"search": "nobody"})
+        await REGISTRY["entities.query"].run(services, full_actor(owner), {"search": "nobody@example.org"})
 
     async def search_at_once() -> list[BaseException | None]:
         return await asyncio.gather(*(search() for _ in range(12)), return_exceptions=True)

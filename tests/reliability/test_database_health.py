@@ -72,7 +72,7 @@ def test_a_read_that_the_database_plans_anew_does_not_fail(
     outcome: str,
 ) -> None:
     """The database plans a known statement anew once the data has grown, for longer than a read may take."""
-    arguments = {"search": "Ada"} if operation == "search.explain" else {}
+    arguments = {"search": "ada@example.org"} if operation == "search.explain" else {}
     database, statements = faulty.services.database, list[str]()
     faulty.call(operation, **arguments)
     database.slow_plan_seconds = slow_plan_seconds

@@ -1,4 +1,4 @@
-"""Search against a plain reading: random texts, corrections and deletions, and whatever is asked of them."""
+"""Search by the indexes against a plain reading: random texts, corrections, deletions and queries."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.faces import Call, by_runner
+from tests.support.search_copies import without_copies
 
 WORDS = st.sampled_from([
     "ada", "Ada", "adal", "ÁDA", "lovelace", "love", "lace", "plan", "planning", "an", "café", "cafe", "2026",
@@ -137,7 +138,7 @@ def change(run: Call, ids: list[str], steps: list[Any]) -> None:
 def test_words_find_what_a_plain_reading_finds(
     loop: Loop, services: Services, items: list[dict[str, Any]], steps: list[Any], queries: list[str]
 ) -> None:
-    run = by_runner(loop, services, str(uuid.uuid4()))
+    run = by_runner(loop, without_copies(services), str(uuid.uuid4()))
     entities = run("store", entities=items, find_duplicates=False)["entities"]
     change(run, list(dict.fromkeys(entity["entity_id"] for entity in entities)), steps)
     listed = run("entities.query", limit=500)["entities"]
@@ -160,7 +161,7 @@ def test_words_find_what_a_plain_reading_finds(
 def test_a_look_up_finds_what_a_plain_reading_finds(
     loop: Loop, services: Services, items: list[dict[str, Any]], steps: list[Any], queries: list[str]
 ) -> None:
-    run = by_runner(loop, services, str(uuid.uuid4()))
+    run = by_runner(loop, without_copies(services), str(uuid.uuid4()))
     entities = run("store", entities=items, find_duplicates=False)["entities"]
     change(run, list(dict.fromkeys(entity["entity_id"] for entity in entities)), steps)
     listed = run("entities.query", limit=500)["entities"]

@@ -15,7 +15,8 @@ from tests.support.faces import Call
 Beside = Callable[..., list[dict[str, Any]]]
 """``beside(change, params, name, owner, **rest)``: what a query answers that met a change under way."""
 NEWER = (
-    "SET meaning.of = 'newer', meaning.model = 'm', meaning.vector = null, meaning.fresh = null "
+    "SET meaning.of = 'newer', meaning.model = 'm', meaning.vector = null, meaning.packed = null, "
+    "meaning.fresh = null "
     "REMOVE meaning:Vector"
 )
 """What a turn writes of another text, whose vector is made later."""
@@ -69,13 +70,13 @@ def test_a_vector_of_what_was_said_before_is_not_set(
 ) -> None:
     before = meaning(loop, services, subject_id)
     assert before is not None
-    rows = [{"id": subject_id, "was": before["of"], "of": before["of"], "vector": before["vector"]}]
+    vectors = {name: before[name] for name in ("vector", "packed")}
+    rows = [{"id": subject_id, "was": before["of"], "of": before["of"], **vectors}]
+    late = {"model": "late", "rows": rows, "owners": [before["owner"]]}
     change: LiteralString = "MATCH (meaning:Meaning {entity_id: $subject_id}) " + (
         "DELETE meaning" if goes else NEWER
     )
-    assert beside(change, {"subject_id": subject_id}, "meaning.set", None, model="late", rows=rows) == [
-        {"done": 0}
-    ]
+    assert beside(change, {"subject_id": subject_id}, "meaning.set", None, **late) == [{"done": 0}]
     after = meaning(loop, services, subject_id)
     if goes:
         assert after is None

@@ -58,6 +58,9 @@ def store_rich_example(call: Call) -> dict[str, str]:
     call("entities.merge", source_entity_id=king, target_entity_id=ada)
     call("store", entities=[{"target_id": byron, "title": "Countess"}])
     call("entities.unmerge", source_entity_id=king)
+    call("entities.dismiss_duplicates", entity_a=ada, entity_b=king, reason="mother and daughter")
+    call("entities.dismiss_duplicates", entity_a=byron, entity_b=wine)
+    call("entities.dismiss_duplicates", entity_a=byron, entity_b=wine, undo=True)
     keys = [edge["relationship_key"] for edge in answer["relationships_created"]]
     call("relationships.delete", relationship_key=keys[2])
     call("relationships.restore", relationship_key=keys[2])
@@ -114,6 +117,8 @@ def all_answers(call: Call) -> dict[str, Any]:
             for moment in moments[::3]:
                 arguments = {"entity_id": entity_id, "include_deleted": True, clock: moment}
                 answers[f"{entity_id} {clock} {moment}"] = _or_error(call, "entities.snapshot", **arguments)
+        proposed = _or_error(call, "entities.duplicates", entity_id=entity_id, include_dismissed=True)
+        answers[f"duplicates {entity_id}"] = proposed
         answers[f"related {entity_id}"] = _or_error(call, "entities.related", entity_id=entity_id)
     return answers
 

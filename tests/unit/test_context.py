@@ -9,49 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.matching import context_ranking
-from graphmem.matching.context_ranking import About, Line
+from graphmem.matching.context_ranking import About, Asked, Line
 from graphmem.model import canonical
 from graphmem.text import words
 
 WORDS = frozenset({"city", "london"})
 ADA = About("ent_1", "person", "Ada")
 LINE = Line(0, 1.0, ADA, "city", '"London"', 0, "obs_1", WORDS)
-SAMPLES = (
-    "Ada Lovelace works at Analytical Engines Ltd since 1843-07-01T00:00:00.000000Z",
-    "ent_0123456789abcdef01234567 obs_fedcba9876543210fedcba98",
-    '{"entity_id":"ent_4fa9b1c2d3e4f5a6b7c8d9e0","field":"email","value":"ada@example.org"}',
-    "東京都に住んでいます。会議は明日です",
-    "Привет, как дела? Встреча завтра",
-    "Größe und Café, naïve façade",
-    "สวัสดีครับ ประชุมพรุ่งนี้",
-    "नमस्ते दुनिया",
-    "한국어 문장입니다 회의는 내일",
-    "مرحبا بالعالم",
-    "👩‍👩‍👧 family 😀😀",
-)
-
-
-def test_an_estimate_is_not_less_than_what_a_real_tokenizer_makes() -> None:
-    from graphmem.embedding.local import LocalEmbedder
-
-    embedder = LocalEmbedder()
-    embedder.warm()
-    assert embedder._loaded is not None
-    tokenizer = embedder._loaded[0]
-    for text in SAMPLES:
-        real = len(tokenizer.encode(text, add_special_tokens=False).ids)
-        assert real <= context_ranking.cost(text, "tokens"), text
-
-
-@given(st.text(), st.text())
-def test_costs_of_parts_apart_add_up(left: str, right: str) -> None:
-    for unit in ("tokens", "characters"):
-        whole = context_ranking.cost(f"{left}|{right}", unit)
-        assert whole == context_ranking.cost(left, unit) + context_ranking.cost(
-            "|", unit
-        ) + context_ranking.cost(right, unit)
-
-
 LINES = st.builds(
     Line,
     place=st.integers(0, 3),
@@ -67,24 +31,42 @@ LINES = st.builds(
 
 @given(st.lists(LINES, max_size=8, unique_by=lambda line: line.observation_id), st.randoms())
 def test_the_order_does_not_depend_on_that_of_arrival(lines: list[Line], random: object) -> None:
-    question_words = frozenset({"a", "b"})
+    asked = Asked(frozenset({"a", "b"}))
     shuffled = list(lines)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    ordered_lines = context_ranking.ordered(lines, question_words)
-    assert context_ranking.ordered(shuffled, question_words) == ordered_lines
-    worth = [line.usefulness(question_words) for line in ordered_lines]
+    ordered_lines = context_ranking.ordered(lines, asked)
+    assert context_ranking.ordered(shuffled, asked) == ordered_lines
+    worth = [line.usefulness(asked) for line in ordered_lines]
     assert worth == sorted(worth, reverse=True)
+
+
+def ordered(lines: list[Line], *question_words: str) -> list[Line]:
+    return context_ranking.ordered(lines, Asked(frozenset(question_words)))
 
 
 def test_what_shares_words_with_the_question_comes_first() -> None:
     other = replace(LINE, field="born", value="1815", words=frozenset({"born"}))
-    assert context_ranking.ordered([LINE, other], frozenset({"born"})) == [other, LINE]
-    assert (
-        context_ranking.ordered([LINE, replace(other, words=frozenset({"works"}))], frozenset({"work"}))[1]
-        == LINE
-    )
-    assert context_ranking.ordered([LINE, other], frozenset()) == [other, LINE]
-    assert context_ranking.ordered([replace(LINE, weight=0.1), other], frozenset({"city"}))[0] == other
+    assert ordered([LINE, other], "born") == [other, LINE]
+    assert ordered([LINE, replace(other, words=frozenset({"works"}))], "work")[1] == LINE
+    assert ordered([LINE, other]) == [other, LINE]
+    assert ordered([replace(LINE, weight=0.1), other], "city")[0] == other
+
+
+def test_a_relationship_that_ended_comes_after_an_equally_useful_current_one() -> None:
+    current = replace(LINE, field="WORKS_AT", related=About("ent_2", "company", "Acme"), direction="outgoing")
+    ended = replace(current, ended='"2020"', observed_at=9, observation_id="obs_0")
+    assert ordered([ended, current]) == [current, ended]
+    assert ordered([ended, replace(current, weight=0.9)]) == [ended, replace(current, weight=0.9)]
+
+
+def test_a_question_word_puts_what_it_asks_for_first() -> None:
+    day = replace(LINE, field="kickoff", value='"2026-01-31"', words=frozenset())
+    label = replace(LINE, field="color", value='"red"', words=frozenset())
+    place = replace(LINE, field="city", words=frozenset())
+    person = replace(label, field="KNOWS", related=About("ent_2", "person", "Bob"), direction="outgoing")
+    every = [day, label, place, person]
+    for wanted, line in (("time", day), ("place", place), ("person", person)):
+        assert context_ranking.ordered(every, Asked(wanted=frozenset({wanted})))[0] == line  # type: ignore[arg-type]
 
 
 @given(st.text(min_size=1, max_size=300), st.integers(10, 100))

@@ -172,6 +172,11 @@ def test_an_exclusion_has_this_id(vector):
     assert vector["id"] == "exc_" + hashed(vector["over"], 24)
 
 
+@vectors("dismissals")
+def test_a_dismissal_has_this_id(vector):
+    assert ids.dismissal_id(vector["transaction"], vector["index"]) == vector["id"]
+
+
 @vectors("agents")
 def test_an_agent_has_this_id(vector):
     assert ids.agent_id(DEFAULT_OWNER, vector["thumbprint"]) == vector["id"]

@@ -28,7 +28,7 @@ class FakeDatabase:
     """Counts what it is asked, and answers how much waits."""
 
     def __init__(self, pending: int = 0, fault: Exception | None = None) -> None:
-        self.pending, self.fault, self.asked = pending, fault, 0
+        self.pending, self.fault, self.calls = pending, fault, 0
         self.gate = asyncio.Event()
         self.gate.set()
 
@@ -36,7 +36,7 @@ class FakeDatabase:
         return self
 
     async def only(self, name: str, row: Any) -> Any:
-        self.asked += 1
+        self.calls += 1
         pending = self.pending
         assert round_trips.get(None) is None
         await self.gate.wait()
@@ -58,12 +58,12 @@ async def test_a_process_remembers_that_nothing_waits() -> None:
     database = FakeDatabase()
     pending = counting(database)
     assert [await pending.beside("o", read()) for _ in range(3)] == [("answer", 0)] * 3
-    assert database.asked == 1
+    assert database.calls == 1
     pending.forget("o")
     database.pending = 2
     assert await pending.beside("o", read()) == ("answer", 2)
     assert await pending.beside("o", read()) == ("answer", 2)
-    assert database.asked == 3
+    assert database.calls == 3
 
 
 @in_loop

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.bench.retrieval import (
+    census,
     changes,
     dialogues,
     facts,
@@ -38,6 +39,8 @@ DIGESTS = {
     "changes": "794d13facddb4caf",
     "people": "45b194d5df722c08",
     "people, 5% strangers": "78057878ad497d02",
+    "census": "9a9cd17760f589a1",
+    "census tuning": "ea7a68a34325205c",
     "twins": "2668a9d95a14849a",
 }
 
@@ -52,6 +55,8 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "changes": changes.make,
     "people": people.make,
     "people, 5% strangers": lambda: people.make(stranger_share=0.05),
+    "census": census.make,
+    "census tuning": lambda: census.make(seed="census tuning"),
     "twins": twins.make,
 }
 

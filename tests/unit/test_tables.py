@@ -246,6 +246,21 @@ def test_a_value_that_others_contest_is_followed_by_theirs() -> None:
     assert other["observation_id"] in contest
 
 
+def test_a_line_of_a_relationship_that_ended_is_worded_as_past() -> None:
+    relationship = {**LINES["lines"][0], "field": "WORKS_AT", "value": "Acme", "direction": "outgoing"}
+    past = {**relationship, "metadata": {"role": "CEO", "until": "2021"}, "ended": "2021"}
+    line, former = lines("context.retrieve", {**LINES, "lines": [relationship, past]}, 200)[2:4]
+    assert "WORKS_AT" in line
+    assert "formerly" not in line
+    assert "formerly WORKS_AT" in former
+    assert "→ Acme (role: CEO, until: 2021)" in former
+
+
+def test_lines_of_context_as_text_are_printed_as_they_are() -> None:
+    text = printed("context.retrieve", {"lines": ["Ada (person): city: [b]Bath", "Acme (company)"]})
+    assert "Ada (person): city: [b]Bath\nAcme (company)" in text
+
+
 def test_the_relationships_of_a_store_are_listed_with_their_action() -> None:
     entity = {"entity_id": ID, "entity_type": "person", "canonical_name": "Ada", "action": "created",
               "version": 1, "identity_basis": "name", "deduplicated": False}  # fmt: skip

@@ -14,7 +14,7 @@ CALL () {
     COLLECT { MATCH (entity)<-[:IDENTIFIES]-(identifier:Identifier) RETURN [identifier.kind, identifier.value] },
     COLLECT { MATCH (entity)-[:MERGED_INTO]->(into:Entity) RETURN into.id },
     COLLECT { MATCH (meaning:Meaning {entity_id: id})
-      RETURN [meaning.owner, meaning.type, meaning.of, meaning.model, meaning.vector, meaning:Vector, meaning.fresh] },
+      RETURN [meaning.owner, meaning.type, meaning.of, meaning.model, meaning.vector, meaning.packed, meaning:Vector, meaning.fresh] },
     COLLECT { MATCH (entity)-[:HAS_VALUE]->(value:FieldValue)
       RETURN [value.field, value.value, value.owner = $owner AND value.type = entity.type AND value.entity_id = id] },
     COLLECT { MATCH (entity)-[:HAS_EVENT]->(event:TimelineEvent) RETURN properties(event) }]) AS entities

@@ -24,11 +24,7 @@ CALL () {
   MATCH (observation:Observation {id: id})
   WHERE observation.owner = $owner
   <exclusion._of_observation>
-  MATCH (observation)<-[seen:OBSERVED]-(:History)
-  WITH observation, seen, CASE WHEN size(excluded) > 0 THEN excluded END AS excluded
-  SET observation.excluded = excluded, seen.excluded = excluded
-  RETURN collect(DISTINCT observation.entity_id) AS entity_ids,
-    collect(DISTINCT observation.relationship_key) AS relationship_keys
+  <exclusion._note>
 }
 <exclusion._mark>
 RETURN owner.revision AS revision

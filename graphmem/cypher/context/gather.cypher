@@ -1,7 +1,8 @@
 // context.gather: what a context needs of some live entities, in the given order: the snapshot, the observation of
 // each value, the values that contradict it, and the relationships.
 //
-// params  entity_ids: LIST<STRING>, newest: INTEGER, relationships: INTEGER, earliest: INTEGER
+// params  entity_ids: LIST<STRING>, newest: INTEGER, relationships: INTEGER, earliest: INTEGER, characters: INTEGER,
+//         words: LIST<STRING>, origins: INTEGER
 // returns entities: LIST<LIST>
 // mode    read
 // index   entity_id, schema_head, observation_id, observed_in_time (home, at), relationship_by_source and
@@ -10,6 +11,8 @@
 // A value contradicts a field's value if it differs, did not win, and is not older. Only the `newest` observations of
 // an entity are compared. The last 18 digits of a rank are its time, counted from `earliest`. The rank of a union of
 // values has no time, so nothing contradicts a union.
+// A relationship has its metadata but values of more than `characters`. Of the first `origins` entities it has also the
+// number of `words` that the text of the entity at its other end has.
 UNWIND $entity_ids AS id
 MATCH (entity:Entity {id: id})
 WHERE entity.owner = $owner AND entity.listed IS NOT NULL
@@ -70,7 +73,11 @@ CALL (matches, fitting) {
         relationship.id DESC LIMIT $relationships
     }
     RETURN collect([relationship.key, relationship.type, direction, other.id, other.type, other.canonical_name,
-      relationship.last_observation_at, relationship.turn[1]]) AS related
+      relationship.last_observation_at, relationship.turn[1],
+      [i IN range(0, size(relationship.fields) - 1) WHERE size(relationship.values[i]) <= $characters
+        | [relationship.fields[i], relationship.values[i]]],
+      CASE WHEN entity.id IN $entity_ids[..$origins]
+        THEN size([word IN $words WHERE ' ' + other.text CONTAINS ' ' + word]) ELSE 0 END, relationship.refold]) AS related
   }
   RETURN collect([<entity._row>, entity.ranks, winners, contested, related]) AS entities
 }

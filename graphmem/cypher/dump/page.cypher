@@ -38,6 +38,11 @@ RETURN [transaction IN stretch[..fitting] |
       RETURN <dump._exclusion>
     },
     COLLECT {
+      MATCH (transaction)<-[:IN_TRANSACTION]-(dismissal:Dismissal)
+      WITH dismissal ORDER BY dismissal.id
+      RETURN <dump._dismissal>
+    },
+    COLLECT {
       MATCH (transaction)<-[:IN_TRANSACTION]-(observation:Observation)
       WITH observation ORDER BY observation.id
       RETURN <dump._observation>

@@ -1,8 +1,8 @@
-// entity.merges: every merge and unmerge of some entities, and of all entities that were ever merged with these,
+// entity.merges: every merge, unmerge and merge by rule of some entities, and of all entities that were ever merged with these,
 // directly or through others.
 //
 // params  entity_ids: LIST<STRING>, at_ingested: INTEGER
-// returns entities: LIST<STRING>, facts: LIST<LIST>
+// returns entities: LIST<STRING>, facts: LIST<LIST>, rules: LIST<LIST>
 // mode    read
 // index   entity_id, observed_in_time (home, at)
 // cost    light
@@ -23,4 +23,11 @@ CALL (entities) {
   RETURN collect([subject_id, seen.at, seen.recorded_at, seen.observation_id, seen.kind, observation.fields,
     observation.values, seen.excluded]) AS facts
 }
-RETURN entities, facts
+CALL (entities) {
+  UNWIND entities AS subject_id
+  MATCH (entity:Entity {id: subject_id})-[span:ruled]->(into:Entity)
+  WHERE span.from <= $at_ingested
+  RETURN collect([subject_id, into.id, span.from, CASE WHEN span.until <= $at_ingested THEN span.until END,
+    span.alternative]) AS rules
+}
+RETURN entities, facts, rules

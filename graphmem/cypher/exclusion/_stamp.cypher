@@ -20,11 +20,7 @@ CALL (stamps) {
   UNWIND stamps AS stamp
   WITH stamp[0] AS observation, stamp[1] AS excluded
   WHERE coalesce(observation.excluded, []) <> excluded
-  MATCH (observation)<-[seen:OBSERVED]-(:History)
-  WITH observation, seen, CASE WHEN size(excluded) > 0 THEN excluded END AS excluded
-  SET observation.excluded = excluded, seen.excluded = excluded
-  RETURN collect(DISTINCT observation.entity_id) AS entity_ids,
-    collect(DISTINCT observation.relationship_key) AS relationship_keys
+  <exclusion._note>
 }
 <exclusion._mark>
 WITH owner, subject_ids, last, total - size(stamps) AS unstamped

@@ -26,5 +26,5 @@ WHERE entity.owner = meaning.owner
 WITH meaning, entity ORDER BY entity.id
 WITH collect([meaning, entity]) AS pairs, collect(entity.size) AS sizes
 WITH pairs, <entity._fitting> AS fitting
-RETURN [pair IN pairs[..fitting] | [pair[1].id, pair[0].of, pair[1].canonical_name, pair[1].fields, pair[1].values]]
+RETURN [pair IN pairs[..fitting] | [pair[1].id, pair[0].owner, pair[0].of, pair[1].canonical_name, pair[1].fields, pair[1].values]]
   AS waiting

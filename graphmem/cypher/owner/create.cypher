@@ -7,7 +7,8 @@
 // index   owner_id, account_id
 // cost    light
 // `account_id` is empty where no account writes, as in a restore. The SET takes the lock of the account before it is
-// read, so that a deletion of the account comes entirely before or entirely after this statement.
+// read, so that a deletion of the account comes entirely before or entirely after this statement. The node key tells a
+// copy in memory that its owner was erased and created again.
 CALL () {
   OPTIONAL MATCH (account:Account {id: $account_id})
   FOREACH (each IN CASE WHEN account IS NULL THEN [] ELSE [account] END | SET each.locked = true)
@@ -17,5 +18,6 @@ CALL () {
 }
 WITH allowed WHERE allowed > 0
 MERGE (owner:Owner {id: $owner})
-ON CREATE SET owner.sequence = 0, owner.revision = 0, owner.recorded_at = 0, owner.state_hash = $state_hash
+ON CREATE SET owner.sequence = 0, owner.revision = 0, owner.recorded_at = 0, owner.state_hash = $state_hash,
+  owner.node_key = randomUUID()
 RETURN true AS created

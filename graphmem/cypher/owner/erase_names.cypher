@@ -1,12 +1,12 @@
-// owner.erase_names: erase some of an owner's identifiers, schemas, type aliases, interpretations, sources and
-// exclusions.
+// owner.erase_names: erase some of an owner's identifiers, schemas, type aliases, interpretations, sources,
+// exclusions and dismissals.
 //
 // params  limit: INTEGER
 // returns erased: INTEGER
 // mode    write
 // index   identifier_value (owner, kind, value), schema_by_type (owner, entity_type), type_alias_name (owner, name),
 //         interpretation_by_created (owner, created_at, id), source_by_recorded (owner, recorded_at, id),
-//         exclusion_by_subject (owner, subject, recorded_at, id)
+//         exclusion_by_subject (owner, subject, recorded_at, id), dismissal_by_a (owner, entity_a, entity_b)
 // cost    light
 // `limit` bounds how many of each are erased. Their edges are gone with the entities and transactions.
 CALL () {
@@ -58,4 +58,12 @@ CALL () {
   DETACH DELETE exclusion
   RETURN count(*) AS exclusions
 }
-RETURN identifiers + schemas + aliases + interpretations + sources + exclusions AS erased
+CALL () {
+  MATCH (dismissal:Dismissal)
+  USING INDEX SEEK dismissal:Dismissal(owner, entity_a, entity_b)
+  WHERE dismissal.owner = $owner AND dismissal.entity_a IS NOT NULL AND dismissal.entity_b IS NOT NULL
+  WITH dismissal LIMIT $limit
+  DETACH DELETE dismissal
+  RETURN count(*) AS dismissals
+}
+RETURN identifiers + schemas + aliases + interpretations + sources + exclusions + dismissals AS erased

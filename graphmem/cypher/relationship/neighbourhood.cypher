@@ -10,7 +10,7 @@
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id),
 //         observed_in_time (home, at), read backwards, schema_head
 // cost    light
-// All relationships of the entity are read for the total. An entity with more than `hub`, ended ones included, is not
+// All relationships of the entity are read for the total. An entity with more than `hub`, deleted ones included, is not
 // `whole`: the caller asks relationship.of_entity, source.of_entity and event.of_entity. `observations` is the number
 // of observations whose sources are read. The page ends before `limit` as that of relationship.of_entity does.
 MATCH (requested_entity:Entity {id: $entity_id})

@@ -1,4 +1,4 @@
-// Write the vector of an entity's text with the text's key. Takes `row`. If the text has not changed, `row.meaning`
+// Write the vectors of an entity's text with the text's key. Takes `row`. If the text has not changed, `row.meaning`
 // is null and nothing is written; if the entity is no longer listed, the node is deleted. A new vector is not in the
 // index yet.
 CALL (row) {
@@ -10,7 +10,7 @@ CALL (row) {
   WITH row WHERE row.meaning.of IS NOT NULL
   MERGE (meaning:Meaning {entity_id: row.subject_id})
   SET meaning.owner = $owner, meaning.type = row.properties.type, meaning.of = row.meaning.of,
-    meaning.model = row.meaning.model, meaning.fresh = row.meaning.fresh
+    meaning.model = row.meaning.model, meaning.fresh = row.meaning.fresh, meaning.packed = row.meaning.packed
   REMOVE meaning:Vector
   WITH meaning, row.meaning.vector AS vector
   CALL (meaning, vector) {

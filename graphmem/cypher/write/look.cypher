@@ -2,10 +2,11 @@
 //
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, types: LIST<STRING>, names: LIST<LIST>, initials: LIST<STRING>,
-//         sources: LIST<STRING>, file_keys: LIST<STRING>, interpretations: LIST<STRING>, moved: LIST<STRING>,
-//         onto: STRING
+//         sources: LIST<STRING>, file_keys: LIST<STRING>, interpretations: LIST<STRING>, moved: LIST<LIST>,
+//         borne: LIST<LIST>
 // returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>, namesakes: LIST<LIST>,
+//         bearers: LIST<LIST>,
 //         types_in_use: LIST<STRING>, sources: LIST<LIST>, file_keys: LIST<LIST>, interpretations: LIST<LIST>
 // mode    read
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
@@ -20,8 +21,10 @@
 // `keys` are idempotency keys. `transactions` are the ids of requests whose acknowledgement may have been lost.
 // `types` may hold aliases: the column `aliases` gives the type of each. `entities` come with all entities that are
 // merged with them. `relationships` are [key, type, source, target]; each comes with its survivor and with all
-// members of that survivor. `moved` are the entities that a merge moves `onto` another entity, or that an unmerge
-// moves back: their relationships come as well, with those that will be merged with them.
+// members of that survivor. `moved` are pairs of an entity and the one that it is merged into, null where a merge
+// ends: its relationships come as well, with those that will be merged with them.
+// `borne` are [kind, id, identifying fields, whether the turn may create the entity] of entities that may be merged by
+// rule. `bearers` are the entities that bear such an id, 202 of each at most.
 // A row of `sources` is [id, the times at which the source was excluded and included again, its observations]. `names` are [kind, key, type] of entities that may be created. `namesakes` are the live entities of that type under
 // each: the three observed last of 200 with that key, deleted ones among the 200. `types_in_use` are at most 200 types
 // of the owner that begin with one of `initials`. The column `interpretations` has those that have ended.
@@ -67,7 +70,8 @@ CALL () {
     WHERE coalesce(to.merged_into, '') = ''
     RETURN reference[1] + ':' + from.id + ':' + to.id AS key
     UNION
-    UNWIND $moved AS id
+    UNWIND $moved AS move
+    WITH move[0] AS id, move[1] AS onto
     MATCH (moved:Entity {id: id})<-[:MERGED_INTO*0..]-(part:Entity)
     WHERE part.owner = $owner
     CALL (part) {
@@ -84,12 +88,12 @@ CALL () {
       RETURN relationship, 2 AS end
     }
     OPTIONAL MATCH (relationship)-[:SHOWN_AS]->(above:Relationship)
-    WITH id, end, relationship, coalesce(above, relationship) AS survivor,
+    WITH id, onto, end, relationship, coalesce(above, relationship) AS survivor,
       split(CASE coalesce(relationship.shown_as, '') WHEN '' THEN relationship.key ELSE relationship.shown_as END,
         ':') AS placed
     UNWIND [relationship.key, survivor.key, placed[0] + ':'
-      + CASE end WHEN 1 THEN coalesce($onto, id) ELSE placed[1] END + ':'
-      + CASE end WHEN 2 THEN coalesce($onto, id) ELSE placed[2] END,
+      + CASE end WHEN 1 THEN coalesce(onto, id) ELSE placed[1] END + ':'
+      + CASE end WHEN 2 THEN coalesce(onto, id) ELSE placed[2] END,
       placed[0] + ':'
       + CASE end WHEN 1 THEN id ELSE placed[1] END + ':'
       + CASE end WHEN 2 THEN id ELSE placed[2] END] AS key
@@ -139,7 +143,7 @@ RETURN owner,
     MATCH (schema:Schema)
     USING INDEX SEEK schema:Schema(owner, head)
     WHERE schema.owner = $owner AND schema.head = type
-    RETURN [schema.head, schema.fields, schema.seen, schema.active_version, schema.document]
+    RETURN [schema.head, schema.fields, schema.seen, schema.active_version, schema.document, schema.projection]
   } AS schemas,
   COLLECT {
     UNWIND $types AS name
@@ -158,6 +162,20 @@ RETURN owner,
     RETURN [reference[0], reference[1], reference[2], entity.id, CASE WHEN entity.size <= 200000 THEN
       head([i IN range(0, size(entity.fields) - 1) WHERE entity.fields[i] = 'date_start' | entity.values[i]]) END]
   } AS namesakes,
+  COLLECT {
+    UNWIND $borne AS reference
+    WITH reference WHERE reference[3] OR EXISTS { (:Entity {id: reference[1]}) }
+    MATCH (identifier:Identifier {owner: $owner, kind: reference[0], value: reference[1]})
+    CALL (identifier) {
+      MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
+      RETURN entity LIMIT 202
+    }
+    WITH reference, entity,
+      [i IN range(0, size(entity.fields) - 1) WHERE entity.fields[i] IN reference[2] | i] AS places
+    RETURN [reference[1], entity.id, entity.merged_into IS NULL AND entity.own IS NULL, entity.evidence,
+      [i IN places | entity.fields[i]], [i IN places | entity.values[i]],
+      coalesce(entity.separated, []) + coalesce(entity.distinct_from, [])]
+  } AS bearers,
   COLLECT {
     UNWIND $initials AS initial
     MATCH (schema:Schema)

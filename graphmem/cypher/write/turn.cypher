@@ -5,7 +5,7 @@
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
 //         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>,
 //         sources: LIST<MAP>, sourced: LIST<MAP>, interpretations: LIST<MAP>, interpreted: LIST<MAP>,
-//         repeated: LIST<MAP>
+//         repeated: LIST<MAP>, dismissals: LIST<MAP>, rule_merges: LIST<MAP>
 // returns sequence: INTEGER
 // mode    write
 // index   owner_id and the constraints of every label that it writes
@@ -13,8 +13,8 @@
 // forms   plain, linked, sourced
 // Planning the whole query on a server that has just started takes seconds. So a turn runs the least form that it
 // needs: `plain` writes entities with all that belongs to them, `linked` events and new relationships as well,
-// `sourced` files and interpretations as well. Merges, relationships that are deleted or restored, versions of schemas and aliases need the
-// whole query. The edges `stored`, `ended`, `of` and `also_in` came later than relationship types that anybody may register, so
+// `sourced` files and interpretations as well. Merges, relationships that are deleted or restored, versions of schemas, aliases and
+// dismissals need the whole query. The edges `stored`, `ended`, `of`, `also_in` and `ruled` came later than relationship types that anybody may register, so
 // their names are in lower case: no registered type meets them. A restored transaction may be older than the source that the database has.
 // The first SET takes the owner's lock before anything is read, so that no two turns decide on one state. A turn
 // without transactions folds entities by changed rules: it raises the revision alone. Every seek is demanded, so the
@@ -22,13 +22,15 @@
 // for a new plan whenever the data has grown. In a row of a relationship, `survivor_key` is the relationship that it
 // is newly merged into, and `former_survivor_key` the one that it was merged into before; both are null if that has
 // not changed. `labels_added` and `labels_removed` come from graphmem/model/display_labels.py alone; only the audit
-// removes labels.
+// removes labels. `changed` is the revision that an entity was last written at: copies in memory follow it
+// (search/follow.cypher). That of the owner holds the last revision at which entities were written, and how many.
 CYPHER replan=skip
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
 WITH owner WHERE owner.revision = $revision
 SET owner.sequence = $sequence + size($transactions), owner.revision = $revision + 1,
-  owner.recorded_at = $recorded_at, owner.state_hash = $state_hash
+  owner.recorded_at = $recorded_at, owner.state_hash = $state_hash,
+  owner.changed = CASE WHEN size($entities) > 0 THEN [$revision + 1, size($entities)] ELSE owner.changed END
 WITH owner
 CALL () {
   <write._transactions>
@@ -36,7 +38,7 @@ CALL () {
 CALL () {
   UNWIND $entities AS row
   MERGE (entity:Entity {id: row.subject_id})
-  SET entity += row.properties, entity:$(row.labels_added)
+  SET entity += row.properties, entity:$(row.labels_added), entity.changed = $revision + 1
   // only whole
   REMOVE entity:$(row.labels_removed)
   // end
@@ -49,6 +51,12 @@ CALL () {
   CALL (row, entity) {
     WITH row, entity WHERE row.unmerged IS NOT NULL
     MATCH (entity)-[gone:MERGED_INTO]->(:Entity)
+    DELETE gone
+  }
+  CALL (row, entity) {
+    WITH row, entity WHERE row.rekeyed
+    MATCH (entity)<-[gone:IDENTIFIES]-(identifier:Identifier)
+    WHERE identifier.kind STARTS WITH 'key:'
     DELETE gone
   }
   // end
@@ -76,8 +84,27 @@ CALL () {
   WITH row WHERE row.merged IS NOT NULL
   MATCH (entity:Entity {id: row.subject_id})
   MATCH (into:Entity {id: row.merged})
-  CREATE (entity)-[:MERGED_INTO]->(into)
+  CREATE (entity)-[edge:MERGED_INTO]->(into)
+  SET edge.by = CASE WHEN row.merged_by IS NOT NULL THEN 'rule' END, edge.alternative = row.merged_by
   MERGE (entity)-[:MERGED]->(into)
+}
+CALL () {
+  // When merges by rule began and ended: readers of earlier times need it.
+  UNWIND $rule_merges AS row
+  MATCH (entity:Entity {id: row.subject_id})
+  CALL (row, entity) {
+    WITH row, entity WHERE row.ended IS NOT NULL
+    MATCH (entity)-[span:ruled]->(:Entity)
+    WHERE span.until IS NULL
+    SET span.until = row.ended
+  }
+  CALL (row, entity) {
+    UNWIND row.begun AS begun
+    MATCH (into:Entity {id: begun.into})
+    CREATE (entity)-[span:ruled]->(into)
+    SET span.alternative = begun.alternative, span.from = begun.from, span.until = begun.until
+    MERGE (entity)-[:MERGED]->(into)
+  }
 }
 // end
 // only linked, sourced, whole
@@ -179,6 +206,13 @@ CALL () {
   CREATE (schema:Schema)
   SET schema = row.properties
   CREATE (schema)-[:IN_TRANSACTION]->(transaction)
+}
+CALL () {
+  UNWIND $dismissals AS row
+  MATCH (transaction:Transaction {id: row.transaction_id})
+  CREATE (dismissal:Dismissal)
+  SET dismissal = row.properties
+  CREATE (dismissal)-[:IN_TRANSACTION]->(transaction)
 }
 CALL () {
   UNWIND $aliases AS row

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from graphmem.model import canonical, identity, timeline
 from graphmem.model.rules import NULL, Converter, FieldType, Policy, Rules
@@ -18,6 +18,10 @@ from graphmem.model.schema.fields import Constraints, Field, Finding, Visibility
 
 OPT_OUT: Final = "heuristic_canonical_name"
 """The only value of ``identity_opt_out``: use the general identity order instead of the type's own rule."""
+DETECTION_FIELDS: Final = "duplicate_detection_fields"
+DETECTION_THRESHOLD: Final = "duplicate_detection_threshold"
+LEAST_THRESHOLD: Final = 0.5
+"""Least score that a schema may ask for."""
 _PRIORITISED: Final = frozenset({"highest_priority", "most_specific"})
 
 
@@ -31,6 +35,17 @@ class Temporal:
     def as_json(self) -> dict[str, Any]:
         """Return the entry of ``temporal_fields`` in a document."""
         return {"field": self.field} | ({"event_type": self.event_type} if self.event_type else {})
+
+
+class Detection(NamedTuple):
+    """How a schema wants duplicates of its type to be proposed.
+
+    ``fields`` are the compared ones with their types, in order; empty for the usual ones. ``threshold`` is
+    the least score of a proposed pair, ``None`` for the usual one.
+    """
+
+    fields: tuple[tuple[str, FieldType], ...] = ()
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +63,8 @@ class Document:
         constraint_violation_policy: whether a violated constraint causes a warning or refuses the item.
         aliases: other names of the type, in their canonical spelling.
         observation_source_priority: observation sources, highest first; empty for the default order.
-        kept: keys that other clients know, stored without effect.
+        kept: keys that other clients know. ``duplicate_detection_fields`` and its threshold are read by
+            :attr:`detection`; the others are stored without effect.
     """
 
     entity_type: str
@@ -129,6 +145,7 @@ class Document:
             sources=listed if listed and _PRIORITISED & set(policies.values()) else None,
             filterable=frozenset(name for name, declared in self.fields.items() if declared.filterable),
             temporal={} if self._has_usual_times() else self._temporal(),
+            identity=names if len(names := self.canonical_name_fields) > 1 and not self.opted_out else (),
         )
 
     def _temporal(self) -> dict[str, str]:
@@ -154,6 +171,17 @@ class Document:
         if self.opted_out:
             return tuple(names for names in identity.GENERAL if names != (identity.CONTENT,))
         return self.canonical_name_fields or None
+
+    @cached_property
+    def detection(self) -> Detection:
+        """How duplicates are proposed, without what an earlier version stored and this one would refuse."""
+        named, least = self.kept.get(DETECTION_FIELDS), self.kept.get(DETECTION_THRESHOLD)
+        names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+        threshold = least if isinstance(least, int | float) and not isinstance(least, bool) else 0.0
+        return Detection(
+            tuple((name, self.fields[name].type) for name in names if name in self.fields),
+            threshold if LEAST_THRESHOLD <= threshold <= 1 else None,
+        )
 
     def findings(self, fields: Mapping[str, str]) -> list[Finding]:
         """Compare one observation of kind value with the schema. Returns the deviations, sorted by field.

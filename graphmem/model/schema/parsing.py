@@ -9,7 +9,7 @@ from pydantic_core import SchemaError
 
 from graphmem.model import canonical, identity, items
 from graphmem.model.rules import Converter, Policy
-from graphmem.model.schema.document import OPT_OUT, Document, of_json
+from graphmem.model.schema.document import DETECTION_FIELDS, DETECTION_THRESHOLD, OPT_OUT, Document, of_json
 from graphmem.model.schema.fields import compiled
 from graphmem.model.schema.shapes import (
     FIELDS_LIMIT,
@@ -98,7 +98,7 @@ def settings_of(entity_type: str, raw: Mapping[str, Any], path: str, issues: Iss
             canonical_type(name, f"{path}.aliases[{i}]", issues) for i, name in enumerate(settings["aliases"])
         ]
         settings["aliases"] = sorted({name for name in spelled if name} - {entity_type})
-    for name in ("hidden_fields", "observation_source_priority"):
+    for name in ("hidden_fields", "observation_source_priority", DETECTION_FIELDS):
         if len(set(settings.get(name, ()))) != len(settings.get(name, ())):
             issues.add(f"{path}.{name}", "a name is listed twice", "ERR_GIVEN_TWICE")
     if "hidden_fields" in settings:
@@ -322,6 +322,11 @@ def check(document: Document, path: str, issues: Issues) -> None:
         if temporal.field not in fields:
             where = f"{path}.temporal_fields[{index}].field"
             issues.add(where, "the schema has no such field", "ERR_NO_SUCH_FIELD")
+    named = document.kept.get(DETECTION_FIELDS) or ()
+    for index, name in enumerate(named):
+        if name not in fields:
+            where = f"{path}.{DETECTION_FIELDS}[{index}]"
+            issues.add(where, "the schema has no such field", "ERR_NO_SUCH_FIELD")
     for what, count in (("fields", len(fields)), ("hidden_fields", len(document.hidden_fields))):
         if count > FIELDS_LIMIT:
             issues.add(f"{path}.{what}", f"more than {FIELDS_LIMIT}", "ERR_TOO_LARGE")
@@ -344,7 +349,8 @@ def _check_alternative(document: Document, names: tuple[str, ...], path: str, is
 def warnings_of(document: Document) -> list[Issue]:
     """List parts of a schema that are stored but have no effect, and parts that override each other."""
     warnings = Issues()
-    for name in document.kept:
+    unread = [name for name in document.kept if name not in (DETECTION_FIELDS, DETECTION_THRESHOLD)]
+    for name in unread:
         warnings.add(f"$.{name}", "this key is stored and has no effect", "NO_EFFECT")
     for name, declared in document.fields.items():
         for key in canonical.decode(declared.kept) if declared.kept else ():

@@ -122,12 +122,12 @@ class Shape(_Strict):
         default_factory=list
     )
     description: Annotated[str, Field(max_length=10_000)] | None = None
+    duplicate_detection_fields: Annotated[list[_Name], Field(max_length=20)] | None = None
+    duplicate_detection_threshold: Annotated[float, Field(ge=0.5, le=1)] | None = None
     # The keys from here on are known to other clients: they are stored without effect.
     reference_fields: Any = None
     query_synonyms: Any = None
     identity_search_fields: Any = None
-    duplicate_detection_fields: Any = None
-    duplicate_detection_threshold: Any = None
     store_warnings: Any = None
     content_field: Any = None
     agent_instructions: Any = None

@@ -14,7 +14,7 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.registry import Services
 from graphmem.settings import Limits
 from graphmem.worker import index_vectors
-from tests.bench.retrieval import changes, dialogues, people, topics, twins
+from tests.bench.retrieval import census, changes, dialogues, people, topics, twins
 from tests.bench.retrieval.bm25 import BM25
 from tests.bench.retrieval.figures import Figures
 from tests.bench.retrieval.metrics import (
@@ -26,10 +26,11 @@ from tests.bench.retrieval.metrics import (
     reciprocal_rank,
 )
 from tests.bench.retrieval.people import Record
-from tests.bench.retrieval.sets import Collection, Question
+from tests.bench.retrieval.sets import Collection, Half, Question
 from tests.support.database import URI_VARIABLE
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.search_copies import without_copies
 
 BATCH = 200
 """Items of one store."""
@@ -38,12 +39,13 @@ RANKED = 50
 CONTEXT_BUDGET = 2_000
 CHARACTERS_PER_TOKEN = 4
 """Of English text, about: what plain BM25 puts into the same budget."""
-NEWEST_FIRST: dict[str, Any] = {}
-"""Arguments of a search that asks for the newest statements first; there are none yet."""
+NEWEST_FIRST: dict[str, Any] = {"newest_first": True}
+"""Arguments of a search that asks for the newest statements first."""
 COMPARED_ONE_BY_ONE = 50
 """Lower than the shipped limit, so that the vector index answers for the small owner of the default size."""
 PROPOSED = (0.8, 0.85, 0.9)
 """Scores from which proposals of duplicates are taken as merges."""
+CENSUS_SEEDS: dict[Half, str] = {"tuning": "census tuning", "reporting": "census"}
 STRANGER_SHARES = (0.0, 0.01, 0.05)
 
 
@@ -62,6 +64,7 @@ class Owner:
     def __init__(self, loop: Loop, services: Services, collection: Collection) -> None:
         self.id = new_owner(collection.name)
         self.run = by_runner(loop, services, self.id)
+        self._run_by_index = by_runner(loop, without_copies(services), self.id)
         self._names: dict[str, str] = {}
         self._items = {text.id: text for text in collection.texts}
         for text, entity_id in zip(
@@ -80,8 +83,8 @@ class Owner:
     def is_in_context(self, question: Question) -> bool:
         """Return whether the context of a question has a text that answers it, whole."""
         page = self.run("context.retrieve", question=question.text, budget=CONTEXT_BUDGET)
-        told = "\n".join(_strings(page))
-        return any(self._items[text_id].item["text"] in told for text_id in question.answers)
+        text_of_page = "\n".join(_strings(page))
+        return any(self._items[text_id].item["text"] in text_of_page for text_id in question.answers)
 
     def is_in_baseline_context(self, question: Question) -> bool:
         """Return whether an answering text is among the first of plain BM25 that fill the same budget."""
@@ -95,8 +98,8 @@ class Owner:
         return False
 
     def explained(self, question: str) -> tuple[list[float], bool]:
-        """Return the scores of meaning, best first, and whether the vector index was read for them."""
-        answer = self.run("search.explain", search=question, limit=RANKED)
+        """Return the scores of meaning by the indexes, best first, and whether the vector index was read."""
+        answer = self._run_by_index("search.explain", search=question, limit=RANKED)
         (meaning,) = [strategy for strategy in answer["strategies"] if strategy["strategy"] == "meaning"]
         return [hit["score"] for hit in meaning["hits"]], bool(answer["compared"]["by_index"])
 
@@ -106,7 +109,8 @@ def stored(run: Call, items: list[dict[str, Any]]) -> list[str]:
     entity_ids: list[str] = []
     for start in range(0, len(items), BATCH):
         receipt = run("store", entities=items[start : start + BATCH], find_duplicates=False)
-        entity_ids += [entity["entity_id"] for entity in receipt["entities"]]
+        # Where a rule has merged an entity already, its own id is `home_entity_id`.
+        entity_ids += [entity.get("home_entity_id", entity["entity_id"]) for entity in receipt["entities"]]
     return entity_ids
 
 
@@ -128,7 +132,10 @@ def measure_twins(loop: Loop, services: Services, size: int, figures: Figures) -
         scores, by_index = owner.explained(question.text)
         equal = len(scores[:10]) == len(expected) and np.allclose(scores[:10], expected, atol=1e-5)
         figures.add(
-            "near-twins, owner of 5 %", "first 10 by meaning = exact comparison", question.half, float(equal)
+            "near-twins, owner of 5 %",
+            "by the index: first 10 = exact",
+            question.half,
+            float(equal),
         )
         figures.add("near-twins, owner of 5 %", "vector index read", question.half, float(by_index))
 
@@ -140,8 +147,8 @@ def measure_dialogues(loop: Loop, services: Services, size: int, figures: Figure
         for number, question in enumerate(turns.questions):
             ranking = by_turn.ranking(question.text)
             baseline = by_turn.baseline.ranking(question.text, RANKED)
-            found, by_words = any_at(10, ranking, question.answers), any_at(10, baseline, question.answers)
-            figures.add("dialogues", "turn in the first 10", question.half, found, by_words,
+            hit, hit_by_words = any_at(10, ranking, question.answers), any_at(10, baseline, question.answers)
+            figures.add("dialogues", "turn in the first 10", question.half, hit, hit_by_words,
                         kind=question.kind)  # fmt: skip
             # The halves take turns; a context costs as much as several searches.
             if number % 4 < 2:
@@ -164,9 +171,9 @@ def measure_topics(loop: Loop, services: Services, size: int, figures: Figures) 
     for collection in topics.make(size):
         owner = Owner(loop, services, collection)
         for question in collection.questions:
-            found = any_at(10, owner.ranking(question.text), question.answers)
-            by_words = any_at(10, owner.baseline.ranking(question.text, RANKED), question.answers)
-            figures.add("many topics", "text in the first 10", question.half, found, by_words,
+            hit = any_at(10, owner.ranking(question.text), question.answers)
+            hit_by_words = any_at(10, owner.baseline.ranking(question.text, RANKED), question.answers)
+            figures.add("many topics", "text in the first 10", question.half, hit, hit_by_words,
                         kind=f"in other words: {question.kind}")  # fmt: skip
 
 
@@ -176,11 +183,14 @@ def measure_changes(loop: Loop, services: Services, size: int, figures: Figures)
         owner = Owner(loop, services, collection)
         for question in collection.questions:
             ranking = owner.ranking(question.text, **NEWEST_FIRST)
+            plain = owner.ranking(question.text)
             baseline = owner.baseline.ranking(question.text, RANKED)
             (newest,) = question.answers
             figures.add("facts that change", "newest before all older ones", question.half,
                         newest_before_older(ranking, newest, question.decoys),
                         newest_before_older(baseline, newest, question.decoys))  # fmt: skip
+            figures.add("facts that change", "the same, not asked for", question.half,
+                        newest_before_older(plain, newest, question.decoys))  # fmt: skip
             figures.add("facts that change", "newest first of all", question.half,
                         any_at(1, ranking, [newest]), any_at(1, baseline, [newest]))  # fmt: skip
             figures.add("facts that change", "newest in the first 10", question.half,
@@ -192,29 +202,53 @@ def measure_people(loop: Loop, services: Services, size: int, figures: Figures) 
     for share in STRANGER_SHARES:
         records = people.make(size, share)
         run = by_runner(loop, services, new_owner(f"people {share}"))
-        persons = {record.id: record.person for record in records}
-        entity_ids = stored(run, [record.item for record in records])
-        groups = {record.id: entity_id for record, entity_id in zip(records, entity_ids, strict=True)}
+        groups = _groups(run, records)
         if not share:
-            keys = joined(persons, people.by_simple_keys(records))
-            proposals = list(_proposals(run))
-            for threshold in (None, *PROPOSED):
-                by_score = (
-                    groups if threshold is None else _with_proposals(records, groups, proposals, threshold)
-                )
-                how = "by rule" if threshold is None else f"with proposals from {threshold}"
-                scores, baseline = pair_scores(by_score, persons), pair_scores(keys, persons)
-                for part in scores._fields:
-                    figures.add(
-                        "people",
-                        f"{how}: {part}",
-                        "reporting",
-                        getattr(scores, part),
-                        getattr(baseline, part),
-                    )
-        wrong, merges = false_merges(groups, persons)
+            _measure_pairs(run, "people", records, groups, people.by_simple_keys(records), figures)
+        wrong, merges = false_merges(groups, _persons(records))
         figures.add("people", f"false merges by rule, {share:.0%} strangers, n = {merges:,}", "reporting",
                     wrong / max(merges, 1))  # fmt: skip
+
+
+def measure_census(loop: Loop, services: Services, size: int, figures: Figures) -> None:
+    """Measure identity by rule, and with proposals, of records as a register has them."""
+    for half, seed in CENSUS_SEEDS.items():
+        records = census.make(size, seed)
+        run = by_runner(loop, services, new_owner(seed))
+        keys = census.by_simple_keys(records)
+        _measure_pairs(run, "people of a register", records, _groups(run, records), keys, figures, half)
+
+
+def _measure_pairs(
+    run: Call,
+    name: str,
+    records: list[Record],
+    groups: dict[str, str],
+    keys: list[tuple[str, str]],
+    figures: Figures,
+    half: Half = "reporting",
+) -> None:
+    """Measure the pairs that are joined by rule, and with proposals, beside those with equal keys."""
+    persons, proposals = _persons(records), list(_proposals(run))
+    baseline = pair_scores(joined(persons, keys), persons)
+    for threshold in (None, *PROPOSED):
+        by_score = groups if threshold is None else _with_proposals(records, groups, proposals, threshold)
+        how = "by rule" if threshold is None else f"with proposals from {threshold}"
+        scores = pair_scores(by_score, persons)
+        for part in scores._fields:
+            figures.add(name, f"{how}: {part}", half, getattr(scores, part), getattr(baseline, part))
+
+
+def _groups(run: Call, records: list[Record]) -> dict[str, str]:
+    """Store records; return the entity of each, as it is shown once all are stored."""
+    entity_ids = stored(run, [record.item for record in records])
+    # A later record may have merged the entity of an earlier one by a rule, or ended such a merge.
+    shown = {each: run("entities.get", entity_id=each)["entity_id"] for each in sorted(set(entity_ids))}
+    return {record.id: shown[entity_id] for record, entity_id in zip(records, entity_ids, strict=True)}
+
+
+def _persons(records: list[Record]) -> dict[str, str]:
+    return {record.id: record.person for record in records}
 
 
 MEASURES: dict[str, Callable[[Loop, Services, int, Figures], None]] = {
@@ -223,6 +257,7 @@ MEASURES: dict[str, Callable[[Loop, Services, int, Figures], None]] = {
     "topics": measure_topics,
     "changes": measure_changes,
     "people": measure_people,
+    "census": measure_census,
 }
 """The measures in their order."""
 

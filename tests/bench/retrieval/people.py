@@ -77,14 +77,14 @@ def frequent(names: list[str], rng: random.Random) -> str:
     return rng.choices(names, weights)[0]
 
 
-def _surname(rng: random.Random) -> str:
+def surname_of(rng: random.Random) -> str:
     if rng.random() < FREQUENT_SHARE:
         return frequent(words.SURNAMES, rng)
     return rng.choice(words.SURNAME_BEGINNINGS) + rng.choice(words.SURNAME_ENDINGS)
 
 
 def _person(number: int, rng: random.Random) -> Person:
-    given, surname = frequent(words.GIVEN_NAMES, rng), _surname(rng)
+    given, surname = frequent(words.GIVEN_NAMES, rng), surname_of(rng)
     birth_date = date(1940, 1, 1) + timedelta(days=rng.randrange(24_000))
     form = rng.choice(
         ("{given}.{surname}", "{initial}{surname}{year}", "{given}{year}", "{surname}.{given}{number}")
@@ -104,11 +104,12 @@ def _person(number: int, rng: random.Random) -> Person:
 
 
 def _record(record_id: str, person: Person, rng: random.Random) -> Record:
-    given = person.given
-    if given in words.NICKNAMES and rng.random() < NICKNAME_SHARE:
-        given = words.NICKNAMES[given]
-    forms = (f"{given} {person.surname}",) * 8 + (
-        f"{person.surname}, {given}", f"{given[0]}. {person.surname}", f"{given} {person.surname}".upper(),
+    given_name = person.given
+    if given_name in words.NICKNAMES and rng.random() < NICKNAME_SHARE:
+        given_name = words.NICKNAMES[given_name]
+    forms = (f"{given_name} {person.surname}",) * 8 + (
+        f"{person.surname}, {given_name}", f"{given_name[0]}. {person.surname}",
+        f"{given_name} {person.surname}".upper(),
     )  # fmt: skip
     values: dict[str, str] = {
         "email": person.email,

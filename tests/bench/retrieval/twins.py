@@ -28,7 +28,7 @@ CLUSTERS = (
     ("Blood test {number}, {name}", "Blood test {number}: the values of {name} are within the limits."),
     ("Seat {number}, {name}", "{name} has seat {number} in the third row, next to the aisle."),
 )
-ASKED = ("{title}", "{title}?", "What do we know about {title}?", "{text}")
+QUESTION_FORMS = ("{title}", "{title}?", "What do we know about {title}?", "{text}")
 
 
 def _twin(owner: str, number: int, rng: random.Random) -> Text:
@@ -46,8 +46,8 @@ def make(size: int = 1) -> list[Collection]:
     texts = [_twin("own", number, rng) for number in range(count)]
     questions = []
     for place, text in enumerate(rng.sample(texts, QUESTIONS)):
-        asked = rng.choice(ASKED).format(title=text.item["title"], text=text.item["text"])
-        questions.append(Question(asked, "twin", [text.id], sets.HALVES[place % 2]))
+        text_of_question = rng.choice(QUESTION_FORMS).format(title=text.item["title"], text=text.item["text"])
+        questions.append(Question(text_of_question, "twin", [text.id], sets.HALVES[place % 2]))
     others = [
         Collection(
             f"twins of another {other + 1}",

@@ -1,0 +1,19 @@
+// audit.evidence: the values of identifying fields in the observations that count for some entities.
+//
+// params  subjects: LIST<LIST>
+// returns evidence: LIST<LIST>
+// mode    read
+// index   observed_in_time (home, at)
+// cost    heavy
+// `subjects` are [entity id, names of its identifying fields]. `evidence` has [entity id, names, values] of each
+// combination that an observation has.
+UNWIND $subjects AS subject
+MATCH ()-[seen:OBSERVED]->(observation:Observation)
+USING INDEX SEEK seen:OBSERVED(home, at)
+WHERE seen.home = subject[0] AND seen.at IS NOT NULL AND size(coalesce(seen.excluded, [])) % 2 = 0
+  AND observation.owner = $owner AND seen.kind IN <fact._value_kinds>
+WITH DISTINCT subject[0] AS subject_id,
+  [i IN range(0, size(observation.fields) - 1) WHERE observation.fields[i] IN subject[1]
+    | [observation.fields[i], observation.values[i]]] AS pairs
+WHERE size(pairs) > 0
+RETURN collect([subject_id, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]]]) AS evidence

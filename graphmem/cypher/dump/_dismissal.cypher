@@ -1,0 +1,3 @@
+// One dismissal of a transaction as a record of a dump; in Python: graphmem.dump.stored.StoredDismissal. Takes
+// `dismissal`.
+[dismissal.id, dismissal.kind, dismissal.entity_a, dismissal.entity_b, dismissal.reason]

@@ -1,0 +1,3 @@
+// What a copy in memory holds of an entity; in Python: graphmem.database.search_copies.CopiedEntity. Takes `entity` and
+// `meaning`. `listed` is null if answers no longer list the entity.
+[entity.id, entity.listed, coalesce(entity.last_observation_at, 0), entity.text, meaning.model, meaning.packed]

@@ -1,0 +1,108 @@
+"""The words of a question: which of them say what is wanted, and which words are forms of one word."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+from typing import Final, Literal
+
+from graphmem.text import languages
+
+Wanted = Literal["person", "place", "time"]
+"""What a question asks for by its question word."""
+
+STEM_LETTERS: Final = 4
+"""A word of at least this many letters matches the words that begin with it."""
+
+
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ENDINGS: Final = frozenset(
+    {"", *_word_set("s es ed d ing e er r ers rs or ors ee ment age ies y ied ion ions ly al")}
+)
+"""English endings: two words with the same beginning are forms of one word if both rests are among these."""
+_SHORT_ENDINGS: Final = frozenset({"", *_word_set("s es ed er ers ing y ies ied")})
+"""The endings that count after three letters: with the others, card and cars would be one word."""
+_EMPTY: Final = _word_set(
+    """a about all also am an and any are as at be been being but by can could did do does doing for from get
+    got had has have having he her him his how i if in into is it its me much many my no not of on or our
+    please s she should so some tell that the their them then there these they this those to us was we
+    were what when where which who whom whose why will with would you your know"""
+)
+"""English words that say nothing about what is wanted."""
+_WANTED: Final[dict[str, Wanted]] = {
+    "who": "person", "whom": "person", "whose": "person", "where": "place", "when": "time",
+    "wer": "person", "wem": "person", "wen": "person", "wessen": "person", "wo": "place", "wann": "time",
+    "qui": "person", "quand": "time", "quien": "person", "donde": "place", "cuando": "time", "dove": "place",
+}  # fmt: skip
+_PERSONS: Final = _word_set("person contact people user employee customer member author")
+_PLACES: Final = _word_set(
+    """address city country home located location office place region room site state street town venue
+    village lives based"""
+)
+
+
+def content_words(
+    words: Iterable[str], names: Collection[str] = (), language: str | None = None
+) -> frozenset[str]:
+    """Return the words of a question that say what is wanted of what it names.
+
+    Args:
+        names: the words of the names in the question. They are left out unless nothing else is left.
+        language: that of the question (ISO 639-1), where it can be told.
+    """
+    every = frozenset(words)
+    telling = every - _EMPTY - _WANTED.keys() - languages.STOP_WORDS.get(language or "", frozenset()) or every
+    return telling - frozenset(names) or telling
+
+
+def wanted(words: Iterable[str]) -> frozenset[Wanted]:
+    """Return what a question asks for by its question words."""
+    return frozenset(_WANTED[word] for word in words if word in _WANTED)
+
+
+def is_person(entity_type: str) -> bool:
+    """Return whether an entity type is one of people."""
+    return entity_type in _PERSONS
+
+
+def names_place(words: Iterable[str]) -> bool:
+    """Return whether the words of a field or a relationship type name a place."""
+    return not _PLACES.isdisjoint(words)
+
+
+@lru_cache(maxsize=65_536)
+def is_same(word: str, other: str) -> bool:
+    """Return whether two words are forms of one word: equal, one begins with the other, or endings differ."""
+    if word == other:
+        return True
+    shorter, longer = sorted((word, other), key=len)
+    if len(shorter) >= STEM_LETTERS and longer.startswith(shorter):
+        return True
+    return any(
+        word[end:] in endings and other[end:] in endings
+        for end in range(_common(word, other), STEM_LETTERS - 2, -1)
+        for endings in [_ENDINGS if end >= STEM_LETTERS else _SHORT_ENDINGS]
+    )
+
+
+def beginning(word: str) -> str:
+    """Return the beginning that a word shares with its forms."""
+    for end in range(STEM_LETTERS - 1, len(word)):
+        if word[end:] in (_ENDINGS if end >= STEM_LETTERS else _SHORT_ENDINGS):
+            return word[:end]
+    return word
+
+
+def shared(question_words: Collection[str], words: Collection[str]) -> int:
+    """Return how many words of a question are forms of some other words."""
+    return sum(word in words or any(is_same(word, other) for other in words) for word in question_words)
+
+
+def _common(word: str, other: str) -> int:
+    """Return how many letters two words begin with in common."""
+    return next(
+        (i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other))
+    )

@@ -1,0 +1,354 @@
+"""A copy of what an owner's entities say, in memory, compact enough to compare every entity with a question.
+
+An entity is a *document*: its terms (:mod:`graphmem.text.terms`) and its vectors. Documents are numbered; a
+document that changes becomes a new one, and the old number is dead until :meth:`SearchCopy.compact`. Terms
+are numbered as well. For each term, sorted arrays hold the documents that have it; the terms of new documents
+stand unsorted behind them until the next compaction.
+
+A copy costs some 0.8 KB per entity with 25 words (:attr:`SearchCopy.bytes`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from graphmem.text import languages, terms
+
+DIMENSIONS: Final = 256
+"""Components of a vector, one byte each."""
+IN_NAME: Final = 0x8000
+"""The bit of a count that says that the term is in the entity's name."""
+UNSORTED_LIMIT: Final = 200_000
+"""Terms of new documents that stand unsorted at least before they are sorted in."""
+DEAD_SHARE: Final = 4
+"""A copy is compacted once one of so many documents is dead."""
+BYTES_PER_ID: Final = 250
+"""Bytes of an id in a list and in a dictionary, about."""
+
+Numbers = npt.NDArray[np.int32]
+
+
+class Document(NamedTuple):
+    """An entity as search compares it.
+
+    Attributes:
+        at: the time of its newest observation, in microseconds.
+        text: its words (:func:`graphmem.text.words.text_of`).
+        vectors: those of its passages, ``DIMENSIONS`` signed bytes each; none while it waits for them.
+        is_pending: it waits for a vector of the model in use.
+    """
+
+    id: str
+    type: str
+    at: int
+    text: str
+    vectors: bytes | None
+    is_pending: bool = False
+
+
+class _Growing:
+    """An array that grows at its end."""
+
+    def __init__(self, dtype: npt.DTypeLike, width: int = 0) -> None:
+        self._array = np.empty((64, width) if width else 64, dtype)
+        self.size = 0
+
+    def extend(self, values: npt.ArrayLike) -> None:
+        added = np.asarray(values, self._array.dtype)
+        needed = self.size + len(added)
+        if needed > len(self._array):
+            larger = np.empty((max(needed, len(self._array) * 3 // 2), *self._array.shape[1:]), added.dtype)
+            larger[: self.size] = self._array[: self.size]
+            self._array = larger
+        self._array[self.size : needed] = added
+        self.size = needed
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        return self._array[: self.size]
+
+    @property
+    def bytes(self) -> int:
+        return self._array.nbytes
+
+
+class Posting(NamedTuple):
+    """Documents that have a term, and how often each has it; the bit ``IN_NAME`` of a count is set apart."""
+
+    documents: Numbers
+    counts: npt.NDArray[np.uint16]
+
+
+@dataclass(slots=True)
+class _Arrays:
+    """What a copy holds of each document, of each row of vectors, and of each pair of document and term."""
+
+    types: _Growing
+    times: _Growing
+    lengths: _Growing
+    languages: _Growing
+    alive: _Growing
+    pending: _Growing
+    first_rows: _Growing
+    vectors: _Growing
+    lengths_of_vectors: _Growing
+    new_terms: _Growing
+    new_documents: _Growing
+    new_counts: _Growing
+
+    @classmethod
+    def empty(cls) -> _Arrays:
+        return cls(
+            types=_Growing(np.int32),
+            times=_Growing(np.int64),
+            lengths=_Growing(np.int32),
+            languages=_Growing(np.uint8),
+            alive=_Growing(np.bool_),
+            pending=_Growing(np.bool_),
+            first_rows=_Growing(np.int32),
+            vectors=_Growing(np.int8, DIMENSIONS),
+            lengths_of_vectors=_Growing(np.float64),
+            new_terms=_Growing(np.int32),
+            new_documents=_Growing(np.int32),
+            new_counts=_Growing(np.uint16),
+        )
+
+
+class SearchCopy:
+    """The documents of one owner. Nothing in it waits: the caller sees to it that one thread changes it."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.types: list[str] = []
+        self.terms: dict[str, int] = {}
+        self._numbers: dict[str, int] = {}
+        self._type_numbers: dict[str, int] = {}
+        self._arrays = _Arrays.empty()
+        self._starts = np.zeros(1, np.int64)
+        self._sorted = Posting(np.empty(0, np.int32), np.empty(0, np.uint16))
+        self._dead = 0
+        self._stems: dict[str, dict[str, list[str]]] = {}
+        self._stemmed: dict[str, int] = {}
+        self._languages: list[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def number_of(self, entity_id: str) -> int | None:
+        """Return the number of an entity's document, if there is one."""
+        return self._numbers.get(entity_id)
+
+    def put(self, documents: Iterable[Document]) -> None:
+        """Add documents, each in place of the one that had its id."""
+        listed = list(documents)
+        for document in listed:
+            self.remove(document.id)
+        self._add({document.id: document for document in listed}.values())
+
+    def remove(self, entity_id: str) -> None:
+        """Remove the document of an entity, if there is one."""
+        number = self._numbers.pop(entity_id, None)
+        if number is not None:
+            self._arrays.alive.values[number] = False
+            self._dead += 1
+            self._languages = None
+
+    def _add(self, documents: Collection[Document]) -> None:
+        """Add documents whose ids are new."""
+        arrays, number_of = self._arrays, self.terms
+        new_terms, new_counts, sizes, lengths, told = [], [], [], [], []
+        for document in documents:
+            name, values = terms.of_text(document.text)
+            counts: dict[str, int] = Counter(values)
+            for term in name:
+                counts[term] = counts.get(term, 0) + 1 | IN_NAME
+            new_terms += [number_of.setdefault(term, len(number_of)) for term in counts]
+            new_counts += counts.values()
+            sizes.append(len(counts))
+            lengths.append(len(name) + len(values))
+            told.append(_LANGUAGE_NUMBERS[languages.language_of(counts)])
+        numbers = range(len(self.ids), len(self.ids) + len(documents))
+        arrays.new_terms.extend(new_terms)
+        arrays.new_counts.extend(new_counts)
+        arrays.new_documents.extend(np.repeat(np.arange(numbers.start, numbers.stop), sizes))
+        arrays.lengths.extend(lengths)
+        arrays.languages.extend(told)
+        self._add_vectors([document.vectors or bytes(DIMENSIONS) for document in documents])
+        for document in documents:
+            if document.type not in self._type_numbers:
+                self._type_numbers[document.type] = len(self.types)
+                self.types.append(document.type)
+        arrays.types.extend([self._type_numbers[document.type] for document in documents])
+        arrays.times.extend([document.at for document in documents])
+        arrays.alive.extend(np.ones(len(documents), np.bool_))
+        arrays.pending.extend([document.is_pending for document in documents])
+        self.ids += [document.id for document in documents]
+        self._numbers.update(zip((document.id for document in documents), numbers, strict=True))
+        self._languages = None
+
+    def _add_vectors(self, packed: Sequence[bytes]) -> None:
+        """Add the rows of some documents, those of each in one string of bytes."""
+        arrays = self._arrays
+        rows = np.frombuffer(b"".join(packed), np.int8).reshape(-1, DIMENSIONS)
+        row_counts = np.array([len(each) // DIMENSIONS for each in packed], np.int32)
+        arrays.first_rows.extend(arrays.vectors.size + np.cumsum(row_counts) - row_counts)
+        arrays.vectors.extend(rows)
+        floats = rows.astype(np.float64)
+        arrays.lengths_of_vectors.extend(np.sqrt(np.vecdot(floats, floats)))
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether a compaction would make questions faster, or give memory back."""
+        unsorted = self._arrays.new_terms.size
+        return (
+            unsorted > max(UNSORTED_LIMIT, len(self._sorted.documents) // 2)
+            or self._dead * DEAD_SHARE > len(self.ids) + 1_000
+        )
+
+    def compact(self) -> None:
+        """Sort the terms of new documents in, and drop dead documents. It takes 0.1 s for a million terms."""
+        arrays = self._arrays
+        alive = arrays.alive.values.astype(bool)
+        renumbered = np.cumsum(alive, dtype=np.int32) - 1
+        of_terms = np.concatenate(
+            [np.repeat(np.arange(len(self._starts) - 1, dtype=np.int32), np.diff(self._starts)),
+             arrays.new_terms.values]
+        )  # fmt: skip
+        of_documents = np.concatenate([self._sorted.documents, arrays.new_documents.values])
+        counts = np.concatenate([self._sorted.counts, arrays.new_counts.values])
+        kept = alive[of_documents]
+        of_terms, of_documents, counts = of_terms[kept], of_documents[kept], counts[kept]
+        order = np.argsort(of_terms, kind="stable")
+        compacted = _Arrays.empty()
+        for name in ("types", "times", "lengths", "languages", "alive", "pending"):
+            getattr(compacted, name).extend(getattr(arrays, name).values[alive])
+        row_counts = np.diff(arrays.first_rows.values, append=arrays.vectors.size)
+        compacted.first_rows.extend(np.cumsum(row_counts[alive]) - row_counts[alive])
+        rows = np.repeat(alive, row_counts)
+        compacted.vectors.extend(arrays.vectors.values[rows])
+        compacted.lengths_of_vectors.extend(arrays.lengths_of_vectors.values[rows])
+        self._starts = np.searchsorted(of_terms[order], np.arange(len(self.terms) + 1))
+        self._sorted = Posting(renumbered[of_documents[order]], counts[order])
+        self.ids = [
+            entity_id for entity_id, is_alive in zip(self.ids, alive.tolist(), strict=True) if is_alive
+        ]
+        self._numbers = {entity_id: number for number, entity_id in enumerate(self.ids)}
+        self._arrays, self._dead = compacted, 0
+        self._languages = None
+
+    @property
+    def bytes(self) -> int:
+        """The memory of the copy, about."""
+        arrays = sum(getattr(self._arrays, name).bytes for name in _Arrays.__slots__)
+        postings = self._starts.nbytes + self._sorted.documents.nbytes + self._sorted.counts.nbytes
+        return arrays + postings + BYTES_PER_ID * len(self.ids) + 150 * len(self.terms)
+
+    @property
+    def alive(self) -> npt.NDArray[np.bool_]:
+        """Whether each document counts."""
+        return self._arrays.alive.values.astype(np.bool_, copy=False)
+
+    @property
+    def times(self) -> npt.NDArray[np.int64]:
+        """The time of each document's newest observation, in microseconds."""
+        return self._arrays.times.values.astype(np.int64, copy=False)
+
+    @property
+    def lengths(self) -> Numbers:
+        """How many terms each document has."""
+        return self._arrays.lengths.values.astype(np.int32, copy=False)
+
+    @property
+    def pending_count(self) -> int:
+        """How many documents wait for a vector."""
+        return int(np.count_nonzero(self._arrays.pending.values[self.alive]))
+
+    @property
+    def languages(self) -> list[str]:
+        """The languages of at least a tenth of the documents whose language can be told."""
+        if self._languages is None:
+            numbers = self._arrays.languages.values[self.alive]
+            counts = np.bincount(numbers, minlength=len(_LANGUAGE_NUMBERS))[1:]
+            told = counts.sum()
+            self._languages = [
+                name for name, count in zip(languages.LANGUAGES, counts, strict=True) if count * 10 > told
+            ]
+        return self._languages
+
+    def of_types(self, types: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Return for each document whether it counts and has one of some types; all types if empty."""
+        if not types:
+            return self.alive
+        numbers = [self._type_numbers[name] for name in types if name in self._type_numbers]
+        return self.alive & np.isin(self._arrays.types.values, numbers)
+
+    def postings(self, groups: Sequence[Sequence[str]]) -> Iterator[Posting]:
+        """Yield the documents that have any term of each group; dead documents are among them."""
+        place_of_term = np.zeros(len(self.terms), np.int16)
+        numbers = [[self.terms[term] for term in group if term in self.terms] for group in groups]
+        new_terms = self._arrays.new_terms.values
+        for place, group in enumerate(numbers, 1):
+            place_of_term[group] = place
+        places = place_of_term[new_terms] if len(new_terms) else new_terms
+        for place, group in enumerate(numbers, 1):
+            parts = [slice(self._starts[n], self._starts[n + 1]) for n in group if n + 1 < len(self._starts)]
+            of_group = np.flatnonzero(places == place)
+            yield Posting(
+                np.concatenate(
+                    [
+                        *(self._sorted.documents[part] for part in parts),
+                        self._arrays.new_documents.values[of_group],
+                    ]
+                ).astype(np.int32, copy=False),
+                np.concatenate(
+                    [*(self._sorted.counts[part] for part in parts), self._arrays.new_counts.values[of_group]]
+                ).astype(np.uint16, copy=False),
+            )
+
+    def similarities(self, vector: Sequence[float]) -> npt.NDArray[np.float64]:
+        """Return the cosine of a vector and each document, that of its most similar passage; 0 without a
+        vector.
+
+        Args:
+            vector: integers of at most 127, so that every sum is exact and the same on every machine.
+        """
+        rows, query = self._arrays.vectors.values, np.asarray(vector, np.float32)
+        products = np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            block = rows[start : start + ROWS_AT_ONCE].astype(np.float32)
+            # Not `block @ query`: the threads of the library for it wait for each other on a busy machine.
+            np.vecdot(block, query, out=products[start : start + ROWS_AT_ONCE])
+        lengths = self._arrays.lengths_of_vectors.values * np.sqrt(float(query.astype(np.float64) @ query))
+        cosines = np.divide(products, lengths, out=np.zeros(len(rows)), where=lengths > 0)
+        if len(rows) == len(self.ids):
+            return cosines
+        return np.maximum.reduceat(cosines, self._arrays.first_rows.values.astype(np.int64))
+
+    def inflections(self, language: str, word: str) -> list[str]:
+        """Return the words of the copy that have the stem of a word in a language."""
+        by_stem = self._stems.setdefault(language, {})
+        stemmed = self._stemmed.get(language, 0)
+        if stemmed < len(self.terms):
+            new = [term for term in list(self.terms)[stemmed:] if term.isalpha()]
+            for term, stem in zip(new, languages.stems(language, new), strict=True):
+                by_stem.setdefault(stem, []).append(term)
+            self._stemmed[language] = len(self.terms)
+        (stem,) = languages.stems(language, [word])
+        return by_stem.get(stem, [])
+
+    def beginning_with(self, word: str) -> list[str]:
+        """Return the words of the copy that begin with a word."""
+        return [term for term in self.terms if term.startswith(word)]
+
+
+ROWS_AT_ONCE: Final = 2_048
+"""Vectors that are made floats at once: a block fits into the processor's cache."""
+_LANGUAGE_NUMBERS: Final[dict[str | None, int]] = {
+    None: 0, **{language: number for number, language in enumerate(languages.LANGUAGES, 1)}
+}  # fmt: skip

@@ -1,0 +1,329 @@
+"""Merges by rule: an entity known by a weak key is merged into the one entity that a stronger key names.
+
+The *alternatives* of a type are its own identity rule, strong to weak: a person's are e-mail, name with
+birthday, name. The place of an alternative in the rule is its *level*: the level of an entity is that of the
+alternative that made its id, ``None`` for an entity that no alternative made.
+
+The *evidence* of an entity are the values of its identifying fields in every observation that counts, not
+only in the winners, so that a correction never splits. An entity *bears* the id that an alternative makes of
+its evidence. An entity X is merged by rule into an entity Y of a stronger level that bears the id of X, if
+nothing else may be meant. All functions depend on facts alone, in no order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Any, Final, NamedTuple, Protocol
+
+from graphmem.model import identity, ids
+from graphmem.model.identity import Alternatives
+
+BEARERS_LIMIT: Final = 200
+"""Other bearers of an id; with more of them, the entity of this id is merged into none."""
+VALUES_LIMIT: Final = 20
+"""Values of one field that are evidence; with more of them, no alternative uses the field."""
+BORNE_LIMIT: Final = 50
+"""Ids of one alternative that an entity bears; where its values make more, it bears none of them."""
+
+Evidence = frozenset[tuple[str, str]]
+"""Pairs of an identifying field and a normalised value."""
+NO_EVIDENCE: Final[Evidence] = frozenset()
+
+
+def alternatives(entity_type: str, registered: Alternatives | None) -> Alternatives:
+    """Return the alternatives of a type's own rule; the general order behind a shipped rule is left out.
+
+    Args:
+        registered: those of the type's registered schema, ``None`` where it has none.
+    """
+    own = identity.own_rule(entity_type) if registered is None else registered
+    return () if own == identity.GENERAL[:-1] else own
+
+
+def evidence(entity_type: str, fields: Mapping[str, Any], alternatives: Alternatives) -> Evidence:
+    """Return the evidence that one observation adds."""
+    names = {name for each in alternatives for name in each}
+    values = {name: identity.identifying_value(entity_type, name, fields) for name in names}
+    return frozenset((name, value) for name, value in values.items() if value is not None)
+
+
+def joined(known: Evidence, more: Evidence) -> Evidence:
+    """Return the evidence of two sets of observations.
+
+    Of a field with too many values it keeps one value more than :data:`VALUES_LIMIT`, the smallest ones: so
+    the order of joining does not count.
+    """
+    if more <= known:
+        return known
+    by_field = _by_field(known | more)
+    return frozenset(
+        (name, value) for name, values in by_field.items() for value in values[: VALUES_LIMIT + 1]
+    )
+
+
+def borne(owner: str, entity_type: str, evidence: Evidence, alternatives: Alternatives) -> dict[str, int]:
+    """Return the ids that an entity with this evidence bears, each with the level of its alternative."""
+    by_field = _by_field(evidence)
+    levels: dict[str, int] = {}
+    for level, names in enumerate(alternatives):
+        values = [by_field.get(name, []) for name in names]
+        count = 1
+        for each in values:
+            count *= len(each) if len(each) <= VALUES_LIMIT else 0
+        if not 0 < count <= BORNE_LIMIT:
+            continue
+        basis = "+".join(names)
+        for combination in product(*values):
+            levels.setdefault(ids.entity_id(owner, entity_type, basis, combination), level)
+    return levels
+
+
+def _by_field(evidence: Evidence) -> dict[str, list[str]]:
+    """Return the values of each field, sorted."""
+    by_field: dict[str, list[str]] = {}
+    for name, value in sorted(evidence):
+        by_field.setdefault(name, []).append(value)
+    return by_field
+
+
+def in_conflict(evidence: Evidence, other: Evidence) -> bool:
+    """Return whether a field has values in both and none in common, or too many values to tell."""
+    by_field, others = _by_field(evidence), _by_field(other)
+    return any(
+        max(len(values), len(others[name])) > VALUES_LIMIT or not set(values) & set(others[name])
+        for name, values in by_field.items()
+        if name in others
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRule:
+    """The own rule of one type of an owner.
+
+    ``off`` are the levels whose alternatives merge nothing.
+    """
+
+    owner: str
+    entity_type: str
+    alternatives: Alternatives
+    off: frozenset[int] = frozenset()
+
+    def evidence(self, fields: Mapping[str, Any]) -> Evidence:
+        """Return the evidence that one observation adds; see :func:`evidence`."""
+        return evidence(self.entity_type, fields, self.alternatives)
+
+    def borne(self, evidence: Evidence) -> Mapping[str, int]:
+        """Return the ids that an entity bears, each with the level of its alternative."""
+        return _borne(self.owner, self.entity_type, evidence, self.alternatives)
+
+    def identified(self, entity_id: str, evidence: Evidence) -> Identified:
+        """Return an entity as the rule knows it."""
+        level = self.borne(evidence).get(entity_id)
+        return Identified(level, evidence, level in self.off)
+
+    def basis(self, level: int) -> str:
+        """Return the alternative of a level as ``identity_basis`` names it."""
+        return "+".join(self.alternatives[level])
+
+    def level(self, basis: str) -> int:
+        """Return the level of an alternative, -1 where the rule has it no more."""
+        names = tuple(basis.split("+"))
+        return self.alternatives.index(names) if names in self.alternatives else -1
+
+    @property
+    def fields(self) -> list[str]:
+        """The identifying fields, under both names where one has two."""
+        return identity.identifying_names(self.entity_type, self.alternatives)
+
+
+@lru_cache(maxsize=20_000)
+def own_rule(
+    owner: str, entity_type: str, registered: Alternatives | None, off: frozenset[str] = frozenset()
+) -> OwnRule | None:
+    """Return the own rule of a type, ``None`` where nothing can be merged by it: it has less than two levels.
+
+    Args:
+        off: alternatives that merge nothing, as ``identity_basis`` names them.
+    """
+    levels = alternatives(entity_type, registered)
+    if len(levels) < 2:
+        return None
+    is_off = frozenset(level for level, names in enumerate(levels) if "+".join(names) in off)
+    return OwnRule(owner, entity_type, levels, is_off)
+
+
+@lru_cache(maxsize=20_000)
+def _borne(owner: str, entity_type: str, evidence: Evidence, alternatives: Alternatives) -> Mapping[str, int]:
+    return borne(owner, entity_type, evidence, alternatives)
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """What the rule knows of an entity without its members: its level and its evidence.
+
+    ``is_off``: its alternative merges nothing.
+    """
+
+    level: int | None
+    evidence: Evidence
+    is_off: bool = False
+
+
+class RuleMerge(NamedTuple):
+    """A merge by rule into the entity ``into``; ``level`` is that of the merged entity."""
+
+    into: str
+    level: int
+
+
+class Merges(Protocol):
+    """The entities of one type and what joins them, as the rule reads and changes it.
+
+    Survivors and members at a level are those of the merges that are facts and of the rule merges of entities
+    of stronger levels.
+    """
+
+    def identified(self, entity_id: str) -> Identified | None:
+        """Return an entity; ``None`` where no observation that counts makes it."""
+        ...
+
+    def borne(self, entity_id: str) -> Mapping[str, int]:
+        """Return the ids that an entity bears, each with the level of its alternative."""
+        ...
+
+    def bearers(self, entity_id: str) -> Collection[str]:
+        """Return the other entities that bear an id: all, or more than :data:`BEARERS_LIMIT`."""
+        ...
+
+    def separated(self, entity_id: str) -> Iterable[str]:
+        """Return the entities that somebody separated from an entity; the other way round as well."""
+        ...
+
+    def survivor(self, entity_id: str, level: int | None = None) -> str:
+        """Return the survivor of an entity at a level; ``None`` takes in all merges."""
+        ...
+
+    def members(self, entity_id: str, level: int | None = None) -> Iterable[str]:
+        """Return a survivor and its members at a level; ``None`` takes in all merges."""
+        ...
+
+    def merge(self, entity_id: str) -> RuleMerge | None:
+        """Return the present merge by rule of an entity."""
+        ...
+
+    def put(self, entity_id: str, merge: RuleMerge | None) -> None:
+        """Make the merge by rule of an entity another one, or none."""
+        ...
+
+
+def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
+    """Make the merges by rule those that the rule comes to, after a change.
+
+    The levels go from strong to weak: a merge of an entity changes only what entities of weaker levels may be
+    merged into.
+
+    Args:
+        entity_ids: the entities that changed: in their evidence, or in their survivor or members by a fact.
+            Those that were members of a changed survivor belong to them.
+    """
+    waiting: dict[int, set[str]] = {}
+
+    def affect(entity_id: str, above: int) -> None:
+        """Note an entity, and those whose ids it bears, to be decided again; ``above`` is a decided level."""
+        entity = merges.identified(entity_id)
+        own = {} if entity is None or entity.level is None else {entity_id: entity.level}
+        for borne_id, level in (*merges.borne(entity_id).items(), *own.items()):
+            if level > above:
+                waiting.setdefault(level, set()).add(borne_id)
+
+    for entity_id in entity_ids:
+        if merges.identified(entity_id) is None and merges.merge(entity_id) is not None:
+            merges.put(entity_id, None)
+        for member_id in (entity_id, *merges.members(merges.survivor(entity_id))):
+            affect(member_id, 0)
+    while waiting:
+        level = min(waiting)
+        moved = _settle_level(merges, level, waiting.pop(level))
+        for member_id in moved:
+            affect(member_id, level)
+
+
+def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> set[str]:
+    """Decide entities of one level again; return all members of the survivors that this changes."""
+    for entity_id in sorted(entity_ids):
+        if merges.identified(entity_id) is not None:
+            entity_ids |= set(_separated(merges, entity_id, level))
+    decided: dict[str, RuleMerge | None] = {}
+    for entity_id in entity_ids:
+        entity = merges.identified(entity_id)
+        if entity is not None and entity.level == level:
+            decided[entity_id] = merge_of(merges, entity_id)
+    changed = [each for each, merge in sorted(decided.items()) if merges.merge(each) != merge]
+    moved: set[str] = set()
+    for entity_id in changed:
+        moved.update(merges.members(merges.survivor(entity_id)))
+        merges.put(entity_id, decided[entity_id])
+        moved.update(merges.members(merges.survivor(entity_id)))
+    return moved
+
+
+def merge_of(merges: Merges, entity_id: str) -> RuleMerge | None:
+    """Return the merge by rule of an entity, ``None`` where there is none.
+
+    Two entities that somebody separated do not meet in one survivor: neither is merged there.
+    """
+    wanted = _wanted(merges, entity_id)
+    if wanted is None:
+        return None
+    survivor = merges.survivor(wanted.into, wanted.level)
+    for separated in _separated(merges, entity_id, wanted.level):
+        if separated == survivor:
+            return None
+        other = _wanted(merges, separated) if separated != entity_id else None
+        at_one_level = other is not None and other.level == wanted.level
+        if other is not None and at_one_level and merges.survivor(other.into, other.level) == survivor:
+            return None
+    return wanted
+
+
+def _separated(merges: Merges, entity_id: str, level: int) -> Iterator[str]:
+    """Yield the survivors of what was separated from an entity or its members."""
+    for member_id in merges.members(entity_id, level):
+        for separated in merges.separated(member_id):
+            yield merges.survivor(separated, level)
+
+
+def _wanted(merges: Merges, entity_id: str) -> RuleMerge | None:
+    """Return the merge by rule of an entity if nothing was separated."""
+    entity = merges.identified(entity_id)
+    if entity is None or not entity.level or entity.is_off:
+        return None
+    level = entity.level
+    if merges.survivor(entity_id, level) != entity_id:
+        # A merge that is a fact beats the rule.
+        return None
+    bearers = merges.bearers(entity_id)
+    if len(bearers) > BEARERS_LIMIT:
+        return None
+    candidates: list[tuple[int, str]] = []
+    survivors: set[str] = set()
+    for bearer_id in bearers:
+        bearer = merges.identified(bearer_id)
+        if bearer is None or (bearer.level is not None and bearer.level >= level):
+            continue
+        if in_conflict(entity.evidence, bearer.evidence):
+            continue
+        survivors.add(merges.survivor(bearer_id, level))
+        if bearer.level is not None:
+            candidates.append((bearer.level, bearer_id))
+    if len(survivors) != 1 or not candidates:
+        return None
+    (survivor_id,) = survivors
+    survivor = merges.identified(survivor_id)
+    if survivor_id == entity_id or (survivor and survivor.level is not None and survivor.level >= level):
+        # The survivor is the entity itself, or its own level may still move it.
+        return None
+    return RuleMerge(min(candidates)[1], level)

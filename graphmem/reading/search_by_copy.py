@@ -1,0 +1,232 @@
+"""Search by comparing a question with every entity of its owner, in a copy in memory.
+
+Two round trips: what changed since the last search, together with the entities that identifiers name; and the
+rows of one page. The copy may change between them, so the page leaves out what was deleted meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, NamedTuple
+
+from graphmem.database.search_copies import ExactMatch, OwnerCopy
+from graphmem.embedding.meaning import Embedder, Vector, Weighted
+from graphmem.errors import EmbeddingUnavailable
+from graphmem.matching import search_ranking
+from graphmem.matching.search_copy import SearchCopy
+from graphmem.matching.search_ranking import NAME_WEIGHT, WORDS_WEIGHT, Ranking
+from graphmem.reading.search_results import (
+    STRATEGIES,
+    Ordering,
+    Ranked,
+    Results,
+    Search,
+    Strategy,
+    StrategyHit,
+    VectorCoverage,
+)
+from graphmem.reading.shared_rows import EntityRow, MergedEntity
+from graphmem.registry import Context
+from graphmem.text import terms, words
+from graphmem.text.terms import Question
+
+EXACT_WEIGHT: Final = 3.0
+"""The points of an entity that the strongest kind of identifier names: more than words and meaning give."""
+KIND_STEP: Final = 0.1
+"""How much less each weaker kind of identifier gives."""
+LOOKED_UP_SHARE: Final = 0.5
+"""The least share of a looked-up text in an entity that is found by its words alone."""
+ORDERING: Final = Ordering(
+    "The answer is ordered by the sum of points, then by id. exact: an entity that the query names gets "
+    f"{EXACT_WEIGHT:g} points for the strongest kind of identifier, and {KIND_STEP:g} less for each weaker "
+    "kind. text: BM25 of the words over the owner's entities; the best score gives "
+    f"{WORDS_WEIGHT:g} points, others in proportion, and the share of the query in the name gives up to "
+    f"{NAME_WEIGHT:g}. meaning: cosine similarity, of the most similar passage.",
+    {"exact": EXACT_WEIGHT, "text": WORDS_WEIGHT, "meaning": 1.0},
+)
+
+
+class _PageRows(NamedTuple):
+    """The row of ``entity/rows.cypher``."""
+
+    page: list[EntityRow]
+    merged: list[MergedEntity]
+    truncated: bool
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """What the comparison of a copy found; numbers of documents are of that moment."""
+
+    question: Question
+    spellings: frozenset[str]
+    ranked: list[Ranked]
+    hits: dict[Strategy, list[StrategyHit]]
+    counts: dict[Strategy, int]
+    total: int
+    documents: int
+    is_pending: bool
+
+
+async def by_copy(context: Context, search: Search, copy: OwnerCopy, exact: list[ExactMatch]) -> Results:
+    """Search an owner's live entities in an up-to-date copy of them.
+
+    Args:
+        exact: the entities that identifiers name, strongest kind first.
+
+    Raises:
+        Unavailable: the database failed.
+    """
+    embedder = context.services.embedder
+    start = time.perf_counter()
+    vector, reason = None, None
+    if not embedder.at_once:
+        try:
+            (vector,) = await embedder.embed([search.query[: words.TEXT_LIMIT]])
+        except EmbeddingUnavailable as exc:
+            reason = str(exc)
+    embedded = time.perf_counter()
+    comparison = await copy.compare(
+        partial(
+            _compared, search=search, exact=exact, embedder=embedder, vector=vector,
+            limit=context.services.limits.search_list,
+        ),
+        context.services.database.heavy,
+    )  # fmt: skip
+    compared = time.perf_counter()
+    ranked = comparison.ranked[: search.offset + search.limit]
+    rows = await _rows(context, [] if search.bare else [each.id for each in ranked[search.offset :]])
+    read = time.perf_counter()
+    has_words = bool(comparison.question.concepts)
+    ran = {"exact": not search.looks_up, "text": has_words, "meaning": has_words and reason is None}
+    notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if comparison.question.left_out else []
+    if reason is not None and has_words:
+        notes.append(f"meaning was not searched: {reason}")
+    return Results(
+        spellings=comparison.spellings,
+        phrases=[_shown(concept) for concept in comparison.question.concepts],
+        ran=[name for name in STRATEGIES if ran[name]],
+        rows=rows.page,
+        truncated=rows.truncated,
+        ranked=ranked,
+        hits=comparison.hits,
+        counts=comparison.counts,
+        total=comparison.total,
+        has_more=len(comparison.ranked) > len(ranked),
+        ordering=ORDERING,
+        coverage=VectorCoverage(
+            ran["meaning"], comparison.documents, comparison.documents if ran["meaning"] else 0, False, 0,
+            None, comparison.is_pending,
+        ),
+        semantic="unavailable" if reason is not None else "pending" if comparison.is_pending else "ready",
+        is_exact=True,
+        notes=notes,
+        milliseconds={
+            "embedding": round((embedded - start) * 1000, 2),
+            "comparison": round((compared - embedded) * 1000, 2),
+            "database": round((read - compared) * 1000, 2),
+        },
+    )  # fmt: skip
+
+
+async def _rows(context: Context, entity_ids: list[str]) -> _PageRows:
+    if not entity_ids:
+        return _PageRows([], [], False, False)
+    return await context.graph.only(
+        "entity.rows",
+        _PageRows,
+        entity_ids=entity_ids,
+        include_deleted=False,
+        include_merged=False,
+        include_absent=False,
+        limit=len(entity_ids),
+    )
+
+
+def _shown(concept: terms.Concept) -> str:
+    return concept.terms[0] + ("" if concept.is_whole else "*")
+
+
+def _compared(
+    copy: SearchCopy,
+    *,
+    search: Search,
+    exact: list[ExactMatch],
+    embedder: Embedder,
+    vector: Vector | None,
+    limit: int,
+) -> _Comparison:
+    """Compare a question with all documents of a copy. It runs in a thread, and waits for nothing."""
+    question = terms.of_question(search.query, copy.languages, begins=not search.looks_up)
+    match = search_ranking.match_words(copy, question)
+    if embedder.at_once:
+        # The floor of a look-up is that of whole texts: a weighted one may resemble what has one word of it.
+        weighted = zip(question.pieces, match.weights, strict=True)
+        parts = [(search.query[: words.TEXT_LIMIT], 1.0)] if search.looks_up else weighted
+        vector = embedder.weighted([Weighted(*part) for part in parts])
+    among = copy.of_types(search.types)
+    ranking = search_ranking.rank(
+        copy,
+        match,
+        vector,
+        floor=embedder.floor,
+        among=among,
+        named={hit.id: EXACT_WEIGHT - KIND_STEP * hit.kind for hit in exact},
+        least_share=LOOKED_UP_SHARE if search.looks_up else 0.0,
+        newest_first=search.newest_first,
+    )
+    kinds = {hit.id: float(hit.kind) for hit in exact}
+    hits = _hits(copy, ranking, exact, limit if search.listed else 0)
+    return _Comparison(
+        question=question,
+        spellings=match.spellings,
+        # One more than the page tells whether the search goes on.
+        ranked=[
+            _ranked(ranking, number, kinds)
+            for number in ranking.first(search.offset + search.limit + 1, search.after)
+        ],
+        hits=hits,
+        counts={
+            "exact": len(exact),
+            "text": int((ranking.words[ranking.hits] > 0).sum()),
+            "meaning": int((ranking.similarities[ranking.hits] > 0).sum()) if vector is not None else 0,
+        },
+        total=len(ranking.hits),
+        documents=int(among.sum()),
+        is_pending=vector is not None and copy.pending_count > 0,
+    )
+
+
+def _ranked(ranking: Ranking, number: int, kinds: dict[str, float]) -> Ranked:
+    entity_id = ranking.ids[number]
+    scores: dict[Strategy, float] = {"exact": kinds[entity_id]} if entity_id in kinds else {}
+    if ranking.words[number] > 0:
+        scores["text"] = float(ranking.words[number])
+    if ranking.similarities[number] > 0:
+        scores["meaning"] = float(ranking.similarities[number])
+    return Ranked(entity_id, float(ranking.points[number]), scores)
+
+
+def _hits(
+    copy: SearchCopy, ranking: Ranking, exact: Sequence[ExactMatch], limit: int
+) -> dict[Strategy, list[StrategyHit]]:
+    """Return the first hits of each strategy by itself."""
+    lists: dict[Strategy, list[StrategyHit]] = {"exact": [], "text": [], "meaning": []}
+    if limit:
+        lists["exact"] = [
+            StrategyHit(hit.id, float(hit.kind)) for hit in exact if copy.number_of(hit.id) is not None
+        ]
+        scores_by_name: dict[Strategy, search_ranking.Scores] = {
+            "text": ranking.words, "meaning": ranking.similarities
+        }  # fmt: skip
+        for name, scores in scores_by_name.items():
+            documents = ranking.hits[scores[ranking.hits] > 0]
+            lists[name] = [
+                StrategyHit(ranking.ids[number], float(scores[number]))
+                for number in ranking.best(scores, documents, limit)
+            ]
+    return lists

@@ -1,0 +1,135 @@
+"""What a search answers: the hits of each strategy, one order of them all, and what was compared.
+
+Three strategies each have a list of hits: ``exact`` (identifiers, names and aliases), ``text`` (words) and
+``meaning`` (similar vectors). The answer is one order of all hits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal, NamedTuple
+
+from pydantic import Field
+
+from graphmem.arguments import Text
+from graphmem.reading.shared_rows import EntityRow
+
+SearchText = Annotated[
+    Text, Field(description="What to search for: words, a name, an identifier, or a description.")
+]
+NEWEST_FIRST: Final = "Of hits that fit nearly as well as the best, the newest come first."
+Strategy = Literal["exact", "text", "meaning"]
+Semantic = Literal["ready", "pending", "unavailable"]
+STRATEGIES: Final[tuple[Strategy, ...]] = ("exact", "text", "meaning")
+
+
+class VectorCoverage(NamedTuple):
+    """Which vectors a search compared.
+
+    Attributes:
+        searched: whether meaning was searched.
+        total: entities of the owner, of the requested types.
+        compared: entities that were compared one by one.
+        indexed: whether the vector index was read as well.
+        index_rows: rows that were taken from the index, other owners' rows included.
+        least: the least similarity among these rows.
+        pending: some entities could not be compared: they have no vector of the model in use, or more than
+            ``Limits.compared_unindexed`` are outside the index.
+    """
+
+    searched: bool
+    total: int
+    compared: int
+    indexed: bool
+    index_rows: int
+    least: float | None
+    pending: bool
+
+
+class Ranked(NamedTuple):
+    """An entity in the order of all hits: its points, and the strategies that found it, with its score."""
+
+    id: str
+    points: float
+    scores: dict[Strategy, float]
+
+
+class RankedPlace(NamedTuple):
+    """A place in the order of all hits: behind the hit with these points and this id."""
+
+    points: float
+    id: str
+
+
+class StrategyHit(NamedTuple):
+    """An entity in the list of one strategy."""
+
+    id: str
+    score: float
+
+
+class Ordering(NamedTuple):
+    """How the hits of the strategies became one order, in words, and the weight of each strategy."""
+
+    text: str
+    weights: dict[Strategy, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The answer of a search: ``rows`` are one page of ``ranked``.
+
+    Attributes:
+        spellings: the words that count as words of the question.
+        phrases: what was searched as words; ``*`` marks the beginning of a word.
+        ranked: the order of the hits, up to the end of the page at least.
+        hits: the first hits of each strategy, best first. The score is the place of the strongest kind of
+            identifier, a score of words, or a cosine similarity.
+        counts: how many hits each strategy has; a lower bound where its list was cut.
+        total: how many hits there are; a lower bound where a list was cut.
+        has_more: whether further hits follow the page.
+        is_exact: whether every entity was compared. Otherwise the index proposed the ones that were.
+        notes: what was left out, and why.
+    """
+
+    spellings: frozenset[str]
+    phrases: list[str]
+    ran: list[Strategy]
+    rows: list[EntityRow]
+    truncated: bool
+    ranked: list[Ranked]
+    hits: dict[Strategy, list[StrategyHit]]
+    counts: dict[Strategy, int]
+    total: int
+    has_more: bool
+    ordering: Ordering
+    coverage: VectorCoverage
+    semantic: Semantic
+    is_exact: bool
+    notes: list[str] = field(default_factory=list)
+    milliseconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is searched.
+
+    Attributes:
+        types: only entities of these types; all types if empty.
+        looks_up: an entity is looked up, whose identifiers and names were compared before: what resembles the
+            query little is left out.
+        listed: also answer the first hits of each strategy by itself.
+        after: only hits behind this place.
+        newest_first: of the hits that fit nearly as well as the best one, the newest come first.
+        bare: leave the rows of the entities out.
+    """
+
+    query: str
+    types: list[str]
+    limit: int
+    offset: int = 0
+    looks_up: bool = False
+    listed: bool = False
+    after: RankedPlace | None = None
+    newest_first: bool = False
+    bare: bool = False

@@ -1,0 +1,177 @@
+"""Terms: what search counts of a text, and what a question asks for.
+
+A *term* is a word as :mod:`graphmem.text.words` splits it, or one of these:
+
+- two characters in a row of a script that is written without blanks;
+- the month, the day of the month, and the day of a date: ``#m5``, ``#d8`` and ``#2023-05-08``.
+
+So "8 May 2023" finds ``2023-05-08T14:00:00Z``. A question is a list of *concepts*. Each has a word and its
+other spellings, any of which counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from graphmem.text import languages, words
+
+_DATE = re.compile(r"(?<!\S)((?:19|20)\d\d) (0[1-9]|1[0-2]) (0[1-9]|[12]\d|3[01])(?=t\d\d\b|\s|$)")
+_DAY = re.compile(r"([1-9]|[12]\d|3[01])(?:st|nd|rd|th)?")
+_YEAR = re.compile(r"[12]\d{3}")
+_NAME_END: Final = words.VALUE_SEPARATOR.strip()
+
+
+def of_text(text: str) -> tuple[list[str], list[str]]:
+    """Return the terms of an entity's text: those of its name, and those of its values.
+
+    Args:
+        text: what :func:`graphmem.text.words.text_of` returns: the name comes first.
+    """
+    name, _, values = text.partition(_NAME_END)
+    terms = _split(values)
+    if " 20" in text or " 19" in text or text[:2] in ("19", "20"):
+        for year, month, day in _DATE.findall(text):
+            terms += _date_terms(year, month, day)
+    return _split(name), terms
+
+
+def _split(text: str) -> list[str]:
+    tokens = [token for token in text.split() if token != _NAME_END]
+    if text.isascii():
+        return tokens
+    return tokens + [first + second for first, second in pairwise(tokens) if _are_dense(first, second)]
+
+
+def _are_dense(first: str, second: str) -> bool:
+    return words.is_dense(first) and words.is_dense(second)
+
+
+def _date_terms(year: str, month: str, day: str) -> tuple[str, str, str]:
+    return f"#m{int(month)}", f"#d{int(day)}", f"#{year}-{month}-{day}"
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """One thing that a question asks for: any of ``terms`` says it.
+
+    ``piece`` is the run of text between blanks that it comes from, an index into :attr:`Question.pieces`.
+    ``is_whole`` is false if every word that begins with the term says it too.
+    """
+
+    terms: tuple[str, ...]
+    piece: int
+    is_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a question asks for.
+
+    Attributes:
+        pieces: the runs of text between blanks.
+        concepts: without stop words, unless there is nothing else.
+        language: of the question, where it can be told.
+        left_out: the question has more words than a search takes.
+    """
+
+    pieces: tuple[str, ...]
+    concepts: tuple[Concept, ...]
+    language: str | None
+    left_out: bool
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The terms that say a concept."""
+        return frozenset(term for concept in self.concepts for term in concept.terms)
+
+
+def of_question(text: str, known: Collection[str] = (), *, begins: bool = False) -> Question:
+    """Return what a question asks for.
+
+    Args:
+        known: the languages of the texts that are searched; they decide where the question's own is not told.
+        begins: the last word may be the beginning of a word.
+    """
+    query = words.parse_query(text, begins=begins)
+    tokens = [token for phrase in query.phrases for token in phrase]
+    language = _language(tokens, known)
+    stop_words = languages.STOP_WORDS.get(language or "", frozenset())
+    months = {
+        name: number
+        for each in dict.fromkeys(("en", language or "en", *sorted(known)))
+        for name, number in languages.months(each).items()
+    }
+    places = [(piece, token) for piece, phrase in enumerate(query.phrases) for token in phrase]
+    dated = _dates([token for _, token in places], months)
+    concepts: dict[tuple[str, ...], Concept] = {}
+    for place, (piece, token) in enumerate(places):
+        if (place not in dated and token in stop_words) or _is_bigram_part(places, place):
+            continue
+        spellings = (token, *dated.get(place, ()))
+        is_whole = not (query.last_begins and place == len(places) - 1)
+        concepts.setdefault(spellings, Concept(spellings, piece, is_whole))
+    for first, second in pairwise(places):
+        if first[0] == second[0] and _are_dense(first[1], second[1]):
+            term = (first[1] + second[1],)
+            concepts.setdefault(term, Concept(term, first[0]))
+    for term in _whole_dates([token for _, token in places], months):
+        concepts.setdefault((term,), Concept((term,), 0))
+    if not concepts:
+        last = len(places) - 1 if query.last_begins else -1
+        concepts = {
+            (token,): Concept((token,), piece, place != last) for place, (piece, token) in enumerate(places)
+        }
+    pieces = tuple(" ".join(phrase) for phrase in query.phrases)
+    return Question(pieces, tuple(concepts.values()), language, query.left_out)
+
+
+def _language(tokens: Sequence[str], known: Collection[str]) -> str | None:
+    """Return the language of a question: a question of few words has few stop words, so one of them is
+    enough."""
+    counts = {name: sum(token in listed for token in tokens) for name, listed in languages.STOP_WORDS.items()}
+    most = max(counts.values())
+    if not most:
+        return None
+    likely = [name for name, count in counts.items() if count == most]
+    preferred = [name for name in likely if name in known] or likely
+    return preferred[0] if len(preferred) == 1 else "en" if "en" in preferred else None
+
+
+def _is_bigram_part(places: Sequence[tuple[int, str]], place: int) -> bool:
+    """Return whether a character of a dense script stands beside another: then the two are compared
+    together."""
+    piece, token = places[place]
+    if not words.is_dense(token):
+        return False
+    beside = [*places[max(0, place - 1) : place], *places[place + 1 : place + 2]]
+    return any(other_piece == piece and words.is_dense(other) for other_piece, other in beside)
+
+
+def _dates(tokens: Sequence[str], months: dict[str, int]) -> dict[int, tuple[str, ...]]:
+    """Return the terms of the months and of the days beside them, by their place."""
+    terms: dict[int, tuple[str, ...]] = {}
+    for place, token in enumerate(tokens):
+        if token not in months:
+            continue
+        terms[place] = (f"#m{months[token]}",)
+        for beside in (place - 1, place + 1):
+            day = _DAY.fullmatch(tokens[beside]) if 0 <= beside < len(tokens) else None
+            if day:
+                terms[beside] = (f"#d{int(day[1])}",)
+    return terms
+
+
+def _whole_dates(tokens: Sequence[str], months: dict[str, int]) -> Iterator[str]:
+    """Yield the terms of the days that a question names: in the order of ISO 8601, or with the name of a
+    month."""
+    for year, month, day in _DATE.findall(" ".join(tokens)):
+        yield _date_terms(year, month, day)[2]
+    for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        name, day = (first, second) if first in months else (second, first)
+        number = _DAY.fullmatch(day)
+        if name in months and number and _YEAR.fullmatch(third):
+            yield f"#{third}-{months[name]:02}-{int(number[1]):02}"

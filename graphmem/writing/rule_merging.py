@@ -1,0 +1,215 @@
+"""Merges by rule in a draft: what the rule comes to after a request, or after other observations count.
+
+The rule itself is :mod:`graphmem.model.rule_merges`. Here it reads the draft and the bearers that the look
+read, and writes each merge as ``into`` and ``merged_by`` of the merged entity, with the time that it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import pairwise
+
+from graphmem.model import rule_merges
+from graphmem.model.rule_merges import Identified, RuleMerge
+from graphmem.writing.draft import Draft
+from graphmem.writing.requests import LookAgain, Touched
+from graphmem.writing.state import BearerRow
+from graphmem.writing.things import KEY_KIND, Thing, Things, note_bearers
+
+
+def settle(draft: Draft) -> None:
+    """Merge by rule, and end such merges, as the changes of a draft demand.
+
+    Raises:
+        LookAgain: the look has not read an entity that the rule needs.
+    """
+    settle_from(draft, draft.state.entities, draft.entities.changed())
+
+
+def settle_from(draft: Draft, stored: Things, entity_ids: Iterable[str]) -> None:
+    """Merge by rule, and end such merges; see :func:`settle`.
+
+    Args:
+        stored: the entities before they changed.
+        entity_ids: those that changed.
+    """
+    affected: set[str] = set()
+    for entity_id in entity_ids:
+        before, after = stored.get(entity_id), draft.entities[entity_id]
+        if before is None:
+            affected.add(entity_id)
+            continue
+        was = (before.evidence, before.made, before.projection, before.refold)
+        if was != (after.evidence, after.made, after.projection, after.refold):
+            affected |= {entity_id, *before.borne}
+        joined = (before.into, before.separated, before.distinct_from)
+        if joined != (after.into, after.separated, after.distinct_from):
+            affected.add(entity_id)
+            affected |= {member.subject_id for member in stored.members(stored.root(entity_id))}
+    settle_entities(draft, affected)
+
+
+def settle_entities(draft: Draft, entity_ids: Iterable[str]) -> None:
+    """Merge some entities by rule, and end such merges; see :func:`settle`."""
+    affected = sorted(each for each in entity_ids if _has_rule(draft, each))
+    if affected:
+        rule_merges.settle(_DraftMerges(draft), affected)
+
+
+def _has_rule(draft: Draft, entity_id: str) -> bool:
+    """Return whether a rule may concern an entity: one of an unknown type may be the id of another."""
+    entity = draft.entities.get(entity_id)
+    return entity is None or entity.rule is not None
+
+
+class _DraftMerges:
+    """The entities of a draft, as :class:`graphmem.model.rule_merges.Merges` reads and changes them."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._rows: dict[str, BearerRow] = {}
+        self._new_bearers: dict[str, set[str]] = {}
+        note_bearers(self._new_bearers, map(draft.entities.__getitem__, draft.entities.changed()))
+
+    def identified(self, entity_id: str) -> Identified | None:
+        """See :class:`graphmem.model.rule_merges.Merges`."""
+        row = self._rows.get(entity_id)
+        entity = self._draft.entities.get(entity_id) if row is None else self._thing(entity_id)
+        if entity is not None:
+            if not entity.made:
+                return None
+            if entity.rule is None:
+                return Identified(None, entity.evidence)
+            return entity.rule.identified(entity_id, entity.evidence)
+        if row is None:
+            self._need_entity(entity_id)
+            return None
+        rule = self._rule_of_row(row)
+        return rule.identified(entity_id, row.evidence_by(rule)) if rule else None
+
+    def borne(self, entity_id: str) -> Mapping[str, int]:
+        """See :class:`graphmem.model.rule_merges.Merges`."""
+        entity = self._thing(entity_id)
+        if entity is not None:
+            return entity.borne
+        row = self._rows.get(entity_id)
+        rule = self._rule_of_row(row) if row else None
+        return rule.borne(row.evidence_by(rule)) if row and rule else {}
+
+    def bearers(self, entity_id: str) -> Collection[str]:
+        """See :class:`graphmem.model.rule_merges.Merges`."""
+        state = self._draft.state
+        if entity_id not in state.bearers:
+            self._need_bearers(entity_id)
+        bearers: set[str] = set()
+        merged: set[str] = set()
+        for row in state.bearers[entity_id]:
+            known = self._thing(row.entity_id)
+            if known is None:
+                self._rows[row.entity_id] = row
+            if entity_id not in self.borne(row.entity_id):
+                continue
+            bearers.add(row.entity_id)
+            if known is None and not row.is_alone:
+                merged.add(row.entity_id)
+        for bearer_id in (*state.new_bearers.get(entity_id, ()), *self._new_bearers.get(entity_id, ())):
+            if entity_id in self._draft.entities[bearer_id].borne:
+                bearers.add(bearer_id)
+        bearers.discard(entity_id)
+        if merged and len(bearers) <= rule_merges.BEARERS_LIMIT:
+            raise LookAgain(Touched(entities=merged))
+        return bearers
+
+    def separated(self, entity_id: str) -> Iterable[str]:
+        """See :class:`graphmem.model.rule_merges.Merges`."""
+        entity = self._thing(entity_id)
+        if entity is not None:
+            return (*entity.separated, *entity.distinct_from)
+        row = self._rows.get(entity_id)
+        return (row.separated or ()) if row else ()
+
+    def survivor(self, entity_id: str, level: int | None = None) -> str:
+        """See :class:`graphmem.model.rule_merges.Merges`."""
+        if entity_id not in self._rows:
+            self._need_entity(entity_id)
+        *_, survivor_id = self._chain(entity_id, level)
+        return survivor_id
+
+    def members(self, entity_id: str, level: int | None = None) -> Iterable[str]:
+        """See :class:`graphmem.model.rule_merges.Merges`."""
+        if self._thing(entity_id) is None:
+            return [entity_id]
+        members = [member.subject_id for member in self._draft.entities.members(entity_id)]
+        return [each for each in members if self.survivor(each, level) == entity_id]
+
+    def merge(self, entity_id: str) -> RuleMerge | None:
+        """See :class:`graphmem.model.rule_merges.Merges`."""
+        entity = self._thing(entity_id)
+        if entity is None or entity.merged_by is None or entity.into is None:
+            return None
+        return RuleMerge(entity.into, entity.rule.level(entity.merged_by) if entity.rule else -1)
+
+    def put(self, entity_id: str, merge: RuleMerge | None) -> None:
+        """See :class:`graphmem.model.rule_merges.Merges`."""
+        draft = self._draft
+        entity = draft.entities[entity_id]
+        if merge is not None and draft.entities.get(merge.into) is None:
+            raise LookAgain(Touched(entities={merge.into}))
+        before = draft.entities.root(entity_id)
+        moved = draft.entities.members(entity_id)
+        into = merge.into if merge else None
+        survivor_id = draft.entities.root(into) if into else entity_id
+        self._need_relationships(moved, entity_id, survivor_id if into else None)
+        merged_by = entity.rule.basis(merge.level) if merge and entity.rule else None
+        draft.place(entity, into, merged_by)
+        for changed_id in (entity_id, before, survivor_id):
+            draft.bump(draft.entities, changed_id)
+        draft.regroup_moved(moved)
+
+    def _thing(self, entity_id: str) -> Thing | None:
+        return self._draft.entities.get(entity_id)
+
+    def _rule_of_row(self, row: BearerRow) -> rule_merges.OwnRule | None:
+        entity = self._thing(row.borne_id)
+        return entity.rule if entity else None
+
+    def _chain(self, entity_id: str, level: int | None) -> list[str]:
+        """Return the ids from an entity up to its survivor at a level."""
+        chained = self._draft.entities.chain(entity_id)
+        for place, (merged_id, _) in enumerate(pairwise(chained)):
+            entity = self._draft.entities[merged_id]
+            by_rule = entity.merged_by is not None
+            if (
+                by_rule
+                and level is not None
+                and entity.rule
+                and entity.rule.level(entity.merged_by or "") >= level
+            ):
+                return chained[: place + 1]
+        return chained
+
+    def _need_entity(self, entity_id: str) -> None:
+        """Have an entity read that was not looked for."""
+        looked = self._draft.state.looked
+        if self._thing(entity_id) is None and looked is not None and entity_id not in looked.entities:
+            raise LookAgain(Touched(entities={entity_id}))
+
+    def _need_bearers(self, entity_id: str) -> None:
+        """Have the bearers of an entity's id read."""
+        entity = self._draft.entities[entity_id]
+        assert entity.rule is not None
+        level = entity.borne[entity_id]
+        kind = KEY_KIND + entity.rule.basis(level)
+        borne = (kind, entity_id, tuple(entity.rule.fields))
+        raise LookAgain(Touched(entities={entity_id}, borne={borne}, stored={entity_id}))
+
+    def _need_relationships(self, moved: list[Thing], entity_id: str, onto: str | None) -> None:
+        """Have the relationships of entities read that were stored before the turn and move now."""
+        state = self._draft.state
+        looked = state.looked
+        if looked is None or (entity_id, onto) in looked.moved:
+            return
+        if looked.merging is not None and (looked.merging.source, looked.merging.target) == (entity_id, onto):
+            return
+        if any(state.entities_before.get(member.subject_id) is not None for member in moved):
+            raise LookAgain(Touched(moved={(entity_id, onto)}))

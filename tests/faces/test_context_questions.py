@@ -1,0 +1,149 @@
+"""What answers a question stands first in its context, before what merely surrounds it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphmem.model.relationship import BUILTIN
+from tests.support.faces import Call
+
+NAMES = (
+    "Acme", "Beta Labs", "Gamma Corp", "Delta Works", "Jane Doe", "Otto Lind", "Pia Holm", "Sara Quist",
+    "Apollo", "Red Van", "Kato Yumi", "Old Boss", "Bob Roe", "Mia Falk", "Tom Ek",
+)  # fmt: skip
+FIELDS: dict[str, dict[str, Any]] = {
+    "Acme": {"entity_type": "company", "industry": "robots", "website": "https://acme.example"},
+    "Beta Labs": {"entity_type": "company", "ceo": "Nina Berg", "industry": "software", "city": "Malmö"},
+    "Gamma Corp": {"entity_type": "company", "industry": "tools", "description": "Makes tools for gardens."},
+    "Delta Works": {"entity_type": "company", "founder": "Rolf Dahl", "industry": "ships"},
+    "Jane Doe": {
+        "entity_type": "person", "email": "jane@acme.example", "phone": "+44 7700 900461", "city": "Oslo",
+        "born": "1980-02-03", "bio": "Rows every morning and reads about whales.",
+    },
+    "Otto Lind": {"entity_type": "person", "role": "CEO", "email": "otto@gamma.example"},
+    "Apollo": {"entity_type": "project", "due_date": "2027-03-01", "status": "open", "started": "2026-01-05"},
+    "Red Van": {"entity_type": "vehicle", "plate": "AB 123"},
+    "Kato Yumi": {
+        "entity_type": "person", "adresse": "Lindenweg 4", "teléfono": "600 100 200", "住所": "東京都",
+        "notiz": "Die Liste der Gäste ist bei der Verwaltung.",
+    },
+}  # fmt: skip
+LINKS = (
+    ("Jane Doe", "WORKS_AT", "Acme", {"role": "CEO", "since": "2022"}),
+    ("Old Boss", "WORKS_AT", "Acme", {"role": "CEO", "since": "2010", "until": "2021-12-31"}),
+    ("Bob Roe", "WORKS_AT", "Acme", {"role": "engineer"}),
+    ("Otto Lind", "WORKS_AT", "Gamma Corp", None),
+    ("Bob Roe", "KNOWS", "Otto Lind", None),
+    ("Mia Falk", "WORKS_AT", "Gamma Corp", None),
+    ("Pia Holm", "CEO_OF", "Delta Works", None),
+    ("Bob Roe", "ADVISES", "Delta Works", None),
+    ("Sara Quist", "MANAGES", "Apollo", None),
+    ("Bob Roe", "MEMBER_OF", "Apollo", None),
+    ("Tom Ek", "OWNS", "Red Van", None),
+    ("Bob Roe", "DRIVES", "Red Van", None),
+    ("Mia Falk", "MARRIED_TO", "Otto Lind", {"since": "2015"}),
+    ("Sara Quist", "WORKS_AT", "Beta Labs", {"since": "2024-05-01"}),
+    ("Sara Quist", "REPORTS_TO", "Jane Doe", None),
+)
+CURRENT = "2026-10-01T00:00:00Z"
+
+
+@pytest.fixture
+def world(run: Call) -> Call:
+    items = [{"entity_type": "person", "name": name, **FIELDS.get(name, {})} for name in NAMES]
+    links = [
+        {
+            "relationship_type": kind,
+            "source_index": NAMES.index(source),
+            "target_index": NAMES.index(target),
+            **({"metadata": metadata} if metadata else {}),
+        }
+        for source, kind, target, metadata in LINKS
+    ]  # fmt: skip
+    for kind in sorted({kind for _, kind, _, _ in LINKS} - BUILTIN.keys()):
+        run("relationship_types.register", relationship_type=kind)
+    run("store", entities=items, relationships=links, observed_at=CURRENT, find_duplicates=False)
+    return run
+
+
+def first_fact(page: dict[str, Any]) -> str:
+    """Return the beginning of the first line, as far as its first field or relationship goes."""
+    return page["lines"][0].split("; ")[0]
+
+
+QUESTIONS = {
+    "Who is the CEO of Acme?": "WORKS_AT ← Jane Doe (role: CEO, since: 2022)",
+    "Who's Acme's CEO?": "Jane Doe",
+    "Who is the CEO of Beta Labs?": "ceo: Nina Berg",
+    "Who is the CEO of Gamma Corp?": "Otto Lind",
+    "Who is the CEO of Delta Works?": "CEO_OF ← Pia Holm",
+    "Who founded Delta Works?": "founder: Rolf Dahl",
+    "Where does Jane Doe live?": "city: Oslo",
+    "When was Jane Doe born?": "born: 1980-02-03",
+    "What is the phone number of Jane Doe?": "phone: +44 7700 900461",
+    "Where does Otto Lind work?": "WORKS_AT → Gamma Corp",
+    "Which company does Sara Quist work for?": "WORKS_AT → Beta Labs (since",
+    "Who manages the Apollo project?": "MANAGES ← Sara Quist",
+    "Who is the manager of Apollo?": "MANAGES ← Sara Quist",
+    "When is Apollo due?": "due_date: 2027-03-01",
+    "Who owns the Red Van?": "OWNS ← Tom Ek",
+    "To whom is Otto Lind married?": "MARRIED_TO ← Mia Falk (since: 2015)",
+    "Who is Sara Quist's boss?": "REPORTS_TO → Jane Doe",
+    "Who reports to Jane Doe?": "REPORTS_TO ← Sara Quist",
+    "Who is Bob Roe's employer?": "WORKS_AT → Acme",
+    "Who is Otto Lind's wife?": "MARRIED_TO ← Mia Falk",
+    "When did Sara Quist join Beta Labs?": "WORKS_AT → Beta Labs (since: 2024-05-01)",
+    "Wer ist die CEO von Acme?": "WORKS_AT ← Jane Doe (role: CEO, since: 2022)",
+    "Welche Adresse hat Kato Yumi?": "adresse: Lindenweg 4",
+    "¿Cuál es el teléfono de Kato Yumi?": "teléfono: 600 100 200",
+    "Kato Yumi の 住所": "住所: 東京都",
+    "Is there an engineer at Acme?": "WORKS_AT ← Bob Roe (role: engineer)",
+}
+
+
+def test_the_first_line_has_the_answer(world: Call) -> None:
+    answers = {question: first_fact(world("context.retrieve", question=question)) for question in QUESTIONS}
+    wrong = {question: text for question, text in answers.items() if QUESTIONS[question] not in text}
+    assert not wrong
+
+
+def test_who_held_a_post_before_comes_after_who_holds_it_and_is_worded_as_past(world: Call) -> None:
+    facts = world("context.retrieve", question="Who is the CEO of Acme?")["lines"][0].split("; ")
+    assert facts[1] == "formerly WORKS_AT ← Old Boss (role: CEO, since: 2010, until: 2021-12-31)"
+    fields = world("context.retrieve", question="Who is the CEO of Acme?", format="fields")["lines"]
+    assert [(line["value"], line.get("ended")) for line in fields[:2]] == [
+        ("Jane Doe", None), ("Old Boss", "2021-12-31"),
+    ]  # fmt: skip
+    assert fields[1]["metadata"] == {"role": "CEO", "since": "2010", "until": "2021-12-31"}
+
+
+@pytest.mark.parametrize("where", ["metadata", "text"])
+def test_an_older_relationship_of_a_hub_is_found_by_the_words_of_the_question(run: Call, where: str) -> None:
+    acme = {"entity_type": "company", "name": "Acme"}
+    jane = {"entity_type": "person", "name": "Jane Doe", **({"role": "CEO"} if where == "text" else {})}
+    metadata = {"role": "CEO"} if where == "metadata" else {"team": "board"}
+    link = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1, "metadata": metadata}
+    run("store", entities=[jane, acme], relationships=[link], observed_at="2020-01-01T00:00:00Z")
+    for first in "ABC":
+        clerks = [{"entity_type": "person", "name": f"Clerk {first}{second}"} for second in "ABCDEFGHIJKL"]
+        links = [{"relationship_type": "WORKS_AT", "source_index": i, "target_index": 12} for i in range(12)]
+        run("store", entities=[*clerks, acme], relationships=links, find_duplicates=False)
+    answer = first_fact(run("context.retrieve", question="Who is the CEO of Acme?"))
+    assert "Jane Doe" in answer
+    assert "role: CEO" in answer
+
+
+def test_an_entity_is_found_among_many_related_ones_by_its_text(run: Call) -> None:
+    people = [
+        {"entity_type": "person", "name": f"Worker {chr(65 + i)}{chr(65 + i)}", "role": "clerk"}
+        for i in range(20)
+    ]
+    people[7]["role"] = "Treasurer"
+    links = [{"relationship_type": "WORKS_AT", "source_index": i, "target_index": 20} for i in range(20)]
+    run("store", entities=[*people, {"entity_type": "company", "name": "Acme"}], relationships=links,
+        find_duplicates=False)  # fmt: skip
+    page = run("context.retrieve", question="Who is the treasurer of Acme?")
+    assert page["lines"][0].startswith("Worker HH")
+    assert first_fact(page).endswith("role: Treasurer")

@@ -1,0 +1,274 @@
+"""Merges by rule through the operations: whoever stores a name alone reaches the one entity of this name."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any, LiteralString
+
+import pytest
+
+from graphmem.reading import snapshot_check
+from graphmem.registry import Context, Services
+from tests.support.actors import full_actor
+from tests.support.event_loop import Loop
+from tests.support.faces import Call
+
+ADA = {"entity_type": "person", "name": "Ada Lovelace"}
+ADA_BY_EMAIL = {**ADA, "email": "ada@example.org"}
+OTHER_ADA = {**ADA, "email": "ada@example.com"}
+ACME = {"entity_type": "company", "name": "Acme"}
+
+
+Audited = Callable[[bool], dict[str, Any]]
+
+
+@pytest.fixture
+def audited(services: Services, owner: str, loop: Loop) -> Audited:
+    """Compare all that is stored with what the facts come to; return what differs."""
+
+    def audit(deep: bool) -> dict[str, Any]:
+        context = Context(full_actor(owner, client="test"), services)
+        report = loop.run(snapshot_check.audit(context, fix=False, deep=deep))
+        assert report.settled
+        return report.stale
+
+    return audit
+
+
+def store(run: Call, *items: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    """Store items and return what became of each."""
+    return run("store", entities=list(items), **more)["entities"]
+
+
+def shown_as(run: Call, *entity_ids: str) -> list[str]:
+    """Return the entity that each id leads to."""
+    return [run("entities.get", entity_id=entity_id)["entity_id"] for entity_id in entity_ids]
+
+
+def ids_of(run: Call, *items: dict[str, Any]) -> list[str]:
+    """Return the ids that items have if nothing is merged, by storing them in a plan."""
+    plans = [run("store", entities=[item], commit=False)["entities"][0] for item in items]
+    return [plan["entity_id"] for plan in plans]
+
+
+def test_a_name_alone_reaches_the_entity_with_this_name_and_an_email(run: Call) -> None:
+    (by_email,) = store(run, ADA_BY_EMAIL)
+    (by_name,) = store(run, {**ADA, "town": "London"})
+    assert by_name["entity_id"] == by_email["entity_id"]
+    outcome = [by_name[name] for name in ("action", "identity_basis", "resolved_by")]
+    assert outcome == ["matched_existing", "name", "rule"]
+    entity = run("entities.get", entity_id=by_email["entity_id"])
+    assert entity["snapshot"] == {"name": "Ada Lovelace", "email": "ada@example.org", "town": "London"}
+
+
+def test_an_entity_that_is_there_under_a_name_is_merged_when_the_email_comes(run: Call) -> None:
+    (by_name,) = store(run, {**ADA, "town": "London"})
+    (by_email,) = store(run, ADA_BY_EMAIL)
+    assert shown_as(run, by_name["entity_id"]) == [by_email["entity_id"]]
+
+
+def test_a_second_that_fits_ends_the_merge(run: Call) -> None:
+    (by_name,) = store(run, ADA)
+    (by_email,) = store(run, ADA_BY_EMAIL)
+    assert shown_as(run, by_name["entity_id"]) == [by_email["entity_id"]]
+    store(run, OTHER_ADA)
+    assert shown_as(run, by_name["entity_id"]) == [by_name["entity_id"]]
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_every_order_comes_to_the_same(run: Call, together: bool) -> None:
+    orders = list(itertools.permutations([ADA, ADA_BY_EMAIL, ACME]))
+    states = []
+    for number, order in enumerate(orders):
+        items = [{**item, "name": f"{item['name']} {number}"} for item in order]
+        items = [{**item, "email": f"{number}@example.org"} if "email" in item else item for item in items]
+        stored = store(run, *items) if together else [store(run, item)[0] for item in items]
+        people = {shown_as(run, item["entity_id"])[0] for item in stored if item["entity_type"] == "person"}
+        states.append(len(people))
+    assert states == [1] * len(orders)
+
+
+def test_relationships_follow_a_merge_by_rule_and_come_back(run: Call) -> None:
+    link = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
+    by_name, company = store(run, ADA, ACME, relationships=[link])
+    (by_email,) = store(run, ADA_BY_EMAIL)
+
+    def ends() -> list[str]:
+        filters = {"entity_id": company["entity_id"]}
+        return [
+            each["source_entity_id"] for each in run("relationships.list", filters=filters)["relationships"]
+        ]
+
+    assert ends() == [by_email["entity_id"]]
+    store(run, OTHER_ADA)
+    assert ends() == [by_name["entity_id"]]
+
+
+def test_an_unmerge_overrules_the_rule_for_ever(run: Call) -> None:
+    (by_name,) = store(run, ADA)
+    store(run, ADA_BY_EMAIL)
+    run("entities.unmerge", entity_id=by_name["entity_id"])
+    assert shown_as(run, by_name["entity_id"]) == [by_name["entity_id"]]
+    store(run, ADA)
+    store(run, {**ADA_BY_EMAIL, "town": "London"})
+    assert shown_as(run, by_name["entity_id"]) == [by_name["entity_id"]]
+
+
+def test_two_that_fit_and_are_merged_by_hand_are_one(run: Call) -> None:
+    by_name, by_email, other = store(run, ADA, ADA_BY_EMAIL, OTHER_ADA)
+    assert shown_as(run, by_name["entity_id"]) == [by_name["entity_id"]]
+    run("entities.merge", source_entity_id=other["entity_id"], target_entity_id=by_email["entity_id"])
+    assert shown_as(run, by_name["entity_id"]) == [by_email["entity_id"]]
+    run("entities.unmerge", entity_id=other["entity_id"])
+    assert shown_as(run, by_name["entity_id"]) == [by_name["entity_id"]]
+
+
+def test_a_deleted_survivor_hides_what_is_stored_under_the_name(run: Call) -> None:
+    (by_email,) = store(run, ADA_BY_EMAIL)
+    run("entities.delete", entity_id=by_email["entity_id"])
+    answer = run("store", entities=[ADA])
+    assert answer["entities"][0]["entity_id"] == by_email["entity_id"]
+    assert [each["code"] for each in answer["store_warnings"]] == ["ENTITY_DELETED"]
+
+
+def test_a_correction_of_the_name_splits_nothing(run: Call) -> None:
+    (by_name,) = store(run, ADA)
+    (by_email,) = store(run, ADA_BY_EMAIL)
+    run("entities.correct", entity_id=by_email["entity_id"], field="name", value="Ada King")
+    assert shown_as(run, by_name["entity_id"]) == [by_email["entity_id"]]
+    assert store(run, ADA)[0]["entity_id"] == by_email["entity_id"]
+
+
+def test_an_entity_that_was_asked_to_be_new_is_another_candidate(run: Call) -> None:
+    store(run, {**ADA, "intent": "create_new"})
+    store(run, ADA_BY_EMAIL)
+    (by_name,) = store(run, ADA)
+    assert shown_as(run, by_name["entity_id"]) == [by_name["entity_id"]]
+
+
+def test_earlier_times_of_recording_show_the_entities_apart(run: Call) -> None:
+    def stored(item: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+        answer = run("store", entities=[item])
+        entity_id = answer["entities"][0]["entity_id"]
+        return entity_id, answer["recorded_at"], run("entities.get", entity_id=entity_id)
+
+    by_name, first, apart = stored({**ADA, "town": "London"})
+    by_email, second, merged = stored(ADA_BY_EMAIL)
+    stored(OTHER_ADA)
+    assert shown_as(run, by_name, by_email) == [by_name, by_email]
+    before = run("entities.snapshot", entity_id=by_name, at_ingested=first)
+    assert (before["entity_id"], before["snapshot"]) == (by_name, apart["snapshot"])
+    meanwhile = run("entities.snapshot", entity_id=by_name, at_ingested=second)
+    assert (meanwhile["entity_id"], meanwhile["snapshot"]) == (by_email, merged["snapshot"])
+    assert meanwhile["version"] == merged["version"]
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_check_of_all_snapshots_finds_nothing_to_mend(run: Call, audited: Audited, deep: bool) -> None:
+    link = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
+    by_name, _ = store(run, ADA, ACME, relationships=[link])
+    by_email = store(run, ADA_BY_EMAIL)[0]["entity_id"]
+    run("entities.correct", entity_id=by_email, field="name", value="Ada King")
+    assert audited(deep) == {}
+    store(run, OTHER_ADA)
+    assert audited(deep) == {}
+    run("entities.delete", entity_id=by_email)
+    store(run, {**ADA, "name": "Ada King"})
+    assert audited(deep) == {}
+    run("entities.unmerge", entity_id=store(run, {**ADA, "name": "Ada King"})[0]["home_entity_id"])
+    assert audited(deep) == {}
+    run(
+        "entities.merge",
+        source_entity_id=by_name["entity_id"],
+        target_entity_id=store(run, OTHER_ADA)[0]["entity_id"],
+    )
+    assert audited(deep) == {}
+
+
+def test_a_name_and_a_birthday_identify_between_email_and_name(run: Call) -> None:
+    by_birthday = {**ADA, "birthday": "1815-12-10"}
+    middle = store(run, by_birthday)[0]
+    assert middle["identity_basis"] == "name+birthday"
+    assert store(run, ADA)[0]["entity_id"] == middle["entity_id"]
+    by_email = store(run, {**by_birthday, "email": "ada@example.org"})[0]["entity_id"]
+    assert store(run, ADA, by_birthday)[1]["entity_id"] == by_email
+    assert store(run, ADA)[0]["entity_id"] == by_email
+
+
+def test_another_birthday_keeps_two_apart(run: Call) -> None:
+    by_birthday = store(run, {**ADA, "birthday": "1815-12-10"})[0]["entity_id"]
+    by_email = store(run, {**ADA_BY_EMAIL, "birthday": "1990-01-01"})[0]["entity_id"]
+    assert shown_as(run, by_birthday, by_email) == [by_birthday, by_email]
+
+
+def test_a_withdrawn_candidate_is_none(run: Call, audited: Audited) -> None:
+    by_name, by_email = (item["entity_id"] for item in store(run, ADA, ADA_BY_EMAIL))
+    assert by_name == by_email
+    by_name = store(run, ADA)[0]["home_entity_id"]
+    other = run("store", entities=[OTHER_ADA], file_content="YQ==", mime_type="text/plain")
+    assert shown_as(run, by_name) == [by_name]
+    run("sources.withdraw", source_id=other["source_id"])
+    assert shown_as(run, by_name) == [by_email]
+    assert audited(True) == {}
+    run("sources.reinstate", source_id=other["source_id"])
+    assert shown_as(run, by_name) == [by_name]
+    assert audited(True) == {}
+
+
+def test_a_registered_rule_merges_by_its_alternatives(run: Call, audited: Audited) -> None:
+    book = {"entity_type": "book", "title": "Dune"}
+    by_title = store(run, book)[0]["entity_id"]
+    by_isbn = store(run, {**book, "isbn": "1"})[0]["entity_id"]
+    assert by_title == by_isbn
+    run(
+        "schemas.register", entity_type="book",
+        schema_definition={
+            "fields": {"title": {"type": "string"}, "isbn": {"type": "string"}},
+            "canonical_name_fields": [{"composite": ["isbn"]}, {"composite": ["title"]}],
+        },
+    )  # fmt: skip
+    by_isbn = store(run, {**book, "isbn": "1"})[0]["entity_id"]
+    assert by_isbn != by_title
+    assert store(run, book)[0]["entity_id"] == by_isbn
+    assert audited(True) == {}
+    dunes = [store(run, {**book, "title": "Dune 2", **more})[0] for more in ({}, {"isbn": "2"})]
+    assert shown_as(run, dunes[0]["entity_id"]) == [dunes[1]["entity_id"]]
+    assert audited(True) == {}
+
+
+DAMAGES = {
+    "a merge that the rule does not make": (
+        "MATCH (a:Entity {id: $id})-[edge:MERGED_INTO]->() DELETE edge "
+        "SET a.merged_into = null, a.merged_by = null WITH a MATCH (a)-[span:ruled]->() DELETE span"
+    ),
+    "a key that is missing": (
+        "MATCH (key:Identifier {owner: $owner})-[edge:IDENTIFIES]->() "
+        "WHERE key.kind STARTS WITH 'key:' DELETE edge"
+    ),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_rebuild_makes_keys_and_merges_by_rule_again(
+    run: Call, services: Services, owner: str, loop: Loop, audited: Audited, damage: LiteralString
+) -> None:
+    by_name = store(run, ADA)[0]["entity_id"]
+    by_email = store(run, ADA_BY_EMAIL)[0]["entity_id"]
+    loop.run(services.database.script(damage, id=by_name, owner=owner))
+    assert set(audited(True)) & {by_name, by_email}
+    context = Context(full_actor(owner, client="test"), services)
+    for _ in range(2):
+        loop.run(snapshot_check.audit(context, fix=True, deep=True))
+    assert audited(True) == {}
+    assert shown_as(run, by_name) == [by_email]
+
+
+def test_two_that_are_dismissed_as_duplicates_are_not_merged(run: Call, audited: Audited) -> None:
+    by_name, by_email, _ = (item["entity_id"] for item in store(run, ADA, ADA_BY_EMAIL, OTHER_ADA))
+    run("entities.dismiss_duplicates", entity_a=by_name, entity_b=by_email)
+    assert audited(True) == {}
+    rest = store(run, {**ADA, "note": "a"})[0]["entity_id"]
+    assert rest == by_name
+    run("entities.dismiss_duplicates", entity_a=by_name, entity_b=by_email, undo=True)
+    assert audited(True) == {}

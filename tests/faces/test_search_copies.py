@@ -1,0 +1,218 @@
+"""Copies of owners' entities in memory follow every change, whoever makes it, and answer like a new copy."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import uuid
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphmem.database.search_copies import Commit, SearchCopies
+from graphmem.embedding.local import LocalEmbedder
+from graphmem.model.canonical import decode
+from graphmem.registry import REGISTRY, Services
+from graphmem.settings import Limits
+from graphmem.writing import Writers
+from tests.support.actors import full_actor
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+from tests.support.search_copies import without_copies
+
+MEMORY = 100_000_000
+WORDS = ("garden", "harbour", "invoice", "meeting", "painter", "railway")
+
+
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [entity["entity_id"] for entity in answer["entities"]]
+
+
+def with_new_copies(services: Services, memory: int = MEMORY) -> Services:
+    """Return services that have read nothing yet, as those of another process."""
+    return replace(services, search_copies=SearchCopies(services.database, memory))
+
+
+def store(run: Call, *names: str, **more: Any) -> list[str]:
+    return ids(run("store", entities=[{"entity_type": "thing", "name": name, **more} for name in names]))
+
+
+@pytest.fixture
+def other(loop: Loop, services: Services, owner: str) -> Call:
+    """The operations of another process, which has a copy of its own."""
+    return by_runner(loop, with_new_copies(services), owner)
+
+
+def test_a_copy_follows_what_another_process_writes(run: Call, other: Call) -> None:
+    (garden, harbour) = store(run, "A garden", "A harbour")
+    assert ids(other("entities.query", search="garden")) == [garden]
+    (second,) = store(run, "Another garden")
+    assert set(ids(other("entities.query", search="garden"))) == {garden, second}
+    run("entities.correct", entity_id=harbour, field="name", value="The garden behind the harbour")
+    assert harbour in ids(other("entities.query", search="garden"))
+    run("entities.delete", entity_id=garden)
+    run("entities.merge", source_entity_id=second, target_entity_id=harbour)
+    assert ids(other("entities.query", search="garden")) == [harbour]
+    run("entities.restore", entity_id=garden)
+    run("entities.unmerge", source_entity_id=second)
+    assert set(ids(other("entities.query", search="garden"))) == {garden, second, harbour}
+
+
+def test_a_copy_follows_a_schema_and_a_withdrawal(run: Call, other: Call) -> None:
+    content = base64.b64encode(b"name,note\nWharf,needle in it\n").decode()
+    stored = run("store.unstructured", file_content=content, original_filename="a.csv")
+    assert other("entities.query", search="needle")["entities"]
+    run("sources.withdraw", source_id=stored["source_id"])
+    assert other("entities.query", search="needle")["entities"] == []
+    run("sources.reinstate", source_id=stored["source_id"])
+    assert other("entities.query", search="needle")["entities"]
+
+
+def test_a_copy_of_an_owner_who_was_erased_is_not_used_for_the_next(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    store(run, "A garden")
+    assert run("entities.query", search="garden")["entities"]
+    erased = "MATCH (n) WHERE n.owner = $o OR n:Owner AND n.id = $o DETACH DELETE n"
+    loop.run(services.database.script(erased, o=owner))
+    writers = Writers(services.database, services.settings, services.embedder)
+    again = by_runner(loop, replace(services, writers=writers), owner)
+    store(again, "A harbour")
+    for word, count in (("garden", 0), ("harbour", 1)):
+        assert len(again("entities.query", search=word)["entities"]) == count
+    loop.run(writers.close())
+
+
+def test_a_search_finds_each_of_many_writes_at_once(loop: Loop, services: Services, owner: str) -> None:
+    """Each writer searches for what it just stored, while others write."""
+    actor = full_actor(owner)
+
+    async def write_and_search(number: int) -> list[bool]:
+        copies = services if number % 2 else with_new_copies(services)
+        hits: list[bool] = []
+        for step in range(6):
+            word = f"zq{number}x{step}"
+            item = {"entity_type": "note", "text": f"It says {word}y once"}
+            stored = decode(await REGISTRY["store"].run(services, actor, {"entities": [item]}))
+            arguments = {"search": f"says {word}y", "limit": 1}
+            answer = decode(await REGISTRY["entities.query"].run(copies, actor, arguments))
+            hits.append(ids(answer) == ids(stored))
+        return hits
+
+    async def all_at_once() -> list[list[bool]]:
+        return await asyncio.gather(*map(write_and_search, range(6)))
+
+    assert loop.run(all_at_once()) == [[True] * 6] * 6
+
+
+def test_a_copy_that_followed_answers_like_a_new_one(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    entity_ids = store(run, *(f"{first} {second}" for first in WORDS for second in WORDS))
+    for place, entity_id in enumerate(entity_ids):
+        run("entities.query", search=WORDS[place % 6])
+        if place % 3 == 0:
+            run("entities.delete", entity_id=entity_id)
+        elif place % 3 == 1:
+            run("observations.create", entity_id=entity_id, fields={"note": WORDS[(place * 5) % 6]})
+    fresh = by_runner(loop, with_new_copies(services), owner)
+    for query in (*WORDS, "garden meeting", "where is the railway painter?"):
+        old, new = (call("search.explain", search=query, limit=50) for call in (run, fresh))
+        for answer in (old, new):
+            del answer["milliseconds"]
+        assert old == new
+
+
+def test_scores_depend_on_nothing_that_others_store(run: Call, loop: Loop, services: Services) -> None:
+    store(run, "A garden", "A harbour", "The painter of the harbour")
+    before = run("search.explain", search="the harbour garden")
+    stranger = by_runner(loop, services, str(uuid.uuid4()))
+    store(stranger, *(f"Harbour number {number}" for number in range(40)))
+    after = run("search.explain", search="the harbour garden")
+    for answer in (before, after):
+        del answer["milliseconds"]
+    assert before == after
+
+
+def test_meaning_is_compared_exactly_among_near_twins(run: Call) -> None:
+    names = [f"Person {number}" for number in range(400)] + ["Buy milk and eggs"]
+    for start in range(0, len(names), 200):
+        items = [{"entity_type": "note", "name": name} for name in names[start : start + 200]]
+        run("store", entities=items, find_duplicates=False)
+    explained = run("search.explain", search="person", limit=200)
+    matrix = np.array(LocalEmbedder().vectors(names), float)
+    vector = np.array(LocalEmbedder().vectors(["person"])[0], float)
+    expected = matrix @ vector / np.linalg.norm(matrix, axis=1) / np.linalg.norm(vector)
+    (meaning,) = [each for each in explained["strategies"] if each["strategy"] == "meaning"]
+    scores = [hit["score"] for hit in meaning["hits"]]
+    assert scores == pytest.approx(np.sort(expected)[::-1][: len(scores)].tolist(), abs=1e-6)
+    assert (explained["compared"]["one_by_one"], explained["compared"]["by_index"]) == (len(names), False)
+
+
+def test_a_long_text_is_found_by_what_any_passage_means(run: Call) -> None:
+    chatter = "We talked about the weather and the neighbours for a long while. " * 60
+    surgery = "The surgeon operated on her broken leg in the hospital. The nurse changed the bandage. " * 7
+    note = {"entity_type": "note", "title": "A long evening", "text": f"{chatter}\n{surgery}\n{chatter}"}
+    (entity_id,) = ids(run("store", entities=[note]))
+    explained = run("search.explain", search="medical treatment")
+    (meaning,) = [each for each in explained["strategies"] if each["strategy"] == "meaning"]
+    assert [hit["entity_id"] for hit in meaning["hits"]] == [entity_id]
+    assert run("server.check_snapshots")["healthy"]
+
+
+def test_without_memory_the_indexes_answer_and_say_so(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    (garden,) = store(run, "A garden")
+    small = by_runner(loop, without_copies(services), owner)
+    page = small("entities.query", search="garden")
+    assert (ids(page), page["exact"]) == ([garden], False)
+    assert "GRAPHMEM_SEARCH_MEMORY" in page["hint"]
+    assert small("entities.find", identifier="garden of roses")["match_mode"] in ("meaning", "none")
+    assert "exact" not in run("entities.query", search="garden")
+
+
+def test_while_a_copy_is_read_the_indexes_answer(
+    loop: Loop, services: Services, owner: str, run: Call
+) -> None:
+    (garden,) = store(run, "A garden")
+    impatient = replace(with_new_copies(services), limits=Limits(copy_wait_seconds=0.0))
+    answer = by_runner(loop, impatient, owner)("entities.query", search="garden")
+    assert (ids(answer), answer["exact"]) == ([garden], False)
+
+    async def later() -> dict[str, Any]:
+        while True:
+            answer = decode(
+                await REGISTRY["entities.query"].run(impatient, full_actor(owner), {"search": "garden"})
+            )
+            if "exact" not in answer:
+                return answer
+            await asyncio.sleep(0.01)
+
+    assert ids(loop.run(later())) == [garden]
+    loop.run(impatient.search_copies.close())
+
+
+def test_the_copy_that_was_used_longest_ago_gives_way(loop: Loop, services: Services) -> None:
+    owners = [str(uuid.uuid4()) for _ in range(3)]
+    small = with_new_copies(services, 150_000)
+    for owner in owners:
+        run = by_runner(loop, small, owner)
+        store(run, *(f"{first} {second}" for first in WORDS for second in WORDS))
+        assert len(run("entities.query", search="garden", limit=50)["entities"]) >= 11
+    assert small.search_copies.bytes <= 150_000
+    for owner in owners:
+        assert (
+            len(by_runner(loop, small, owner)("entities.query", search="garden", limit=50)["entities"]) >= 11
+        )
+
+
+def test_a_commit_that_is_only_partly_visible_is_read_again() -> None:
+    from graphmem.database.search_copies import CopiedEntity, _Changed, _is_whole
+
+    rows = [_Changed(7, CopiedEntity("ent_1", "note", 0, "a", None, None))]
+    assert not _is_whole(rows, Commit(7, 2))
+    assert _is_whole(rows, Commit(7, 1))
+    assert _is_whole([*rows, _Changed(8, rows[0].entity)], Commit(7, 2))

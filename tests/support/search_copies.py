@@ -1,0 +1,13 @@
+"""Services whose searches are answered by the indexes of the database."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from graphmem.database.search_copies import SearchCopies
+from graphmem.registry import Services
+
+
+def without_copies(services: Services) -> Services:
+    """Return services that have no memory for copies of owners' entities."""
+    return replace(services, search_copies=SearchCopies(services.database, 0))

@@ -1,0 +1,344 @@
+"""Merges by rule: what they come to, in whatever order the facts arrive."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterable, Mapping
+
+import pytest
+
+from graphmem.model import identity, ids, rule_merges
+from graphmem.model.rule_merges import Evidence, Identified, RuleMerge
+
+OWNER = "00000000-0000-0000-0000-000000000000"
+ALTERNATIVES = (("email",), ("name", "birthday"), ("name",))
+ADA = {"name": "Ada"}
+ADA_BY_EMAIL = {"name": "Ada", "email": "ada@example.org"}
+OTHER_ADA = {"name": "Ada", "email": "ada@example.com"}
+ADA_BY_BIRTHDAY = {"name": "Ada", "birthday": "1815-12-10"}
+
+
+def entity_id(fields: Mapping[str, object]) -> str:
+    """Return the id that the alternatives make of some fields."""
+    return identity.identify(OWNER, "person", fields, ALTERNATIVES).entity_id
+
+
+class People:
+    """Entities in memory, with all that the rule asks for."""
+
+    def __init__(self) -> None:
+        self.evidence: dict[str, Evidence] = {}
+        self.merged: dict[str, str] = {}
+        self.pairs: set[tuple[str, str]] = set()
+        self.rule_merges: dict[str, RuleMerge] = {}
+        self.disabled: Collection[int] = ()
+
+    def store(self, fields: Mapping[str, object], target: str | None = None) -> str:
+        """Store an observation."""
+        subject_id = target or entity_id(fields)
+        more = rule_merges.evidence("person", fields, ALTERNATIVES)
+        self.evidence[subject_id] = rule_merges.joined(self.evidence.get(subject_id, frozenset()), more)
+        self.settle([subject_id])
+        return subject_id
+
+    def withdraw(self, subject_id: str) -> None:
+        """Leave out all observations of an entity."""
+        changed = list(self.members(self.survivor(subject_id)))
+        borne = self.borne(subject_id)
+        del self.evidence[subject_id]
+        self.settle([*changed, *borne])
+
+    def merge_by_hand(self, entity_id: str, into: str | None) -> None:
+        """Merge an entity as a fact, or end its merge and separate it from the members it leaves."""
+        survivor_id = self.survivor(entity_id)
+        changed = list(self.members(survivor_id))
+        if into is None:
+            own = set(self.members(entity_id))
+            self.pairs |= {(entity_id, other) for other in changed if other not in own}
+            self.merged.pop(entity_id, None)
+        elif entity_id in self.merged or survivor_id == self.survivor(into) or survivor_id != entity_id:
+            return
+        else:
+            self.rule_merges.pop(entity_id, None)
+            self.merged[entity_id] = into
+        self.settle([*changed, entity_id])
+
+    def settle(self, entity_ids: Iterable[str]) -> None:
+        """Decide after a change."""
+        rule_merges.settle(self, entity_ids)
+
+    def again(self) -> dict[str, str]:
+        """Return the merges by rule of the same facts, decided at once."""
+        people = People()
+        people.evidence, people.merged, people.pairs = self.evidence, self.merged, self.pairs
+        people.disabled = self.disabled
+        people.settle(sorted(self.evidence))
+        return people.shown()
+
+    def shown(self) -> dict[str, str]:
+        """Return what each entity is merged into by rule."""
+        return {each: merge.into for each, merge in self.rule_merges.items()}
+
+    def identified(self, entity_id: str) -> Identified | None:
+        evidence = self.evidence.get(entity_id)
+        if evidence is None:
+            return None
+        level = self.borne(entity_id).get(entity_id)
+        return Identified(level, evidence, level in self.disabled)
+
+    def borne(self, entity_id: str) -> Mapping[str, int]:
+        return rule_merges.borne(OWNER, "person", self.evidence.get(entity_id, frozenset()), ALTERNATIVES)
+
+    def bearers(self, entity_id: str) -> Collection[str]:
+        return [each for each in self.evidence if each != entity_id and entity_id in self.borne(each)]
+
+    def separated(self, entity_id: str) -> Iterable[str]:
+        return [other for pair in self.pairs if entity_id in pair for other in pair if other != entity_id]
+
+    def _into(self, entity_id: str, level: int | None) -> str | None:
+        merge = self.rule_merges.get(entity_id)
+        by_rule = merge.into if merge and (level is None or merge.level < level) else None
+        return self.merged.get(entity_id, by_rule)
+
+    def survivor(self, entity_id: str, level: int | None = None) -> str:
+        while (into := self._into(entity_id, level)) is not None:
+            entity_id = into
+        return entity_id
+
+    def members(self, entity_id: str, level: int | None = None) -> Iterable[str]:
+        return [each for each in sorted(self.evidence) if self.survivor(each, level) == entity_id]
+
+    def merge(self, entity_id: str) -> RuleMerge | None:
+        return self.rule_merges.get(entity_id)
+
+    def put(self, entity_id: str, merge: RuleMerge | None) -> None:
+        self.rule_merges.pop(entity_id, None)
+        if merge is not None:
+            self.rule_merges[entity_id] = merge
+
+
+def test_a_name_alone_is_merged_into_the_one_entity_of_this_name_with_an_email():
+    people = People()
+    people.store(ADA)
+    people.store(ADA_BY_EMAIL)
+    assert people.shown() == {entity_id(ADA): entity_id(ADA_BY_EMAIL)}
+
+
+def test_two_that_fit_leave_a_name_alone_apart():
+    people = People()
+    for fields in (ADA, ADA_BY_EMAIL, OTHER_ADA):
+        people.store(fields)
+    assert people.shown() == {}
+
+
+def test_two_that_fit_and_are_merged_by_hand_count_as_one():
+    people = People()
+    for fields in (ADA, ADA_BY_EMAIL, OTHER_ADA):
+        people.store(fields)
+    people.merge_by_hand(entity_id(OTHER_ADA), entity_id(ADA_BY_EMAIL))
+    assert people.survivor(entity_id(ADA)) == entity_id(ADA_BY_EMAIL)
+
+
+def test_a_chain_of_levels_ends_at_the_strongest():
+    people = People()
+    for fields in (ADA, ADA_BY_BIRTHDAY, {**ADA_BY_EMAIL, **ADA_BY_BIRTHDAY}):
+        people.store(fields)
+    assert people.shown() == dict.fromkeys(
+        (entity_id(ADA), entity_id(ADA_BY_BIRTHDAY)), entity_id(ADA_BY_EMAIL)
+    )
+
+
+def test_a_conflict_of_an_identifying_field_keeps_two_apart():
+    people = People()
+    people.store(ADA)
+    people.store({"birthday": "1990-01-01"}, entity_id(ADA))
+    people.store({**ADA_BY_EMAIL, **ADA_BY_BIRTHDAY})
+    assert people.shown() == {}
+
+
+def test_a_value_that_was_corrected_is_evidence_still():
+    people = People()
+    people.store(ADA)
+    target = people.store(ADA_BY_EMAIL)
+    people.store({"name": "Augusta"}, target)
+    assert people.shown() == {entity_id(ADA): target}
+    people.store({"name": "Augusta"})
+    assert people.shown() == {entity_id(ADA): target, entity_id({"name": "Augusta"}): target}
+
+
+def test_an_entity_that_no_alternative_made_is_another_candidate_and_no_target():
+    people = People()
+    people.store(ADA)
+    people.store(ADA, "ent_new")
+    assert people.shown() == {}
+    people.store(ADA_BY_EMAIL)
+    assert people.shown() == {}
+    people.merge_by_hand("ent_new", entity_id(ADA_BY_EMAIL))
+    assert people.shown() == {entity_id(ADA): entity_id(ADA_BY_EMAIL)}
+
+
+def test_an_entity_whose_observations_are_withdrawn_is_no_candidate():
+    people = People()
+    for fields in (ADA, ADA_BY_EMAIL, OTHER_ADA):
+        people.store(fields)
+    people.withdraw(entity_id(OTHER_ADA))
+    assert people.shown() == {entity_id(ADA): entity_id(ADA_BY_EMAIL)}
+    people.withdraw(entity_id(ADA_BY_EMAIL))
+    assert people.shown() == {}
+
+
+def test_an_entity_that_was_unmerged_is_merged_no_more():
+    people = People()
+    people.store(ADA)
+    people.store(ADA_BY_EMAIL)
+    people.rule_merges.clear()
+    people.pairs.add((entity_id(ADA), entity_id(ADA_BY_EMAIL)))
+    people.settle([entity_id(ADA)])
+    assert people.shown() == {}
+
+
+def test_two_that_were_separated_do_not_meet_in_a_third():
+    people = People()
+    augusta = {"name": "Augusta"}
+    target = people.store({**ADA_BY_EMAIL})
+    people.store(augusta, target)
+    people.pairs.add((entity_id(ADA), entity_id(augusta)))
+    people.store(ADA)
+    assert people.shown() == {entity_id(ADA): target}
+    people.store(augusta)
+    assert people.shown() == {}
+
+
+def test_nothing_is_merged_into_a_survivor_that_its_own_level_may_move():
+    people = People()
+    augusta = {"name": "Augusta"}
+    by_email = people.store(ADA_BY_EMAIL)
+    people.store(augusta, by_email)
+    people.store(ADA)
+    people.merge_by_hand(by_email, people.store({"name": "Countess"}))
+    people.store(augusta)
+    assert people.shown() == {}
+
+
+def test_a_merge_that_ends_is_felt_by_those_that_relied_on_it():
+    people = People()
+    augusta = {"name": "Augusta"}
+    by_birthday = people.store(ADA_BY_BIRTHDAY)
+    people.store(augusta, by_birthday)
+    by_email = people.store({**ADA_BY_EMAIL, **ADA_BY_BIRTHDAY})
+    people.merge_by_hand(people.store({**augusta, "email": "countess@example.org"}), by_email)
+    people.store(augusta)
+    assert people.survivor(entity_id(augusta)) == people.survivor(by_birthday) == by_email
+    people.store({**OTHER_ADA, **ADA_BY_BIRTHDAY})
+    assert people.shown() == {}
+
+
+def test_an_alternative_that_is_off_merges_nothing():
+    people = People()
+    people.disabled = (2,)
+    for fields in (ADA, ADA_BY_BIRTHDAY, {**ADA_BY_EMAIL, **ADA_BY_BIRTHDAY}):
+        people.store(fields)
+    assert people.shown() == {entity_id(ADA_BY_BIRTHDAY): entity_id(ADA_BY_EMAIL)}
+
+
+def test_an_id_with_too_many_bearers_is_merged_into_none():
+    people = People()
+    people.store(ADA)
+    people.evidence |= {
+        f"ent_{number}": frozenset({("name", "ada"), ("email", str(number))}) for number in range(200)
+    }
+    assert len(people.bearers(entity_id(ADA))) == rule_merges.BEARERS_LIMIT
+    people.store({"email": "ada@example.org"}, entity_id(ADA))
+    target = people.store(ADA_BY_EMAIL)
+    assert people.shown() == {}
+    del people.evidence["ent_0"]
+    people.settle([entity_id(ADA)])
+    assert people.shown() == {entity_id(ADA): target}
+
+
+def test_a_field_with_too_many_values_identifies_nothing():
+    values = [frozenset({("name", f"{number:02}")}) for number in range(30)]
+    forwards = backwards = frozenset[tuple[str, str]]()
+    for value in values:
+        forwards = rule_merges.joined(forwards, value)
+    for value in reversed(values):
+        backwards = rule_merges.joined(backwards, value)
+    assert forwards == backwards
+    assert len(forwards) == rule_merges.VALUES_LIMIT + 1
+    assert rule_merges.borne(OWNER, "person", forwards, ALTERNATIVES) == {}
+    assert rule_merges.in_conflict(forwards, values[0])
+
+
+def test_too_many_combinations_of_values_identify_nothing():
+    evidence = frozenset((field, str(number)) for field in ("name", "birthday") for number in range(8))
+    borne = rule_merges.borne(OWNER, "person", evidence, ALTERNATIVES)
+    assert sorted(set(borne.values())) == [2]
+    assert len(borne) == 8
+
+
+@pytest.mark.parametrize(
+    ("entity_type", "registered", "expected"),
+    [
+        ("event", None, (("title", "date_start"), ("title",))),
+        ("recipe", None, ()),
+        ("recipe", (("isbn",), ("name",)), (("isbn",), ("name",))),
+        ("person", identity.GENERAL[:-1], ()),
+    ],
+)
+def test_the_own_rule_of_a_type_has_no_general_order(entity_type, registered, expected):
+    assert rule_merges.alternatives(entity_type, registered) == expected
+
+
+def test_both_names_of_a_field_are_evidence():
+    alternatives = identity.own_rule("invoice")
+    assert rule_merges.evidence("invoice", {"vendor": " ACME", "invoice_number": 7}, alternatives) == {
+        ("vendor", "acme"), ("number", "7"),
+    }  # fmt: skip
+
+
+def test_an_id_that_is_borne_is_the_id_of_what_is_stored_by_these_values():
+    evidence = rule_merges.evidence("person", {**ADA_BY_EMAIL, **ADA_BY_BIRTHDAY}, ALTERNATIVES)
+    assert rule_merges.borne(OWNER, "person", evidence, ALTERNATIVES) == {
+        entity_id(ADA_BY_EMAIL): 0, entity_id(ADA_BY_BIRTHDAY): 1, entity_id(ADA): 2,
+    }  # fmt: skip
+    assert ids.ENTITY_ID.fullmatch(entity_id(ADA))
+
+
+NAMES, BIRTHDAYS = ("Ada", "Augusta", None), ("1815", "1816", None, None)
+EMAILS = ("a@example.org", "b@example.org", "c@example.org", None, None, None)
+STEPS = ("store", "store", "store", "store", "extend", "new", "merge", "merge", "unmerge", "withdraw")
+
+
+def random_fields(rng: random.Random) -> dict[str, str]:
+    """Return fields that identify somebody."""
+    fields = {"name": rng.choice(NAMES), "birthday": rng.choice(BIRTHDAYS), "email": rng.choice(EMAILS)}
+    kept = {name: value for name, value in fields.items() if value is not None}
+    return kept if "name" in kept or "email" in kept else random_fields(rng)
+
+
+def random_step(people: People, rng: random.Random, number: int) -> None:
+    """Change the facts at random."""
+    step, fields, known = rng.choice(STEPS), random_fields(rng), sorted(people.evidence)
+    if step == "store" or not known:
+        people.store(fields)
+        return
+    subject_id = rng.choice(known)
+    if step == "new":
+        people.store(fields, f"ent_new{number}")
+    elif step == "extend":
+        people.store(fields, subject_id)
+    elif step == "merge":
+        people.merge_by_hand(subject_id, rng.choice(known))
+    elif step == "unmerge":
+        people.merge_by_hand(subject_id, None)
+    elif not {subject_id} & {*people.merged, *people.merged.values()}:
+        people.withdraw(subject_id)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_deciding_after_each_change_comes_to_what_deciding_at_once_does(seed):
+    rng, people = random.Random(seed), People()
+    people.disabled = rng.choice([(), (), (), (1,), (2,)])
+    for number in range(30):
+        random_step(people, rng, number)
+        assert people.shown() == people.again()

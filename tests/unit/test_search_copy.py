@@ -1,0 +1,218 @@
+"""The copy that searches compare: terms, statistics and vectors, and how it changes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmem.matching import search_ranking
+from graphmem.matching.search_copy import DIMENSIONS, Document, SearchCopy
+from graphmem.matching.search_ranking import K1, B, Ranking
+from graphmem.text import languages, terms, words
+from tests.support.examples import examples
+
+WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
+VECTORS = st.lists(st.integers(-127, 127), min_size=3, max_size=3).map(
+    lambda first: bytes(np.array(first + [0] * (DIMENSIONS - 3), np.int8))
+)
+DOCUMENTS = st.builds(
+    Document,
+    id=st.sampled_from([f"ent_{number}" for number in range(8)]),
+    type=st.sampled_from(["note", "task"]),
+    at=st.integers(0, 10),
+    text=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join),
+    vectors=st.none() | st.lists(VECTORS, min_size=1, max_size=3).map(b"".join),
+)
+STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove", "compact"]), DOCUMENTS), max_size=30)
+
+
+def ranking(copy: SearchCopy, query: str, types: list[str] | None = None) -> Ranking:
+    """Return what a question finds in a copy; its vector has three components."""
+    match = search_ranking.match_words(copy, terms.of_question(query, copy.languages))
+    vector = [3.0, 2.0, 1.0] + [0.0] * (DIMENSIONS - 3)
+    return search_ranking.rank(
+        copy, match, vector, floor=0.5, among=copy.of_types(types or []), named={"ent_1": 1.0}
+    )
+
+
+def answer(
+    copy: SearchCopy, query: str, types: list[str] | None = None
+) -> list[tuple[str, float, float, float]]:
+    """Return the ids that a question finds, best first, with all scores."""
+    hits = ranking(copy, query, types)
+    return [
+        (hits.ids[n], float(hits.points[n]), float(hits.words[n]), float(hits.similarities[n]))
+        for n in hits.first(100)
+    ]
+
+
+def copy_of(*texts: str, **more: Any) -> SearchCopy:
+    """Return a copy with a document for each text, named by its place."""
+    copy = SearchCopy()
+    copy.put(Document(f"ent_{place}", "note", 0, text, None, **more) for place, text in enumerate(texts))
+    return copy
+
+
+def texts_of(query: str, *texts: str) -> list[str]:
+    """Return the texts that have words of a question, best first."""
+    copy = copy_of(*texts)
+    match = search_ranking.match_words(copy, terms.of_question(query, copy.languages))
+    order = np.argsort(-match.scores, kind="stable").tolist()
+    return [texts[n] for n in order if match.scores[n] > 0]
+
+
+@examples(60)
+@given(steps=STEPS)
+def test_changes_leave_no_trace(steps: list[tuple[str, Document]]) -> None:
+    copy, documents = SearchCopy(), dict[str, Document]()
+    for step, document in steps:
+        if step == "put":
+            copy.put([document])
+            documents[document.id] = document
+        elif step == "remove":
+            copy.remove(document.id)
+            documents.pop(document.id, None)
+        else:
+            copy.compact()
+    fresh = SearchCopy()
+    fresh.put(sorted(documents.values()))
+    assert len(copy) == len(fresh) == len(documents)
+    for query in ("alpha beta", "zeta", "omega", "alpha-beta gamma"):
+        assert answer(copy, query) == answer(fresh, query)
+        assert answer(copy, query, ["task"]) == answer(fresh, query, ["task"])
+    copy.compact()
+    assert answer(copy, "alpha beta") == answer(fresh, "alpha beta")
+
+
+def test_words_are_scored_by_bm25_with_the_statistics_of_the_documents() -> None:
+    texts = ["alpha alpha beta", "alpha gamma", "delta", "beta beta beta delta"]
+    copy = copy_of(*texts)
+    scores = search_ranking.match_words(copy, terms.of_question("alpha beta", [])).scores
+    mean = sum(len(text.split()) for text in texts) / len(texts)
+    for text, score in zip(texts, scores.tolist(), strict=True):
+        expected = 0.0
+        for word in ("alpha", "beta"):
+            having = sum(word in other.split() for other in texts)
+            idf = math.log(1 + (len(texts) - having + 0.5) / (having + 0.5))
+            count = Counter(text.split())[word]
+            expected += idf * count * (K1 + 1) / (count + K1 * (1 - B + B * len(text.split()) / mean))
+        assert score == pytest.approx(expected)
+
+
+def test_a_document_is_as_similar_as_its_most_similar_passage() -> None:
+    near, far = [3, 2, 1], [-1, 0, 3]
+    passages = [bytes(np.array(each + [0] * (DIMENSIONS - 3), np.int8)) for each in (near, far)]
+    copy = SearchCopy()
+    copy.put(
+        Document(f"ent_{place}", "note", 0, "x", vectors)
+        for place, vectors in enumerate([passages[1], passages[1] + passages[0], None, passages[0]])
+    )
+    similarities = copy.similarities([3.0, 2.0, 1.0] + [0.0] * (DIMENSIONS - 3)).tolist()
+    assert similarities == pytest.approx([0.0, 1.0, 0.0, 1.0], abs=1e-12)
+
+
+def test_vectors_are_compared_exactly_in_any_place() -> None:
+    """Sums of small integers are exact, so a document has the same similarity in every copy."""
+    rng = np.random.default_rng(1)
+    rows = rng.integers(-127, 128, (5_000, DIMENSIONS)).astype(np.int8)
+    vector = rng.integers(-127, 128, DIMENSIONS)
+    exact = (
+        rows.astype(np.int64) @ vector / np.sqrt((rows.astype(np.int64) ** 2).sum(axis=1) * (vector @ vector))
+    )
+    copy = SearchCopy()
+    copy.put(Document(f"ent_{place}", "note", 0, "x", bytes(row)) for place, row in enumerate(rows))
+    assert np.array_equal(np.round(copy.similarities(vector.tolist()), 12), np.round(exact, 12))
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("Where are the bakeries?", "a bakery in the old town, and that is all of it"),
+        ("did she paint", "the painting of the house is what they are at"),
+        ("Wo sind die Rechnungen?", "das ist eine rechnung von der firma"),
+        ("¿Dónde están las facturas?", "esta es la factura de los libros"),
+        ("8 May 2023", "met tom | 2023 05 08t14 00 00z"),
+        ("on May 8", "met tom | 2023 05 08"),
+        ("what was on the 8th of May", "met tom | 2023 05 08t14 00 00z"),
+        ("am 8. Mai 2023", "das ist ein treffen mit der firma | 2023 05 08"),
+        ("京タ", "東 京 タ ワ ー の 会 議"),
+    ],
+)
+def test_inflections_dates_and_parts_are_matched(query: str, text: str) -> None:
+    others = (
+        "nothing of this",
+        "2024 06 09t14 00 00z",
+        "das ist etwas anderes von der anderen firma",
+        "大 阪",
+    )
+    assert texts_of(query, text, *others)[:1] == [text]
+
+
+def test_a_day_is_found_before_another_day_of_the_month() -> None:
+    day, month = "met tom | 2023 05 08t14 00 00z", "met tom | 2023 05 09t14 00 00z"
+    assert texts_of("8 May 2023", month, day)[0] == day
+    assert texts_of("May 2023", month, "met tom | 2022 06 09", "met ann | 2021 06 09") == [month]
+
+
+def test_a_number_is_no_day_without_a_month() -> None:
+    assert texts_of("8 apples", "met tom | 2023 05 08t14 00 00z", "eight apples") == ["eight apples"]
+
+
+def test_stop_words_are_left_out_unless_there_is_nothing_else() -> None:
+    assert texts_of("where is the report", "the end is here", "report") == ["report"]
+    assert texts_of("The Who", "the who on tour", "nobody") == ["the who on tour"]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Where did you see the house that they want to buy?", "en"),
+        ("Das ist nicht der Weg, den ich mit dir gehen will", "de"),
+        ("Je ne sais pas où sont les clés de la maison", "fr"),
+        ("Acme Inc", None),
+        ("", None),
+    ],
+)
+def test_a_language_is_told_by_its_stop_words(text: str, language: str | None) -> None:
+    assert languages.language_of(words.tokens(text)) == language
+
+
+def test_a_name_counts_more_than_a_mention() -> None:
+    copy = SearchCopy()
+    copy.put([
+        Document("ent_a", "note", 0, "beta | alpha alpha", None),
+        Document("ent_b", "note", 0, "alpha | beta beta", None),
+    ])  # fmt: skip
+    match = search_ranking.match_words(copy, terms.of_question("alpha", []))
+    hits = search_ranking.rank(copy, match, None, floor=0.5, among=copy.alive, named={})
+    assert [hits.ids[number] for number in hits.first(2)] == ["ent_b", "ent_a"]
+
+
+def test_only_the_best_are_sorted_and_ties_are_in_the_order_of_ids() -> None:
+    copy = copy_of(*["alpha"] * 50, "alpha alpha")
+    hits = ranking(copy, "alpha")
+    every = [hits.ids[number] for number in hits.first(100)]
+    assert every[:2] == ["ent_1", "ent_50"]
+    assert every[2:] == sorted(every[2:])
+    for limit in (1, 2, 3, 10, 51):
+        assert [hits.ids[number] for number in hits.first(limit)] == every[:limit]
+
+
+def test_a_copy_says_how_much_memory_it_takes() -> None:
+    texts = [" ".join(f"word{(place * 7 + step) % 900}" for step in range(25)) for place in range(2_000)]
+    copy = SearchCopy()
+    copy.put(Document(f"ent_{n:024}", "note", 0, text, bytes(DIMENSIONS)) for n, text in enumerate(texts))
+    copy.compact()
+    assert 500 < copy.bytes / len(texts) < 1_200
+    for place in range(1_999):
+        copy.remove(f"ent_{place:024}")
+    assert copy.is_loose
+    before = copy.bytes
+    copy.compact()
+    assert copy.bytes < before / 2
