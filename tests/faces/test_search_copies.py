@@ -175,14 +175,22 @@ def test_without_memory_the_indexes_answer_and_say_so(
 
 
 def test_while_a_copy_is_read_the_indexes_answer(
-    loop: Loop, services: Services, owner: str, run: Call
+    loop: Loop, services: Services, owner: str, run: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (garden,) = store(run, "A garden")
     impatient = replace(with_new_copies(services), limits=Limits(copy_wait_seconds=0.0))
+    may_read, read_all = asyncio.Event(), SearchCopies._read_all
+
+    async def read_later(*args: Any) -> None:
+        await may_read.wait()
+        await read_all(*args)
+
+    monkeypatch.setattr(SearchCopies, "_read_all", read_later)
     answer = by_runner(loop, impatient, owner)("entities.query", search="garden")
     assert (ids(answer), answer["exact"]) == ([garden], False)
 
     async def later() -> dict[str, Any]:
+        may_read.set()
         while True:
             answer = decode(
                 await REGISTRY["entities.query"].run(impatient, full_actor(owner), {"search": "garden"})
