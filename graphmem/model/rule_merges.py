@@ -13,6 +13,7 @@ nothing else may be meant. All functions depend on facts alone, in no order.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -218,6 +219,17 @@ class Merges(Protocol):
         """Make the merge by rule of an entity another one, or none."""
         ...
 
+    def noting_needs(self) -> AbstractContextManager[object]:
+        """Return a context in which an entity that was not read ends the block, and is noted to be read.
+
+        So what many entities need is read at once.
+        """
+        ...
+
+    def read_needs(self) -> None:
+        """Have everything read that was noted; what was decided meanwhile is void then."""
+        ...
+
 
 def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
     """Make the merges by rule those that the rule comes to, after a change.
@@ -240,33 +252,43 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
                 waiting.setdefault(level, set()).add(borne_id)
 
     for entity_id in entity_ids:
-        if merges.identified(entity_id) is None and merges.merge(entity_id) is not None:
-            merges.put(entity_id, None)
-        for member_id in (entity_id, *merges.members(merges.survivor(entity_id))):
-            affect(member_id, 0)
+        with merges.noting_needs():
+            if merges.identified(entity_id) is None and merges.merge(entity_id) is not None:
+                merges.put(entity_id, None)
+            for member_id in (entity_id, *merges.members(merges.survivor(entity_id))):
+                affect(member_id, 0)
+    merges.read_needs()
     while waiting:
         level = min(waiting)
         moved = _settle_level(merges, level, waiting.pop(level))
         for member_id in moved:
-            affect(member_id, level)
+            with merges.noting_needs():
+                affect(member_id, level)
+        merges.read_needs()
 
 
 def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> set[str]:
     """Decide entities of one level again; return all members of the survivors that this changes."""
     for entity_id in sorted(entity_ids):
-        if merges.identified(entity_id) is not None:
-            entity_ids |= set(_separated(merges, entity_id, level))
+        with merges.noting_needs():
+            if merges.identified(entity_id) is not None:
+                entity_ids |= set(_separated(merges, entity_id, level))
+    merges.read_needs()
     decided: dict[str, RuleMerge | None] = {}
     for entity_id in entity_ids:
-        entity = merges.identified(entity_id)
-        if entity is not None and entity.level == level:
-            decided[entity_id] = merge_of(merges, entity_id)
+        with merges.noting_needs():
+            entity = merges.identified(entity_id)
+            if entity is not None and entity.level == level:
+                decided[entity_id] = merge_of(merges, entity_id)
+    merges.read_needs()
     changed = [each for each, merge in sorted(decided.items()) if merges.merge(each) != merge]
     moved: set[str] = set()
     for entity_id in changed:
-        moved.update(merges.members(merges.survivor(entity_id)))
-        merges.put(entity_id, decided[entity_id])
-        moved.update(merges.members(merges.survivor(entity_id)))
+        with merges.noting_needs():
+            moved.update(merges.members(merges.survivor(entity_id)))
+            merges.put(entity_id, decided[entity_id])
+            moved.update(merges.members(merges.survivor(entity_id)))
+    merges.read_needs()
     return moved
 
 

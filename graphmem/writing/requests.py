@@ -121,6 +121,35 @@ class Touched:
         }
 
 
+class Needs:
+    """What several decisions need that the look has not read.
+
+    A decision is a block of code with this as its context; it ends at its first need, which is noted.
+    """
+
+    def __init__(self) -> None:
+        self._further: Touched | None = None
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> bool:
+        if not isinstance(exc, LookAgain):
+            return False
+        if self._further is None:
+            self._further = Touched()
+        self._further.add(exc.further)
+        return True
+
+    def read(self) -> None:
+        """Have all of it read at once.
+
+        Raises:
+            LookAgain: there is something.
+        """
+        if self._further is not None:
+            raise LookAgain(self._further)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRequest(ABC):
     """One unit that is accepted or refused: all of its observations are written, or none.

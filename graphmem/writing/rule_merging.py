@@ -7,12 +7,13 @@ read, and writes each merge as ``into`` and ``merged_by`` of the merged entity, 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from itertools import pairwise
 
 from graphmem.model import rule_merges
 from graphmem.model.rule_merges import Identified, RuleMerge
 from graphmem.writing.draft import Draft
-from graphmem.writing.requests import LookAgain, Touched
+from graphmem.writing.requests import LookAgain, Needs, Touched
 from graphmem.writing.state import BearerRow
 from graphmem.writing.things import KEY_KIND, Thing, Things, note_bearers
 
@@ -67,6 +68,7 @@ class _DraftMerges:
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
+        self._needs = Needs()
         self._rows: dict[str, BearerRow] = {}
         self._new_bearers: dict[str, set[str]] = {}
         note_bearers(self._new_bearers, map(draft.entities.__getitem__, draft.entities.changed()))
@@ -165,6 +167,14 @@ class _DraftMerges:
         for changed_id in (entity_id, before, survivor_id):
             draft.bump(draft.entities, changed_id)
         draft.regroup_moved(moved)
+
+    def noting_needs(self) -> AbstractContextManager[object]:
+        """See :class:`graphmem.model.rule_merges.Merges`."""
+        return self._needs
+
+    def read_needs(self) -> None:
+        """See :class:`graphmem.model.rule_merges.Merges`."""
+        self._needs.read()
 
     def _thing(self, entity_id: str) -> Thing | None:
         return self._draft.entities.get(entity_id)

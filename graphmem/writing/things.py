@@ -217,9 +217,13 @@ class Things:
     """Entities, or relationships, by id. :meth:`draft` lays those of a request over the stored ones."""
 
     def __init__(self, things: Iterable[Thing] = (), below: Things | None = None) -> None:
-        self._own = {thing.subject_id: thing for thing in things}
+        self._own: dict[str, Thing] = {}
         self._below = below
-        self._into = {thing.subject_id: thing.into for thing in self._own.values() if thing.into is not None}
+        # What each thing of its own is merged into, and the other way round what is merged into a thing.
+        self._into: dict[str, str] = {}
+        self._merged: dict[str, set[str]] = {}
+        for thing in things:
+            self.put(thing)
 
     def draft(self) -> Things:
         """Return things laid over these."""
@@ -227,11 +231,8 @@ class Things:
 
     def accept(self, draft: Things) -> None:
         """Make what a draft holds part of these."""
-        self._own.update(draft._own)
-        self._into.update(draft._into)
-        for subject_id in draft._own:
-            if subject_id not in draft._into:
-                self._into.pop(subject_id, None)
+        for thing in draft._own.values():
+            self.put(thing)
 
     def changed(self) -> list[str]:
         """Return the ids of the things of a draft, without those that it is laid over."""
@@ -260,9 +261,13 @@ class Things:
     def put(self, thing: Thing) -> Thing:
         """Add a thing, in place of the earlier one of its id."""
         self._own[thing.subject_id] = thing
-        self._into.pop(thing.subject_id, None)
+        former = self._into.pop(thing.subject_id, None)
+        if former:
+            self._merged[former].discard(thing.subject_id)
         if thing.into is not None:
             self._into[thing.subject_id] = thing.into
+        if thing.into:
+            self._merged.setdefault(thing.into, set()).add(thing.subject_id)
         return thing
 
     def root(self, subject_id: str) -> str:
@@ -292,16 +297,13 @@ class Things:
 
     def members(self, subject_id: str) -> list[Thing]:
         """Return a thing and all that is merged into it, itself first."""
-        children: dict[str, list[str]] = {}
-        for merged, into in self._merged():
-            children.setdefault(into, []).append(merged)
         members: dict[str, Thing | None] = {}
         waiting = [subject_id]
         while waiting:
             member_id = waiting.pop()
             if member_id not in members:
                 members[member_id] = self.get(member_id)
-                waiting.extend(sorted(children.get(member_id, ()), reverse=True))
+                waiting.extend(sorted(self._merged_into(member_id), reverse=True))
         return [member for member in members.values() if member is not None]
 
     def view(self, root: str) -> Thing | None:
@@ -325,20 +327,16 @@ class Things:
         """Return whether a thing is a survivor without other members."""
         if not self._any_merged():
             return True
-        return self.root(subject_id) == subject_id and all(into != subject_id for _, into in self._merged())
+        return self.root(subject_id) == subject_id and not any(self._merged_into(subject_id))
 
     def _any_merged(self) -> bool:
         return bool(self._into) or (self._below is not None and self._below._any_merged())
 
-    def _merged(self) -> Iterator[tuple[str, str]]:
-        """Yield the pairs of ids (merged thing, thing that it is merged into)."""
+    def _merged_into(self, subject_id: str) -> Iterator[str]:
+        """Yield the ids of the things that are merged into one, without what is merged into those."""
+        yield from self._merged.get(subject_id, ())
         if self._below is not None:
-            yield from (
-                (subject_id, into)
-                for subject_id, into in self._below._merged()
-                if subject_id not in self._own
-            )
-        yield from ((subject_id, into) for subject_id, into in self._into.items() if into)
+            yield from (each for each in self._below._merged_into(subject_id) if each not in self._own)
 
 
 class ThingRow(NamedTuple):

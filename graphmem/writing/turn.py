@@ -36,7 +36,7 @@ from graphmem.writing import state as states
 from graphmem.writing.dismissals import dismissed_pairs
 from graphmem.writing.queue import SETTLED, Decided, Waiting
 from graphmem.writing.refolding import refold, refold_moved
-from graphmem.writing.requests import LookAgain, Touched, WriteRequest
+from graphmem.writing.requests import LookAgain, Needs, Touched, WriteRequest
 from graphmem.writing.rows import parameters
 from graphmem.writing.state import State
 
@@ -390,12 +390,14 @@ class Writer:
 
     def _decide(self, state: State, batch: list[Waiting]) -> Decided:
         decided = Decided(state, batch)
-        clock = times.now()
+        clock, needs = times.now(), Needs()
         for waiting in batch:
-            try:
-                decided.outcomes.append(waiting.request.decide(state, clock))
-            except GraphmemError as exc:
-                decided.outcomes.append(exc)
+            with needs:
+                try:
+                    decided.outcomes.append(waiting.request.decide(state, clock))
+                except GraphmemError as exc:
+                    decided.outcomes.append(exc)
+        needs.read()
         return decided
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 from collections.abc import Callable
 from typing import Any, LiteralString
@@ -10,6 +11,7 @@ import pytest
 
 from graphmem.reading import snapshot_check
 from graphmem.registry import Context, Services
+from graphmem.writing import forms
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -271,4 +273,44 @@ def test_two_that_are_dismissed_as_duplicates_are_not_merged(run: Call, audited:
     rest = store(run, {**ADA, "note": "a"})[0]["entity_id"]
     assert rest == by_name
     run("entities.dismiss_duplicates", entity_a=by_name, entity_b=by_email, undo=True)
+    assert audited(True) == {}
+
+
+def test_many_that_merge_by_rule_are_looked_at_no_more_often_than_few(
+    run: Call, monkeypatch: pytest.MonkeyPatch, audited: Audited
+) -> None:
+    looks = 0
+    read = forms.read
+
+    async def counted(*args: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return await read(*args)
+
+    monkeypatch.setattr(forms, "read", counted)
+
+    def looks_of(town: str, count: int) -> list[int]:
+        """Return how often each call looks: stores of names and of e-mails, a withdrawal and its end."""
+        nonlocal looks
+        people = [{"entity_type": "person", "name": f"{town} {number}"} for number in range(count)]
+        by_email = [{**each, "email": f"{index}@{town}.example"} for index, each in enumerate(people)]
+        company = {"entity_type": "company", "name": f"Acme {town}"}
+        links = [
+            {"relationship_type": "WORKS_AT", "source_index": index, "target_index": count}
+            for index in range(count)
+        ]
+        file = {"file_content": base64.b64encode(town.encode()).decode(), "mime_type": "text/plain"}
+        looks = 0
+        run("store", entities=[*people, company], relationships=links)
+        counts, looks = [looks], 0
+        source_id = run("store", entities=by_email, **file)["source_id"]
+        counts.append(looks)
+        for operation in ("sources.withdraw", "sources.reinstate"):
+            looks = 0
+            run(operation, source_id=source_id)
+            counts.append(looks)
+        return counts
+
+    few, many = looks_of("few", 2), looks_of("many", 12)
+    assert many == few
     assert audited(True) == {}

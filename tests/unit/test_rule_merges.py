@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
@@ -115,6 +116,12 @@ class People:
         self.rule_merges.pop(entity_id, None)
         if merge is not None:
             self.rule_merges[entity_id] = merge
+
+    def noting_needs(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def read_needs(self) -> None:
+        pass
 
 
 def test_a_name_alone_is_merged_into_the_one_entity_of_this_name_with_an_email():
