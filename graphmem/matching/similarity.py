@@ -21,7 +21,7 @@ from graphmem.matching.names import Kind, Name
 from graphmem.matching.persons import Comparison, NameLevel
 from graphmem.matching.reasons import Reason
 from graphmem.model import canonical, times
-from graphmem.model.identity import fold_text, identity_value
+from graphmem.model.identity import PEOPLE, fold_text, identity_value
 from graphmem.text import identifiers, phones, urls
 
 LOWEST_THRESHOLD = 0.5
@@ -95,7 +95,7 @@ class Rule(NamedTuple):
 _PERSON = Rule("person", frozenset(), soft=frozenset({"email"}))
 _COMPANY = Rule("company", frozenset({"number"}), doubt=frozenset({"url", "domain"}))
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(("person", "contact", "employee", "user", "author"), _PERSON),
+    **dict.fromkeys(sorted(PEOPLE), _PERSON),
     **dict.fromkeys(("company", "organization", "organisation", "vendor", "supplier"), _COMPANY),
     "event": Rule(hard=frozenset({"date"}), needed=frozenset({"date"})),
     "task": Rule(hard=frozenset({"date"}), needed=frozenset({"date"})),

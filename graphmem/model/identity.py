@@ -76,6 +76,9 @@ SHIPPED: dict[str, Alternatives] = {
 """The rules of the shipped types. Some end with explicit ids and then the content, because titles and contact
 points do not identify them: two invoices of one vendor are two invoices."""
 
+PEOPLE: frozenset[str] = frozenset({"person", "contact", "employee", "user", "author"})
+"""The types of people."""
+
 IDENTIFIER_KINDS: dict[str, str] = {
     "id": "external_id", "uuid": "external_id", "external_id": "external_id", "message_id": "external_id",
     "number": "external_id", "invoice_number": "external_id",
@@ -133,6 +136,16 @@ def identity_value(value: Any) -> str | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return canonical.encode(value)
     return None
+
+
+def is_abbreviated(folded: str) -> bool:
+    """Return whether a folded name of a person has initials and no more than one whole word: "s. grant".
+
+    Single characters of scripts without capitals are words, not initials.
+    """
+    parts = words(folded)
+    whole = [part for part in parts if len(part) > 1 or part.upper() == part]
+    return len(whole) < 2 and len(whole) < len(parts)
 
 
 def index_key(folded: str) -> str:

@@ -31,6 +31,7 @@ BORNE_LIMIT: Final = 50
 
 Evidence = frozenset[tuple[str, str]]
 """Pairs of an identifying field and a normalised value."""
+_PERSON_NAMES: Final = (identity.CANONICAL_NAME, "name", "full_name")
 NO_EVIDENCE: Final[Evidence] = frozenset()
 
 
@@ -123,7 +124,20 @@ class OwnRule:
     def identified(self, entity_id: str, evidence: Evidence) -> Identified:
         """Return an entity as the rule knows it."""
         level = self.borne(evidence).get(entity_id)
-        return Identified(level, evidence, level in self.off)
+        is_off = level is not None and (level in self.off or self._is_abbreviated(entity_id, level, evidence))
+        return Identified(level, evidence, is_off)
+
+    def _is_abbreviated(self, entity_id: str, level: int, evidence: Evidence) -> bool:
+        """Return whether the name of a person that alone made an id has initials: it fits too many."""
+        names = self.alternatives[level]
+        of_person = ("full_name",) if self.entity_type not in identity.PEOPLE else _PERSON_NAMES
+        if len(names) > 1 or names[0] not in of_person:
+            return False
+        return any(
+            ids.entity_id(self.owner, self.entity_type, names[0], [value]) == entity_id
+            for field, value in evidence
+            if field == names[0] and identity.is_abbreviated(value)
+        )
 
     def basis(self, level: int) -> str:
         """Return the alternative of a level as ``identity_basis`` names it."""
@@ -165,7 +179,7 @@ def _borne(owner: str, entity_type: str, evidence: Evidence, alternatives: Alter
 class Identified:
     """What the rule knows of an entity without its members: its level and its evidence.
 
-    ``is_off``: its alternative merges nothing.
+    ``is_off``: it is merged into nothing, because its alternative is off or its name is abbreviated.
     """
 
     level: int | None

@@ -84,8 +84,8 @@ class People:
         evidence = self.evidence.get(entity_id)
         if evidence is None:
             return None
-        level = self.borne(entity_id).get(entity_id)
-        return Identified(level, evidence, level in self.disabled)
+        rule = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES, frozenset(self.disabled))
+        return rule.identified(entity_id, evidence)
 
     def borne(self, entity_id: str) -> Mapping[str, int]:
         return rule_merges.borne(OWNER, "person", self.evidence.get(entity_id, frozenset()), ALTERNATIVES)
@@ -153,6 +153,26 @@ def test_a_chain_of_levels_ends_at_the_strongest():
     assert people.shown() == dict.fromkeys(
         (entity_id(ADA), entity_id(ADA_BY_BIRTHDAY)), entity_id(ADA_BY_EMAIL)
     )
+
+
+@pytest.mark.parametrize(("name", "is_merged"), [
+    ("S. Grant", False), ("Grant, S", False), ("J. R. R. Tolkien", False), ("S-J Grant", False),
+    ("Adam K. Jones", True), ("Cher", True), ("王 伟", True), ("Agent 7", True),
+])  # fmt: skip
+def test_a_person_whose_name_has_initials_is_not_merged_by_it(name, is_merged):
+    people = People()
+    subject_id = people.store({"name": name})
+    people.store({"name": name, "email": "grant@example.org"})
+    assert bool(people.shown()) is is_merged
+    with_birthday = people.store({"name": name, "birthday": "1990-01-01"})
+    people.store({"name": name, "birthday": "1990-01-01", "email": "grant@example.org"})
+    assert with_birthday in people.shown()
+    project = rule_merges.own_rule(OWNER, "project", (("number",), ("name",)))
+    evidence = frozenset({("name", identity.fold_text(name))})
+    entity_id = ids.entity_id(OWNER, "project", "name", [identity.fold_text(name)])
+    assert project
+    assert not project.identified(entity_id, evidence).is_off
+    assert subject_id != with_birthday
 
 
 def test_a_conflict_of_an_identifying_field_keeps_two_apart():

@@ -14,19 +14,33 @@ from rich.console import Console
 from graphmem.observability import logs
 from graphmem.runtime import open_services
 from graphmem.settings import load
+from tests.bench.retrieval import population
 from tests.bench.retrieval.figures import Figures
 from tests.bench.retrieval.measuring import MEASURES
 from tests.support.database import database
 from tests.support.event_loop import Loop
+
+RULES = "rules"
+"""The measure of merges by rule, which needs no database."""
 
 
 def main() -> None:
     """Measure in a data directory that is removed afterwards."""
     options = argparse.ArgumentParser(prog="python -m tests.bench.retrieval", description=__doc__)
     options.add_argument("--size", type=int, default=1, help="how many times the default size the sets have")
-    options.add_argument("--only", choices=MEASURES, action="append", help="only this set; may be repeated")
+    options.add_argument(
+        "--only", choices=(*MEASURES, RULES), action="append", help="only this set; may be repeated"
+    )
     options.add_argument("--json", action="store_true", help="print the figures as JSON")
     arguments = options.parse_args()
+    if arguments.only != [RULES]:
+        _measure(arguments)
+    if not arguments.json and (not arguments.only or RULES in arguments.only):
+        Console(width=None if Console().is_terminal else 140).print(population.table())
+
+
+def _measure(arguments: argparse.Namespace) -> None:
+    """Measure on a Neo4j of this run, and print the figures."""
     figures = Figures()
     progress = Console(stderr=True)
     loop = Loop()

@@ -57,11 +57,11 @@ def make(size: int = 1, stranger_share: float = 0.0) -> list[Record]:
         stranger_share: the share of bare names that mean somebody who has no other record.
     """
     rng = sets.generator("people")
-    persons = [_person(number, rng) for number in range(PERSONS * size)]
+    persons = [person_of(number, rng) for number in range(PERSONS * size)]
     records: list[Record] = []
     for person in persons:
         for _ in range(rng.choice(RECORDS)):
-            records.append(_record(f"r{len(records) + 1}", person, rng))
+            records.append(record_of(f"r{len(records) + 1}", person, rng))
     bare = [place for place, record in enumerate(records) if set(record.item) == {"entity_type", "name"}]
     rng.shuffle(bare)
     for place in bare[: round(stranger_share * len(bare))]:
@@ -83,7 +83,8 @@ def surname_of(rng: random.Random) -> str:
     return rng.choice(words.SURNAME_BEGINNINGS) + rng.choice(words.SURNAME_ENDINGS)
 
 
-def _person(number: int, rng: random.Random) -> Person:
+def person_of(number: int, rng: random.Random) -> Person:
+    """Return the next person, whose id is ``p`` and the number plus one."""
     given, surname = frequent(words.GIVEN_NAMES, rng), surname_of(rng)
     birth_date = date(1940, 1, 1) + timedelta(days=rng.randrange(24_000))
     form = rng.choice(
@@ -103,7 +104,8 @@ def _person(number: int, rng: random.Random) -> Person:
     )
 
 
-def _record(record_id: str, person: Person, rng: random.Random) -> Record:
+def record_of(record_id: str, person: Person, rng: random.Random) -> Record:
+    """Return a record of a person, with its slips and gaps."""
     given_name = person.given
     if given_name in words.NICKNAMES and rng.random() < NICKNAME_SHARE:
         given_name = words.NICKNAMES[given_name]
