@@ -54,7 +54,9 @@ def content_words(
         language: that of the question (ISO 639-1), where it can be told.
     """
     every = frozenset(words)
-    telling = every - _EMPTY - _WANTED.keys() - languages.STOP_WORDS.get(language or "", frozenset()) or every
+    telling = (
+        every - _EMPTY - _WANTED.keys() - languages.stop_words().get(language or "", frozenset()) or every
+    )
     return telling - frozenset(names) or telling
 
 

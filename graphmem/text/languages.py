@@ -2,7 +2,8 @@
 
 A language is told by its stop words alone: they are frequent in every sentence. Words are compared as search
 compares them (:func:`graphmem.text.words.tokens`), so without case and accents. The stop words are the lists
-of the Snowball project, the stems those of its algorithms, the months those of the CLDR.
+of the Snowball project, the stems those of its algorithms, the months those of the CLDR. The libraries that
+have them are imported with their first use: most processes never search.
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ import functools
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
-
-import Stemmer
-from babel.dates import get_month_names
-from whoosh.lang.stopwords import stoplists
+from typing import TYPE_CHECKING, Final
 
 from graphmem.text import words
+
+if TYPE_CHECKING:
+    from Stemmer import Stemmer
 
 LANGUAGES: Final[Mapping[str, str]] = MappingProxyType({
     "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish", "fr": "french",
@@ -33,28 +33,29 @@ def _folded(listed: Iterable[str]) -> frozenset[str]:
     return frozenset(token for word in listed for token in words.tokens(word))
 
 
-STOP_WORDS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
-    {language: _folded(stoplists[language]) for language in LANGUAGES}
-)
-"""The stop words of each language."""
+@functools.cache
+def stop_words() -> Mapping[str, frozenset[str]]:
+    """Return the stop words of each language."""
+    from whoosh.lang.stopwords import stoplists
+
+    return MappingProxyType({language: _folded(stoplists[language]) for language in LANGUAGES})
 
 
-def _by_word() -> Mapping[str, tuple[str, ...]]:
+@functools.cache
+def _by_stop_word() -> Mapping[str, tuple[str, ...]]:
     languages: dict[str, list[str]] = defaultdict(list)
-    for language, listed in STOP_WORDS.items():
+    for language, listed in stop_words().items():
         for word in listed:
             languages[word].append(language)
     return {word: tuple(listed) for word, listed in languages.items()}
 
 
-_BY_STOP_WORD = _by_word()
-
-
 def language_of(tokens: Collection[str]) -> str | None:
     """Return the language of a text, or ``None`` if its different stop words do not tell it."""
     counts: Counter[str] = Counter()
-    for token in _BY_STOP_WORD.keys() & tokens:
-        counts.update(_BY_STOP_WORD[token])
+    by_stop_word = _by_stop_word()
+    for token in by_stop_word.keys() & tokens:
+        counts.update(by_stop_word[token])
     if not counts:
         return None
     (language, most), *others = counts.most_common(2)
@@ -63,8 +64,10 @@ def language_of(tokens: Collection[str]) -> str | None:
 
 
 @functools.lru_cache(maxsize=len(LANGUAGES))
-def _stemmer(language: str) -> Stemmer.Stemmer:
-    return Stemmer.Stemmer(LANGUAGES[language])
+def _stemmer(language: str) -> Stemmer:
+    from Stemmer import Stemmer
+
+    return Stemmer(LANGUAGES[language])
 
 
 def stems(language: str, tokens: list[str]) -> list[str]:
@@ -75,6 +78,8 @@ def stems(language: str, tokens: list[str]) -> list[str]:
 @functools.lru_cache(maxsize=len(LANGUAGES))
 def months(language: str) -> Mapping[str, int]:
     """Return the number of the month (1 to 12) that each name of a month means, short names included."""
+    from babel.dates import get_month_names
+
     numbers: dict[str, int] = {}
     for width in ("abbreviated", "wide"):
         for context in ("format", "stand-alone"):

@@ -99,7 +99,7 @@ def of_question(text: str, known: Collection[str] = (), *, begins: bool = False)
     query = words.parse_query(text, begins=begins)
     tokens = [token for phrase in query.phrases for token in phrase]
     language = _language(tokens, known)
-    stop_words = languages.STOP_WORDS.get(language or "", frozenset())
+    stop_words = languages.stop_words().get(language or "", frozenset())
     months = {
         name: number
         for each in dict.fromkeys(("en", language or "en", *sorted(known)))
@@ -132,7 +132,9 @@ def of_question(text: str, known: Collection[str] = (), *, begins: bool = False)
 def _language(tokens: Sequence[str], known: Collection[str]) -> str | None:
     """Return the language of a question: a question of few words has few stop words, so one of them is
     enough."""
-    counts = {name: sum(token in listed for token in tokens) for name, listed in languages.STOP_WORDS.items()}
+    counts = {
+        name: sum(token in listed for token in tokens) for name, listed in languages.stop_words().items()
+    }
     most = max(counts.values())
     if not most:
         return None

@@ -16,7 +16,7 @@ import pytest
 from graphmem.cli import main
 from graphmem.service.place import lock, make_folder, place
 from graphmem.settings import Settings, ToolsetName
-from tests.support.imports import HEAVY, imported
+from tests.support.imports import HEAVY, imported, imported_by
 from tests.support.mcp_conversation import TOOLS, opening
 
 RESIDENT_BYTES_LIMIT = 60_000_000
@@ -47,6 +47,13 @@ def test_help_imports_neither_operations_nor_settings(words: list[str]) -> None:
 def test_the_shortest_answers_import_no_models(word: str) -> None:
     modules, _ = imported(word)
     assert not modules & {"pydantic", "asyncio", "importlib.metadata", "rich.progress"}
+
+
+def test_libraries_of_languages_are_imported_by_the_first_question_only() -> None:
+    libraries = {"babel", "Stemmer", "whoosh"}
+    assert not imported_by("import graphmem.registry") & libraries
+    asked = "from graphmem.text import terms; terms.of_question('what did she sell in May')"
+    assert imported_by(asked) >= libraries - {"Stemmer"}
 
 
 def test_the_handshake_of_mcp_imports_neither_operations_nor_the_mcp_package(occupied: Path) -> None:
