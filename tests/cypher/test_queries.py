@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
+import functools
 import importlib
 import re
 import time
@@ -253,51 +254,60 @@ class QueryCall:
         return attrgetter(ast.unparse(self.row_class))(module)
 
 
-def calls() -> Iterator[QueryCall]:
-    """Yield each call of a query in the package. A query of several forms is named by ``cypher.form``."""
-    for file in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if not (
-                isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute | ast.Name)
-            ):
-                continue
-            first, *others = node.args
-            if ast.unparse(node.func) == "cypher.form":
-                continue
-            if isinstance(first, ast.Call) and ast.unparse(first.func) == "cypher.form":
-                first = first.args[0]
-            if ast.unparse(node.func).endswith(NAMING):
-                continue
-            if isinstance(first, ast.Constant) and first.value in FILES:
-                row_class = others[0] if others and ast.unparse(node.func).endswith(TYPED) else None
-                params = frozenset({k.arg or "**" for k in node.keywords} - {"edge_types"})
-                yield QueryCall(file, first.value, row_class, params)
+@functools.cache
+def calls() -> list[QueryCall]:
+    """Return each call of a query in the package. A query of several forms is named by ``cypher.form``."""
+    return [call for file in PACKAGE.rglob("*.py") for call in calls_in(file)]
+
+
+def calls_in(file: Path) -> Iterator[QueryCall]:
+    """Yield each call of a query in a file."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if not (isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute | ast.Name)):
+            continue
+        first, *others = node.args
+        if isinstance(first, ast.Call) and ast.unparse(first.func) == "cypher.form":
+            first = first.args[0]
+        if not (isinstance(first, ast.Constant) and first.value in FILES):
+            continue
+        function = ast.unparse(node.func)
+        if function == "cypher.form" or function.endswith(NAMING):
+            continue
+        row_class = others[0] if others and function.endswith(TYPED) else None
+        params = frozenset({k.arg or "**" for k in node.keywords} - {"edge_types"})
+        yield QueryCall(file, first.value, row_class, params)
 
 
 NAMING = (".has_plan", "_parameters", "._failed")
 """Functions that take the name of a query and do not run it."""
 TYPED = (".one", ".only", ".all", ".walk")
 """Methods whose second argument is a row class."""
-CALLS = list(calls())
 
 
 def test_every_query_is_used_and_every_call_gives_its_parameters() -> None:
-    assert {call.name for call in CALLS} == set(FILES)
-    for call in CALLS:
+    assert {call.name for call in calls()} == set(FILES)
+    for call in calls():
         declared = set(cypher.query(FILES[call.name]).params)
         arguments = call.params - {"**"}
         assert arguments == declared or ("**" in call.params and arguments <= declared), call.name
 
 
-@pytest.mark.parametrize(
-    "call", [call for call in CALLS if call.row_class], ids=lambda call: f"{call.file.stem}-{call.name}"
-)
-def test_a_row_class_has_the_columns_that_its_query_returns(call: QueryCall) -> None:
+def test_every_row_class_has_the_columns_that_its_query_returns() -> None:
+    typed = [call for call in calls() if call.row_class]
+    assert len(typed) > 100
+    # Each fault with its call, so that one run names all of them.
+    assert not [f"{call.file.stem}-{call.name}: {fault}" for call in typed for fault in faults_of_row(call)]
+
+
+def faults_of_row(call: QueryCall) -> Iterator[str]:
+    """Yield how the row class of a call differs from what its query returns."""
     returned = cypher.query(FILES[call.name]).returns
     annotations = rows.columns(call.row())
-    assert set(annotations) == set(returned)
+    for column in sorted(set(annotations) ^ set(returned)):
+        yield f"{column} is only in one of them"
     for column, annotation in annotations.items():
-        assert rows.fits(annotation, returned[column]), f"{column}: {annotation} is no {returned[column]}"
+        if column in returned and not rows.fits(annotation, returned[column]):
+            yield f"{column}: {annotation} is no {returned[column]}"
 
 
 def test_shipped_migrations_are_never_edited() -> None:
