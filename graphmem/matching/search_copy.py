@@ -311,6 +311,10 @@ class SearchCopy:
                 ).astype(np.uint16, copy=False),
             )
 
+    def beginnings(self, documents: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return the vector of the beginning of each of some documents: whole numbers, 0 without a vector."""
+        return self._arrays.vectors.values[self._arrays.first_rows.values[documents]].astype(np.float64)
+
     def similarities(self, vector: Sequence[float]) -> npt.NDArray[np.float64]:
         """Return the cosine of a vector and each document, that of its most similar passage; 0 without a
         vector.

@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from graphmem.matching import newest
 from graphmem.matching.search_copy import IN_NAME, SearchCopy
 from graphmem.text.terms import Question
 
@@ -35,9 +36,6 @@ STOP_WORD_WEIGHT: Final = 0.1
 FAINT_SHARE: Final = 0.5
 """Behind other hits follow documents whose similarity is at least this share of the best one, or of the
 floor."""
-NEARLY_SHARE: Final = 0.7
-"""Hits with this share of the best points may contradict it: with ``newest_first``, the newest come first.
-In the generated sets of changing facts 0.75 puts the newest first for 90 of 100 questions, 0.7 for 97."""
 DIGITS: Final = 6
 """Digits of scores behind the point; equal scores are in the order of ids."""
 
@@ -196,7 +194,7 @@ def rank(
         least_share: the least share of the question in a document that is a hit by its words alone. Without
             it,
             documents that are half as similar as the best one follow where there are hits at all.
-        newest_first: of the hits with nearly the points of the best one, the newest come first.
+        newest_first: of the hits about the matter of the best one, the newest come first.
     """
     similarities = np.zeros(len(copy.ids)) if vector is None else copy.similarities(vector)
     similarities = np.round(similarities, DIGITS)
@@ -216,7 +214,7 @@ def rank(
     hits = np.flatnonzero(is_hit & among)
     points = np.round(points, DIGITS)
     if newest_first:
-        points = np.round(_newest_first(points, hits, copy.times), DIGITS)
+        points = newest.newest_first(copy, points, hits)
     return Ranking(
         copy.ids,
         hits,
@@ -224,16 +222,3 @@ def rank(
         np.round(match.scores, DIGITS),
         similarities,
     )
-
-
-def _newest_first(points: Scores, hits: npt.NDArray[np.int64], times: npt.NDArray[np.int64]) -> Scores:
-    """Return points by which the newest of the hits that fit nearly as well as the best one come first."""
-    if not len(hits):
-        return points
-    best = points[hits].max()
-    near = hits[points[hits] >= NEARLY_SHARE * best]
-    order = near[np.lexsort((points[near], times[near]))]
-    raised = points.copy()
-    # Between the best points and one more: the order of time alone decides, at equal times that of points.
-    raised[order] = best + np.arange(1, len(order) + 1) / (len(order) + 1)
-    return raised

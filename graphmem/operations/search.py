@@ -22,7 +22,15 @@ from graphmem.reading import answers, search_engine
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import LookupHits, by_words, find_exactly
-from graphmem.reading.search_results import STRATEGIES, Results, Search, SearchText, Semantic, Strategy
+from graphmem.reading.search_results import (
+    NEWEST_FIRST,
+    STRATEGIES,
+    Results,
+    Search,
+    SearchText,
+    Semantic,
+    Strategy,
+)
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import identifiers
@@ -76,6 +84,7 @@ class ExplainSearch(Arguments):
 
     search: Annotated[SearchText, Spelled("query", "search_query")]
     filters: TypeFilters = Field(default=TypeFilters(), description="Filters by entity type.")
+    newest_first: bool = Field(default=False, description=NEWEST_FIRST)
     limit: Limit = PAGE_DEFAULT
     offset: Offset = 0
     max_characters: MaxCharacters = None
@@ -161,7 +170,15 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
     """
     types = arguments.filters.types
     results = await search_engine.search(
-        context, Search(arguments.search, types, arguments.limit, arguments.offset, listed=True)
+        context,
+        Search(
+            arguments.search,
+            types,
+            arguments.limit,
+            arguments.offset,
+            listed=True,
+            newest_first=arguments.newest_first,
+        ),
     )
     coverage, embedder = results.coverage, context.services.embedder
     return {

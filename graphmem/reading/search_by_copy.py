@@ -16,6 +16,7 @@ from graphmem.database.search_copies import ExactMatch, OwnerCopy
 from graphmem.embedding.meaning import Embedder, Vector, Weighted
 from graphmem.errors import EmbeddingUnavailable
 from graphmem.matching import search_ranking
+from graphmem.matching.newest import NEARLY_SHARE
 from graphmem.matching.search_copy import SearchCopy
 from graphmem.matching.search_ranking import NAME_WEIGHT, WORDS_WEIGHT, Ranking
 from graphmem.reading.search_results import (
@@ -46,6 +47,10 @@ ORDERING: Final = Ordering(
     f"{WORDS_WEIGHT:g} points, others in proportion, and the share of the query in the name gives up to "
     f"{NAME_WEIGHT:g}. meaning: cosine similarity, of the most similar passage.",
     {"exact": EXACT_WEIGHT, "text": WORDS_WEIGHT, "meaning": 1.0},
+)
+NEWEST_ORDERING: Final = ORDERING._replace(
+    text=f"{ORDERING.text} newest_first: hits with {NEARLY_SHARE:g} of the best points that are about the "
+    "matter of the best one, by their vectors, get its points and a part of one more, the newest the most."
 )
 
 
@@ -117,7 +122,7 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, exact: list
         counts=comparison.counts,
         total=comparison.total,
         has_more=len(comparison.ranked) > len(ranked),
-        ordering=ORDERING,
+        ordering=NEWEST_ORDERING if search.newest_first else ORDERING,
         coverage=VectorCoverage(
             ran["meaning"], comparison.documents, comparison.documents if ran["meaning"] else 0, False, 0,
             None, comparison.is_pending,

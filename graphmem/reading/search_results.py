@@ -17,7 +17,7 @@ from graphmem.reading.shared_rows import EntityRow
 SearchText = Annotated[
     Text, Field(description="What to search for: words, a name, an identifier, or a description.")
 ]
-NEWEST_FIRST: Final = "Of hits that fit nearly as well as the best, the newest come first."
+NEWEST_FIRST: Final = "Of hits about the matter of the best, the newest come first."
 Strategy = Literal["exact", "text", "meaning"]
 Semantic = Literal["ready", "pending", "unavailable"]
 STRATEGIES: Final[tuple[Strategy, ...]] = ("exact", "text", "meaning")
@@ -120,7 +120,7 @@ class Search:
             query little is left out.
         listed: also answer the first hits of each strategy by itself.
         after: only hits behind this place.
-        newest_first: of the hits that fit nearly as well as the best one, the newest come first.
+        newest_first: of the hits about the matter of the best one, the newest come first.
         bare: leave the rows of the entities out.
     """
 

@@ -540,6 +540,13 @@ def test_the_newest_of_what_contradicts_comes_first_where_it_is_asked_for(run: C
     assert ids(answer)[:3] == [bergen, paris, oslo]
     assert in_pages(run, search="Where does Tom live?", newest_first=True, limit=2)[0] == [bergen, paris]
     assert ids(run("entities.query", search="Where does Tom live?"))[:3] != [bergen, paris, oslo]
+    explained = run("search.explain", search="Where does Tom live?", newest_first=True)
+    assert ids(explained)[:3] == [bergen, paris, oslo]
+    plain = run("search.explain", search="Where does Tom live?")
+    assert "newest_first" in explained["order"]
+    assert "newest_first" not in plain["order"]
+    points, best = [entity["points"] for entity in explained["entities"]], plain["entities"][0]["points"]
+    assert best + 1 > points[0] > points[1] > points[2] > best
 
 
 def test_other_spellings_search_as_well(run: Call) -> None:

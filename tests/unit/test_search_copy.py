@@ -32,20 +32,23 @@ DOCUMENTS = st.builds(
 STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove", "compact"]), DOCUMENTS), max_size=30)
 
 
-def ranking(copy: SearchCopy, query: str, types: list[str] | None = None) -> Ranking:
+def ranking(
+    copy: SearchCopy, query: str, types: list[str] | None = None, *, newest_first: bool = False
+) -> Ranking:
     """Return what a question finds in a copy; its vector has three components."""
     match = search_ranking.match_words(copy, terms.of_question(query, copy.languages))
     vector = [3.0, 2.0, 1.0] + [0.0] * (DIMENSIONS - 3)
     return search_ranking.rank(
-        copy, match, vector, floor=0.5, among=copy.of_types(types or []), named={"ent_1": 1.0}
-    )
+        copy, match, vector, floor=0.5, among=copy.of_types(types or []), named={"ent_1": 1.0},
+        newest_first=newest_first,
+    )  # fmt: skip
 
 
 def answer(
-    copy: SearchCopy, query: str, types: list[str] | None = None
+    copy: SearchCopy, query: str, types: list[str] | None = None, *, newest_first: bool = False
 ) -> list[tuple[str, float, float, float]]:
     """Return the ids that a question finds, best first, with all scores."""
-    hits = ranking(copy, query, types)
+    hits = ranking(copy, query, types, newest_first=newest_first)
     return [
         (hits.ids[n], float(hits.points[n]), float(hits.words[n]), float(hits.similarities[n]))
         for n in hits.first(100)
@@ -86,6 +89,7 @@ def test_changes_leave_no_trace(steps: list[tuple[str, Document]]) -> None:
     for query in ("alpha beta", "zeta", "omega", "alpha-beta gamma"):
         assert answer(copy, query) == answer(fresh, query)
         assert answer(copy, query, ["task"]) == answer(fresh, query, ["task"])
+        assert answer(copy, query, newest_first=True) == answer(fresh, query, newest_first=True)
     copy.compact()
     assert answer(copy, "alpha beta") == answer(fresh, "alpha beta")
 
@@ -202,6 +206,35 @@ def test_only_the_best_are_sorted_and_ties_are_in_the_order_of_ids() -> None:
     assert every[2:] == sorted(every[2:])
     for limit in (1, 2, 3, 10, 51):
         assert [hits.ids[number] for number in hits.first(limit)] == every[:limit]
+
+
+def vector_of(*components: int) -> bytes:
+    return bytes(np.array([*components, *[0] * (DIMENSIONS - len(components))], np.int8))
+
+
+@pytest.mark.parametrize("others", [0, 1, 3, 8])
+def test_newest_first_lifts_what_is_about_the_matter_of_the_best_hit(others: int) -> None:
+    """All documents have the first component in common, as statements about one person do."""
+    copy = SearchCopy()
+    matter = [Document(f"ent_a{at}", "note", at, "alpha", vector_of(60, 60 + at, 0)) for at in range(3)]
+    newer = [
+        Document(f"ent_b{place}", "note", 10 + place, "alpha", vector_of(60, 0, 60, place))
+        for place in range(others)
+    ]
+    copy.put([*matter, *newer])
+    assert [hit[0] for hit in answer(copy, "alpha")][:3] == ["ent_a0", "ent_a1", "ent_a2"]
+    found = [hit[0] for hit in answer(copy, "alpha", newest_first=True)]
+    # Of few hits all are about one matter.
+    first = ["ent_b0"] * (others == 1)
+    assert found[: len(first) + 3] == [*first, "ent_a2", "ent_a1", "ent_a0"]
+    assert len(found) == len(copy)
+
+
+def test_newest_first_takes_what_has_no_vector_for_the_same_matter() -> None:
+    copy = SearchCopy()
+    copy.put(Document(f"ent_n{at}", "note", at, "alpha", None) for at in range(6))
+    newest_first = [hit[0] for hit in answer(copy, "alpha", newest_first=True)]
+    assert newest_first == [f"ent_n{at}" for at in (5, 4, 3, 2, 1, 0)]
 
 
 def test_a_copy_says_how_much_memory_it_takes() -> None:
