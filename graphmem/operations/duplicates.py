@@ -262,7 +262,7 @@ class DismissedDuplicates(TypedDict):
 async def dismiss_duplicates(context: Context, arguments: DismissDuplicates) -> DismissedDuplicates:
     """Say that two entities are two: no list and no store proposes the pair as duplicates any more.
 
-    The entities stay as they are, and `merge_entities` can still merge them. `undo` ends it.
+    A merge by rule of the two ends. `merge_entities` can still merge them. `undo` ends it.
     """
     pair = pair_of(arguments.entity_a, arguments.entity_b)
     request = DismissalRequest(

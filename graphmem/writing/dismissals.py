@@ -1,6 +1,7 @@
 """Saying that two entities are two, and undoing that: each is one fact.
 
-No entity changes by it. Reads leave a dismissed pair out of the proposals of duplicates.
+Reads leave a dismissed pair out of the proposals of duplicates. A merge by rule of the pair ends: a fact
+beats the rule. Nothing else of an entity changes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from graphmem.writing import rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.requests import Touched
+from graphmem.writing.things import Things
 from graphmem.writing.transaction import TransactionRequest
 
 
@@ -108,11 +110,16 @@ class DismissalRequest(TransactionRequest):
         for name, entity_id in zip(names, self.pair, strict=True):
             if not draft.exists(entity_id):
                 draft.refuse("ERR_TARGET_NOT_FOUND", f"$.{name}", f"there is no entity {entity_id}")
-        roots = [entities.root(entity_id) for entity_id in self.pair]
         if draft.issues:
             return []
+        roots = [entities.root(entity_id) for entity_id in self.pair]
         if roots[0] != roots[1]:
             return [{each.subject_id for each in entities.members(root)} for root in roots]
+        by_fact = [_root_by_facts(entities, entity_id) for entity_id in self.pair]
+        if by_fact[0] != by_fact[1] and self.kind == "dismiss":
+            # A rule made them one: the dismissal ends that.
+            together = [each.subject_id for each in entities.members(roots[0])]
+            return [{each for each in together if _root_by_facts(entities, each) == root} for root in by_fact]
         if self.pair[0] == self.pair[1]:
             draft.refuse("ERR_DISMISSAL_REFUSED", "$.entity_b", "an entity is no duplicate of itself")
         elif self.kind == "dismiss":
@@ -133,6 +140,13 @@ class DismissalRequest(TransactionRequest):
             )
             for index, pair in enumerate(pairs)
         ]
+
+
+def _root_by_facts(entities: Things, entity_id: str) -> str:
+    """Return the survivor of an entity by the merges that somebody asked for, without those by rule."""
+    chained = entities.chain(entity_id)
+    merged_by_rule = (each for each in chained if (entity := entities.get(each)) and entity.merged_by)
+    return next(merged_by_rule, chained[-1])
 
 
 def _joins(pair: Pair, members: list[set[str]]) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, LiteralString
 
 import pytest
 
+from graphmem.errors import InvalidInput
 from graphmem.reading import snapshot_check
 from graphmem.registry import Context, Services
 from graphmem.writing import forms
@@ -314,3 +315,42 @@ def test_many_that_merge_by_rule_are_looked_at_no_more_often_than_few(
     few, many = looks_of("few", 2), looks_of("many", 12)
     assert many == few
     assert audited(True) == {}
+
+
+def test_a_dismissal_ends_a_merge_by_rule_until_it_is_undone(run: Call, audited: Audited) -> None:
+    by_name, by_email = (store(run, item)[0] for item in (ADA, ADA_BY_EMAIL))
+    pair = {"entity_a": by_name["entity_id"], "entity_b": by_email["entity_id"]}
+    assert shown_as(run, *pair.values()) == [by_email["entity_id"]] * 2
+    answer = run("entities.dismiss_duplicates", **pair, reason="mother and daughter")
+    assert (answer["dismissed"], answer["changed"]) == (True, True)
+    assert shown_as(run, *pair.values()) == list(pair.values())
+    assert store(run, ADA, {**ADA_BY_EMAIL, "town": "London"})[0]["entity_id"] == by_name["entity_id"]
+    assert run("entities.duplicates")["candidates"] == []
+    assert audited(True) == {}
+    assert run("entities.dismiss_duplicates", **pair)["changed"] is False
+    run("entities.dismiss_duplicates", **pair, undo=True)
+    assert shown_as(run, *pair.values()) == [by_email["entity_id"]] * 2
+    assert audited(True) == {}
+
+
+def test_a_dismissal_separates_two_that_a_rule_merged_into_a_third(run: Call, audited: Audited) -> None:
+    both = {**ADA_BY_EMAIL, "town": "London"}
+    by_email = store(run, both)[0]["entity_id"]
+    store(run, {"name": "Augusta King", "target_id": by_email})
+    by_name, by_other = (
+        store(run, item)[0]["home_entity_id"] for item in (ADA, {**ADA, "name": "Augusta King"})
+    )
+    assert shown_as(run, by_name, by_other) == [by_email] * 2
+    run("entities.dismiss_duplicates", entity_a=by_name, entity_b=by_other)
+    assert shown_as(run, by_name, by_other) == [by_name, by_other]
+    assert audited(True) == {}
+
+
+def test_a_dismissal_of_what_somebody_merged_is_refused_also_beside_a_rule(run: Call) -> None:
+    by_name, by_email = (store(run, item)[0]["entity_id"] for item in (ADA, ADA_BY_EMAIL))
+    other = store(run, {**ADA, "name": "Augusta King"})[0]["entity_id"]
+    run("entities.merge", source_entity_id=other, target_entity_id=by_email)
+    with pytest.raises(InvalidInput, match="unmerge"):
+        run("entities.dismiss_duplicates", entity_a=other, entity_b=by_email)
+    run("entities.dismiss_duplicates", entity_a=other, entity_b=by_name)
+    assert shown_as(run, by_name, other) == [by_name, by_email]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -150,6 +151,12 @@ class Population:
             self._merged[entity_id] = merge
             self._members[merge.into].add(entity_id)
 
+    def noting_needs(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def read_needs(self) -> None:
+        """Nothing is read: all is in memory."""
+
 
 class Tally(NamedTuple):
     """The merges by one alternative, or by all.
@@ -193,7 +200,9 @@ def measure(
     strongest: dict[str, int] = {}
     levels = {each: identified.level for each in stored if (identified := population.identified(each))}
     for entity_id, level in levels.items():
-        for person in persons[entity_id] if level is not None else ():
+        if level is None:
+            continue
+        for person in persons[entity_id]:
             strongest[person] = min(strongest.get(person, level), level)
     tallies: dict[str, Tally] = {}
     for level in range(1, len(population.rule.alternatives)):
