@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -194,14 +194,10 @@ def compare(kind: str, first: Values, second: Values) -> Comparison | None:
     return Comparison(kind, _AGREEMENTS[best[0]], first[best[1]], second[best[2]])
 
 
-def compared(a: Mapping[str, Values], b: Mapping[str, Values]) -> list[Comparison]:
-    """Return the comparisons of two people's fields, besides names."""
-    comparisons = []
-    for kind in BITS:
-        first, second = a.get(kind), b.get(kind)
-        if first and second and (comparison := compare(kind, first, second)) is not None:
-            comparisons.append(comparison)
-    return comparisons
+def compared(kinds: Collection[str], a: Mapping[str, Values], b: Mapping[str, Values]) -> list[Comparison]:
+    """Return the comparisons of two people's fields, besides names; ``kinds`` have values in both."""
+    comparisons = (compare(kind, a[kind], b[kind]) for kind in BITS if kind in kinds)
+    return [comparison for comparison in comparisons if comparison is not None]
 
 
 def bits_of(comparisons: Iterable[Comparison]) -> float:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from graphmem.matching import declared, names, persons
@@ -177,14 +177,15 @@ def score(a: Profile, b: Profile) -> Score:
     rule = a.rule
     reasons: list[Reason] = []
     name_similarity = _names_alike(a, b, reasons)
-    comparisons = persons.compared(a.values, b.values) if rule.kind == "person" else []
+    common = a.values.keys() & b.values.keys()
+    comparisons = persons.compared(common, a.values, b.values) if rule.kind == "person" else []
     alike = name_similarity is None or name_similarity >= names.SAME_WORD
     disagreeing = name_similarity is not None and name_similarity < SIMILAR_NAMES
     doubts = [1.0 - name_similarity] if name_similarity is not None and not disagreeing else []
     equal_kinds: set[str] = set()
     limit = 1.0
     for kind, weight in WEIGHTS.items():
-        equal = _equal(kind, a, b)
+        equal = _equal(kind, a, b) if kind in common else None
         if equal:
             reasons.append(equal)
             doubts.append(1.0 - (weight.disagreeing if disagreeing else weight.agreeing))
@@ -194,7 +195,7 @@ def score(a: Profile, b: Profile) -> Score:
     if "vendor" in rule.hard:
         _vendors(a, b, reasons, doubts)
     proven = bool(equal_kinds & PROVING_KINDS) or (alike and persons.are_anchored(comparisons))
-    for kind in sorted(rule.hard | rule.soft | rule.doubt | rule.needed):
+    for kind in _limiting(rule):
         limit = min(limit, _limit(kind, rule, a, b, proven, reasons))
     likely = 1.0
     for doubt in doubts:
@@ -211,6 +212,12 @@ def score(a: Profile, b: Profile) -> Score:
         _explain(comparisons, reasons)
     reasons.sort(key=lambda reason: (-reason.similarity, reason.field, sorted((reason.a, reason.b))))
     return Score(round(combined, 4), tuple(reasons))
+
+
+@cache
+def _limiting(rule: Rule) -> list[str]:
+    """Return the kinds whose values limit scores, sorted."""
+    return sorted(rule.hard | rule.soft | rule.doubt | rule.needed)
 
 
 def _names_alike(a: Profile, b: Profile, reasons: list[Reason]) -> float | None:

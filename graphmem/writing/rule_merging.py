@@ -38,7 +38,8 @@ def settle_from(draft: Draft, stored: Things, entity_ids: Iterable[str]) -> None
     for entity_id in entity_ids:
         before, after = stored.get(entity_id), draft.entities[entity_id]
         if before is None:
-            affected.add(entity_id)
+            if not _is_apart(draft, after):
+                affected.add(entity_id)
             continue
         was = (before.evidence, before.made, before.projection, before.refold)
         if was != (after.evidence, after.made, after.projection, after.refold):
@@ -48,6 +49,22 @@ def settle_from(draft: Draft, stored: Things, entity_ids: Iterable[str]) -> None
             affected.add(entity_id)
             affected |= {member.subject_id for member in stored.members(stored.root(entity_id))}
     settle_entities(draft, affected)
+
+
+def _is_apart(draft: Draft, created: Thing) -> bool:
+    """Return whether nothing can be merged by rule into a new entity, nor the entity into anything.
+
+    So it is with most of what is stored. If what bears its id was created beside it, that one is not apart.
+    """
+    state = draft.state
+    if created.into is not None or not draft.entities.is_alone(created.subject_id):
+        return False
+    for borne_id, level in created.borne.items():
+        if level and (state.bearers.get(borne_id, True) or state.new_bearers.get(borne_id)):
+            return False
+        if borne_id != created.subject_id and draft.entities.get(borne_id) is not None:
+            return False
+    return True
 
 
 def settle_entities(draft: Draft, entity_ids: Iterable[str]) -> None:
