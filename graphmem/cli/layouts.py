@@ -121,7 +121,7 @@ def _matched(answer: Row, fields: Sequence[str]) -> RenderableType:
     """Return the entities of a look-up, each with the reason of its match, below the hint."""
     columns = "id", "type", "name", *fields, "found by", "in", "score"
     table = List(None, columns, optional=("score", "in"))
-    for row in answer["entities"]:
+    for row in (*answer["entities"], *answer.get("resembling", ())):
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], *_values(row, fields)
         _add(table, *cells, row["matched"], row.get("matched_field", ""), f"{row['score']:.2f}")
     return Group(plain(answer["hint"], style="yellow"), table) if "hint" in answer else table
@@ -343,7 +343,7 @@ LAYOUTS: dict[str, Layout] = {
     "context.retrieve": _layout(context_lines.lines, "lines", "entities"),
     "entities.correct": _ENTITY,
     "entities.duplicates": _layout(_candidates, "candidates"),
-    "entities.find": Layout(_matched, frozenset({"entities", "hint", "match"})),
+    "entities.find": Layout(_matched, frozenset({"entities", "resembling", "hint", "match"})),
     "entities.get": _ENTITY,
     "entities.provenance": _layout(_observations, "observations"),
     "entities.query": Layout(_entities, frozenset({"entities"})),

@@ -82,10 +82,15 @@ class _CopyRows(NamedTuple):
 
 
 class ExactMatch(NamedTuple):
-    """An entity that an identifier names: ``kind`` is an index into the kinds of identifiers."""
+    """An entity that identifiers name.
+
+    ``kind`` is the strongest one, an index into the kinds of identifiers; ``pairs`` are the (kind, index key)
+    pairs that name it.
+    """
 
     id: str
     kind: int
+    pairs: list[tuple[str, str]]
 
 
 class _FollowRows(NamedTuple):
@@ -128,6 +133,11 @@ class OwnerCopy:
     loading: asyncio.Task[None] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     not_before: float = 0.0
+
+    async def look(self, function: Callable[[SearchCopy], T]) -> T:
+        """Return what a function of the copy answers that reads few of its documents, in the event loop."""
+        async with self.lock:
+            return function(self.documents)
 
     async def compare(self, function: Callable[[SearchCopy], T], heavy: Admission) -> T:
         """Return what a function of the copy answers.

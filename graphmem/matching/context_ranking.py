@@ -45,12 +45,6 @@ PLACE_DECAY: Final = 0.15
 ENDED_WEIGHT_FACTOR: Final = 0.8
 """Weight of an entity that is related by a relationship which has ended, as a factor."""
 
-NAME_WORDS: Final = 6
-"""Most consecutive words of a question that are looked up as a name."""
-QUESTION_WORDS: Final = 64
-_AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡-–—"
-_POSSESSIVE = re.compile("['’]s$")
-
 
 @dataclass(frozen=True, slots=True)
 class Contest:
@@ -136,23 +130,6 @@ def ordered(lines: Iterable[Line], asked: Asked) -> list[Line]:
         )  # fmt: skip
 
     return sorted(lines, key=place)
-
-
-def phrases(question: str) -> list[str]:
-    """Return the runs of words of a question that may be names, in their spelling.
-
-    A run has up to :data:`NAME_WORDS` words among the first :data:`QUESTION_WORDS`. Each run is returned with
-    and without the punctuation around it.
-    """
-    words = question.split()[:QUESTION_WORDS]
-    spellings: dict[str, None] = {}
-    for length in range(min(NAME_WORDS, len(words)), 0, -1):
-        for start in range(len(words) - length + 1):
-            phrase = " ".join(words[start : start + length])
-            for spelling in (phrase, phrase.strip(_AROUND), _POSSESSIVE.sub("", phrase.strip(_AROUND))):
-                if spelling:
-                    spellings.setdefault(spelling)
-    return list(spellings)
 
 
 def excerpt(

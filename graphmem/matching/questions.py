@@ -15,17 +15,18 @@ STEM_LETTERS: Final = 4
 """A word of at least this many letters matches the words that begin with it."""
 
 
-def _word_set(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
 _ENDINGS: Final = frozenset(
-    {"", *_word_set("s es ed d ing e er r ers rs or ors ee ment age ies y ied ion ions ly al")}
+    {"", *word_set("s es ed d ing e er r ers rs or ors ee ment age ies y ied ion ions ly al")}
 )
 """English endings: two words with the same beginning are forms of one word if both rests are among these."""
-_SHORT_ENDINGS: Final = frozenset({"", *_word_set("s es ed er ers ing y ies ied")})
+_SHORT_ENDINGS: Final = frozenset({"", *word_set("s es ed er ers ing y ies ied")})
 """The endings that count after three letters: with the others, card and cars would be one word."""
-_EMPTY: Final = _word_set(
+EMPTY: Final = word_set(
     """a about all also am an and any are as at be been being but by can could did do does doing for from get
     got had has have having he her him his how i if in into is it its me much many my no not of on or our
     please s she should so some tell that the their them then there these they this those to us was we
@@ -37,8 +38,13 @@ _WANTED: Final[dict[str, Wanted]] = {
     "wer": "person", "wem": "person", "wen": "person", "wessen": "person", "wo": "place", "wann": "time",
     "qui": "person", "quand": "time", "quien": "person", "donde": "place", "cuando": "time", "dove": "place",
 }  # fmt: skip
-_PERSONS: Final = _word_set("person contact people user employee customer member author")
-_PLACES: Final = _word_set(
+_PERSONS: Final = word_set("person contact people user employee customer member author")
+_ORGANISATIONS: Final = word_set(
+    """agency association band bank business charity client club company corporation employer firm hospital
+    institution organisation organization restaurant school shop startup store supplier team university
+    vendor"""
+)
+_PLACES: Final = word_set(
     """address city country home located location office place region room site state street town venue
     village lives based"""
 )
@@ -55,7 +61,7 @@ def content_words(
     """
     every = frozenset(words)
     telling = (
-        every - _EMPTY - _WANTED.keys() - languages.stop_words().get(language or "", frozenset()) or every
+        every - EMPTY - _WANTED.keys() - languages.stop_words().get(language or "", frozenset()) or every
     )
     return telling - frozenset(names) or telling
 
@@ -68,6 +74,11 @@ def wanted(words: Iterable[str]) -> frozenset[Wanted]:
 def is_person(entity_type: str) -> bool:
     """Return whether an entity type is one of people."""
     return entity_type in _PERSONS
+
+
+def is_organisation(entity_type: str) -> bool:
+    """Return whether an entity type is one of organisations."""
+    return entity_type in _ORGANISATIONS
 
 
 def names_place(words: Iterable[str]) -> bool:

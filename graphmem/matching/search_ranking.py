@@ -39,6 +39,9 @@ floor."""
 DIGITS: Final = 6
 """Digits of scores behind the point; equal scores are in the order of ids."""
 
+NEWEST_ROOM: Final = 1.0
+"""What the newest of the other hits gain at most: named ones are raised by it, so that they stay first."""
+
 Scores = npt.NDArray[np.float64]
 
 
@@ -206,15 +209,18 @@ def rank(
     if not least_share and (nearest >= floor or bool((is_hit & among).any())):
         floor = min(floor, max(floor, nearest) * FAINT_SHARE)
     is_hit |= similarities >= floor
+    bonuses = np.zeros(len(copy.ids))
     for entity_id, bonus in named.items():
         number = copy.number_of(entity_id)
         if number is not None:
-            points[number] += bonus
-            is_hit[number] = True
+            bonuses[number] = bonus
+    is_hit |= bonuses > 0
     hits = np.flatnonzero(is_hit & among)
-    points = np.round(points, DIGITS)
+    points = np.round(points + bonuses, DIGITS)
     if newest_first:
-        points = newest.newest_first(copy, points, hits)
+        # The matter is that of the best hit, not of the person whom the question names besides.
+        points = newest.newest_first(copy, points, hits[bonuses[hits] == 0])
+        points = newest.newest_first(copy, points + NEWEST_ROOM * (bonuses > 0), hits[bonuses[hits] > 0])
     return Ranking(
         copy.ids,
         hits,

@@ -20,13 +20,12 @@ from graphmem.reading.context_page import ContextPage, FieldsSheet, Format, Shee
 from graphmem.reading.context_text import TextSheet
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.lookup import ExactHits
 from graphmem.reading.search_engine import search
 from graphmem.reading.search_results import Search
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
 from graphmem.reading.shared_rows import EntityResult
 from graphmem.registry import Context, Scope, operation
-from graphmem.text import identifiers, words
+from graphmem.text import words
 
 BUDGET_MINIMUM = 500
 BUDGET_MAXIMUM = 200_000
@@ -172,27 +171,12 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     if arguments.question is None:
         return Subjects(entity_ids, []), ""
     types = [arguments.entity_type] if arguments.entity_type else []
-    named, results = await asyncio.gather(
-        _named(context, arguments.question, types),
-        search(context, Search(arguments.question, types, ENTITIES_LIMIT, bare=True)),
-    )
+    query = Search(arguments.question, types, ENTITIES_LIMIT, apart=False, bare=True)
+    results = await search(context, query)
+    # Lines about what is named tell what it is related to.
+    by_name = [each for each in results.named if each.related_to is None]
+    named = [each.id for each in sorted(by_name, key=lambda each: (each.kind, -len(each.words), each.id))]
     hint = "; ".join(["no name, no words and no meaning of any entity fit the question", *results.notes])
     named_ids = list(dict.fromkeys([*entity_ids, *named]))[:ENTITIES_LIMIT]
     resembling = [hit.id for hit in results.ranked if hit.id not in named_ids]
     return Subjects(named_ids, resembling[: ENTITIES_LIMIT - len(named_ids)]), hint
-
-
-async def _named(context: Context, question: str, types: list[str]) -> list[str]:
-    """Return the ids of entities whose name or identifier occurs in a question, the longest name first."""
-    region = context.services.settings.phone_region
-    pairs = {pair for phrase in lines_of.phrases(question) for pair in identifiers.candidates(phrase, region)}
-    row = await context.graph.only(
-        "entity.find",
-        ExactHits,
-        pairs=sorted(map(list, pairs)),
-        kinds=list(identifiers.KINDS),
-        types=types,
-        limit=ENTITIES_LIMIT,
-    )
-    entities = sorted((hit.entity for hit in row.hits), key=lambda entity: (-len(entity.name), entity.id))
-    return [entity.id for entity in entities]

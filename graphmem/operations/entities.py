@@ -45,6 +45,7 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS, Cursor
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.lookup import NamedEntity, named_entities
 from graphmem.reading.pages import PageEnvelope
 from graphmem.reading.places import Place, place_of
 from graphmem.reading.search_results import NEWEST_FIRST, SearchText, Semantic
@@ -330,11 +331,12 @@ class EntityPage(AsOf, PageEnvelope, Shaped):
     although more may follow: its values are large, or one call compares no more entities than ``scanned``.
     Without a cursor, ``next_offset`` says where a page of large values goes on. A search adds the strategies
     that ran, ``semantic`` (whether all entities could be compared by meaning), ``exact`` where it is false
-    (the indexes of the database answered, and may miss some) and, as ``hint``, what it left out. ``warnings``
+    (the indexes of the database answered, and may miss some) and, as ``hint``, what it left out. Where it
+    names entities, each says how it is named, or that it is a ``resemblance``. ``warnings``
     proposes the names that were probably meant by unknown types and, if no entity fits, by unknown fields.
     """
 
-    entities: list[answers.Entity]
+    entities: list[NamedEntity]
     scanned: NotRequired[int]
     applied_search_strategies: NotRequired[list[str]]
     semantic: NotRequired[Semantic]
@@ -361,7 +363,7 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
 
     Each of `snapshot_filters` has `op` and `value`: numbers compare as numbers, dates as times, text without
     case. A list matches if one of its elements does. Give `next_cursor` as `cursor` for the next page. `at`
-    and `at_ingested` list the entities of that time, by id. `search` finds current entities by identifiers,
+    and `at_ingested` list the entities of that time, by id. `search` finds current entities by names,
     words and meaning, best first.
     """
     if arguments.search is not None:
@@ -377,7 +379,9 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
         _refuse_as_of(arguments)
         results = await entities_as_of.page(context, request, clocks, query, arguments.cursor)
     page: EntityPage = {
-        "entities": [answers.entity(row, snapshot=arguments.include_snapshots) for row in results.items],
+        "entities": named_entities(
+            (answers.entity(row, snapshot=arguments.include_snapshots) for row in results.items), ()
+        ),
         **results.envelope(arguments, query),
         **clocks.answered,
         **await names_in_use.warned(
@@ -413,7 +417,9 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     )
     results = matches.results
     page: EntityPage = {
-        "entities": answers.entities(matches.page.items, snapshot=arguments.include_snapshots),
+        "entities": named_entities(
+            answers.entities(matches.page.items, snapshot=arguments.include_snapshots), results.named
+        ),
         **matches.page.envelope(arguments, query),
         "applied_search_strategies": list(results.ran),
         "semantic": results.semantic,

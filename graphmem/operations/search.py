@@ -18,7 +18,7 @@ from graphmem.arguments import (
     TypeFilters,
 )
 from graphmem.model.ids import ENTITY_ID
-from graphmem.reading import answers, search_engine
+from graphmem.reading import answers, naming, search_engine
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import LookupHits, by_words, find_exactly
@@ -33,7 +33,6 @@ from graphmem.reading.search_results import (
 )
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Context, Scope, operation
-from graphmem.text import identifiers
 
 
 class FindEntity(Arguments):
@@ -61,15 +60,14 @@ class FindEntity(Arguments):
     example={"identifier": "Ada Lovelace", "entity_type": "person"},
 )
 @within_budget("entities")
-@shaped("entities")
+@shaped("entities", "resembling")
 @read_fresh
 async def find_entity(context: Context, arguments: FindEntity) -> LookupHits:
     """Find entities by an id, an identifier, a name, words, or a description.
 
-    The first of these steps that has a hit answers: an id (an id is never matched as text); an e-mail, phone,
-    URL, domain or external id; a name or an alias; words, all of which must occur; meaning. Case, accents and
-    spacing do not matter. An address or a number is not compared by meaning. `match_mode` names the step.
-    Several entities may have the same name.
+    The first step that has a hit answers: an id; an e-mail, phone, URL, domain or external id; a name or an
+    alias, also within a question; a part of a person's name; words; meaning. "Tom's boss" follows
+    relationships. `match_mode` names the step. `match: resemblance`: words or meaning alone, no such name.
     """
     exact_hits = await find_exactly(context, arguments.identifier, arguments.entity_type, arguments.limit)
     identifier = arguments.identifier.strip()
@@ -226,7 +224,7 @@ def _explained(results: Results, offset: int) -> list[Explained]:
     for row in results.rows:
         answers.entity(row)
         scores = ranked[row.id].scores
-        matched: list[str] = [identifiers.KINDS[int(scores["exact"])]] if "exact" in scores else []
+        matched: list[str] = [naming.KINDS[int(scores["exact"])]] if "exact" in scores else []
         explained.append({
             "entity_id": row.id,
             "entity_type": row.type,

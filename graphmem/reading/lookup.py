@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple, NotRequired
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple, NotRequired, cast
 
 from graphmem.model import canonical
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.ids import ENTITY_ID
-from graphmem.reading import answers, search_engine
+from graphmem.reading import answers, naming, search_engine
 from graphmem.reading.budgets import Budgeted
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.naming import RESEMBLANCE, Named
 from graphmem.reading.pages import Indexed
-from graphmem.reading.search_results import Search, Semantic
+from graphmem.reading.search_results import Results, Search, Semantic
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.registry import Context
 from graphmem.text import identifiers, words
 
-RESEMBLANCE: Final = "resemblance"
-"""``match`` of what does not bear the name or identifier that was looked up."""
+RESEMBLING_LIMIT: Final = 5
+"""Entities that resemble a question, beside those that it names."""
 _TRIED: Final = "no identifier, name, alias, words or meaning of any entity"
 _RESEMBLES: Final = {
     mode: f"No entity has this name or identifier: these resemble it by their {what}."
@@ -26,17 +28,29 @@ _RESEMBLES: Final = {
 }
 
 
-class LookupHit(answers.Entity):
-    """A hit of a look-up.
+class NamedEntity(answers.Entity):
+    """An entity, and how a question names it or resembles it.
 
-    ``matched`` is the kind of match: ``id``; ``external_id``, ``email``, ``phone``, ``url`` or ``domain``;
-    ``name`` or ``alias``; ``text``; ``meaning``. ``matched_field`` names the field that matched, if one did.
-    ``score`` is 1 for an exact match; other scores are comparable within one answer only. ``match`` is
-    ``resemblance`` where the entity does not bear what was looked up, but has its words or its meaning.
+    ``matched`` is the kind of match: a kind of identifier; ``name`` or ``alias``; ``name_part``, such as a
+    first name; ``relationship``; ``text``; ``meaning``. ``matched_by`` has the words of the question that
+    name it. What "Tom's boss" names has its ``relationship_type``, and as ``related_to`` the id of Tom.
+    ``match`` is ``resemblance`` where it bears no such name.
     """
 
     match: NotRequired[str]
     matched: NotRequired[str]
+    matched_by: NotRequired[str]
+    relationship_type: NotRequired[str]
+    related_to: NotRequired[str]
+
+
+class LookupHit(NamedEntity):
+    """A hit of a look-up.
+
+    ``matched_field`` names the field that matched, if one did. ``score`` is 1 for an exact match; other
+    scores are comparable within one answer only.
+    """
+
     matched_field: NotRequired[str]
     score: NotRequired[float]
 
@@ -44,20 +58,29 @@ class LookupHit(answers.Entity):
 class LookupHits(Shaped, Indexed, Budgeted):
     """The hits of a look-up.
 
-    ``match_mode`` is the first step that had a hit: ``id``, ``identifier``, ``name``, ``text``, ``meaning``,
-    or ``none``. If meaning was compared, ``semantic`` says whether all entities could be. ``hint`` says what
-    was tried. ``exact`` is false if the indexes of the database answered, which may miss some. With
-    ``match``, which is ``resemblance``, nothing bears what was looked up: ``hint`` says so first, and the
-    entities have its words, or its meaning, alone.
+    ``match_mode`` is the first step that had a hit: ``id``, ``relationship``, ``identifier``, ``name``,
+    ``name_part``, ``text``, ``meaning``, or ``none``. Where a question names something, ``resembling`` has a
+    few entities that only resemble it. If meaning was compared, ``semantic`` says whether all entities could
+    be. ``hint`` says what was tried. ``exact`` is false if the indexes of the database answered, which may
+    miss some. With ``match``, which is ``resemblance``, nothing bears what was looked up: ``hint`` says so
+    first, and the entities have its words, or its meaning, alone.
     """
 
     hint: NotRequired[str]
     match: NotRequired[str]
     entities: list[LookupHit]
+    resembling: NotRequired[list[LookupHit]]
     total: int
     match_mode: str
     semantic: NotRequired[Semantic]
     exact: NotRequired[bool]
+
+
+def named_entities(entities: Iterable[answers.Entity], named: Sequence[Named]) -> list[NamedEntity]:
+    """Return entities, each with how a question names it or resembles it, if it names any."""
+    return [
+        {**entity, **cast("NamedEntity", naming.marked(named, entity["entity_id"]))} for entity in entities
+    ]
 
 
 class ExactHit(NamedTuple):
@@ -125,36 +148,84 @@ async def _exactly(context: Context, text: str, types: list[str], limit: int) ->
 
 
 async def by_words(context: Context, text: str, types: list[str], limit: int) -> LookupHits:
-    """Return the entities that a text finds by words, or else by meaning."""
-    results = await search_engine.search(context, Search(text, types, limit, looks_up=True))
+    """Return the entities that a question names, or else those that a text finds by words or meaning."""
+    search = Search(text, types, limit + RESEMBLING_LIMIT, looks_up=True)
+    results = await search_engine.search(context, search)
     entities = answers.entities(results.rows)
     if not entities:
         tried = "; ".join([f"{_TRIED} fits", *results.notes])
         return {**_nothing(tried), "semantic": results.semantic}
-    ranked = {each.id: each for each in results.ranked}
-    mode = "text" if "text" in results.ranked[0].scores else "meaning"
+    named = {each.id: each for each in reversed(results.named)}
     hits: list[LookupHit] = []
+    resembling: list[LookupHit] = []
     for entity, row in zip(entities, results.rows, strict=True):
-        matched = "text" if "text" in ranked[row.id].scores else "meaning"
-        hit: LookupHit = {
-            **entity, "match": RESEMBLANCE, "matched": matched, "score": ranked[row.id].points
-        }  # fmt: skip
-        if matched == "text":
-            snapshot = zip(row.fields, row.values, strict=True)
-            hit["matched_field"] = words.best_field(results.spellings, row.name, snapshot)
-        hits.append(hit)
+        if row.id in named:
+            hits.append({**entity, **_naming(named[row.id], row)})
+        else:
+            resembling.append({**entity, **_resemblance(results, row)})
+    answer = (
+        _named(results, hits[:limit], resembling[:RESEMBLING_LIMIT])
+        if hits
+        else _resembling(results, resembling[:limit])
+    )
+    if not results.is_exact:
+        answer["exact"] = False
+    if results.coverage.searched:
+        answer["semantic"] = results.semantic
+    return answer
+
+
+def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit]) -> LookupHits:
+    """Return the answer to a question that names something."""
+    kinds = {each.kind for each in results.named}
+    by_name = "name" if any(naming.KINDS[kind] in identifiers.NAMES for kind in kinds) else "name_part"
+    is_exact = any(naming.KINDS[kind] in identifiers.EXACT for kind in kinds)
     answer: LookupHits = {
+        "entities": hits,
+        "total": results.counts["exact"],
+        "match_mode": "relationship"
+        if naming.RELATIONSHIP in kinds
+        else "identifier"
+        if is_exact
+        else by_name,
+    }
+    if results.notes:
+        answer["hint"] = "; ".join(results.notes)
+    if resembling:
+        answer["resembling"] = resembling
+    return answer
+
+
+def _resembling(results: Results, hits: list[LookupHit]) -> LookupHits:
+    """Return the answer where nothing bears what was looked up."""
+    mode = "text" if "text" in results.ranked[0].scores else "meaning"
+    return {
         "hint": "; ".join([_RESEMBLES[mode], *results.notes]),
         "match": RESEMBLANCE,
         "entities": hits,
         "total": results.total,
         "match_mode": mode,
     }
-    if not results.is_exact:
-        answer["exact"] = False
-    if results.coverage.searched:
-        answer["semantic"] = results.semantic
-    return answer
+
+
+def _naming(named: Named, row: EntityRow) -> LookupHit:
+    """Return how a question names an entity."""
+    hit = cast("LookupHit", {**named.answered, "score": 1.0})
+    if named.related_to is None:
+        kind = naming.KINDS[named.kind]
+        hit["matched_field"] = identifiers.matching_field(_identifying_fields(row), kind, set(named.pairs))
+    return hit
+
+
+def _resemblance(results: Results, row: EntityRow) -> LookupHit:
+    """Return how an entity resembles a text."""
+    ranked = next(each for each in results.ranked if each.id == row.id)
+    matched = "text" if "text" in ranked.scores else "meaning"
+    hit = cast("LookupHit", {"match": RESEMBLANCE, "matched": matched, "score": ranked.points})
+    if matched == "text":
+        snapshot = zip(row.fields, row.values, strict=True)
+        hit["matched_field"] = words.best_field(results.spellings, row.name, snapshot)
+    return hit
 
 
 def _identifying_fields(row: EntityRow) -> dict[str, Any]:

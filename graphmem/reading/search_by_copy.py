@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
-from graphmem.database.search_copies import ExactMatch, OwnerCopy
+from graphmem.database.search_copies import OwnerCopy
 from graphmem.embedding.meaning import Embedder, Vector, Weighted
 from graphmem.errors import EmbeddingUnavailable
 from graphmem.matching import search_ranking
 from graphmem.matching.newest import NEARLY_SHARE
 from graphmem.matching.search_copy import SearchCopy
 from graphmem.matching.search_ranking import NAME_WEIGHT, WORDS_WEIGHT, Ranking
+from graphmem.reading.naming import EXACT_WEIGHT, KIND_STEP, RELATIONSHIP_WEIGHT, Named
 from graphmem.reading.search_results import (
     STRATEGIES,
     Ordering,
@@ -34,16 +35,17 @@ from graphmem.registry import Context
 from graphmem.text import terms, words
 from graphmem.text.terms import Question
 
-EXACT_WEIGHT: Final = 3.0
-"""The points of an entity that the strongest kind of identifier names: more than words and meaning give."""
-KIND_STEP: Final = 0.1
-"""How much less each weaker kind of identifier gives."""
 LOOKED_UP_SHARE: Final = 0.5
 """The least share of a looked-up text in an entity that is found by its words alone."""
+NAMED_SHARE: Final = 0.25
+"""The same of another query that names something."""
+NAMED_FLOOR: Final = 0.4
+"""The least similarity of what resembles a looked-up text that names something."""
 ORDERING: Final = Ordering(
     "The answer is ordered by the sum of points, then by id. exact: an entity that the query names gets "
     f"{EXACT_WEIGHT:g} points for the strongest kind of identifier, and {KIND_STEP:g} less for each weaker "
-    "kind. text: BM25 of the words over the owner's entities; the best score gives "
+    "kind, a part of a name at last; what it asks for by a relationship gets "
+    f"{RELATIONSHIP_WEIGHT:g}. text: BM25 of the words over the owner's entities; the best score gives "
     f"{WORDS_WEIGHT:g} points, others in proportion, and the share of the query in the name gives up to "
     f"{NAME_WEIGHT:g}. meaning: cosine similarity, of the most similar passage.",
     {"exact": EXACT_WEIGHT, "text": WORDS_WEIGHT, "meaning": 1.0},
@@ -77,11 +79,11 @@ class _Comparison:
     is_pending: bool
 
 
-async def by_copy(context: Context, search: Search, copy: OwnerCopy, exact: list[ExactMatch]) -> Results:
+async def by_copy(context: Context, search: Search, copy: OwnerCopy, named: list[Named]) -> Results:
     """Search an owner's live entities in an up-to-date copy of them.
 
     Args:
-        exact: the entities that identifiers name, strongest kind first.
+        named: the entities that the query names.
 
     Raises:
         Unavailable: the database failed.
@@ -97,7 +99,7 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, exact: list
     embedded = time.perf_counter()
     comparison = await copy.compare(
         partial(
-            _compared, search=search, exact=exact, embedder=embedder, vector=vector,
+            _compared, search=search, named=named, embedder=embedder, vector=vector,
             limit=context.services.limits.search_list,
         ),
         context.services.database.heavy,
@@ -107,7 +109,7 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, exact: list
     rows = await _rows(context, [] if search.bare else [each.id for each in ranked[search.offset :]])
     read = time.perf_counter()
     has_words = bool(comparison.question.concepts)
-    ran = {"exact": not search.looks_up, "text": has_words, "meaning": has_words and reason is None}
+    ran = {"exact": True, "text": has_words, "meaning": has_words and reason is None}
     notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if comparison.question.left_out else []
     if reason is not None and has_words:
         notes.append(f"meaning was not searched: {reason}")
@@ -129,6 +131,7 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, exact: list
         ),
         semantic="unavailable" if reason is not None else "pending" if comparison.is_pending else "ready",
         is_exact=True,
+        named=named,
         notes=notes,
         milliseconds={
             "embedding": round((embedded - start) * 1000, 2),
@@ -160,7 +163,7 @@ def _compared(
     copy: SearchCopy,
     *,
     search: Search,
-    exact: list[ExactMatch],
+    named: list[Named],
     embedder: Embedder,
     vector: Vector | None,
     limit: int,
@@ -174,18 +177,21 @@ def _compared(
         parts = [(search.query[: words.TEXT_LIMIT], 1.0)] if search.looks_up else weighted
         vector = embedder.weighted([Weighted(*part) for part in parts])
     among = copy.of_types(search.types)
+    is_apart = search.apart and bool(named)
+    share = LOOKED_UP_SHARE if search.looks_up else NAMED_SHARE if is_apart else 0.0
     ranking = search_ranking.rank(
         copy,
         match,
         vector,
-        floor=embedder.floor,
+        floor=max(embedder.floor, NAMED_FLOOR) if is_apart and search.looks_up else embedder.floor,
         among=among,
-        named={hit.id: EXACT_WEIGHT - KIND_STEP * hit.kind for hit in exact},
-        least_share=LOOKED_UP_SHARE if search.looks_up else 0.0,
+        # An entity that is named in several ways counts for the best one, which comes first.
+        named={hit.id: hit.points for hit in reversed(named)},
+        least_share=share,
         newest_first=search.newest_first,
     )
-    kinds = {hit.id: float(hit.kind) for hit in exact}
-    hits = _hits(copy, ranking, exact, limit if search.listed else 0)
+    kinds = {hit.id: float(hit.kind) for hit in reversed(named)}
+    hits = _hits(copy, ranking, named, limit if search.listed else 0)
     return _Comparison(
         question=question,
         spellings=match.spellings,
@@ -196,7 +202,7 @@ def _compared(
         ],
         hits=hits,
         counts={
-            "exact": len(exact),
+            "exact": sum(copy.number_of(entity_id) is not None for entity_id in kinds),
             "text": int((ranking.words[ranking.hits] > 0).sum()),
             "meaning": int((ranking.similarities[ranking.hits] > 0).sum()) if vector is not None else 0,
         },
@@ -217,13 +223,13 @@ def _ranked(ranking: Ranking, number: int, kinds: dict[str, float]) -> Ranked:
 
 
 def _hits(
-    copy: SearchCopy, ranking: Ranking, exact: Sequence[ExactMatch], limit: int
+    copy: SearchCopy, ranking: Ranking, named: Sequence[Named], limit: int
 ) -> dict[Strategy, list[StrategyHit]]:
     """Return the first hits of each strategy by itself."""
     lists: dict[Strategy, list[StrategyHit]] = {"exact": [], "text": [], "meaning": []}
     if limit:
         lists["exact"] = [
-            StrategyHit(hit.id, float(hit.kind)) for hit in exact if copy.number_of(hit.id) is not None
+            StrategyHit(hit.id, float(hit.kind)) for hit in named if copy.number_of(hit.id) is not None
         ]
         scores_by_name: dict[Strategy, search_ranking.Scores] = {
             "text": ranking.words, "meaning": ranking.similarities

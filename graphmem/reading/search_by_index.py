@@ -9,6 +9,7 @@ of ids. The score of one strategy is never compared with the score of another.
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
 from graphmem.errors import EmbeddingUnavailable
@@ -64,14 +65,16 @@ class _SearchRows(NamedTuple):
     coverage: VectorCoverage
 
 
-async def by_index(context: Context, search: Search) -> Results:
+async def by_index(context: Context, search: Search, identifiers_of: Collection[tuple[str, str]]) -> Results:
     """Search an owner's live entities, in one round trip; further ones where the index has to be read again.
 
     A look-up searches meaning only if no words match, and never for an address or a number.
+
+    Args:
+        identifiers_of: the (kind, index key) pairs of the identifiers and names in the query.
     """
     text_query = words.parse_query(search.query, begins=not search.looks_up)
-    region = context.services.settings.phone_region
-    pairs = [] if search.looks_up else sorted(identifiers.candidates(search.query, region))
+    pairs = sorted(identifiers_of)
     notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if text_query.left_out else []
     start = time.perf_counter()
     vector, unavailable = None, False

@@ -10,6 +10,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
+from graphmem.matching import mentions
+from graphmem.reading import naming
+from graphmem.reading.naming import Named
 from graphmem.reading.search_by_copy import by_copy
 from graphmem.reading.search_by_index import by_index
 from graphmem.reading.search_results import Results, Search
@@ -26,31 +29,36 @@ async def search(context: Context, search: Search) -> Results:
     """Search an owner's live entities.
 
     Raises:
+        Stale: relationships of what the query names are to be folded again.
         Unavailable: the database failed.
     """
     services = context.services
     search = dataclasses.replace(search, types=sorted(set(search.types)))
+    region = services.settings.phone_region
+    whole = set() if search.looks_up else identifiers.candidates(search.query, region)
     if identifiers.is_identifier(search.query):
         # Nothing rather than something similar: all words of an address, in a row. The index compares them
         # so.
-        return await by_index(context, search)
-    pairs = (
-        []
-        if search.looks_up
-        else sorted(identifiers.candidates(search.query, services.settings.phone_region))
-    )
+        results = await by_index(context, search, whole)
+        named = [Named(hit.id, int(hit.score), search.query.strip()) for hit in results.hits["exact"]]
+        return dataclasses.replace(results, named=named)
+    question = mentions.read(search.query, region)
     copy, exact = await services.search_copies.follow(
         context.graph.owner,
         services.embedder.model,
         {
-            "pairs": [list(pair) for pair in pairs],
+            "pairs": [list(pair) for pair in sorted(whole | question.pairs)],
             "kinds": list(identifiers.KINDS),
             "types": search.types,
             "list_limit": services.limits.search_list,
         },
         services.limits.copy_wait_seconds,
     )
-    if copy is not None:
-        return await by_copy(context, search, copy, exact)
-    results = await by_index(context, search)
-    return dataclasses.replace(results, is_exact=False, notes=[*results.notes, NOT_EXACT])
+    named = naming.by_names(question, search.query, exact)
+    if copy is None:
+        pairs = {pair for each in named for pair in each.pairs}
+        results = await by_index(context, search, pairs)
+        return dataclasses.replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
+    named += await naming.by_parts(copy, question, named, search.types)
+    named = [*await naming.by_relationships(context, question, named, search.types), *named]
+    return await by_copy(context, search, copy, named)

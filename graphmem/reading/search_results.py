@@ -12,6 +12,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 from pydantic import Field
 
 from graphmem.arguments import Text
+from graphmem.reading.naming import Named
 from graphmem.reading.shared_rows import EntityRow
 
 SearchText = Annotated[
@@ -88,6 +89,7 @@ class Results:
         counts: how many hits each strategy has; a lower bound where its list was cut.
         total: how many hits there are; a lower bound where a list was cut.
         has_more: whether further hits follow the page.
+        named: the entities that the query names. If it names some, what has little of it is left out.
         is_exact: whether every entity was compared. Otherwise the index proposed the ones that were.
         notes: what was left out, and why.
     """
@@ -106,6 +108,7 @@ class Results:
     coverage: VectorCoverage
     semantic: Semantic
     is_exact: bool
+    named: list[Named] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)
 
@@ -121,6 +124,7 @@ class Search:
         listed: also answer the first hits of each strategy by itself.
         after: only hits behind this place.
         newest_first: of the hits about the matter of the best one, the newest come first.
+        apart: where the query names something, what resembles it little is left out.
         bare: leave the rows of the entities out.
     """
 
@@ -132,4 +136,5 @@ class Search:
     listed: bool = False
     after: RankedPlace | None = None
     newest_first: bool = False
+    apart: bool = True
     bare: bool = False

@@ -19,7 +19,7 @@ from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings, ToolsetName
 
-BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 239_000, "readonly": 46_000, "memory": 8_000}
+BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 240_000, "readonly": 46_000, "memory": 8_000}
 """Bytes of the list of tools and of the instructions; four bytes are about one token."""
 NAMES = list(TOOLSETS)
 ARGUMENTS = {"target_id", "created_since"}

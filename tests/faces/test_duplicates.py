@@ -199,10 +199,10 @@ def test_tokens_are_never_looked_up(run: Call) -> None:
     run("store", entities=[person("John Smith")])
     assert "tokens" not in identifiers.KINDS
     assert run("entities.find", identifier="John Smith")["total"] == 1
-    # The words of "Smith, John" are those of "John Smith": that names nobody, and is found by its words.
-    assert run("entities.find", identifier="Smith, John")["match_mode"] == "text"
+    # The words of "Smith, John" are those of "John Smith": parts of his name, not the name.
+    assert run("entities.find", identifier="Smith, John")["match_mode"] == "name_part"
     run("store", entities=[person("Zoe Adams")])
-    assert run("entities.find", identifier="adams zoe")["match_mode"] == "text"
+    assert run("entities.find", identifier="adams zoe")["match_mode"] == "name_part"
 
 
 # What a store says

@@ -1,5 +1,5 @@
-// The live entities that one of `$pairs` names, each with `strength`: the index of its strongest kind in `$kinds`.
-// Takes `$types`; none means every type. It costs a seek for each pair.
+// The live entities that one of `$pairs` names, each with `strength`, the index of its strongest kind in
+// `$kinds`, and `names`, the pairs that name it. Takes `$types`; none means every type. It costs a seek for each pair.
 UNWIND $pairs AS pair
 MATCH (identifier:Identifier)
 USING INDEX SEEK identifier:Identifier(owner, kind, value)
@@ -8,4 +8,5 @@ MATCH (identifier)-[:IDENTIFIES]->(named:Entity)
 WHERE named.owner = $owner
 MATCH (named)-[:MERGED_INTO*0..]->(entity:Entity)
 WHERE entity.merged_into IS NULL AND entity.listed IS NOT NULL AND (size($types) = 0 OR entity.type IN $types)
-RETURN entity, min([i IN range(0, size($kinds) - 1) WHERE $kinds[i] = pair[0]][0]) AS strength
+RETURN entity, min([i IN range(0, size($kinds) - 1) WHERE $kinds[i] = pair[0]][0]) AS strength,
+  collect(DISTINCT pair) AS names

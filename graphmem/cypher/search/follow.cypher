@@ -9,7 +9,8 @@
 //         identifier_value
 // cost    light
 // A row of `documents` is [changed, document], in the order of `changed` and id, from the entity after (`changed`,
-// `after`) on; so is a row of `vectors`, of entities whose vectors the worker stored. The state is read first: what it
+// `after`) on; so is a row of `vectors`, of entities whose vectors the worker stored. A row of `exact` is an id, the index of its
+// strongest kind, and the pairs that name it. The state is read first: what it
 // says was committed before is in the rows, unless a commit is just becoming visible (the state says how many entities
 // the last one wrote).
 <search._state>
@@ -50,7 +51,7 @@ CALL () {
   CALL () {
     <search._exact>
   }
-  WITH entity, strength ORDER BY strength, entity.id LIMIT $list_limit
-  RETURN collect([entity.id, strength]) AS exact
+  WITH entity, strength, names ORDER BY strength, entity.id LIMIT $list_limit
+  RETURN collect([entity.id, strength, names]) AS exact
 }
 RETURN state, documents, vectors, exact

@@ -1,0 +1,256 @@
+"""Names within a question: the runs of words that may be names, and the words that may be parts of names.
+
+A run is looked up as a whole name, alias or identifier. A word alone may be a part of a name: the first name
+of a person. Where a question tells names by capital letters, only words with one may be parts of names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from graphmem.matching import questions, relationship_roles
+from graphmem.model.identity import fold_text, index_key
+from graphmem.text import identifiers, languages, terms, words
+
+NAME_WORDS: Final = 6
+"""Most consecutive words of a question that are looked up as a name."""
+QUESTION_WORDS: Final = 32
+"""Words of a question in which names are looked up."""
+EXTERNAL_ID_LENGTH_LEAST: Final = 3
+"""Characters of an external id within a question."""
+_AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡-–—"
+_POSSESSIVE = re.compile("(['’]s|(?<=s)['’])$", re.IGNORECASE)
+_ADDRESS_SIGNS: Final = frozenset("@./:")
+ATTRIBUTES: Final = questions.word_set(
+    """address age birthday born city company country date details e email employer home id job language
+    latest link live lives location mail meet meeting mobile name need needs nickname note notes number phone
+    photo profile role said say says status tel telephone think title today tomorrow url want wants website
+    work works write wrote yesterday monday tuesday wednesday thursday friday saturday sunday january february
+    march april may june july august september october november december"""
+)
+"""Words that ask for something of an entity, or for a day: beside a name they are no part of it."""
+_COMMANDS: Final = questions.word_set(
+    "ask call contact email find get give list mail message phone ping remind search send show tell text"
+)
+"""Words that begin an order; a capital letter there says nothing."""
+
+
+class Run(NamedTuple):
+    """Consecutive words of a question, from ``start`` up to ``end``, and the identifiers they may be."""
+
+    start: int
+    end: int
+    text: str
+    pairs: frozenset[tuple[str, str]]
+
+
+class Part(NamedTuple):
+    """Words in a row that are all parts of one name, from ``start`` up to ``end``."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+
+
+class Piece(NamedTuple):
+    """A run of characters between blanks.
+
+    ``text`` has neither the punctuation around it nor a possessive ending; ``token`` is the word that search
+    compares, empty if the piece is not exactly one word. ``ends`` tells that punctuation follows.
+    """
+
+    text: str
+    token: str
+    is_capital: bool
+    is_possessive: bool
+    ends: bool
+    is_stop_word: bool
+
+
+@dataclass(frozen=True)
+class Question:
+    """The words of a question, in which names are looked up."""
+
+    pieces: tuple[Piece, ...]
+    spellings: tuple[str, ...]
+    region: str | None = None
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """The runs of words that may be names or identifiers, the longest first; no run of stop words."""
+        runs: list[Run] = []
+        for length in range(min(NAME_WORDS, len(self.pieces)), 0, -1):
+            for start in range(len(self.pieces) - length + 1):
+                end = start + length
+                if not all(piece.is_stop_word for piece in self.pieces[start:end]):
+                    phrase = " ".join(self.spellings[start:end])
+                    pairs = {pair for each in _spellings(phrase) for pair in _pairs(each, self.region)}
+                    runs.append(Run(start, end, _plain(phrase), frozenset(pairs)))
+        return runs
+
+    @property
+    def pairs(self) -> set[tuple[str, str]]:
+        """The (kind, index key) pairs of all runs."""
+        return {pair for run in self.runs for pair in run.pairs}
+
+    @cached_property
+    def has_case(self) -> bool:
+        """Whether capital letters tell names: some words behind the first have one, others have none."""
+        telling = [piece for piece in self.pieces[1:] if piece.token and not piece.is_stop_word]
+        is_mixed = any(not piece.is_capital for piece in self.pieces if piece.token)
+        return is_mixed and any(piece.is_capital for piece in telling)
+
+    def may_be_name(self, place: int) -> bool:
+        """Return whether a word may be a part of a name."""
+        piece = self.pieces[place]
+        if not piece.token.isalpha() or len(piece.token) < 2 or piece.is_stop_word:
+            return False
+        if piece.is_possessive or (self.has_case and piece.is_capital) or len(self.pieces) == 1:
+            return True
+        return not self.has_case and not _asks(piece.token)
+
+    @property
+    def nouns(self) -> set[int]:
+        """The places of words that are nouns for sure: behind a possessive, or before "of"."""
+        pieces = self.pieces
+        return {
+            place
+            for place in range(len(pieces))
+            if (place and pieces[place - 1].is_possessive)
+            or [piece.token for piece in pieces[place + 1 : place + 2]] == ["of"]
+        }
+
+    @property
+    def name_words(self) -> list[str]:
+        """The words that may be parts of names, each once."""
+        places = range(len(self.pieces))
+        return list(dict.fromkeys(self.pieces[place].token for place in places if self.may_be_name(place)))
+
+    @property
+    def told_names(self) -> set[str]:
+        """The words that the question writes as names: with a capital letter or a possessive, or alone."""
+        told = [piece for piece in self.pieces if piece.is_possessive or (self.has_case and piece.is_capital)]
+        return {piece.token for piece in (told if len(self.pieces) > 1 else self.pieces)}
+
+    def parts(self, names: Collection[str], taken: Iterable[Run] = ()) -> list[Part]:
+        """Return the parts of names in the question.
+
+        Another word beside them may make them the name of somebody else: "Tom Smith" is not Tom Ek.
+
+        Args:
+            names: the words that names in question have.
+            taken: the runs that are whole names; their words are no parts of other names.
+        """
+        taken_places = {place for run in taken for place in range(run.start, run.end)}
+        parts: list[Part] = []
+        start = 0
+        while start < len(self.pieces):
+            end = start
+            while end < len(self.pieces) and end not in taken_places and self._is_name(end, names):
+                end += 1
+                if self.pieces[end - 1].ends or self.pieces[end - 1].is_possessive:
+                    break
+            if end > start and not self._is_of_somebody_else(start, end, taken_places):
+                group = dict.fromkeys(piece.token for piece in self.pieces[start:end])
+                parts.append(Part(start, end, tuple(group)))
+            start = max(end, start + 1)
+        return parts
+
+    def _is_name(self, place: int, names: Collection[str]) -> bool:
+        return self.pieces[place].token in names and self.may_be_name(place)
+
+    def _is_of_somebody_else(self, start: int, end: int, taken: set[int]) -> bool:
+        last = self.pieces[end - 1]
+        beside: list[int] = []
+        if start and not self.pieces[start - 1].ends and not self.pieces[start - 1].is_possessive:
+            beside.append(start - 1)
+        if end < len(self.pieces) and not last.ends and not last.is_possessive:
+            beside.append(end)
+        return any(place not in taken and self._may_belong(place) for place in beside)
+
+    def _may_belong(self, place: int) -> bool:
+        """Return whether a word beside a part of a name may belong to the same name."""
+        token = self.pieces[place].token
+        if _asks(token) or (place == 0 and token in _COMMANDS):
+            return False
+        return self.may_be_name(place)
+
+
+def read(text: str, region: str | None = None) -> Question:
+    """Return the words of a question.
+
+    Args:
+        region: the country of phone numbers without a country code, such as ``DE``.
+    """
+    spellings = tuple(text.split()[:QUESTION_WORDS])
+    language = terms.of_question(text[: words.TEXT_LIMIT]).language
+    stop_words = questions.EMPTY | languages.stop_words().get(language or "", frozenset())
+    return Question(tuple(_piece(each, stop_words) for each in spellings), spellings, region)
+
+
+def _asks(token: str) -> bool:
+    """Return whether a word asks for something of what is named."""
+    return token in ATTRIBUTES or relationship_roles.says_role(token)
+
+
+def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:
+    core = spelling.strip(_AROUND)
+    text = _POSSESSIVE.sub("", core)
+    tokens = words.tokens(text)
+    token = tokens[0] if len(tokens) == 1 else ""
+    is_possessive = text != core
+    return Piece(
+        text,
+        token,
+        text[:1].isupper(),
+        is_possessive,
+        spelling.rstrip(".,;:!?…") != spelling,
+        # "who's" is the word "who" and a verb.
+        not tokens or all(each in stop_words or questions.wanted([each]) for each in tokens),
+    )
+
+
+def _plain(phrase: str) -> str:
+    return _POSSESSIVE.sub("", phrase.strip(_AROUND))
+
+
+def _spellings(phrase: str) -> list[str]:
+    """Return a phrase with and without the punctuation around it and a possessive ending."""
+    stripped = phrase.strip(_AROUND)
+    return [each for each in dict.fromkeys((phrase, stripped, _POSSESSIVE.sub("", stripped))) if each]
+
+
+def _pairs(spelling: str, region: str | None) -> set[tuple[str, str]]:
+    """Return the (kind, index key) pairs of words in a question: addresses and numbers where they look so."""
+    text = fold_text(spelling)
+    if not text:
+        return set()
+    if any(character.isdigit() or character in _ADDRESS_SIGNS for character in text):
+        pairs = identifiers.candidates(text, region)
+        return (
+            pairs
+            if len(text) >= EXTERNAL_ID_LENGTH_LEAST
+            else {p for p in pairs if p[0] in identifiers.NAMES}
+        )
+    kinds = identifiers.NAMES
+    if " " not in text and len(text) >= EXTERNAL_ID_LENGTH_LEAST:
+        kinds = ("external_id", *kinds)
+    return {(kind, index_key(text)) for kind in kinds}
+
+
+def longest(runs: Sequence[Run]) -> list[Run]:
+    """Return runs without those that a longer one of them covers."""
+    return [
+        run
+        for run in runs
+        if not any(
+            other.start <= run.start
+            and run.end <= other.end
+            and other.end - other.start > run.end - run.start
+            for other in runs
+        )
+    ]

@@ -1,0 +1,204 @@
+"""What a question names: entities by names, whole or in part, and those that relationships join to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final, NamedTuple
+
+from graphmem.database.search_copies import ExactMatch, OwnerCopy
+from graphmem.matching import mentions, name_parts, questions, relationship_roles
+from graphmem.matching.mentions import ATTRIBUTES, Question, Run
+from graphmem.matching.relationship_roles import Followed
+from graphmem.model import ending, times
+from graphmem.model.reduction import Stale
+from graphmem.model.relationship import BUILTIN
+from graphmem.registry import Context
+from graphmem.text import identifiers
+
+RESEMBLANCE: Final = "resemblance"
+"""``match`` of what does not bear the name or identifier that was looked up."""
+KINDS: Final = (*identifiers.KINDS, "name_part", "relationship")
+"""How a question may name an entity: by an identifier, by a part of its name, or by a relationship."""
+NAME_PART: Final = KINDS.index("name_part")
+RELATIONSHIP: Final = KINDS.index("relationship")
+EXACT_WEIGHT: Final = 3.0
+"""The points of an entity that the strongest kind of identifier names: more than words and meaning give."""
+KIND_STEP: Final = 0.1
+"""How much less each weaker kind gives."""
+RELATIONSHIP_WEIGHT: Final = 3.5
+"""The points of what a question asks for by a relationship: more than what it names besides."""
+FOLLOWED_LIMIT: Final = 10
+"""Named entities whose relationships are followed."""
+SCANNED_LIMIT: Final = 1_000
+"""Relationships of an entity in each direction that are compared, the newest first."""
+RELATED_LIMIT: Final = 100
+"""Entities that the relationships of one entity answer."""
+METADATA_LIMIT: Final = 300
+"""Characters of a value that says whether a relationship has ended."""
+_FORMER: Final = questions.word_set("former formerly ex previous previously past earlier old was were used")
+"""Words that ask for relationships that have ended, too."""
+
+_ASKING: Final = questions.word_set("who whom whose what which where")
+"""Words of which one begins a question that may ask for the other end of a relationship."""
+
+
+class Named(NamedTuple):
+    """An entity that a question names.
+
+    Attributes:
+        kind: an index into :data:`KINDS`.
+        words: the words of the question that name it.
+        pairs: the (kind, index key) pairs of a whole name or identifier.
+        relationship_type: of the relationship by which it is named.
+        related_to: the id of the entity at the other end of that relationship.
+    """
+
+    id: str
+    kind: int
+    words: str
+    start: int = 0
+    end: int = 0
+    pairs: tuple[tuple[str, str], ...] = ()
+    relationship_type: str | None = None
+    related_to: str | None = None
+
+    @property
+    def points(self) -> float:
+        """What a search adds to the points of the entity."""
+        return RELATIONSHIP_WEIGHT if self.kind == RELATIONSHIP else EXACT_WEIGHT - KIND_STEP * self.kind
+
+    @property
+    def answered(self) -> dict[str, str]:
+        """What an answer says of how the entity is named."""
+        answered = {"matched": KINDS[self.kind], "matched_by": self.words}
+        if self.relationship_type is not None and self.related_to is not None:
+            answered |= {"relationship_type": self.relationship_type, "related_to": self.related_to}
+        return answered
+
+
+def marked(named: Sequence[Named], entity_id: str) -> dict[str, str]:
+    """Return what a list says of an entity: how the question names it, or that it only resembles it.
+
+    Empty if the question names nothing.
+    """
+    if not named:
+        return {}
+    return next((each.answered for each in named if each.id == entity_id), {"match": RESEMBLANCE})
+
+
+class _Related(NamedTuple):
+    """A row of ``search/related.cypher``."""
+
+    entity_id: str
+    relationship_key: str
+    relationship_type: str
+    other_id: str
+    metadata: list[tuple[str, str]]
+    refold: int | None
+
+
+class _RelatedRows(NamedTuple):
+    related: list[_Related]
+
+
+def by_names(question: Question, text: str, exact: Iterable[ExactMatch]) -> list[Named]:
+    """Return the entities that whole names or identifiers in a question name, strongest kind first.
+
+    A name within a longer one that names something names nothing: of "New York Times", York is no name.
+
+    Args:
+        text: the question; a name may be longer than the runs of words that are looked up.
+        exact: the entities that pairs of the question name.
+    """
+    longest_runs: list[tuple[ExactMatch, Run]] = []
+    for match in exact:
+        pairs = {(kind, value) for kind, value in match.pairs}
+        runs = (run for run in question.runs if run.pairs & pairs)
+        whole = Run(0, len(question.pieces), text.strip(), frozenset(pairs))
+        longest_runs.append((match, next(runs, whole)))
+    telling = {(run.start, run.end) for run in mentions.longest([run for _, run in longest_runs])}
+    return [
+        Named(
+            match.id,
+            match.kind,
+            run.text,
+            run.start,
+            run.end,
+            tuple((kind, value) for kind, value in match.pairs),
+        )
+        for match, run in longest_runs
+        if (run.start, run.end) in telling
+    ]
+
+
+async def by_parts(
+    copy: OwnerCopy, question: Question, named: Sequence[Named], types: Collection[str]
+) -> list[Named]:
+    """Return the entities that parts of their names name, besides those that are named already."""
+    taken = [Run(each.start, each.end, each.words, frozenset()) for each in named]
+    ids = {each.id for each in named}
+    matches = await copy.look(lambda documents: name_parts.partly_named(documents, question, taken, types))
+    return [
+        Named(each.id, NAME_PART, " ".join(p.text for p in question.pieces[each.part.start : each.part.end]),
+              each.part.start, each.part.end)
+        for each in matches
+        if each.id not in ids
+    ]  # fmt: skip
+
+
+async def by_relationships(
+    context: Context, question: Question, named: Sequence[Named], types: Collection[str]
+) -> list[Named]:
+    """Return the entities that a question asks for by their relationships to what it names.
+
+    One round trip if it asks for any; another one where the types of relationships are read again.
+
+    Raises:
+        Stale: relationships are to be folded again.
+        Unavailable: the database failed.
+    """
+    followed = await _followed(context, question, named)
+    if not followed.words:
+        return []
+    row = await context.graph.only(
+        "search.related",
+        _RelatedRows,
+        entity_ids=list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT],
+        outgoing=sorted(followed.outgoing),
+        incoming=sorted(followed.incoming),
+        types=list(types),
+        scanned=SCANNED_LIMIT,
+        characters=METADATA_LIMIT,
+        limit=RELATED_LIMIT,
+    )
+    if stale := [each.relationship_key for each in row.related if each.refold]:
+        raise Stale([], stale)
+    now, with_former = times.now(), any(piece.token in _FORMER for piece in question.pieces)
+    words_by_id = {each.id: each.words for each in named}
+    answer: dict[str, Named] = {}
+    for each in row.related:
+        if with_former or ending.ended(each.metadata, now) is None:
+            words = ", ".join([words_by_id[each.entity_id], *followed.words])
+            hit = Named(each.other_id, RELATIONSHIP, words, relationship_type=each.relationship_type,
+                        related_to=each.entity_id)  # fmt: skip
+            answer.setdefault(each.other_id, hit)
+    return list(answer.values())
+
+
+async def _followed(context: Context, question: Question, named: Sequence[Named]) -> Followed:
+    """Return the relationships that a question asks for; registered types are read if no others say it."""
+    tokens, spans = [piece.token for piece in question.pieces], [(each.start, each.end) for each in named]
+    if not spans:
+        return Followed()
+    followed = relationship_roles.followed(tokens, question.nouns, spans, tuple(BUILTIN.values()))
+    taken = {place for start, end in spans for place in range(start, end)}
+    is_asked = not _ASKING.isdisjoint(tokens)
+    is_open = any(
+        piece.token and not piece.is_stop_word and piece.token not in ATTRIBUTES and place not in taken
+        for place, piece in enumerate(question.pieces)
+        if is_asked or place in question.nouns
+    )
+    if followed.words or not is_open:
+        return followed
+    known = await context.services.vocabulary.current()
+    return relationship_roles.followed(tokens, question.nouns, spans, tuple(known.kinds.values()))

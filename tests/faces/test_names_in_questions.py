@@ -1,0 +1,146 @@
+"""What a question names answers: by whole names, by parts of names, and by relationships."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.faces import Call
+
+PEOPLE: dict[str, dict[str, Any]] = {
+    "Tom Ek": {"aliases": ["Tommy"], "note": "paints boats"},
+    "Priya Shah": {"phone": "+44 20 7946 0018"},
+    "Jane Doe": {"title": "director"},
+    "Otto Lind": {},
+    "Rose Hill": {},
+    "Old Boss": {},
+}
+OTHERS = (
+    {"entity_type": "company", "name": "Acme Robots"},
+    {
+        "entity_type": "note",
+        "title": "Dinner",
+        "text": "Tom wants roses for the garden and Priya brings wine",
+    },
+    {"entity_type": "task", "title": "Call the painter", "text": "about the boats"},
+    {"entity_type": "place", "name": "York"},
+    {"entity_type": "book", "name": "New York Stories"},
+)
+NAMES = [*PEOPLE, "Acme Robots"]
+LINKS = (
+    ("Tom Ek", "REPORTS_TO", "Jane Doe", None),
+    ("Tom Ek", "REPORTS_TO", "Old Boss", {"until": "2020-12-31"}),
+    ("Priya Shah", "REPORTS_TO", "Tom Ek", None),
+    ("Otto Lind", "WORKS_AT", "Acme Robots", None),
+)
+
+
+@pytest.fixture
+def world(run: Call) -> Call:
+    people = [{"entity_type": "person", "name": name, **fields} for name, fields in PEOPLE.items()]
+    links = [
+        {
+            "relationship_type": kind,
+            "source_index": NAMES.index(source),
+            "target_index": NAMES.index(target),
+            **({"metadata": metadata} if metadata else {}),
+        }
+        for source, kind, target, metadata in LINKS
+    ]  # fmt: skip
+    run("store", entities=[*people, *OTHERS], relationships=links, find_duplicates=False)
+    return run
+
+
+def found(answer: dict[str, Any]) -> list[str]:
+    return [item["canonical_name"] for item in answer["entities"]]
+
+
+@pytest.mark.parametrize(
+    ("question", "mode", "names"),
+    [
+        ("Tom", "name_part", ["Tom Ek"]),
+        ("tommy", "name", ["Tom Ek"]),
+        ("Is Tommy here?", "name", ["Tom Ek"]),
+        ("What is Priya's phone number?", "name_part", ["Priya Shah"]),
+        ("what is priya shah's phone number", "name", ["Priya Shah"]),
+        ("Do Tom and Priya know each other?", "name_part", ["Priya Shah", "Tom Ek"]),
+        ("ek tom", "name_part", ["Tom Ek"]),
+        ("Who has the phone +44 20 7946 0018?", "identifier", ["Priya Shah"]),
+        ("Which robots does Acme build?", "name_part", ["Acme Robots"]),
+        ("Tom's boss", "relationship", ["Jane Doe", "Tom Ek"]),
+        ("who is tom's boss", "relationship", ["Jane Doe", "Tom Ek"]),
+        ("Who was Tom's former boss?", "relationship", ["Jane Doe", "Old Boss", "Tom Ek"]),
+        ("Who reports to Tom?", "relationship", ["Priya Shah", "Tom Ek"]),
+        ("Who works at Acme Robots?", "relationship", ["Otto Lind", "Acme Robots"]),
+        ("Where does Otto work?", "relationship", ["Acme Robots", "Otto Lind"]),
+    ],
+)
+def test_what_a_question_names_answers(world: Call, question: str, mode: str, names: list[str]) -> None:
+    answer = world("entities.find", identifier=question)
+    assert (answer["match_mode"], sorted(found(answer))) == (mode, sorted(names))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Tom Smith",
+        "tom smith",
+        "Barack Ek",
+        "rose garden",
+        "who paints boats",
+        "Which boss is best?",
+        "Call Smith",
+    ],
+)
+def test_somebody_else_is_not_named(world: Call, question: str) -> None:
+    answer = world("entities.find", identifier=question)
+    assert answer["match_mode"] in ("text", "meaning", "none")
+    assert {item["match"] for item in answer["entities"]} <= {"resemblance"}
+
+
+def test_a_name_within_a_longer_name_names_nothing(world: Call) -> None:
+    assert found(world("entities.find", identifier="who wrote New York Stories?")) == ["New York Stories"]
+    assert found(world("entities.find", identifier="how far is York?")) == ["York"]
+
+
+def test_what_only_resembles_stands_apart_and_is_marked(world: Call) -> None:
+    answer = world("entities.find", identifier="Is Tom painting boats?")
+    assert found(answer) == ["Tom Ek"]
+    assert (answer["total"], "match" in answer, "hint" in answer) == (1, False, False)
+    (first,) = answer["entities"]
+    matched = first["matched"], first["matched_by"], first["matched_field"], first["score"]
+    assert matched == ("name_part", "Tom", "canonical_name", 1.0)
+    assert {item["match"] for item in answer["resembling"]} == {"resemblance"}
+    assert "Dinner" not in [item["canonical_name"] for item in answer["resembling"]]
+
+
+def test_one_who_is_named_by_a_relationship_says_by_which(world: Call) -> None:
+    boss, tom = world("entities.find", identifier="Who is Tom's boss?")["entities"]
+    assert (boss["canonical_name"], boss["matched"], boss["matched_by"]) == (
+        "Jane Doe",
+        "relationship",
+        "Tom, boss",
+    )
+    assert (boss["relationship_type"], boss["related_to"]) == ("REPORTS_TO", tom["entity_id"])
+
+
+def test_a_search_has_what_is_named_first_and_marks_the_rest(world: Call) -> None:
+    page = world("entities.query", search="Who is Tom's boss?", include_total_count=True)
+    assert found(page)[:2] == ["Jane Doe", "Tom Ek"]
+    assert [item.get("matched") for item in page["entities"][:2]] == ["relationship", "name_part"]
+    assert all(item["match"] == "resemblance" for item in page["entities"][2:])
+    first = world("entities.query", search="Who is Tom's boss?", limit=1)
+    second = world("entities.query", search="Who is Tom's boss?", limit=1, cursor=first["next_cursor"])
+    assert [*found(first), *found(second)] == ["Jane Doe", "Tom Ek"]
+    filters = {"note": {"op": "contains", "value": "boats"}}
+    assert found(world("entities.query", search="Who is Tom's boss?", snapshot_filters=filters)) == ["Tom Ek"]
+    explained = world("search.explain", search="Who is Tom's boss?")["entities"]
+    assert [each["matched"][0] for each in explained[:2]] == ["relationship", "name_part"]
+    assert all("match" not in item for item in world("entities.query", search="boats")["entities"])
+
+
+def test_a_context_is_about_whom_a_part_of_a_name_names(world: Call) -> None:
+    lines = world("context.retrieve", question="What is Priya's phone number?", budget=500)["lines"]
+    assert lines[0].startswith("Priya Shah")
+    assert "phone: +44 20 7946 0018" in lines[0]
