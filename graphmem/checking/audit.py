@@ -312,7 +312,7 @@ class Audit:
         if further is not None:
             touched.add(further)
         look = await self._queries.only("write.look", LookRow, **touched.parameters)
-        return states.of_look(look, self.owner, touched, whole=False)
+        return states.of_look(look, self.owner, touched, self.writers.rules_off, whole=False)
 
     async def _compare_heads(self, before: int) -> None:
         """Compare the shapes seen with the heads of the schemas, and correct the heads if asked to.

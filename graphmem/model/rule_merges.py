@@ -129,14 +129,13 @@ class OwnRule:
 
     def _is_abbreviated(self, entity_id: str, level: int, evidence: Evidence) -> bool:
         """Return whether the name of a person that alone made an id has initials: it fits too many."""
-        names = self.alternatives[level]
-        of_person = ("full_name",) if self.entity_type not in identity.PEOPLE else _PERSON_NAMES
-        if len(names) > 1 or names[0] not in of_person:
+        name = self.basis(level)
+        if name not in (_PERSON_NAMES if self.entity_type in identity.PEOPLE else ("full_name",)):
             return False
         return any(
-            ids.entity_id(self.owner, self.entity_type, names[0], [value]) == entity_id
+            ids.entity_id(self.owner, self.entity_type, name, [value]) == entity_id
             for field, value in evidence
-            if field == names[0] and identity.is_abbreviated(value)
+            if field == name and identity.is_abbreviated(value)
         )
 
     def basis(self, level: int) -> str:

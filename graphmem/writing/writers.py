@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 import structlog
@@ -122,6 +122,11 @@ class Writers:
                 relationship_keys=tuple(relationship_keys),
             )
         )
+
+    @property
+    def rules_off(self) -> Mapping[str, frozenset[str]]:
+        """The alternatives by type that merge nothing."""
+        return self._settings.merge_rules_off_by_type
 
     async def refold_excluded(self, owner: str, limit: int) -> int:
         """Fold again some entities and relationships of which other observations count now.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, LiteralString
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from graphmem.errors import InvalidInput
 from graphmem.reading import snapshot_check
 from graphmem.registry import Context, Services
-from graphmem.writing import forms
+from graphmem.writing import Writers, forms
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -354,3 +355,23 @@ def test_a_dismissal_of_what_somebody_merged_is_refused_also_beside_a_rule(run: 
         run("entities.dismiss_duplicates", entity_a=other, entity_b=by_email)
     run("entities.dismiss_duplicates", entity_a=other, entity_b=by_name)
     assert shown_as(run, by_name, other) == [by_name, by_email]
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_rebuild_ends_merges_by_an_alternative_that_is_off_and_makes_them_again(
+    run: Call, services: Services, owner: str, loop: Loop, audited: Audited, deep: bool
+) -> None:
+    by_name = store(run, ADA)[0]["entity_id"]
+    by_email = store(run, ADA_BY_EMAIL)[0]["entity_id"]
+    settings = services.settings.model_copy(update={"merge_rules_off": ("person:name",)})
+    # The copy has the cached property of the original.
+    vars(settings).pop("merge_rules_off_by_type", None)
+    writers = Writers(services.database, settings, services.writers.embedder)
+    actor = full_actor(owner, client="test")
+    off = Context(actor, replace(services, settings=settings, writers=writers))
+    for context, expected in ((off, by_name), (Context(actor, services), by_email)):
+        assert by_name in loop.run(snapshot_check.audit(context, fix=False, deep=deep)).stale
+        loop.run(snapshot_check.audit(context, fix=True, deep=deep))
+        assert loop.run(snapshot_check.audit(context, fix=False, deep=deep)).stale == {}
+        assert shown_as(run, by_name) == [expected]
+    assert audited(True) == {}
