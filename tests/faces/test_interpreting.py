@@ -83,8 +83,8 @@ def table(rows: int) -> bytes:
 
 
 def make_due(loop: Loop, services: Services, owner: str) -> None:
-    """Put what waits of an owner before what waits of others."""
-    due = "MATCH (n:Interpretation) WHERE n.owner = $o AND n.due_at IS NOT NULL SET n.due_at = 0"
+    """Put what waits of an owner before what waits of others, also before what they put first earlier."""
+    due = "MATCH (n:Interpretation) WHERE n.owner = $o AND n.due_at IS NOT NULL SET n.due_at = -timestamp()"
     loop.run(services.database.script(due, o=owner))
 
 

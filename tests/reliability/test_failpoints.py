@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +32,8 @@ ITEMS = [{"entity_type": "thing", "name": name, "n": 1} for name in ("a", "b")]
 LINK = {"relationship_type": "PART_OF", "source_index": 0, "target_index": 1}
 STORE = {"entities": ITEMS, "relationships": [LINK]}
 KEY = {"idempotency_key": "k"}
-SCHEMA = {"entity_type": "thing", "fields": {"name": {"type": "string"}, "n": {"type": "string"}}}
+FIELDS = {"name": {"type": "string"}, "n": {"type": "string"}}
+SCHEMA = {"entity_type": "thing", "fields": FIELDS}
 
 DONE, NOT = True, False
 STORES = {
@@ -90,22 +94,23 @@ class Doom:
     folder: Path
     owner: str
 
-    def dies(self, place: str, *words: str, worker: bool = False) -> None:
-        """Have a command, a service unless said, die by itself."""
+    def dies(
+        self, place: str, *words: str, worker: bool = False, again: Callable[[], Any] = lambda: None
+    ) -> None:
+        """Have a command, a service unless said, die; ``again`` is called each second until then."""
         words = words or ("serve", "--port", str(free_port()))
-        armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": place}
-        process = forks().start(self.settings, self.folder, *words, worker=worker, **armed)
-        assert process.wait() == failpoints.KILLED, (self.folder / "console").read_text()
-
-    def dies_during_get(self, place: str, path: str) -> None:
-        """Have a service die at a failpoint while it is asked to read something."""
-        self.dies_during_request(place, path, None)
+        process = forks().start(self.settings, self.folder, *words, worker=worker, GRAPHMEM_FAILPOINTS=place)
+        while process.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(1.0)
+                break
+            again()
+        assert process.poll() == failpoints.KILLED, (self.folder / "console").read_text()
 
     def dies_during_request(self, place: str, path: str, body: dict[str, Any] | None) -> None:
         """Have a service die at a failpoint while it is asked, ``@2`` at its second pass: no answer comes.
 
-        Args:
-            body: None for a GET.
+        A request without a ``body`` is a GET.
         """
         self.dies_while(place, lambda http: http.get(path) if body is None else http.post(path, json=body))
 
@@ -113,9 +118,9 @@ class Doom:
         """Have a service die at a failpoint, ``@2`` at its second pass, while ``send`` sends it a request."""
         port = free_port()
         step, _, number = place.partition("@")
-        armed: dict[str, Any] = {"GRAPHMEM_FAILPOINTS": f"{step}=exit@{number or 1}"}
+        armed = f"{step}=exit@{number or 1}"
         words = ("serve", "--port", str(port))
-        process = forks().start(self.settings, self.folder, *words, **armed)
+        process = forks().start(self.settings, self.folder, *words, GRAPHMEM_FAILPOINTS=armed)
         headers = {"Authorization": f"Bearer {self.owner}", "X-Client-Name": "test"}
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60.0) as http:
             # Not until it is healthy: that answer would be the place at which it dies.
@@ -214,7 +219,7 @@ def test_a_secret_that_was_being_made_is_one_secret(
 ) -> None:
     source_id = rest("store", **STORE, file_content="YWJj")["source_id"]
     loop.run(services.database.script("MATCH (n:InstanceSecret) DETACH DELETE n"))
-    doom.dies_during_get(place, f"/get_file_url?path={source_id}")
+    doom.dies_during_request(place, f"/get_file_url?path={source_id}", None)
     assert rest("sources.url", path=source_id)["url"]
     (row,) = loop.run(services.database.script("MATCH (n:InstanceSecret) RETURN count(n) AS count"))
     assert row["count"] == 1
@@ -276,19 +281,25 @@ def test_stamps_that_were_being_mended_are_as_they_were(
     assert rest("server.stats")["total_entities"] == 2
 
 
-@pytest.mark.timeout(600)  # Workers of other tests may do the work first: the process dies at the next.
 @pytest.mark.parametrize("place", WORK)
 def test_work_that_was_cut_short_is_finished_by_the_next(
     doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
 ) -> None:
     rest("store", **STORE)
-    if "schema" in place:
-        rest("schemas.register", schema=SCHEMA)
-    if "meaning.set" in place:
-        another = "MATCH (n:Meaning) WHERE n.owner = $o SET n.model = 'another'"
-        loop.run(services.database.script(another, o=owner))
-        assert rest("server.stats")["semantic_pending"] == 2
-    doom.dies(f"{place}=exit", worker=True)
+
+    def make_work() -> None:  # Workers of other tests serve every owner, and may do it first.
+        if "schema" in place:
+            rest(
+                "schemas.register", schema={**SCHEMA, "fields": {**FIELDS, f"x{uuid.uuid4().hex}": "string"}}
+            )
+        elif "meaning.set" in place:
+            another = "MATCH (n:Meaning) WHERE n.owner = $o SET n.model = 'another'"
+            loop.run(services.database.script(another, o=owner))
+        elif "meaning.place" in place:
+            rest("store", entities=[{"entity_type": "thing", "name": str(uuid.uuid4())}])
+
+    make_work()
+    doom.dies(f"{place}=exit", worker=True, again=make_work)
     for work in (refold_stale, index_vectors):
         for _ in range(200):
             # Other tests leave work behind in this database, and it is taken in no order.

@@ -75,6 +75,8 @@ def test_a_worker_that_dies_loses_no_interpretation(
     if "postpone" not in place:
         # Without the bytes, the attempt fails, and is postponed.
         shutil.copytree(services.settings.objects_path, Path(doom.folder) / "objects", dirs_exist_ok=True)
+    # What other tests left in the queue would be taken first, one in each pass of its worker.
+    make_due(loop, services, owner)
     step, _, number = place.partition("@")
     doom.dies(f"{step}=exit@{number or 1}", worker=True)
     check(rest, completed(rest, loop, services, owner))
