@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, LiteralString
 
 import pytest
 
@@ -26,12 +27,22 @@ Script = Callable[..., Any]
 @pytest.fixture
 def script(loop: Loop, services: Services, owner: str) -> Script:
     """Run a statement on the database itself, behind the service's back."""
-    return lambda text, **params: loop.run(services.database.script(text, owner=owner, **params))
+    return partial(in_database, loop, services, owner)
+
+
+def in_database(loop: Loop, services: Services, owner: str, text: LiteralString, **params: Any) -> Any:
+    """Run a statement on the database itself."""
+    return loop.run(services.database.script(text, owner=owner, **params))
 
 
 @pytest.fixture
 def world(run: Call) -> list[str]:
-    """Three people, two of them merged, at a company; one deleted."""
+    """The ids of ``store_world``."""
+    return store_world(run)
+
+
+def store_world(run: Call) -> list[str]:
+    """Store three people, two of them merged, at a company, one deleted; the last id is the company's."""
     people = [
         {"entity_type": "person", "name": name, "phone": phone, "birthday": f"1990-01-0{phone}"}
         for name, phone in (("Ada", "1"), ("Ada L", "2"), ("Bo", "3"))
@@ -122,27 +133,62 @@ DAMAGES = {
 }
 
 
+@dataclass
+class Mended:
+    """A world of one owner that tests damage one after the other.
+
+    Attributes:
+        ids: those of ``store_world``.
+        before: everything of the owner; each test ends with the same. None after a test that failed.
+    """
+
+    run: Call
+    script: Script
+    owner: str
+    ids: list[str]
+    before: list[Any] | None
+
+
+@pytest.fixture(scope="module")
+def worlds() -> list[Mended]:
+    """The world that the tests of this file share, if there is one already."""
+    return []
+
+
+@pytest.fixture
+def mended(worlds: list[Mended], loop: Loop, services: Services) -> Mended:
+    """The world that the tests before this one mended. Where one of them failed, it is another owner's.
+
+    ``everything`` reads the whole database, so that it is told once what the world is.
+    """
+    if not worlds or worlds[-1].before is None:
+        owner = str(uuid.uuid4())
+        run = by_runner(loop, services, owner)
+        script = partial(in_database, loop, services, owner)
+        worlds.append(Mended(run, script, owner, store_world(run), everything(script)))
+    return worlds[-1]
+
+
 @pytest.mark.parametrize("deep", [False, True])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_every_damage_is_named_and_mended(
-    damage: str, deep: bool, run: Call, world: list[str], script: Script, loop: Loop, services: Services,
-    owner: str,
-) -> None:  # fmt: skip
-    before = everything(script)
+    damage: str, deep: bool, mended: Mended, loop: Loop, services: Services
+) -> None:
+    before, mended.before = mended.before, None
     statement, what = DAMAGES[damage]
-    script(statement, m=world[0], a=world[1], b=world[2], c=world[3])
-    assert everything(script) != before or damage == "the state hash"
+    mended.script(statement, **dict(zip("mabc", mended.ids, strict=True)))
     if deep:
-        context = Context(full_actor(owner), services)
+        context = Context(full_actor(mended.owner), services)
         health = health_of(loop.run(audit(context, fix=True, deep=True)))
     else:
-        assert run("server.check_snapshots")["healthy"] is False
-        health = run("server.check_snapshots", auto_fix=True)
+        assert mended.run("server.check_snapshots")["healthy"] is False
+        health = mended.run("server.check_snapshots", auto_fix=True)
     differences = [each for stale in health["stale_snapshots"] for each in stale["differences"]]
     assert any(difference["what"].startswith(what) for difference in differences)
     assert (health["healthy"], health["fixed"] > 0) == (True, True)
-    assert everything(script) == before
-    assert run("server.check_snapshots")["stale"] == 0
+    assert everything(mended.script) == before
+    assert mended.run("server.check_snapshots")["stale"] == 0
+    mended.before = before
 
 
 def test_only_a_write_to_a_damaged_entity_is_refused_and_with_the_command_that_mends_it(

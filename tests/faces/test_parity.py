@@ -323,20 +323,22 @@ def test_every_operation_has_a_row_that_succeeds_and_one_that_fails() -> None:
         assert {bool(row.code) for row in ROWS if row.name == name} == {False, True}, name
 
 
-@pytest.mark.parametrize(
-    "index", range(len(ROWS)), ids=lambda i: f"{ROWS[i].name}-{ROWS[i].code or 'ok'}-{i}"
-)
-def test_a_call_gives_what_its_row_says(expected_by_face: dict[Face, Outcomes], index: int) -> None:
-    outcomes = expected_by_face[Face.REST][index]
-    assert [outcome[0] for outcome in outcomes] == [ROWS[index].code or "ok"]
+def test_every_call_gives_what_its_row_says(expected_by_face: dict[Face, Outcomes]) -> None:
+    outcomes = expected_by_face[Face.REST]
+    assert not {
+        f"{row.name} {i}": outcomes[i]
+        for i, row in enumerate(ROWS)
+        if [outcome[0] for outcome in outcomes[i]] != [row.code or "ok"]
+    }
 
 
-@pytest.mark.parametrize(
-    "index", range(len(ROWS)), ids=lambda i: f"{ROWS[i].name}-{ROWS[i].code or 'ok'}-{i}"
-)
-def test_a_face_says_what_the_runner_says(outcomes: Outcomes, expected: Outcomes, index: int) -> None:
-    for outcome in outcomes.get(index, []):
-        assert outcome == expected[index][0]
+def test_a_face_says_what_the_runner_says(outcomes: Outcomes, expected: Outcomes) -> None:
+    # All rows that differ, each with both answers: a row can fail without the others.
+    assert not {
+        f"{ROWS[i].name} {i}": (each, expected[i])
+        for i, each in outcomes.items()
+        if any(outcome != expected[i][0] for outcome in each)
+    }
 
 
 def test_no_answer_of_a_tool_cites_a_route(expected_by_face: dict[Face, Outcomes]) -> None:
