@@ -83,4 +83,6 @@ def _products(rows: Floats, common: Floats, of_first: Floats) -> tuple[Floats, F
 def _cosines(products: Floats, squares: Floats, square: float) -> Floats:
     """Return the cosines of vectors and one vector, 0 where one of them is nothing."""
     lengths = np.sqrt(np.maximum(squares, 0.0) * max(square, 0.0))
-    return np.round(np.divide(products, lengths, out=np.zeros(len(products)), where=lengths > 1e-6), DIGITS)
+    cosines = np.zeros(len(products), np.float64)
+    np.divide(products, lengths, out=cosines, where=lengths > 1e-6)
+    return cosines.round(DIGITS)

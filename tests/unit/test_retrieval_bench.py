@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from graphmem.embedding.local import LocalEmbedder
+from graphmem.embedding.meaning import Weighted, packed
+from graphmem.matching import search_ranking
+from graphmem.matching.search_copy import Document, SearchCopy
+from graphmem.text import terms as search_terms
+from graphmem.text import words as wording
 from tests.bench.retrieval import (
+    ablation,
     census,
     changes,
     dialogues,
@@ -194,3 +202,30 @@ def test_figures_have_a_row_for_each_kind_and_the_halves_apart() -> None:
     assert whole["tuning"] == {"count": 1, "graphmem": 1.0, "baseline": None}
     assert who["reporting"] == {"count": 1, "graphmem": 1.0, "baseline": 0.0}
     assert figures.table().row_count == 3
+
+
+@pytest.mark.parametrize("step", [step for step in ablation.STEPS if step])
+def test_a_step_that_is_left_out_changes_points(step: str) -> None:
+    """Else the product has changed, and the ablation no longer leaves the step out."""
+    embedder = LocalEmbedder()
+    told = "The bakery opened in the old harbour.", "Pedro met Ann on 2023-05-08.", "Where is it?"
+    texts = [(text, text) for text in told]
+    texts.append(("A talk about bread and butter.", "Pedro sells many bakeries on 8 May"))
+
+    def points() -> list[float]:
+        copy = SearchCopy()
+        for place, (name, value) in enumerate(texts):
+            text = wording.text_of(name, [("text", json.dumps(value))])
+            copy.put([Document(f"ent_{place}", "note", place, text, packed(embedder.vectors([name, value])))])
+        question = search_terms.of_question("Where is the bakery of Pedro on 8 May?", copy.languages)
+        match = search_ranking.match_words(copy, question)
+        weighted = zip(question.pieces, match.weights, strict=True)
+        vector = embedder.weighted([Weighted(*part) for part in weighted])
+        ranking = search_ranking.rank(copy, match, vector, floor=0.28, among=copy.alive, named={})
+        return ranking.points.tolist()
+
+    whole = points()
+    with pytest.MonkeyPatch.context() as patch:
+        ablation.STEPS[step](patch)
+        assert points() != whole
+    assert points() == whole
