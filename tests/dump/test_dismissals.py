@@ -70,3 +70,23 @@ def test_a_dump_without_dismissals_does_not_count_them(run: Call, dumps: Dumps) 
     assert "dismissals" not in dumps.create().manifest.contents["owners"][0]
     run("entities.dismiss_duplicates", entity_a=a, entity_b=b)
     assert dumps.create().manifest.contents["owners"][0]["dismissals"] == 1
+
+
+def test_a_dismissal_that_ended_a_merge_by_rule_does_so_in_a_restore(run: Call, dumps: Dumps) -> None:
+    person = {"entity_type": "person", "name": "Ada Lovelace"}
+    a, b = (
+        run("store", entities=[item])["entities"][0]["entity_id"]
+        for item in (person, {**person, "email": "ada@example.org"})
+    )
+
+    def shown() -> list[str]:
+        return [run("entities.get", entity_id=entity_id)["entity_id"] for entity_id in (a, b)]
+
+    merged = dumps.create("merged")
+    run("entities.dismiss_duplicates", entity_a=a, entity_b=b)
+    apart = dumps.create("apart")
+    for order, expected in (((merged,), [b, b]), ((apart,), [a, b]), ((merged, apart), [a, b])):
+        dumps.wipe()
+        for made in order:
+            dumps.restore(made)
+        assert shown() == expected
