@@ -144,3 +144,11 @@ def test_a_context_is_about_whom_a_part_of_a_name_names(world: Call) -> None:
     lines = world("context.retrieve", question="What is Priya's phone number?", budget=500)["lines"]
     assert lines[0].startswith("Priya Shah")
     assert "phone: +44 20 7946 0018" in lines[0]
+
+
+def test_the_newest_comes_first_of_what_a_question_does_not_name(world: Call) -> None:
+    for day, city in (("2026-01-01", "Oslo"), ("2026-03-01", "Rome")):
+        fact = {"entity_type": "fact", "name": f"Home {city}", "text": f"Tom moved home to {city}"}
+        world("store", entities=[fact], observed_at=f"{day}T00:00:00Z", find_duplicates=False)
+    page = world("entities.query", search="Where did Tom move home to?", newest_first=True)
+    assert found(page)[:3] == ["Tom Ek", "Home Rome", "Home Oslo"]
