@@ -9,7 +9,7 @@ have them are imported with their first use: most processes never search.
 from __future__ import annotations
 
 import functools
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -52,15 +52,16 @@ def _by_stop_word() -> Mapping[str, tuple[str, ...]]:
 
 def language_of(tokens: Collection[str]) -> str | None:
     """Return the language of a text, or ``None`` if its different stop words do not tell it."""
-    counts: Counter[str] = Counter()
+    counts: dict[str, int] = {}
     by_stop_word = _by_stop_word()
     for token in by_stop_word.keys() & tokens:
-        counts.update(by_stop_word[token])
-    if not counts:
+        for language in by_stop_word[token]:
+            counts[language] = counts.get(language, 0) + 1
+    most = max(counts.values(), default=0)
+    if most < STOP_WORDS_LEAST:
         return None
-    (language, most), *others = counts.most_common(2)
-    is_clear = not others or others[0][1] < most
-    return language if is_clear and most >= STOP_WORDS_LEAST else None
+    likely = [language for language, count in counts.items() if count == most]
+    return likely[0] if len(likely) == 1 else None
 
 
 @functools.lru_cache(maxsize=len(LANGUAGES))
