@@ -20,8 +20,8 @@ from typing import Literal
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
-from graphmem.matching.nicknames import are_forms_of_one_name
 from graphmem.model.identity import fold_text, words
+from graphmem.model.nicknames import are_forms_of_one_name
 
 Kind = Literal["person", "company", "other"]
 """Whose name it is: people have honorifics and initials, companies have legal forms."""

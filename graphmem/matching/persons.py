@@ -18,9 +18,9 @@ from rapidfuzz.fuzz import ratio
 
 from graphmem.matching import names
 from graphmem.matching.names import NICKNAME, Name
-from graphmem.matching.nicknames import are_forms_of_one_name
 from graphmem.model import dates
 from graphmem.model.identity import fold_text, words
+from graphmem.model.nicknames import are_forms_of_one_name
 
 Values = Mapping[str, tuple[str, str]]
 """``(field, stored value)`` by comparable form."""

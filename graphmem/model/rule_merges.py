@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from graphmem.model import identity, ids
 from graphmem.model.identity import Alternatives
+from graphmem.model.name_forms import other_forms
 
 BEARERS_LIMIT: Final = 200
 """Other bearers of an id; with more of them, the entity of this id is merged into none."""
@@ -121,6 +122,11 @@ class OwnRule:
         """Return the ids that an entity bears, each with the level of its alternative."""
         return _borne(self.owner, self.entity_type, evidence, self.alternatives)
 
+    def forms(self, evidence: Evidence) -> Mapping[str, int]:
+        """Return the ids that other forms of the names of a person make, each with the level of its
+        alternative: who bears one of them may be meant by the name."""
+        return _forms(self.owner, self.entity_type, evidence, self.alternatives)
+
     def identified(self, entity_id: str, evidence: Evidence) -> Identified:
         """Return an entity as the rule knows it."""
         level = self.borne(evidence).get(entity_id)
@@ -130,7 +136,7 @@ class OwnRule:
     def _is_abbreviated(self, entity_id: str, level: int, evidence: Evidence) -> bool:
         """Return whether the name of a person that alone made an id has initials: it fits too many."""
         name = self.basis(level)
-        if name not in (_PERSON_NAMES if self.entity_type in identity.PEOPLE else ("full_name",)):
+        if not _is_name_of_person(self.entity_type, name):
             return False
         return any(
             ids.entity_id(self.owner, self.entity_type, name, [value]) == entity_id
@@ -174,6 +180,24 @@ def _borne(owner: str, entity_type: str, evidence: Evidence, alternatives: Alter
     return borne(owner, entity_type, evidence, alternatives)
 
 
+@lru_cache(maxsize=20_000)
+def _forms(owner: str, entity_type: str, evidence: Evidence, alternatives: Alternatives) -> Mapping[str, int]:
+    forms: dict[str, int] = {}
+    by_field = _by_field(evidence)
+    for level, names in enumerate(alternatives):
+        name = "+".join(names)
+        values = by_field.get(name, [])
+        if level and _is_name_of_person(entity_type, name) and len(values) <= VALUES_LIMIT:
+            others = {form for value in values for form in other_forms(value)} - set(values)
+            forms |= {ids.entity_id(owner, entity_type, name, [form]): level for form in sorted(others)}
+    return forms
+
+
+def _is_name_of_person(entity_type: str, basis: str) -> bool:
+    """Return whether an alternative is the name of a person alone."""
+    return basis in (_PERSON_NAMES if entity_type in identity.PEOPLE else ("full_name",))
+
+
 @dataclass(frozen=True, slots=True)
 class Identified:
     """What the rule knows of an entity without its members: its level and its evidence.
@@ -206,6 +230,10 @@ class Merges(Protocol):
 
     def borne(self, entity_id: str) -> Mapping[str, int]:
         """Return the ids that an entity bears, each with the level of its alternative."""
+        ...
+
+    def forms(self, entity_id: str) -> Mapping[str, int]:
+        """Return the ids that other forms of an entity's names make; see :meth:`OwnRule.forms`."""
         ...
 
     def bearers(self, entity_id: str) -> Collection[str]:
@@ -257,12 +285,14 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
     waiting: dict[int, set[str]] = {}
 
     def affect(entity_id: str, above: int) -> None:
-        """Note an entity, and those whose ids it bears, to be decided again; ``above`` is a decided level."""
+        """Note an entity, and those that its names may mean, to be decided again; ``above`` is a decided
+        level."""
         entity = merges.identified(entity_id)
         own = {} if entity is None or entity.level is None else {entity_id: entity.level}
-        for borne_id, level in (*merges.borne(entity_id).items(), *own.items()):
-            if level > above:
-                waiting.setdefault(level, set()).add(borne_id)
+        for concerned in (merges.borne(entity_id), merges.forms(entity_id), own):
+            for concerned_id, level in concerned.items():
+                if level > above:
+                    waiting.setdefault(level, set()).add(concerned_id)
 
     for entity_id in entity_ids:
         with merges.noting_needs():
@@ -340,20 +370,11 @@ def _wanted(merges: Merges, entity_id: str) -> RuleMerge | None:
     if merges.survivor(entity_id, level) != entity_id:
         # A merge that is a fact beats the rule.
         return None
-    bearers = merges.bearers(entity_id)
-    if len(bearers) > BEARERS_LIMIT:
+    bearers = _fitting(merges, entity.evidence, level, entity_id)
+    if bearers is None:
         return None
-    candidates: list[tuple[int, str]] = []
-    survivors: set[str] = set()
-    for bearer_id in bearers:
-        bearer = merges.identified(bearer_id)
-        if bearer is None or (bearer.level is not None and bearer.level >= level):
-            continue
-        if in_conflict(entity.evidence, bearer.evidence):
-            continue
-        survivors.add(merges.survivor(bearer_id, level))
-        if bearer.level is not None:
-            candidates.append((bearer.level, bearer_id))
+    candidates = [(bearer.level, each) for each, bearer in bearers.items() if bearer.level is not None]
+    survivors = {merges.survivor(each, level) for each in bearers}
     if len(survivors) != 1 or not candidates:
         return None
     (survivor_id,) = survivors
@@ -361,4 +382,24 @@ def _wanted(merges: Merges, entity_id: str) -> RuleMerge | None:
     if survivor_id == entity_id or (survivor and survivor.level is not None and survivor.level >= level):
         # The survivor is the entity itself, or its own level may still move it.
         return None
+    nameless = frozenset(pair for pair in entity.evidence if pair[0] not in _PERSON_NAMES)
+    for form_id, form_level in merges.forms(entity_id).items():
+        others = _fitting(merges, nameless, level, form_id) if form_level == level else {}
+        if others is None or any(merges.survivor(each, level) != survivor_id for each in others):
+            return None
     return RuleMerge(min(candidates)[1], level)
+
+
+def _fitting(merges: Merges, evidence: Evidence, level: int, borne_id: str) -> dict[str, Identified] | None:
+    """Return the bearers of an id that an entity with some evidence may mean; ``None`` for too many."""
+    bearers = merges.bearers(borne_id)
+    if len(bearers) > BEARERS_LIMIT:
+        return None
+    fitting: dict[str, Identified] = {}
+    for bearer_id in bearers:
+        bearer = merges.identified(bearer_id)
+        if bearer is None or (bearer.level is not None and bearer.level >= level):
+            continue
+        if not in_conflict(evidence, bearer.evidence):
+            fitting[bearer_id] = bearer
+    return fitting

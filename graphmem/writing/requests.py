@@ -87,6 +87,7 @@ class Touched:
             if level:
                 self.borne.add((KEY_KIND + rule.basis(level), borne_id, tuple(rule.fields)))
                 self.entities.add(borne_id)
+        self.entities.update(rule.forms(evidence))
 
     def add(self, further: Touched) -> None:
         """Add entities, ids that are borne, and moved entities that a decision has needed."""

@@ -43,7 +43,7 @@ def settle_from(draft: Draft, stored: Things, entity_ids: Iterable[str]) -> None
             continue
         was = (before.evidence, before.made, before.projection, before.refold)
         if was != (after.evidence, after.made, after.projection, after.refold):
-            affected |= {entity_id, *before.borne}
+            affected |= {entity_id, *before.borne, *before.forms}
         joined = (before.into, before.separated, before.distinct_from)
         if joined != (after.into, after.separated, after.distinct_from):
             affected.add(entity_id)
@@ -64,7 +64,7 @@ def _is_apart(draft: Draft, created: Thing) -> bool:
             return False
         if borne_id != created.subject_id and draft.entities.get(borne_id) is not None:
             return False
-    return True
+    return all(draft.entities.get(form_id) is None for form_id in created.forms)
 
 
 def settle_entities(draft: Draft, entity_ids: Iterable[str]) -> None:
@@ -87,6 +87,7 @@ class _DraftMerges:
         self._draft = draft
         self._needs = Needs()
         self._rows: dict[str, BearerRow] = {}
+        self._forms: dict[str, tuple[rule_merges.OwnRule, int]] = {}
         self._new_bearers: dict[str, set[str]] = {}
         note_bearers(self._new_bearers, map(draft.entities.__getitem__, draft.entities.changed()))
 
@@ -115,6 +116,17 @@ class _DraftMerges:
         rule = self._rule_of_row(row) if row else None
         return rule.borne(row.evidence_by(rule)) if row and rule else {}
 
+    def forms(self, entity_id: str) -> Mapping[str, int]:
+        """See :class:`graphmem.model.rule_merges.Merges`."""
+        entity = self._thing(entity_id)
+        row = self._rows.get(entity_id) if entity is None else None
+        rule = entity.rule if entity else self._rule_of_row(row) if row else None
+        if rule is None:
+            return {}
+        forms = entity.forms if entity else rule.forms(row.evidence_by(rule)) if row else {}
+        self._forms.update((form_id, (rule, level)) for form_id, level in forms.items())
+        return forms
+
     def bearers(self, entity_id: str) -> Collection[str]:
         """See :class:`graphmem.model.rule_merges.Merges`."""
         state = self._draft.state
@@ -123,14 +135,17 @@ class _DraftMerges:
         bearers: set[str] = set()
         merged: set[str] = set()
         for row in state.bearers[entity_id]:
-            known = self._thing(row.entity_id)
-            if known is None:
+            if self._thing(row.entity_id) is not None:
+                is_bearer = entity_id in self.borne(row.entity_id)
+            elif row.is_alone:
                 self._rows[row.entity_id] = row
-            if entity_id not in self.borne(row.entity_id):
-                continue
-            bearers.add(row.entity_id)
-            if known is None and not row.is_alone:
+                is_bearer = entity_id in self.borne(row.entity_id)
+            else:
+                # Its row shows the values of all members: its own evidence has to be read.
                 merged.add(row.entity_id)
+                is_bearer = True
+            if is_bearer:
+                bearers.add(row.entity_id)
         for bearer_id in (*state.new_bearers.get(entity_id, ()), *self._new_bearers.get(entity_id, ())):
             if entity_id in self._draft.entities[bearer_id].borne:
                 bearers.add(bearer_id)
@@ -198,7 +213,9 @@ class _DraftMerges:
 
     def _rule_of_row(self, row: BearerRow) -> rule_merges.OwnRule | None:
         entity = self._thing(row.borne_id)
-        return entity.rule if entity else None
+        if entity is not None:
+            return entity.rule
+        return self._forms[row.borne_id][0] if row.borne_id in self._forms else None
 
     def _chain(self, entity_id: str, level: int | None) -> list[str]:
         """Return the ids from an entity up to its survivor at a level."""
@@ -223,11 +240,13 @@ class _DraftMerges:
 
     def _need_bearers(self, entity_id: str) -> None:
         """Have the bearers of an entity's id read."""
-        entity = self._draft.entities[entity_id]
-        assert entity.rule is not None
-        level = entity.borne[entity_id]
-        kind = KEY_KIND + entity.rule.basis(level)
-        borne = (kind, entity_id, tuple(entity.rule.fields))
+        if entity_id in self._forms:
+            rule, level = self._forms[entity_id]
+        else:
+            entity = self._draft.entities[entity_id]
+            assert entity.rule is not None
+            rule, level = entity.rule, entity.borne[entity_id]
+        borne = (KEY_KIND + rule.basis(level), entity_id, tuple(rule.fields))
         raise LookAgain(Touched(entities={entity_id}, borne={borne}, stored={entity_id}))
 
     def _need_relationships(self, moved: list[Thing], entity_id: str, onto: str | None) -> None:

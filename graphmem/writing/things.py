@@ -113,6 +113,11 @@ class Thing:
         return self.rule.borne(self.evidence) if self.rule and self.made else {}
 
     @cached_property
+    def forms(self) -> Mapping[str, int]:
+        """The ids that other forms of its names make, each with the level of its alternative."""
+        return self.rule.forms(self.evidence) if self.rule and self.made else {}
+
+    @cached_property
     def keys(self) -> set[tuple[str, str]]:
         """The (kind, id) pairs by which entities are looked up that may be merged into it."""
         if self.rule is None:

@@ -268,6 +268,15 @@ def test_a_rebuild_makes_keys_and_merges_by_rule_again(
     assert shown_as(run, by_name) == [by_email]
 
 
+def test_a_survivor_that_shows_another_name_still_bears_its_own(run: Call, audited: Audited) -> None:
+    (by_email,) = store(run, ADA_BY_EMAIL)
+    (married,) = store(run, {"entity_type": "person", "name": "Ada King", "intent": "create_new"})
+    run("entities.merge", source_entity_id=married["entity_id"], target_entity_id=by_email["entity_id"])
+    (by_name,) = store(run, ADA)
+    assert (by_name["entity_id"], by_name["resolved_by"]) == (by_email["entity_id"], "rule")
+    assert audited(True) == {}
+
+
 def test_two_that_are_dismissed_as_duplicates_are_not_merged(run: Call, audited: Audited) -> None:
     by_name, by_email, _ = (item["entity_id"] for item in store(run, ADA, ADA_BY_EMAIL, OTHER_ADA))
     run("entities.dismiss_duplicates", entity_a=by_name, entity_b=by_email)

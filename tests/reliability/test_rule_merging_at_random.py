@@ -16,7 +16,8 @@ from graphmem.registry import REGISTRY, Context, Services
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 
-NAMES, BIRTHDAYS = ("Ada", "Augusta", None), ("1815-12-10", "1816-01-01", None, None)
+NAMES = ("Tom King", "King, Thomas", "Ada King", None)
+BIRTHDAYS = ("1815-12-10", "1816-01-01", None, None)
 EMAILS = ("a@example.org", "b@example.org", "c@example.org", None, None, None)
 STEPS = 14
 """Requests of one history."""

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from graphmem.matching import blocking, persons, similarity
-from graphmem.matching.nicknames import are_forms_of_one_name
 from graphmem.matching.similarity import Profile
 from graphmem.model import canonical
+from graphmem.model.nicknames import are_forms_of_one_name
 
 DAY = "1971-04-23"
 HOME = {"address": "12 Mill Road", "postcode": "S20 6DW", "city": "Leeds"}

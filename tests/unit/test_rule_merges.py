@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
-from graphmem.model import identity, ids, rule_merges
+from graphmem.model import identity, ids, name_forms, rule_merges
 from graphmem.model.rule_merges import Evidence, Identified, RuleMerge
 
 OWNER = "00000000-0000-0000-0000-000000000000"
@@ -45,7 +46,7 @@ class People:
     def withdraw(self, subject_id: str) -> None:
         """Leave out all observations of an entity."""
         changed = list(self.members(self.survivor(subject_id)))
-        borne = self.borne(subject_id)
+        borne = [*self.borne(subject_id), *self.forms(subject_id)]
         del self.evidence[subject_id]
         self.settle([*changed, *borne])
 
@@ -90,6 +91,10 @@ class People:
     def borne(self, entity_id: str) -> Mapping[str, int]:
         return rule_merges.borne(OWNER, "person", self.evidence.get(entity_id, frozenset()), ALTERNATIVES)
 
+    def forms(self, entity_id: str) -> Mapping[str, int]:
+        rule = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES)
+        return rule.forms(self.evidence.get(entity_id, frozenset()))
+
     def bearers(self, entity_id: str) -> Collection[str]:
         return [each for each in self.evidence if each != entity_id and entity_id in self.borne(each)]
 
@@ -122,6 +127,59 @@ class People:
 
     def read_needs(self) -> None:
         pass
+
+
+ROBERT = {"name": "Robert Miller"}
+ROBERT_BY_EMAIL = {**ROBERT, "email": "robert@example.org"}
+
+
+@pytest.mark.parametrize("name", ["Bob Miller", "Miller, Robert", "Miller, Rob", "miller, robert"])
+def test_somebody_with_another_form_of_the_name_may_be_meant(name: str) -> None:
+    for order in itertools.permutations([ROBERT, ROBERT_BY_EMAIL, {"name": name, "email": "b@example.com"}]):
+        people = People()
+        for fields in order:
+            people.store(fields)
+        assert people.shown() == {}
+        people.withdraw(entity_id({"email": "b@example.com"}))
+        assert people.shown() == {entity_id(ROBERT): entity_id(ROBERT_BY_EMAIL)}
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [{"name": "Bob Miller"}],
+        [{"name": "Bob Miller", "email": "robert@example.org"}],
+        [{"name": "Bill Miller", "email": "bill@example.org"}],
+        [{"name": "Miller Robert", "email": "other@example.org"}],
+    ],
+)
+def test_who_is_nobody_else_or_has_another_name_is_not_meant(others: list[dict[str, object]]) -> None:
+    for order in itertools.permutations([ROBERT, ROBERT_BY_EMAIL, *others]):
+        people = People()
+        for fields in order:
+            people.store(fields)
+        assert people.shown()[entity_id(ROBERT)] == entity_id(ROBERT_BY_EMAIL)
+
+
+@pytest.mark.parametrize(
+    ("name", "forms"),
+    [
+        ("ada", set()),
+        ("ada king", {"king, ada"}),
+        ("king, ada", {"ada king"}),
+        ("ada de wit", {"wit, ada de", "de wit, ada"}),
+        ("tim king", {"king, tim", "timothy king", "king, timothy"}),
+        ("tim", {"timothy"}),
+        ("king, ada, countess", set()),
+        ("king,ada", set()),
+        ("a b c d e", set()),
+        ("", set()),
+        (", ", set()),
+    ],
+)
+def test_forms_of_a_name(name: str, forms: set[str]) -> None:
+    assert name_forms.other_forms(name) == forms
+    assert all(name in name_forms.other_forms(form) for form in forms)
 
 
 def test_a_name_alone_is_merged_into_the_one_entity_of_this_name_with_an_email():
@@ -331,7 +389,7 @@ def test_an_id_that_is_borne_is_the_id_of_what_is_stored_by_these_values():
     assert ids.ENTITY_ID.fullmatch(entity_id(ADA))
 
 
-NAMES, BIRTHDAYS = ("Ada", "Augusta", None), ("1815", "1816", None, None)
+NAMES, BIRTHDAYS = ("Tom King", "King, Thomas", "Ada King", None), ("1815", "1816", None, None)
 EMAILS = ("a@example.org", "b@example.org", "c@example.org", None, None, None)
 STEPS = ("store", "store", "store", "store", "extend", "new", "merge", "merge", "unmerge", "withdraw")
 

@@ -121,6 +121,9 @@ class Population:
     def borne(self, entity_id: str) -> Mapping[str, int]:
         return self.rule.borne(self._evidence.get(entity_id, NO_EVIDENCE))
 
+    def forms(self, entity_id: str) -> Mapping[str, int]:
+        return self.rule.forms(self._evidence.get(entity_id, NO_EVIDENCE))
+
     def bearers(self, entity_id: str) -> Collection[str]:
         return self._bearers[entity_id] - {entity_id}
 
