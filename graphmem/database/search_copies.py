@@ -319,7 +319,8 @@ class SearchCopies:
                 return False
             if state.changed.revision > mark.revision or state.vectors_changed > mark.vectors:
                 for each in changed:
-                    copy.documents.remove(each.entity.id)
+                    if each.entity.type is None:
+                        copy.documents.remove(each.entity.id)
                 copy.documents.put(_documents((each.entity for each in changed), copy.model))
                 revision = state.changed.revision - (not _is_whole(rows.documents, state.changed))
                 copy.mark = _Mark(

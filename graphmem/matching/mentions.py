@@ -187,7 +187,7 @@ def read(text: str, region: str | None = None) -> Question:
         region: the country of phone numbers without a country code, such as ``DE``.
     """
     spellings = tuple(text.split()[:QUESTION_WORDS])
-    language = terms.of_question(text[: words.TEXT_LIMIT]).language
+    language = terms.language_of_question(text[: words.TEXT_LIMIT])
     stop_words = questions.EMPTY | languages.stop_words().get(language or "", frozenset())
     return Question(tuple(_piece(each, stop_words) for each in spellings), spellings, region)
 

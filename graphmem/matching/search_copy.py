@@ -125,7 +125,6 @@ class SearchCopy:
 
     def __init__(self) -> None:
         self.ids: list[str] = []
-        self.types: list[str] = []
         self.terms: dict[str, int] = {}
         self._numbers: dict[str, int] = {}
         self._type_numbers: dict[str, int] = {}
@@ -162,7 +161,7 @@ class SearchCopy:
     def _add(self, documents: Collection[Document]) -> None:
         """Add documents whose ids are new."""
         arrays, number_of = self._arrays, self.terms
-        new_terms, new_counts, sizes, lengths, told = [], [], [], [], []
+        new_terms, new_counts, sizes, lengths, spoken = [], [], [], [], []
         for document in documents:
             name, values = terms.of_text(document.text)
             counts: dict[str, int] = Counter(values)
@@ -172,19 +171,16 @@ class SearchCopy:
             new_counts += counts.values()
             sizes.append(len(counts))
             lengths.append(len(name) + len(values))
-            told.append(_LANGUAGE_NUMBERS[languages.language_of(counts)])
+            spoken.append(_LANGUAGE_NUMBERS[languages.language_of(counts)])
         numbers = range(len(self.ids), len(self.ids) + len(documents))
         arrays.new_terms.extend(new_terms)
         arrays.new_counts.extend(new_counts)
         arrays.new_documents.extend(np.repeat(np.arange(numbers.start, numbers.stop), sizes))
         arrays.lengths.extend(lengths)
-        arrays.languages.extend(told)
+        arrays.languages.extend(spoken)
         self._add_vectors([document.vectors or bytes(DIMENSIONS) for document in documents])
-        for document in documents:
-            if document.type not in self._type_numbers:
-                self._type_numbers[document.type] = len(self.types)
-                self.types.append(document.type)
-        arrays.types.extend([self._type_numbers[document.type] for document in documents])
+        types = self._type_numbers
+        arrays.types.extend([types.setdefault(document.type, len(types)) for document in documents])
         arrays.times.extend([document.at for document in documents])
         arrays.alive.extend(np.ones(len(documents), np.bool_))
         arrays.pending.extend([document.is_pending for document in documents])
@@ -201,6 +197,11 @@ class SearchCopy:
         arrays.vectors.extend(rows)
         floats = rows.astype(np.float64)
         arrays.lengths_of_vectors.extend(np.sqrt(np.vecdot(floats, floats)))
+
+    @property
+    def types(self) -> list[str]:
+        """The types of its documents, in the order in which they came."""
+        return list(self._type_numbers)
 
     @property
     def is_loose(self) -> bool:
@@ -275,9 +276,9 @@ class SearchCopy:
         if self._languages is None:
             numbers = self._arrays.languages.values[self.alive]
             counts = np.bincount(numbers, minlength=len(_LANGUAGE_NUMBERS))[1:]
-            told = counts.sum()
+            total = counts.sum()
             self._languages = [
-                name for name, count in zip(languages.LANGUAGES, counts, strict=True) if count * 10 > told
+                name for name, count in zip(languages.LANGUAGES, counts, strict=True) if count * 10 > total
             ]
         return self._languages
 

@@ -157,7 +157,7 @@ async def known_lines(
     Returns:
         The lines without an order, and what the question asks of what it names.
     """
-    language = terms.of_question(" ".join(question)).language
+    language = terms.language_of_question(" ".join(question))
     asked = Asked(questions.content_words(question, (), language), questions.wanted(question))
     requested = await _known(context, subjects.ids, asked)
     names = {

@@ -221,7 +221,7 @@ class Scan:
         texts: dict[str, list[str | None]] = {}
         waiting = entity_ids
         while waiting and not self.is_spent:
-            rows, truncated = await rows_of(self.context, self.request, waiting[:ROWS_PER_READ])
+            rows, truncated = await rows_of(self.context, waiting[:ROWS_PER_READ], self.request)
             for row in rows:
                 snapshot = dict(zip(row.fields, row.values, strict=True))
                 texts[row.id] = [snapshot.get(name) for name in self.fields]
@@ -234,7 +234,7 @@ class Scan:
         """Return the rows that still fit, and the last candidate that was read if some were not."""
         if not candidates:
             return [], None
-        rows, truncated = await rows_of(self.context, self.request, [each.id for each in candidates])
+        rows, truncated = await rows_of(self.context, [each.id for each in candidates], self.request)
         last = next(each for each in candidates if each.id == rows[-1].id) if truncated else None
         return [row for row in rows if self._still_fits(row)], last
 
@@ -248,16 +248,22 @@ def place_at(candidate: Candidate) -> Place:
 
 
 async def rows_of(
-    context: Context, request: EntityRequest, entity_ids: list[str]
+    context: Context, entity_ids: Sequence[str], request: EntityRequest | None = None
 ) -> tuple[list[EntityRow], bool]:
-    """Return the rows of some entities in the given order, and whether the answer was too small for all."""
+    """Return the rows of some entities in the given order, and whether the answer was too small for all.
+
+    Args:
+        request: whether it includes deleted, merged and absent entities; without one, none of them.
+    """
+    if not entity_ids:
+        return [], False
     row = await context.graph.only(
         "entity.rows",
         _EntityRows,
-        entity_ids=entity_ids,
-        include_deleted=request.include_deleted,
-        include_merged=request.include_merged,
-        include_absent=request.include_absent,
+        entity_ids=list(entity_ids),
+        include_deleted=request is not None and request.include_deleted,
+        include_merged=request is not None and request.include_merged,
+        include_absent=request is not None and request.include_absent,
         limit=len(entity_ids),
     )
     return shared_rows.with_survivors(row.page, row.merged), row.truncated

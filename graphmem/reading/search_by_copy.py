@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from graphmem.database.search_copies import OwnerCopy
 from graphmem.embedding.meaning import Embedder, Vector, Weighted
@@ -20,6 +20,7 @@ from graphmem.matching.newest import NEARLY_SHARE
 from graphmem.matching.search_copy import SearchCopy
 from graphmem.matching.search_ranking import NAME_WEIGHT, WORDS_WEIGHT, Ranking
 from graphmem.reading.naming import EXACT_WEIGHT, KIND_STEP, RELATIONSHIP_WEIGHT, Named
+from graphmem.reading.scan import rows_of
 from graphmem.reading.search_results import (
     STRATEGIES,
     Ordering,
@@ -30,7 +31,6 @@ from graphmem.reading.search_results import (
     StrategyHit,
     VectorCoverage,
 )
-from graphmem.reading.shared_rows import EntityRow, MergedEntity
 from graphmem.registry import Context
 from graphmem.text import terms, words
 from graphmem.text.terms import Question
@@ -54,15 +54,6 @@ NEWEST_ORDERING: Final = ORDERING._replace(
     text=f"{ORDERING.text} newest_first: hits with {NEARLY_SHARE:g} of the best points that are about the "
     "matter of the best one, by their vectors, get its points and a part of one more, the newest the most."
 )
-
-
-class _PageRows(NamedTuple):
-    """The row of ``entity/rows.cypher``."""
-
-    page: list[EntityRow]
-    merged: list[MergedEntity]
-    truncated: bool
-    more: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +97,8 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, named: list
     )  # fmt: skip
     compared = time.perf_counter()
     ranked = comparison.ranked[: search.offset + search.limit]
-    rows = await _rows(context, [] if search.bare else [each.id for each in ranked[search.offset :]])
+    shown = [] if search.bare else [each.id for each in ranked[search.offset :]]
+    rows, truncated = await rows_of(context, shown)
     read = time.perf_counter()
     has_words = bool(comparison.question.concepts)
     ran = {"exact": True, "text": has_words, "meaning": has_words and reason is None}
@@ -117,8 +109,8 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, named: list
         spellings=comparison.spellings,
         phrases=[_shown(concept) for concept in comparison.question.concepts],
         ran=[name for name in STRATEGIES if ran[name]],
-        rows=rows.page,
-        truncated=rows.truncated,
+        rows=rows,
+        truncated=truncated,
         ranked=ranked,
         hits=comparison.hits,
         counts=comparison.counts,
@@ -139,20 +131,6 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, named: list
             "database": round((read - compared) * 1000, 2),
         },
     )  # fmt: skip
-
-
-async def _rows(context: Context, entity_ids: list[str]) -> _PageRows:
-    if not entity_ids:
-        return _PageRows([], [], False, False)
-    return await context.graph.only(
-        "entity.rows",
-        _PageRows,
-        entity_ids=entity_ids,
-        include_deleted=False,
-        include_merged=False,
-        include_absent=False,
-        limit=len(entity_ids),
-    )
 
 
 def _shown(concept: terms.Concept) -> str:

@@ -55,7 +55,7 @@ async def page(
     ranked = results.ranked[search.offset :]
     if has_filters:
         return SearchPage(await _filtered(context, request, ranked, results.has_more), results)
-    rows, truncated = await rows_of(context, request, [each.id for each in ranked]) if ranked else ([], False)
+    rows, truncated = await rows_of(context, [each.id for each in ranked], request)
     last = ranked[-1] if ranked else None
     if truncated:
         last = next(each for each in ranked if each.id == rows[-1].id)

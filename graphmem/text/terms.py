@@ -83,11 +83,6 @@ class Question:
     language: str | None
     left_out: bool
 
-    @property
-    def words(self) -> frozenset[str]:
-        """The terms that say a concept."""
-        return frozenset(term for concept in self.concepts for term in concept.terms)
-
 
 def of_question(text: str, known: Collection[str] = (), *, begins: bool = False) -> Question:
     """Return what a question asks for.
@@ -127,6 +122,11 @@ def of_question(text: str, known: Collection[str] = (), *, begins: bool = False)
         }
     pieces = tuple(" ".join(phrase) for phrase in query.phrases)
     return Question(pieces, tuple(concepts.values()), language, query.left_out)
+
+
+def language_of_question(text: str) -> str | None:
+    """Return the language of a question, ``None`` if it cannot be told."""
+    return _language([token for phrase in words.parse_query(text).phrases for token in phrase], ())
 
 
 def _language(tokens: Sequence[str], known: Collection[str]) -> str | None:
