@@ -28,6 +28,7 @@ from tests.support.database import URI_VARIABLE, database, shared_database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.figures import Figures, lines, recorder
+from tests.support.scheduling import FileScheduling
 
 for profile, examples in (("ci", 25), ("default", 25), ("long", 100)):
     hypothesis_settings.register_profile(
@@ -73,8 +74,13 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files of tests/reliability, which take longest."""
-    items.sort(key=lambda item: "reliability" not in item.path.parts)
+    """Begin with the files of tests/reliability and tests/access, which take longest."""
+    items.sort(key=lambda item: not {"reliability", "access"} & set(item.path.parts))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduling:
+    """Have few processes take the tests of access."""
+    return FileScheduling(config, log)
 
 
 @pytest.fixture(scope="session")
