@@ -206,6 +206,8 @@ def main() -> None:
         else:
             answer = {"pid": _start(request)}
             running.add(answer["pid"])
+            # The id may have been that of a process that ended.
+            codes.pop(answer["pid"], None)
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
     for pid in running:
