@@ -148,14 +148,18 @@ def _start(request: dict[str, Any]) -> int:
         os.dup2(console, number)
     os.environ.clear()
     os.environ.update(request["environ"])
+    code: Any = 0
     try:
         _run(**request)
     except SystemExit as exc:
-        os._exit(exc.code if isinstance(exc.code, int) else 1)
+        code = exc.code
     except BaseException:
         traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
+        code = 1
+    # The interpreter would write out what is printed at its end; this process ends before.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code if isinstance(code, int) else 1)
 
 
 def _run(
