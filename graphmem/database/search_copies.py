@@ -7,11 +7,15 @@ was used longest ago is dropped. A copy is a cache: it is dropped and read again
 
 The state of an owner may become visible before the entities of the same commit. So a commit counts as read
 only once as many entities of it were seen as the state says that it wrote.
+
+Searches of one owner read at the same time, and put what they read into the copy in any order. So what a
+copy has read is never replaced by an older state of it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import time
 from collections import OrderedDict
@@ -59,19 +63,20 @@ class OwnerState(NamedTuple):
 
 
 class CopiedEntity(NamedTuple):
-    """The row of ``search/_document.cypher``."""
+    """The row of ``search/_document.cypher``.
+
+    ``changed`` is the revision that wrote the entity last, ``vectors_changed`` the call of the worker that
+    stored its vectors last, 0 if none did.
+    """
 
     id: str
+    changed: int
+    vectors_changed: int
     type: str | None
     at: int
     text: str | None
     model: str | None
     packed: bytes | None
-
-
-class _Changed(NamedTuple):
-    changed: int
-    entity: CopiedEntity
 
 
 class _CopyRows(NamedTuple):
@@ -97,8 +102,8 @@ class _FollowRows(NamedTuple):
     """The row of ``search/follow.cypher``."""
 
     state: OwnerState | None
-    documents: list[_Changed]
-    vectors: list[_Changed]
+    documents: list[CopiedEntity]
+    vectors: list[CopiedEntity]
     exact: list[ExactMatch]
 
 
@@ -149,10 +154,23 @@ class OwnerCopy:
             ServiceBusy: no place becomes free in time.
         """
         if len(self.documents) <= INLINE_DOCUMENTS:
-            async with self.lock:
-                return function(self.documents)
-        async with heavy.place(), self.lock:
-            return await asyncio.to_thread(function, self.documents)
+            return await self.look(function)
+        async with heavy.place():
+            return await self.in_thread(function)
+
+    async def in_thread(self, function: Callable[[SearchCopy], T]) -> T:
+        """Return what a function of the copy answers, in a thread.
+
+        A thread cannot be stopped. So a request that is cancelled keeps the copy until its thread has ended.
+        """
+        async with self.lock:
+            thread = asyncio.create_task(asyncio.to_thread(function, self.documents))
+            try:
+                return await asyncio.shield(thread)
+            finally:
+                while not thread.done():
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await asyncio.wait([thread])
 
 
 class Followed(NamedTuple):
@@ -211,11 +229,15 @@ class SearchCopies:
                 # The copy belongs to the process, not to the request: it has no deadline and no trace.
                 copy.loading = asyncio.create_task(self._load(owner, copy), context=contextvars.Context())
             await asyncio.wait([copy.loading], timeout=wait_seconds)
+        mark = copy.mark
         rows = await self._read(owner, copy, identifiers)
+        if mark is None and copy.mark is not None:
+            # It was read meanwhile: these rows do not say what changed since.
+            rows = await self._read(owner, copy, identifiers)
         if rows.state is None:
             self._drop(key)
             return Followed(OwnerCopy(model), [])
-        if copy.mark is None or not await self._apply(copy, rows, rows.state):
+        if not await self._apply(copy, rows, rows.state):
             return Followed(None, rows.exact)
         await self._tidy(key, copy)
         return Followed(copy if copy.mark is not None else None, rows.exact)
@@ -292,7 +314,10 @@ class SearchCopies:
                 vectors_after=vectors_at[1], limit=limit, vectors_limit=vectors_limit,
                 **(identifiers if rows is None else {**identifiers, "pairs": []}),
             )  # fmt: skip
-            at, vectors_at = _last(page.documents, at), _last(page.vectors, vectors_at)
+            if page.documents:
+                at = (page.documents[-1].changed, page.documents[-1].id)
+            if page.vectors:
+                vectors_at = (page.vectors[-1].vectors_changed, page.vectors[-1].id)
             if rows is None:
                 rows = page
             else:
@@ -305,8 +330,7 @@ class SearchCopies:
     async def _apply(self, copy: OwnerCopy, rows: _FollowRows, state: OwnerState) -> bool:
         """Put what changed into a copy; return whether the copy then has all that the state says.
 
-        Another search may have read later, and applied more: then these rows are outdated, and nothing is
-        done.
+        Another search may have read later, and put more into it: of that nothing is replaced.
         """
         changed = [*rows.documents, *rows.vectors]
         async with copy.lock:
@@ -317,22 +341,21 @@ class SearchCopies:
                 # Far behind, or the owner was erased and created again: the next search reads all.
                 copy.mark = None
                 return False
-            if state.changed.revision > mark.revision or state.vectors_changed > mark.vectors:
-                for each in changed:
-                    if each.entity.type is None:
-                        copy.documents.remove(each.entity.id)
-                copy.documents.put(_documents((each.entity for each in changed), copy.model))
-                revision = state.changed.revision - (not _is_whole(rows.documents, state.changed))
-                copy.mark = _Mark(
-                    mark.node_key, max(mark.revision, revision), max(mark.vectors, state.vectors_changed - 1)
-                )
+            newer = [each for each in changed if _is_newer(each, copy.documents, mark)]
+            for each in newer:
+                if each.type is None:
+                    copy.documents.remove(each.id)
+            copy.documents.put(_documents(newer, copy.model))
+            revision = state.changed.revision - (not _is_whole(rows.documents, state.changed))
+            copy.mark = _Mark(
+                mark.node_key, max(mark.revision, revision), max(mark.vectors, state.vectors_changed - 1)
+            )
         return True
 
     async def _tidy(self, key: _Key, copy: OwnerCopy) -> None:
         """Compact a copy that is worth it, and drop copies beyond the memory."""
         if copy.documents.is_loose:
-            async with copy.lock:
-                await asyncio.to_thread(copy.documents.compact)
+            await copy.in_thread(SearchCopy.compact)
         if copy.documents.bytes > self._memory:
             self._refuse(copy)
         while self.bytes > self._memory and len(self._copies) > 1:
@@ -345,16 +368,24 @@ def _documents(entities: Iterable[CopiedEntity], model: str) -> Iterator[Documen
         if entity.type is not None:
             is_pending = entity.model != model
             vectors = None if is_pending else entity.packed
-            yield Document(entity.id, entity.type, entity.at, entity.text or "", vectors, is_pending)
+            yield Document(
+                entity.id, entity.type, entity.at, entity.text or "", vectors, is_pending, _version(entity)
+            )
 
 
-def _is_whole(documents: list[_Changed], commit: Commit) -> bool:
+def _version(entity: CopiedEntity) -> tuple[int, int]:
+    return entity.changed, entity.vectors_changed
+
+
+def _is_newer(entity: CopiedEntity, documents: SearchCopy, mark: _Mark) -> bool:
+    """Return whether a row says at least as new a state of an entity as a copy has: it may be removed
+    there."""
+    copied = documents.version_of(entity.id)
+    return entity.changed > mark.revision if copied is None else _version(entity) >= copied
+
+
+def _is_whole(documents: list[CopiedEntity], commit: Commit) -> bool:
     """Return whether all that a commit wrote is among the rows: a later commit is visible after it as a
     whole."""
     seen = sum(each.changed == commit.revision for each in documents)
     return seen >= commit.entities or any(each.changed > commit.revision for each in documents)
-
-
-def _last(rows: list[_Changed], at: tuple[int, str]) -> tuple[int, str]:
-    """Return after which row to go on."""
-    return (rows[-1].changed, rows[-1].entity.id) if rows else at

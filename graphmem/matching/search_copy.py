@@ -42,6 +42,7 @@ class Document(NamedTuple):
         text: its words (:func:`graphmem.text.words.text_of`).
         vectors: those of its passages, ``DIMENSIONS`` signed bytes each; none while it waits for them.
         is_pending: it waits for a vector of the model in use.
+        version: greater for a newer state of the entity.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Document(NamedTuple):
     text: str
     vectors: bytes | None
     is_pending: bool = False
+    version: tuple[int, int] = (0, 0)
 
 
 class _Growing:
@@ -91,6 +93,7 @@ class _Arrays:
 
     types: _Growing
     times: _Growing
+    versions: _Growing
     lengths: _Growing
     languages: _Growing
     alive: _Growing
@@ -107,6 +110,7 @@ class _Arrays:
         return cls(
             types=_Growing(np.int32),
             times=_Growing(np.int64),
+            versions=_Growing(np.int64, 2),
             lengths=_Growing(np.int32),
             languages=_Growing(np.uint8),
             alive=_Growing(np.bool_),
@@ -142,6 +146,11 @@ class SearchCopy:
     def number_of(self, entity_id: str) -> int | None:
         """Return the number of an entity's document, if there is one."""
         return self._numbers.get(entity_id)
+
+    def version_of(self, entity_id: str) -> tuple[int, int] | None:
+        """Return the version of an entity's document, if there is one."""
+        number = self._numbers.get(entity_id)
+        return None if number is None else tuple(self._arrays.versions.values[number].tolist())
 
     def put(self, documents: Iterable[Document]) -> None:
         """Add documents, each in place of the one that had its id."""
@@ -182,6 +191,9 @@ class SearchCopy:
         types = self._type_numbers
         arrays.types.extend([types.setdefault(document.type, len(types)) for document in documents])
         arrays.times.extend([document.at for document in documents])
+        arrays.versions.extend(
+            np.array([document.version for document in documents], np.int64).reshape(-1, 2)
+        )
         arrays.alive.extend(np.ones(len(documents), np.bool_))
         arrays.pending.extend([document.is_pending for document in documents])
         self.ids += [document.id for document in documents]
@@ -227,7 +239,7 @@ class SearchCopy:
         of_terms, of_documents, counts = of_terms[kept], of_documents[kept], counts[kept]
         order = np.argsort(of_terms, kind="stable")
         compacted = _Arrays.empty()
-        for name in ("types", "times", "lengths", "languages", "alive", "pending"):
+        for name in ("types", "times", "versions", "lengths", "languages", "alive", "pending"):
             getattr(compacted, name).extend(getattr(arrays, name).values[alive])
         row_counts = np.diff(arrays.first_rows.values, append=arrays.vectors.size)
         compacted.first_rows.extend(np.cumsum(row_counts[alive]) - row_counts[alive])
@@ -291,15 +303,16 @@ class SearchCopy:
 
     def postings(self, groups: Sequence[Sequence[str]]) -> Iterator[Posting]:
         """Yield the documents that have any term of each group; dead documents are among them."""
-        place_of_term = np.zeros(len(self.terms), np.int16)
         numbers = [[self.terms[term] for term in group if term in self.terms] for group in groups]
         new_terms = self._arrays.new_terms.values
-        for place, group in enumerate(numbers, 1):
-            place_of_term[group] = place
-        places = place_of_term[new_terms] if len(new_terms) else new_terms
-        for place, group in enumerate(numbers, 1):
+        is_asked = np.zeros(len(self.terms), np.bool_)
+        is_asked[[number for group in numbers for number in group]] = True
+        asked = np.flatnonzero(is_asked[new_terms])
+        asked_terms = new_terms[asked]
+        for group in numbers:
             parts = [slice(self._starts[n], self._starts[n + 1]) for n in group if n + 1 < len(self._starts)]
-            of_group = np.flatnonzero(places == place)
+            # A term may say several concepts: "bake" and "baked" of one question.
+            of_group = asked[np.isin(asked_terms, group)]
             yield Posting(
                 np.concatenate(
                     [

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import threading
 import uuid
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from graphmem.database.search_copies import Commit, SearchCopies
+from graphmem.database.search_copies import Commit, CopiedEntity, OwnerCopy, SearchCopies, _is_whole
 from graphmem.embedding.local import LocalEmbedder
+from graphmem.matching.search_copy import SearchCopy
 from graphmem.model.canonical import decode
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Limits
@@ -23,6 +26,7 @@ from tests.support.faces import Call, by_runner
 from tests.support.search_copies import without_copies
 
 MEMORY = 100_000_000
+Then = Callable[[OwnerCopy, Callable[[OwnerCopy], Awaitable[Any]]], Awaitable[Any]]
 WORDS = ("garden", "harbour", "invoice", "meeting", "painter", "railway")
 
 
@@ -218,9 +222,91 @@ def test_the_copy_that_was_used_longest_ago_gives_way(loop: Loop, services: Serv
 
 
 def test_a_commit_that_is_only_partly_visible_is_read_again() -> None:
-    from graphmem.database.search_copies import CopiedEntity, _Changed, _is_whole
+    row = CopiedEntity("ent_1", 7, 0, "note", 0, "a", None, None)
+    assert not _is_whole([row], Commit(7, 2))
+    assert _is_whole([row], Commit(7, 1))
+    assert _is_whole([row, row._replace(changed=8)], Commit(7, 2))
 
-    rows = [_Changed(7, CopiedEntity("ent_1", "note", 0, "a", None, None))]
-    assert not _is_whole(rows, Commit(7, 2))
-    assert _is_whole(rows, Commit(7, 1))
-    assert _is_whole([*rows, _Changed(8, rows[0].entity)], Commit(7, 2))
+
+@pytest.fixture
+def before_rows_are_used(monkeypatch: pytest.MonkeyPatch) -> Callable[[Then], None]:
+    """Have something happen between the next read of a search and what the search does with its rows."""
+
+    def install(happens: Then) -> None:
+        read, then = SearchCopies._read, [happens]
+
+        async def reading(
+            self: SearchCopies, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]
+        ) -> Any:
+            if not then:
+                return await read(self, owner, copy, identifiers)
+            return await then.pop()(copy, lambda of: read(self, owner, of, identifiers))
+
+        monkeypatch.setattr(SearchCopies, "_read", reading)
+
+    return install
+
+
+def test_what_is_stored_while_a_copy_is_read_is_found(
+    loop: Loop, services: Services, owner: str, run: Call, before_rows_are_used: Callable[[Then], None]
+) -> None:
+    """A search that did not wait for the copy may end after it was read: its rows do not say what changed."""
+    store(run, "A harbour")
+    other = replace(with_new_copies(services), limits=Limits(copy_wait_seconds=0.0))
+
+    async def happens(copy: OwnerCopy, read: Callable[[OwnerCopy], Any]) -> Any:
+        if copy.loading is not None:
+            await asyncio.wait([copy.loading])
+        for name in ("A garden", "A railway"):
+            items = [{"entity_type": "thing", "name": name}]
+            await REGISTRY["store"].run(services, full_actor(owner), {"entities": items})
+        return await read(OwnerCopy(copy.model))
+
+    before_rows_are_used(happens)
+    search = by_runner(loop, other, owner)
+    search("entities.query", search="harbour")
+    assert [hit["canonical_name"] for hit in search("entities.query", search="garden")["entities"]] == [
+        "A garden"
+    ]
+
+
+def test_what_a_search_read_before_replaces_nothing_newer(
+    loop: Loop, services: Services, owner: str, run: Call, before_rows_are_used: Callable[[Then], None]
+) -> None:
+    """Two searches read what changed; the one that read first puts it into the copy last."""
+    run("entities.query", search="garden")
+    deleted, corrected = store(run, "A garden", "An orchard")
+
+    async def happens(copy: OwnerCopy, read: Callable[[OwnerCopy], Any]) -> Any:
+        rows, actor = await read(copy), full_actor(owner)
+        await REGISTRY["entities.delete"].run(services, actor, {"entity_id": deleted})
+        correction = {"entity_id": corrected, "field": "name", "value": "The painter"}
+        await REGISTRY["entities.correct"].run(services, actor, correction)
+        await REGISTRY["entities.query"].run(services, actor, {"search": "railway"})
+        return rows
+
+    before_rows_are_used(happens)
+    run("entities.query", search="garden")
+    assert run("search.explain", search="garden")["total"] == 0
+    assert ids(run("entities.query", search="painter")) == [corrected]
+
+
+def test_a_thread_keeps_the_copy_though_its_request_is_cancelled(loop: Loop) -> None:
+    copy, has_begun, may_end = OwnerCopy("model"), threading.Event(), threading.Event()
+
+    def work(_: SearchCopy) -> None:
+        has_begun.set()
+        may_end.wait(20)
+
+    async def cancelled() -> bool:
+        request = asyncio.create_task(copy.in_thread(work))
+        await asyncio.to_thread(has_begun.wait, 20)
+        request.cancel()
+        await asyncio.sleep(0)
+        was_locked = copy.lock.locked()
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await request
+        return was_locked and not copy.lock.locked()
+
+    assert loop.run(cancelled())

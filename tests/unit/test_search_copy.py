@@ -28,6 +28,7 @@ DOCUMENTS = st.builds(
     at=st.integers(0, 10),
     text=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join),
     vectors=st.none() | st.lists(VECTORS, min_size=1, max_size=3).map(b"".join),
+    version=st.just((0, 0)),
 )
 STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove", "compact"]), DOCUMENTS), max_size=30)
 
@@ -68,6 +69,20 @@ def texts_of(query: str, *texts: str) -> list[str]:
     match = search_ranking.match_words(copy, terms.of_question(query, copy.languages))
     order = np.argsort(-match.scores, kind="stable").tolist()
     return [texts[n] for n in order if match.scores[n] > 0]
+
+
+def test_a_word_that_says_two_words_of_a_question_counts_for_both_before_a_compaction_too() -> None:
+    texts = (
+        "baked bread",
+        "the bakery bakes",
+        "a harbour",
+        "bread of the baker",
+        "he is in the house of the mother",
+    )
+    loose, compact = copy_of(*texts), copy_of(*texts)
+    compact.compact()
+    assert loose.languages == ["en"]
+    assert answer(loose, "bake baking") == answer(compact, "bake baking")
 
 
 @examples(60)

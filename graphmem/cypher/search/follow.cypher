@@ -8,11 +8,10 @@
 // index   entity_changed (owner, changed, id), meaning_changed (owner, changed, entity_id), meaning_entity, entity_id,
 //         identifier_value
 // cost    light
-// A row of `documents` is [changed, document], in the order of `changed` and id, from the entity after (`changed`,
-// `after`) on; so is a row of `vectors`, of entities whose vectors the worker stored. A row of `exact` is an id, the index of its
-// strongest kind, and the pairs that name it. The state is read first: what it
-// says was committed before is in the rows, unless a commit is just becoming visible (the state says how many entities
-// the last one wrote).
+// The rows of `documents` are in the order of `changed` and id, from the entity after (`changed`, `after`) on; so are
+// those of `vectors`, of entities whose vectors the worker stored. A row of `exact` is an id, the index of its strongest
+// kind, and the pairs that name it. The state is read first: what it says was committed before is in the rows, unless a
+// commit is just becoming visible (the state says how many entities the last one wrote).
 <search._state>
 CALL (state) {
   CALL () {
@@ -28,7 +27,7 @@ CALL (state) {
   }
   WITH entity LIMIT $limit
   OPTIONAL MATCH (meaning:Meaning {entity_id: entity.id})
-  RETURN collect([entity.changed, <search._document>]) AS documents
+  RETURN collect(<search._document>) AS documents
 }
 CALL (state) {
   CALL () {
@@ -45,7 +44,7 @@ CALL (state) {
   WITH meaning LIMIT $vectors_limit
   MATCH (entity:Entity {id: meaning.entity_id})
   WHERE entity.owner = $owner
-  RETURN collect([meaning.changed, <search._document>]) AS vectors
+  RETURN collect(<search._document>) AS vectors
 }
 CALL () {
   CALL () {
