@@ -23,20 +23,33 @@ QUESTION_WORDS: Final = 32
 EXTERNAL_ID_LENGTH_LEAST: Final = 3
 """Characters of an external id within a question."""
 _AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡-–—"
+_SENTENCE_ENDS: Final = frozenset(".!?…:。！？")
 _POSSESSIVE = re.compile("(['’]s|(?<=s)['’])$", re.IGNORECASE)
 _ADDRESS_SIGNS: Final = frozenset("@./:")
-ATTRIBUTES: Final = questions.word_set(
+_DAYS: Final = questions.word_set(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july
+    august september october november december"""
+)
+"""Names of days and months, some of which are names of people."""
+_BEFORE_DAYS: Final = questions.word_set(
+    "by during early every in last late mid next on since this throughout until till"
+)
+"""Words before a day or a month: nobody is meant by it."""
+ATTRIBUTES: Final = _DAYS | questions.word_set(
     """address age birthday born city company country date details e email employer home id job language
     latest link live lives location mail meet meeting mobile name need needs nickname note notes number phone
     photo profile role said say says status tel telephone think title today tomorrow url want wants website
-    work works write wrote yesterday monday tuesday wednesday thursday friday saturday sunday january february
-    march april may june july august september october november december"""
+    work works write wrote yesterday"""
 )
 """Words that ask for something of an entity, or for a day: beside a name they are no part of it."""
 _COMMANDS: Final = questions.word_set(
     "ask call contact email find get give list mail message phone ping remind search send show tell text"
 )
 """Words that begin an order; a capital letter there says nothing."""
+_CONTRACTED: Final = questions.word_set(
+    "he here how it let she that there this what when where who why wo er es sie wie was"
+)
+"""Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
 
 
 class Run(NamedTuple):
@@ -107,11 +120,20 @@ class Question:
     def may_be_name(self, place: int) -> bool:
         """Return whether a word may be a part of a name."""
         piece = self.pieces[place]
-        if not piece.token.isalpha() or len(piece.token) < 2 or piece.is_stop_word:
+        if not piece.token.isalpha() or len(piece.token) < 2 or piece.is_stop_word or self._is_day(place):
             return False
         if piece.is_possessive or (self.has_case and piece.is_capital) or len(self.pieces) == 1:
             return True
         return not self.has_case and not _asks(piece.token)
+
+    def _is_day(self, place: int) -> bool:
+        """Return whether a word is the name of a day or a month for sure: "8 May", "in May"."""
+        if self.pieces[place].token not in _DAYS or self.pieces[place].is_possessive:
+            return False
+        before, after = self.pieces[max(0, place - 1) : place], self.pieces[place + 1 : place + 2]
+        return any(each.token[:1].isdigit() for each in (*before, *after)) or any(
+            each.token in _BEFORE_DAYS for each in before
+        )
 
     @property
     def nouns(self) -> set[int]:
@@ -189,7 +211,22 @@ def read(text: str, region: str | None = None) -> Question:
     spellings = tuple(text.split()[:QUESTION_WORDS])
     language = terms.language_of_question(text[: words.TEXT_LIMIT])
     stop_words = questions.EMPTY | languages.stop_words().get(language or "", frozenset())
-    return Question(tuple(_piece(each, stop_words) for each in spellings), spellings, region)
+    pieces = [_piece(each, stop_words) for each in spellings]
+    has_case = any(piece.token and not piece.is_capital for piece in pieces)
+    for place, piece in enumerate(pieces):
+        begins = place == 0 or spellings[place - 1][-1] in _SENTENCE_ENDS
+        if _tells_name(piece, has_case and not begins) or len(pieces) == 1:
+            pieces[place] = piece._replace(is_stop_word=False)
+    return Question(tuple(pieces), spellings, region)
+
+
+def _tells_name(piece: Piece, tells_case: bool) -> bool:
+    """Return whether a stop word is written as a name: "Will's phone", "Where is Will?".
+
+    Args:
+        tells_case: a capital letter in this place tells a name.
+    """
+    return (tells_case and piece.is_capital) or (piece.is_possessive and piece.token not in _CONTRACTED)
 
 
 def _asks(token: str) -> bool:
@@ -209,7 +246,6 @@ def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:
         text[:1].isupper(),
         is_possessive,
         spelling.rstrip(".,;:!?…") != spelling,
-        # "who's" is the word "who" and a verb.
         not tokens or all(each in stop_words or questions.wanted([each]) for each in tokens),
     )
 

@@ -21,11 +21,13 @@ KINDS: Final = (*identifiers.KINDS, "name_part", "relationship")
 """How a question may name an entity: by an identifier, by a part of its name, or by a relationship."""
 NAME_PART: Final = KINDS.index("name_part")
 RELATIONSHIP: Final = KINDS.index("relationship")
-EXACT_WEIGHT: Final = 3.0
-"""The points of an entity that the strongest kind of identifier names: more than words and meaning give."""
+PART_WEIGHT: Final = 2.0
+"""The points of an entity that a part of its name names: more than words and meaning give, which is 1.7."""
+EXACT_WEIGHT: Final = 5.0
+"""The points of an entity that the strongest kind of identifier names."""
 KIND_STEP: Final = 0.1
-"""How much less each weaker kind gives."""
-RELATIONSHIP_WEIGHT: Final = 3.5
+"""How much less each weaker kind gives. Whole names still get more than parts of names and all words."""
+RELATIONSHIP_WEIGHT: Final = 8.0
 """The points of what a question asks for by a relationship: more than what it names besides."""
 FOLLOWED_LIMIT: Final = 10
 """Named entities whose relationships are followed."""
@@ -65,7 +67,8 @@ class Named(NamedTuple):
     @property
     def points(self) -> float:
         """What a search adds to the points of the entity."""
-        return RELATIONSHIP_WEIGHT if self.kind == RELATIONSHIP else EXACT_WEIGHT - KIND_STEP * self.kind
+        apart = {NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT}
+        return apart.get(self.kind, EXACT_WEIGHT - KIND_STEP * self.kind)
 
     @property
     def answered(self) -> dict[str, str]:

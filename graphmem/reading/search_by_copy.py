@@ -19,7 +19,7 @@ from graphmem.matching import search_ranking
 from graphmem.matching.newest import NEARLY_SHARE
 from graphmem.matching.search_copy import SearchCopy
 from graphmem.matching.search_ranking import NAME_WEIGHT, WORDS_WEIGHT, Ranking
-from graphmem.reading.naming import EXACT_WEIGHT, KIND_STEP, RELATIONSHIP_WEIGHT, Named
+from graphmem.reading.naming import EXACT_WEIGHT, KIND_STEP, PART_WEIGHT, RELATIONSHIP_WEIGHT, Named
 from graphmem.reading.scan import rows_of
 from graphmem.reading.search_results import (
     STRATEGIES,
@@ -44,7 +44,7 @@ NAMED_FLOOR: Final = 0.4
 ORDERING: Final = Ordering(
     "The answer is ordered by the sum of points, then by id. exact: an entity that the query names gets "
     f"{EXACT_WEIGHT:g} points for the strongest kind of identifier, and {KIND_STEP:g} less for each weaker "
-    "kind, a part of a name at last; what it asks for by a relationship gets "
+    f"kind, for a part of its name {PART_WEIGHT:g}; what it asks for by a relationship gets "
     f"{RELATIONSHIP_WEIGHT:g}. text: BM25 of the words over the owner's entities; the best score gives "
     f"{WORDS_WEIGHT:g} points, others in proportion, and the share of the query in the name gives up to "
     f"{NAME_WEIGHT:g}. meaning: cosine similarity, of the most similar passage.",

@@ -15,6 +15,8 @@ PEOPLE: dict[str, dict[str, Any]] = {
     "Otto Lind": {},
     "Rose Hill": {},
     "Old Boss": {},
+    "Will Ash": {},
+    "An": {},
 }
 OTHERS = (
     {"entity_type": "company", "name": "Acme Robots"},
@@ -74,11 +76,28 @@ def found(answer: dict[str, Any]) -> list[str]:
         ("Who reports to Tom?", "relationship", ["Priya Shah", "Tom Ek"]),
         ("Who works at Acme Robots?", "relationship", ["Otto Lind", "Acme Robots"]),
         ("Where does Otto work?", "relationship", ["Acme Robots", "Otto Lind"]),
+        ("What is Will's phone number?", "name_part", ["Will Ash"]),
+        ("Where is An now?", "name", ["An"]),
     ],
 )
 def test_what_a_question_names_answers(world: Call, question: str, mode: str, names: list[str]) -> None:
     answer = world("entities.find", identifier=question)
     assert (answer["match_mode"], sorted(found(answer))) == (mode, sorted(names))
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Who works at Acme Robots?", ["Otto Lind", "Acme Robots"]),
+        ("Is Tommy a friend of Rose, who has a hill?", ["Tom Ek", "Rose Hill"]),
+    ],
+)
+def test_relationships_come_first_then_whole_names_then_parts(
+    world: Call, question: str, names: list[str]
+) -> None:
+    """Whatever other words of the question they have."""
+    assert found(world("entities.find", identifier=question)) == names
+    assert found(world("entities.query", search=question))[: len(names)] == names
 
 
 @pytest.mark.parametrize(

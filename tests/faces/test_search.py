@@ -238,7 +238,7 @@ def test_the_points_are_the_sum_of_the_scores(run: Call) -> None:
     for entity in explained["entities"]:
         is_exact = "exact" in entity["ranks"]
         scores = entity["scores"]
-        least = 0.5 * scores.get("text", 0) / best + scores.get("meaning", 0) + 2 * is_exact
+        least = 0.5 * scores.get("text", 0) / best + scores.get("meaning", 0) + 4 * is_exact
         assert least - 1e-5 <= points[entity["entity_id"]] <= least + 0.2 + 1 * is_exact + 1e-5
     assert ids(explained)[:2] == [both, named]
     assert explained["total"] == len(explained["entities"])

@@ -8,7 +8,7 @@ from graphmem.matching import mentions, relationship_roles
 from graphmem.model.relationship import BUILTIN, RelationshipType
 from graphmem.text import identifiers
 
-NAMES = {"ada", "ek", "jane", "lovelace", "priya", "rose", "smith", "tom"}
+NAMES = {"ada", "ek", "jane", "lovelace", "priya", "may", "rose", "smith", "tom", "will"}
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,19 @@ def test_what_cannot_be_a_name_is_not_looked_up() -> None:
         ("Smith, Jane", ["smith", "jane"]),
         ("Does Tom know Priya?", ["tom", "priya"]),
         ("Call Tom", ["tom"]),
+        # Stop words, months.
+        ("Will", ["will"]),
+        ("What is Will's phone number?", ["will"]),
+        ("will's phone number", ["will"]),
+        ("Where does Will work?", ["will"]),
+        ("Ada, Will and May", ["ada", "will", "may"]),
+        ("Who is May's boss?", ["may"]),
+        ("Is there a letter from May?", ["may"]),
+        ("What will Ada do? Will it rain?", ["ada"]),
+        ("Will Ada's boat sink?", ["ada"]),
+        ("What happened on 8 May 2023?", []),
+        ("May 8", []),
+        ("When do we meet in May?", []),
         # Somebody else's name.
         ("Tom Smithers", []),
         ("tom smithers", []),
