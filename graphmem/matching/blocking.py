@@ -130,6 +130,8 @@ def _compared(members: list[Profile], keys: Iterable[int], sure: int, threshold:
         if place >= sure and not _alike(names_of[i], names_of[j], threshold):
             continue
         a, b = members[i], members[j]
+        if not similarity.may_reach(a, b, threshold):
+            continue
         scored = similarity.score(a, b)
         if scored.score >= threshold:
             yield Pair(a, b, scored)

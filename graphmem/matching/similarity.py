@@ -130,7 +130,7 @@ class Profile:
     kinds: Mapping[str, str] = field(default_factory=lambda: COMPARED_FIELDS)
     """Sort key of :func:`survivor`: the number of observations, and the negated time of creation."""
 
-    @cached_property
+    @property
     def rule(self) -> Rule:
         """The rule of the entity's type."""
         return RULES.get(self.entity_type, DEFAULT_RULE)
@@ -170,6 +170,17 @@ class Profile:
             values = {fold_text(self.name): ("name", self.name)}
         parts = ((names.parse(folded, self.rule.kind), text) for folded, (_, text) in values.items())
         return [(name, text) for name, text in parts if name is not None]
+
+
+def may_reach(a: Profile, b: Profile, least: float) -> bool:
+    """Return whether two entities of one type may have at least a score: a fast look before :func:`score`.
+
+    Without an equal value of :data:`BLOCKING_KINDS` a score is no higher than the similarity of the names.
+    The comparisons that a schema declares are not foreseen.
+    """
+    if a.kinds is not COMPARED_FIELDS or not a.keys.isdisjoint(b.keys):
+        return True
+    return any(names.similarity(name, other) >= least for name, _ in a.names for other, _ in b.names)
 
 
 def score(a: Profile, b: Profile) -> Score:

@@ -279,6 +279,20 @@ def test_a_score_is_a_number_from_0_to_1_and_symmetric(entity_type, fields, othe
     assert 0.0 <= score(entity_type, fields, other_fields) <= 1.0
 
 
+@pytest.mark.parametrize("entity_type", ["person", "company", "event", "invoice", "recipe"])
+@given(fields=FIELDS, other_fields=FIELDS)
+def test_no_pair_has_a_score_that_it_may_not_reach(entity_type, fields, other_fields) -> None:
+    first, second = entity(entity_type, "ent_a", **fields), entity(entity_type, "ent_b", **other_fields)
+    scored = similarity.score(first, second).score
+    assert scored < similarity.LOWEST_THRESHOLD or similarity.may_reach(first, second, scored)
+
+
+def test_what_has_another_name_and_no_equal_value_reaches_nothing() -> None:
+    first = entity("person", "ent_a", name="Ada Lovelace", email="ada@x.example", city="London")
+    second = entity("person", "ent_b", name="Grace Hopper", email="grace@x.example", city="London")
+    assert not similarity.may_reach(first, second, 0.8)
+
+
 @given(st.lists(FIELDS, max_size=12), st.randoms(use_true_random=False))
 def test_proposals_hang_neither_on_order_nor_on_repetition(rows, random) -> None:
     profiles = [entity("person", f"ent_{place:024d}", **fields) for place, fields in enumerate(rows)]
