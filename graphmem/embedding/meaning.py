@@ -90,16 +90,17 @@ def _passages(text: str) -> Iterator[str]:
         yield passage
 
 
-def packed(vectors: Iterable[Vector | None]) -> bytes | None:
-    """Return vectors as signed bytes, one after the other; None if there is none.
+def packed(vectors: Sequence[Vector | None]) -> list[bytes]:
+    """Return each vector as signed bytes, empty where there is none.
 
-    Only their directions count. Rounding changes a direction by less than half a degree.
+    Only its direction counts. Rounding changes a direction by less than half a degree.
     """
     rows = np.array([vector for vector in vectors if vector is not None], dtype=np.float64)
     if not len(rows):
-        return None
+        return [b""] * len(vectors)
     largest = np.abs(rows).max(axis=1, keepdims=True)
-    return np.rint(rows * (COMPONENT_LIMIT / largest)).astype(np.int8).tobytes()
+    each = iter(np.rint(rows * (COMPONENT_LIMIT / largest)).astype(np.int8))
+    return [b"" if vector is None else next(each).tobytes() for vector in vectors]
 
 
 def text_of(name: str, fields: Iterable[tuple[str, str]]) -> str:

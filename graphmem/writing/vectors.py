@@ -48,7 +48,10 @@ async def embed(params: dict[str, Any], embedder: Embedder) -> None:
 
 
 class Vectors(TypedDict):
-    """The vectors of one text: that of its beginning, and those of all its passages."""
+    """The vectors of one text.
+
+    ``vector`` is that of the beginning of the text; ``packed`` are those of its beginning and all passages.
+    """
 
     vector: Vector | None
     packed: bytes | None
@@ -62,11 +65,13 @@ async def of_texts(texts: Sequence[str], embedder: Embedder) -> list[Vectors]:
         EmbeddingUnavailable: the service does not answer as it should.
     """
     parts = [meaning.passages(text) for text in texts]
-    vectors = iter(await embedder.embed([part for each in parts for part in each]) if texts else [])
+    vectors = await embedder.embed([part for each in parts for part in each]) if texts else []
+    of_parts = iter(zip(vectors, meaning.packed(vectors), strict=True))
     made: list[Vectors] = []
     for each in parts:
-        of_text = list(islice(vectors, len(each)))
-        made.append({"vector": of_text[0], "packed": meaning.packed(of_text)})
+        of_text = list(islice(of_parts, len(each)))
+        packed = b"".join(packed for _, packed in of_text)
+        made.append({"vector": of_text[0][0], "packed": packed or None})
     return made
 
 

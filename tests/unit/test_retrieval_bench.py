@@ -216,7 +216,13 @@ def test_a_step_that_is_left_out_changes_points(step: str) -> None:
         copy = SearchCopy()
         for place, (name, value) in enumerate(texts):
             text = wording.text_of(name, [("text", json.dumps(value))])
-            copy.put([Document(f"ent_{place}", "note", place, text, packed(embedder.vectors([name, value])))])
+            copy.put(
+                [
+                    Document(
+                        f"ent_{place}", "note", place, text, b"".join(packed(embedder.vectors([name, value])))
+                    )
+                ]
+            )
         question = search_terms.of_question("Where is the bakery of Pedro on 8 May?", copy.languages)
         match = search_ranking.match_words(copy, question)
         weighted = zip(question.pieces, match.weights, strict=True)
