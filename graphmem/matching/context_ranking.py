@@ -65,7 +65,7 @@ class About(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Focus:
     """What a question asks: the words that say what is wanted, and the kinds that its question words name."""
 
     words: frozenset[str] = frozenset()
@@ -96,10 +96,10 @@ class Line:
     metadata: tuple[tuple[str, str], ...] = ()
     ended: str | None = None
 
-    def usefulness(self, asked: Asked) -> float:
+    def usefulness(self, focus: Focus) -> float:
         """Return how useful the line is for a question: the weight of its entity, raised by shared words."""
-        shared = questions.shared(asked.words, self.words) / max(len(asked.words), 1)
-        own = 1.0 + SHARED_WORDS_WEIGHT * shared + (WANTED_BONUS if self._is_wanted(asked) else 0.0)
+        shared = questions.shared(focus.words, self.words) / max(len(focus.words), 1)
+        own = 1.0 + SHARED_WORDS_WEIGHT * shared + (WANTED_BONUS if self._is_wanted(focus) else 0.0)
         kind = IDENTIFIER_KINDS.get(self.field)
         if kind is not None and self.related is None:
             own += NAME_BONUS if kind != _NUMBER else -ID_MALUS
@@ -107,25 +107,25 @@ class Line:
             own += SENTENCE_BONUS
         return round(self.weight * own, 9)
 
-    def _is_wanted(self, asked: Asked) -> bool:
+    def _is_wanted(self, focus: Focus) -> bool:
         """Return whether the line has a person, a place or a time, and the question asks for one."""
-        if not asked.wanted:
+        if not focus.wanted:
             return False
-        if "person" in asked.wanted and self.related is not None and questions.is_person(self.related.type):
+        if "person" in focus.wanted and self.related is not None and questions.is_person(self.related.type):
             return True
-        if "time" in asked.wanted:
+        if "time" in focus.wanted:
             values = [self.value] if self.related is None else [value for _, value in self.metadata]
             if any(value[:1] == '"' and dates.parse(value[1:-1]) is not None for value in values):
                 return True
-        return "place" in asked.wanted and questions.names_place(self.field.lower().split("_"))
+        return "place" in focus.wanted and questions.names_place(self.field.lower().split("_"))
 
 
-def ordered(lines: Iterable[Line], asked: Asked) -> list[Line]:
+def ordered(lines: Iterable[Line], focus: Focus) -> list[Line]:
     """Sort lines by usefulness, then current ones first, by the place of their entity, newest first."""
 
     def place(line: Line) -> tuple[Any, ...]:
         return (
-            -line.usefulness(asked), line.ended is not None, line.place, line.related is not None,
+            -line.usefulness(focus), line.ended is not None, line.place, line.related is not None,
             -line.observed_at, canonical.name_order(line.field), line.observation_id, line.related or (),
         )  # fmt: skip
 

@@ -153,10 +153,15 @@ class Question:
         return list(dict.fromkeys(self.pieces[place].token for place in places if self.may_be_name(place)))
 
     @property
-    def told_names(self) -> set[str]:
+    def written_names(self) -> set[str]:
         """The words that the question writes as names: with a capital letter or a possessive, or alone."""
-        told = [piece for piece in self.pieces if piece.is_possessive or (self.has_case and piece.is_capital)]
-        return {piece.token for piece in (told if len(self.pieces) > 1 else self.pieces)}
+        if len(self.pieces) == 1:
+            return {self.pieces[0].token}
+        return {
+            piece.token
+            for piece in self.pieces
+            if piece.is_possessive or (self.has_case and piece.is_capital)
+        }
 
     def parts(self, names: Collection[str], taken: Iterable[Run] = ()) -> list[Part]:
         """Return the parts of names in the question.

@@ -41,11 +41,11 @@ def partly_named(
     name_words = question.name_words
     if not name_words or not (people or organisations):
         return []
-    told = question.told_names
+    written = question.written_names
     documents: dict[str, set[int]] = {}
     for word, posting in zip(name_words, copy.postings([[word] for word in name_words]), strict=True):
         named = posting.documents[(posting.counts & IN_NAME) > 0]
-        called = people + organisations if word in told else people
+        called = people + organisations if word in written else people
         if called and len(named):
             documents[word] = set(named[copy.of_types(called)[named]].tolist())
     parts = question.parts({word for word, numbers in documents.items() if numbers}, taken)

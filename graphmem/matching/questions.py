@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Final, Literal
 
+from graphmem.model.identity import PEOPLE
 from graphmem.text import languages
 
 Wanted = Literal["person", "place", "time"]
@@ -38,7 +39,7 @@ _WANTED: Final[dict[str, Wanted]] = {
     "wer": "person", "wem": "person", "wen": "person", "wessen": "person", "wo": "place", "wann": "time",
     "qui": "person", "quand": "time", "quien": "person", "donde": "place", "cuando": "time", "dove": "place",
 }  # fmt: skip
-_PERSONS: Final = word_set("person contact people user employee customer member author")
+_PERSONS: Final = PEOPLE | word_set("people customer member")
 _ORGANISATIONS: Final = word_set(
     """agency association band bank business charity client club company corporation employer firm hospital
     institution organisation organization restaurant school shop startup store supplier team university

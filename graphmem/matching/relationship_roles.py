@@ -129,7 +129,8 @@ def followed(
     for place, word in enumerate(words):
         if not word or place in taken:
             continue
-        roles_of_word = [key for key, listed in ROLES.items() if _role(word) in listed]
+        role = _role(word)
+        roles_of_word = [key for key, listed in ROLES.items() if role in listed]
         following = words[place + 1] if place + 1 < len(words) else ""
         verbs = [
             (kind.name, direction)

@@ -12,7 +12,7 @@ from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Spelled,
 from graphmem.embedding.token_counts import Unit
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.matching import context_ranking as lines_of
-from graphmem.matching.context_ranking import Asked, Line
+from graphmem.matching.context_ranking import Focus, Line
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import MaxCharacters, size
 from graphmem.reading.context_lines import Subjects, known_lines
@@ -96,9 +96,9 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     query = cursors.fingerprint(context, name, arguments, apart={"budget", "unit", "format"})
     skip = _skipped(query, arguments.cursor)
     subjects, hint = await _subjects(context, arguments)
-    known, asked = await known_lines(context, subjects, words.tokens(arguments.question or ""))
-    lines = lines_of.ordered(_wanted(known, arguments.fields), asked)
-    page = await _page(arguments, lines, skip, asked, query)
+    known, focus = await known_lines(context, subjects, words.tokens(arguments.question or ""))
+    lines = lines_of.ordered(_wanted(known, arguments.fields), focus)
+    page = await _page(arguments, lines, skip, focus, query)
     if not page["lines"] and skip < len(lines):
         page["hint"] = "the next line alone exceeds the budget: raise the budget"
     elif not lines and known:
@@ -114,13 +114,13 @@ def _wanted(lines: list[Line], fields: Sequence[str]) -> list[Line]:
 
 
 async def _page(
-    arguments: RetrieveContext, lines: list[Line], skip: int, asked: Asked, query: str
+    arguments: RetrieveContext, lines: list[Line], skip: int, focus: Focus, query: str
 ) -> ContextPage:
     """Return the lines that fit into the budgets of the request."""
     with_ids = arguments.provenance == "ids" or (
         arguments.provenance is None and arguments.format == "fields"
     )
-    view = View(asked.words, with_ids)
+    view = View(focus.words, with_ids)
 
     def make_sheet() -> Sheet:
         return TextSheet(view) if arguments.format == "text" else FieldsSheet(view)

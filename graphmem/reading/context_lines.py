@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from graphmem.matching import context_ranking as lines_of
 from graphmem.matching import questions, relationship_roles
-from graphmem.matching.context_ranking import About, Asked, Contest, Line
+from graphmem.matching.context_ranking import About, Contest, Focus, Line
 from graphmem.model import arrays, canonical, ending, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
@@ -109,7 +109,7 @@ class Subjects:
         return list(dict.fromkeys([*self.named, *self.resembling]))
 
 
-async def _known(context: Context, entity_ids: Sequence[str], asked: Asked) -> list[_KnownEntity]:
+async def _known(context: Context, entity_ids: Sequence[str], focus: Focus) -> list[_KnownEntity]:
     """Return the facts about some entities, in the order of the ids, as many as fit into an answer.
 
     Raises:
@@ -126,7 +126,7 @@ async def _known(context: Context, entity_ids: Sequence[str], asked: Asked) -> l
         relationships=RELATIONSHIPS_LIMIT,
         earliest=times.EARLIEST,
         characters=METADATA_LIMIT,
-        words=sorted(map(questions.beginning, asked.words)),
+        words=sorted(map(questions.beginning, focus.words)),
         origins=ORIGINS_LIMIT,
     )
     answers.entities((known.entity for known in row.entities), snapshot=False)
@@ -146,7 +146,7 @@ def _refuse_stale(rows: Iterable[_RelatedRow]) -> None:
 
 async def known_lines(
     context: Context, subjects: Subjects, question: Sequence[str]
-) -> tuple[list[Line], Asked]:
+) -> tuple[list[Line], Focus]:
     """Return the lines about some entities and about those that the first of them are related to.
 
     A relationship between two of the entities is one line, of the entity that comes first.
@@ -158,44 +158,44 @@ async def known_lines(
         The lines without an order, and what the question asks of what it names.
     """
     language = terms.language_of_question(" ".join(question))
-    asked = Asked(questions.content_words(question, (), language), questions.wanted(question))
-    requested = await _known(context, subjects.ids, asked)
+    focus = Focus(questions.content_words(question, (), language), questions.wanted(question))
+    requested = await _known(context, subjects.ids, focus)
     names = {
         word
         for known in requested
         if known.entity.id in subjects.named
         for word in words.tokens(known.entity.name)
     }
-    asked = Asked(questions.content_words(question, names, language), asked.wanted)
-    requested = await _with_matching(context, requested, asked)
+    focus = Focus(questions.content_words(question, names, language), focus.wanted)
+    requested = await _with_matching(context, requested, focus)
     now = times.now()
     weights = _weights(requested, subjects.named)
-    related_weights = _related_weights(requested, weights, asked, now)
+    related_weights = _related_weights(requested, weights, focus, now)
     nearest = sorted(related_weights, key=lambda entity_id: (-related_weights[entity_id][1], entity_id))
     lines: list[Line] = []
     listed_keys: set[str] = set()
-    for place, known in enumerate([*requested, *await _known(context, nearest[:RELATED_LIMIT], asked)]):
+    for place, known in enumerate([*requested, *await _known(context, nearest[:RELATED_LIMIT], focus)]):
         weight = weights.get(known.entity.id) or related_weights[known.entity.id][0]
         lines += _fields(place, weight, known)
         if known.entity.id in weights:
             new = [related for related in known.related if related.relationship_key not in listed_keys]
             listed_keys.update(related.relationship_key for related in new)
             lines += [_relationship(place, weight, known.entity, related, now) for related in new]
-    return lines, asked
+    return lines, focus
 
 
-async def _with_matching(context: Context, requested: list[_KnownEntity], asked: Asked) -> list[_KnownEntity]:
+async def _with_matching(context: Context, requested: list[_KnownEntity], focus: Focus) -> list[_KnownEntity]:
     """Return the facts; of the first entities that have many relationships, also older ones that fit."""
     many = [
         known.entity.id for known in requested[:ORIGINS_LIMIT] if len(known.related) >= RELATIONSHIPS_LIMIT
     ]
-    if not many or not asked.words:
+    if not many or not focus.words:
         return requested
     row = await context.graph.only(
         "context.matching",
         _MatchingEntities,
         entity_ids=many,
-        words=sorted(map(questions.beginning, asked.words)),
+        words=sorted(map(questions.beginning, focus.words)),
         scanned=SCANNED_LIMIT,
         relationships=RELATIONSHIPS_LIMIT,
         characters=METADATA_LIMIT,
@@ -234,7 +234,7 @@ def _weights(requested: Sequence[_KnownEntity], named: Collection[str]) -> dict[
 
 
 def _related_weights(
-    requested: Sequence[_KnownEntity], weights: dict[str, float], asked: Asked, now: int
+    requested: Sequence[_KnownEntity], weights: dict[str, float], focus: Focus, now: int
 ) -> dict[str, tuple[float, float]]:
     """Return the weights of the entities that the first requested ones are related to.
 
@@ -249,7 +249,7 @@ def _related_weights(
             weight = weights[known.entity.id] * lines_of.RELATED_WEIGHT_FACTOR
             if ending.ended(related.metadata, now) is not None:
                 weight *= lines_of.ENDED_WEIGHT_FACTOR
-            shared = questions.shared(asked.words, _relationship_words(known.entity, related))
+            shared = questions.shared(focus.words, _relationship_words(known.entity, related))
             chosen = weight * (1.0 + shared + related.matches)
             previous = related_weights.get(related.entity_id, (0.0, 0.0))
             related_weights[related.entity_id] = max(previous[0], weight), max(previous[1], chosen)

@@ -35,19 +35,19 @@ async def current_page(context: Context, wanted: Wanted, clocks: Clocks) -> Foun
     batch = replace(wanted, offset=0, counted=False, limit=max(wanted.limit + 1, READ_AT_ONCE))
     read = 0
     while True:
-        found = await relationship_page(context, batch, clocks)
-        clocks = found.clocks
-        page.add(found.relationships, found.others)
-        if not found.more or not found.relationships or page.is_complete:
+        rows = await relationship_page(context, batch, clocks)
+        clocks = rows.clocks
+        page.add(rows.relationships, rows.others)
+        if not rows.more or not rows.relationships or page.is_complete:
             break
-        read += len(found.relationships)
+        read += len(rows.relationships)
         if read >= READ_LIMIT:
             raise _too_many()
-        last = found.relationships[-1]
+        last = rows.relationships[-1]
         batch = replace(batch, time=last.last_observation_at, after=last.id)
     ends = {end for row in page.rows for end in (row.source, row.target)}
     return replace(
-        found,
+        rows,
         relationships=page.rows,
         others=[other for other in page.others.values() if other.id in ends],
         total=page.total,

@@ -82,13 +82,13 @@ def test_words_are_found_in_every_script(
 
 
 def test_any_word_matches_and_more_of_them_match_better(run: Call) -> None:
-    both, one = store(
+    first, second = store(
         run,
         {"name": "A", "note": "three four", "deep": {"a": ["five", {"b": "six"}]}},
         {"name": "B", "note": "four"},
     )
-    assert hits_by_words(run, "four A six") == [both, one]
-    assert hits_by_words(run, "four seven") == [one, both]
+    assert hits_by_words(run, "four A six") == [first, second]
+    assert hits_by_words(run, "four seven") == [second, first]
     assert hits_by_words(run, "seven") == []
 
 

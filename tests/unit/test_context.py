@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.matching import context_ranking
-from graphmem.matching.context_ranking import About, Asked, Line
+from graphmem.matching.context_ranking import About, Focus, Line
 from graphmem.model import canonical
 from graphmem.text import words
 
@@ -31,17 +31,17 @@ LINES = st.builds(
 
 @given(st.lists(LINES, max_size=8, unique_by=lambda line: line.observation_id), st.randoms())
 def test_the_order_does_not_depend_on_that_of_arrival(lines: list[Line], random: object) -> None:
-    asked = Asked(frozenset({"a", "b"}))
+    focus = Focus(frozenset({"a", "b"}))
     shuffled = list(lines)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    ordered_lines = context_ranking.ordered(lines, asked)
-    assert context_ranking.ordered(shuffled, asked) == ordered_lines
-    worth = [line.usefulness(asked) for line in ordered_lines]
+    ordered_lines = context_ranking.ordered(lines, focus)
+    assert context_ranking.ordered(shuffled, focus) == ordered_lines
+    worth = [line.usefulness(focus) for line in ordered_lines]
     assert worth == sorted(worth, reverse=True)
 
 
 def ordered(lines: list[Line], *question_words: str) -> list[Line]:
-    return context_ranking.ordered(lines, Asked(frozenset(question_words)))
+    return context_ranking.ordered(lines, Focus(frozenset(question_words)))
 
 
 def test_what_shares_words_with_the_question_comes_first() -> None:
@@ -66,7 +66,7 @@ def test_a_question_word_puts_what_it_asks_for_first() -> None:
     person = replace(label, field="KNOWS", related=About("ent_2", "person", "Bob"), direction="outgoing")
     every = [day, label, place, person]
     for wanted, line in (("time", day), ("place", place), ("person", person)):
-        assert context_ranking.ordered(every, Asked(wanted=frozenset({wanted})))[0] == line  # type: ignore[arg-type]
+        assert context_ranking.ordered(every, Focus(wanted=frozenset({wanted})))[0] == line  # type: ignore[arg-type]
 
 
 @given(st.text(min_size=1, max_size=300), st.integers(10, 100))

@@ -87,7 +87,7 @@ STEPS: Final[dict[str, Callable[[Patch], None]]] = {
 """What is left out, by name; first nothing."""
 
 
-class Asked(NamedTuple):
+class Case(NamedTuple):
     """A question of a measure, its owner, and what its ranking is worth."""
 
     measure: str
@@ -99,13 +99,13 @@ class Asked(NamedTuple):
 
 def ablation(loop: Loop, services: Services, size: int) -> dict[str, dict[Half, dict[str, float]]]:
     """Return the mean of each measure, by the step that is left out and by half."""
-    asked = list(_asked(loop, services, size))
+    cases = list(_cases(loop, services, size))
     answer: dict[str, dict[Half, dict[str, float]]] = {}
     for step, leave_out in STEPS.items():
         values: dict[tuple[Half, str], list[float]] = {}
         with pytest.MonkeyPatch.context() as patch:
             leave_out(patch)
-            for each in asked:
+            for each in cases:
                 ranking = each.owner.ranking(each.question.text, **each.arguments)
                 worth = each.worth(ranking, each.question)
                 values.setdefault((each.question.half, each.measure), []).append(worth)
@@ -130,24 +130,24 @@ def table(figures: dict[str, dict[Half, dict[str, float]]]) -> Table:
     return shown
 
 
-def _asked(loop: Loop, services: Services, size: int) -> Iterator[Asked]:
+def _cases(loop: Loop, services: Services, size: int) -> Iterator[Case]:
     """Store the sets, and yield their questions."""
     for turns, sessions in dialogues.make(size):
         by_turn, by_session = Owner(loop, services, turns), Owner(loop, services, sessions)
         for each in turns.questions:
-            yield Asked("turn in the first 10", by_turn, each, lambda r, q: any_at(10, r, q.answers), {})
-            yield Asked("session in the first 5", by_session, each, lambda r, q: any_at(5, r, q.sessions), {})
-            yield Asked(
+            yield Case("turn in the first 10", by_turn, each, lambda r, q: any_at(10, r, q.answers), {})
+            yield Case("session in the first 5", by_session, each, lambda r, q: any_at(5, r, q.sessions), {})
+            yield Case(
                 "session, reciprocal rank", by_session, each, lambda r, q: reciprocal_rank(r, q.sessions), {}
             )
     for collection in topics.make(size):
         owner = Owner(loop, services, collection)
         for each in collection.questions:
-            yield Asked("many topics", owner, each, lambda r, q: any_at(10, r, q.answers), {})
+            yield Case("many topics", owner, each, lambda r, q: any_at(10, r, q.answers), {})
     for collection in changes.make(size):
         owner = Owner(loop, services, collection)
         for each in collection.questions:
-            yield Asked(
+            yield Case(
                 "newest before older", owner, each,
                 lambda r, q: newest_before_older(r, q.answers[0], q.decoys), NEWEST_FIRST,
             )  # fmt: skip

@@ -136,7 +136,7 @@ class _Dialogue:
         stated = [turn for turn in self.turns if turn.fact is not None]
         questions: dict[str, Question] = {}
         for turn in stated:
-            for question in self._asked(turn, stated):
+            for question in self._questions_about(turn, stated):
                 questions.setdefault(question.text, question)
         listed = list(questions.values())
         self.rng.shuffle(listed)
@@ -146,13 +146,13 @@ class _Dialogue:
         chosen = dated + others[: QUESTIONS_LIMIT - len(dated)]
         return [replace(question, half=sets.HALVES[place % 2]) for place, question in enumerate(chosen)]
 
-    def _asked(self, turn: Turn, stated: list[Turn]) -> list[Question]:
+    def _questions_about(self, turn: Turn, stated: list[Turn]) -> list[Question]:
         assert turn.fact
         assert turn.values
         questions = []
-        for kind, asked, template in turn.fact.questions:
+        for kind, slot, template in turn.fact.questions:
             named = frozenset(_SLOT.findall(template)) & turn.values.keys()
-            if not ({asked} - {""} | named) <= turn.slots:
+            if not ({slot} - {""} | named) <= turn.slots:
                 continue
             slots = {"who": turn.speaker}
             for name, value in turn.values.items():
@@ -164,7 +164,7 @@ class _Dialogue:
             same = [
                 other for other in stated
                 if other.fact is turn.fact and other.speaker == turn.speaker and other.values
-                and named | ({asked} - {""}) <= other.slots
+                and named | ({slot} - {""}) <= other.slots
                 and all(other.values[name] == turn.values[name] for name in named)
             ]  # fmt: skip
             questions.append(self._question(template.format(**slots), kind, same))
