@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from graphmem.matching import questions, relationship_roles
 from graphmem.model.identity import fold_text, index_key
+from graphmem.model.ids import ENTITY_ID
 from graphmem.text import identifiers, languages, terms, words
 
 NAME_WORDS: Final = 6
@@ -25,6 +26,7 @@ EXTERNAL_ID_LENGTH_LEAST: Final = 3
 _AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡-–—"
 _SENTENCE_ENDS: Final = frozenset(".!?…:。！？")
 _POSSESSIVE = re.compile("(['’]s|(?<=s)['’])$", re.IGNORECASE)
+_ADDRESS = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 _ADDRESS_SIGNS: Final = frozenset("@./:")
 _DAYS: Final = questions.word_set(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july
@@ -109,6 +111,12 @@ class Question:
     def pairs(self) -> set[tuple[str, str]]:
         """The (kind, index key) pairs of all runs."""
         return {pair for run in self.runs for pair in run.pairs}
+
+    @property
+    def address(self) -> str | None:
+        """The first e-mail address or id of an entity, if there is one: it means itself alone."""
+        texts = (piece.text.lower().removeprefix("mailto:") for piece in self.pieces)
+        return next((text for text in texts if _ADDRESS.fullmatch(text) or ENTITY_ID.fullmatch(text)), None)
 
     @cached_property
     def has_case(self) -> bool:

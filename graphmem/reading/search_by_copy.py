@@ -25,6 +25,7 @@ from graphmem.reading.search_results import (
     STRATEGIES,
     Ordering,
     Ranked,
+    RankedPlace,
     Results,
     Search,
     Strategy,
@@ -175,8 +176,8 @@ def _compared(
         spellings=match.spellings,
         # One more than the page tells whether the search goes on.
         ranked=[
-            _ranked(ranking, number, kinds)
-            for number in ranking.first(search.offset + search.limit + 1, search.after)
+            _ranked(copy, ranking, number, kinds)
+            for number in ranking.first(search.offset + search.limit + 1, _after(copy, ranking, search.after))
         ],
         hits=hits,
         counts={
@@ -190,14 +191,24 @@ def _compared(
     )
 
 
-def _ranked(ranking: Ranking, number: int, kinds: dict[str, float]) -> Ranked:
+def _after(copy: SearchCopy, ranking: Ranking, after: RankedPlace | None) -> tuple[float, str] | None:
+    """Return the points and the id behind which hits follow."""
+    if after is None:
+        return None
+    number = copy.number_of(after.id)
+    if number is None or number not in ranking.hits or after.at != copy.times[number]:
+        return after.points, after.id
+    return float(ranking.points[number]), after.id
+
+
+def _ranked(copy: SearchCopy, ranking: Ranking, number: int, kinds: dict[str, float]) -> Ranked:
     entity_id = ranking.ids[number]
     scores: dict[Strategy, float] = {"exact": kinds[entity_id]} if entity_id in kinds else {}
     if ranking.words[number] > 0:
         scores["text"] = float(ranking.words[number])
     if ranking.similarities[number] > 0:
         scores["meaning"] = float(ranking.similarities[number])
-    return Ranked(entity_id, float(ranking.points[number]), scores)
+    return Ranked(entity_id, float(ranking.points[number]), scores, int(copy.times[number]))
 
 
 def _hits(

@@ -12,11 +12,13 @@ import time
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple
 
-from graphmem.errors import EmbeddingUnavailable
+from graphmem.errors import EmbeddingUnavailable, InvalidCursor
 from graphmem.reading.search_results import (
+    BY_INDEX,
     STRATEGIES,
     Ordering,
     Ranked,
+    RankedPlace,
     Results,
     Search,
     Strategy,
@@ -68,7 +70,7 @@ class _SearchRows(NamedTuple):
 async def by_index(context: Context, search: Search, identifiers_of: Collection[tuple[str, str]]) -> Results:
     """Search an owner's live entities, in one round trip; further ones where the index has to be read again.
 
-    A look-up searches meaning only if no words match, and never for an address or a number.
+    A look-up searches meaning only if no words match. An address or a number has no meaning.
 
     Args:
         identifiers_of: the (kind, index key) pairs of the identifiers and names in the query.
@@ -78,7 +80,7 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
     notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if text_query.left_out else []
     start = time.perf_counter()
     vector, unavailable = None, False
-    if text_query.phrases and not (search.looks_up and identifiers.is_identifier(search.query)):
+    if text_query.phrases and not identifiers.is_identifier(search.query):
         try:
             (vector,) = await context.services.embedder.embed([search.query[: words.TEXT_LIMIT]])
         except EmbeddingUnavailable as exc:
@@ -120,8 +122,7 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
         for each in row.ranked
     ]
     if search.after is not None:
-        after = (-search.after.points, search.after.id)
-        ranked = [each for each in ranked if (-each.points, each.id) > after]
+        ranked = _behind(ranked, search.after)
     return Results(
         spellings=frozenset(word for phrase in text_query.phrases for word in phrase),
         phrases=[
@@ -153,6 +154,21 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
             "database": round((read - embedded) * 1000, 2),
         },
     )
+
+
+def _behind(ranked: list[Ranked], after: RankedPlace) -> list[Ranked]:
+    """Return the hits behind a place.
+
+    Raises:
+        InvalidCursor: the place is one in the order of a copy.
+    """
+    if after.at != BY_INDEX:
+        message = "the order of this search is no longer in memory: start again with its first page"
+        raise InvalidCursor(message, issues=[{"path": "$.cursor", "message": message}])
+    place = next((place for place, each in enumerate(ranked) if each.id == after.id), None)
+    if place is not None:
+        return ranked[place + 1 :]
+    return [each for each in ranked if (-each.points, each.id) > (-after.points, after.id)]
 
 
 async def _find(context: Context, parameters: dict[str, Any]) -> _SearchRows:

@@ -15,7 +15,7 @@ from graphmem.reading import naming
 from graphmem.reading.naming import Named
 from graphmem.reading.search_by_copy import by_copy
 from graphmem.reading.search_by_index import by_index
-from graphmem.reading.search_results import Results, Search
+from graphmem.reading.search_results import BY_INDEX, Results, Search
 from graphmem.registry import Context
 from graphmem.text import identifiers
 
@@ -55,10 +55,13 @@ async def search(context: Context, search: Search) -> Results:
         services.limits.copy_wait_seconds,
     )
     named = naming.by_names(question, search.query, exact)
-    if copy is None:
+    if copy is None or (search.after is not None and search.after.at == BY_INDEX):
         pairs = {pair for each in named for pair in each.pairs}
         results = await by_index(context, search, pairs)
         return dataclasses.replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
     named += await naming.by_parts(copy, question, named, search.types)
     named = [*await naming.by_relationships(context, question, named, search.types), *named]
+    if search.looks_up and not named and question.address is not None:
+        # An address that nobody has is not answered by what else the question says.
+        return await by_index(context, dataclasses.replace(search, query=question.address), set())
     return await by_copy(context, search, copy, named)

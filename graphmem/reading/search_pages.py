@@ -112,7 +112,7 @@ async def _candidates(scan: Scan, entity_ids: list[str]) -> list[Candidate]:
 
 
 def _place_of(ranked: Ranked) -> Mapping[str, Any]:
-    return {"points": round(ranked.points * BILLIONTHS), "id": ranked.id}
+    return {"points": round(ranked.points * BILLIONTHS), "id": ranked.id, "at": ranked.at}
 
 
 def _place(query: str, cursor: str | None) -> RankedPlace | None:
@@ -123,7 +123,7 @@ def _place(query: str, cursor: str | None) -> RankedPlace | None:
     """
     if cursor is None:
         return None
-    place = cursors.decode(query, cursor, {"points": int, "id": str})
+    place = cursors.decode(query, cursor, {"points": int, "id": str, "at": int})
     if abs(place["points"]) > 1_000 * BILLIONTHS or len(place["id"]) > identity.KEY_LIMIT:
         raise cursors.refused()
-    return RankedPlace(place["points"] / BILLIONTHS, place["id"])
+    return RankedPlace(place["points"] / BILLIONTHS, place["id"], place["at"])

@@ -47,19 +47,32 @@ class VectorCoverage(NamedTuple):
     pending: bool
 
 
+BY_INDEX: Final = -1
+"""What stands for the time of a hit where the indexes of the database answered."""
+
+
 class Ranked(NamedTuple):
-    """An entity in the order of all hits: its points, and the strategies that found it, with its score."""
+    """An entity in the order of all hits: its points, and the strategies that found it, with its score.
+
+    ``at`` is the time of its newest observation in microseconds, or ``BY_INDEX``.
+    """
 
     id: str
     points: float
     scores: dict[Strategy, float]
+    at: int = BY_INDEX
 
 
 class RankedPlace(NamedTuple):
-    """A place in the order of all hits: behind the hit with these points and this id."""
+    """A place in the order of all hits: behind a hit with this id, which had these points.
+
+    As long as the hit is the same, its place counts, not its points: those of all hits change with what is
+    stored. ``at`` is as in :class:`Ranked`: an order that the indexes began is theirs to its end.
+    """
 
     points: float
     id: str
+    at: int
 
 
 class StrategyHit(NamedTuple):

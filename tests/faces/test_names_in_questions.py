@@ -118,6 +118,24 @@ def test_somebody_else_is_not_named(world: Call, question: str) -> None:
     assert {item["match"] for item in answer["entities"]} <= {"resemblance"}
 
 
+@pytest.mark.parametrize(
+    "question", ["bob@example.org, please", "Who is bob@example.org?", "what is ent_0123456789abcdef01234567"]
+)
+def test_an_address_that_nobody_has_is_answered_by_nothing_similar(run: Call, question: str) -> None:
+    letter = {"entity_type": "note", "title": "Bob", "text": "what is the example of bob, in org, please"}
+    kept, _ = run("store", entities=[{**letter, "sent": question}, letter])["entities"]
+    assert found(run("entities.find", identifier=question)) == [kept["canonical_name"]]
+    run("entities.delete", entity_id=kept["entity_id"])
+    assert found(run("entities.find", identifier=question)) == []
+
+
+def test_a_search_for_an_identifier_answers_nothing_similar(run: Call) -> None:
+    run("store", entities=[{"entity_type": "invoice", "number": "INV-2023-001", "phone": "+49 30 123456"}])
+    for text in ("INV-2023-002", "+49 30 123457", "030 123457"):
+        assert found(run("entities.query", search=text)) == []
+    assert len(found(run("entities.query", search="INV-2023-00"))) == 1
+
+
 def test_a_name_within_a_longer_name_names_nothing(world: Call) -> None:
     assert found(world("entities.find", identifier="who wrote New York Stories?")) == ["New York Stories"]
     assert found(world("entities.find", identifier="how far is York?")) == ["York"]

@@ -15,6 +15,7 @@ import pytest
 
 from graphmem.database.search_copies import Commit, CopiedEntity, OwnerCopy, SearchCopies, _is_whole
 from graphmem.embedding.local import LocalEmbedder
+from graphmem.errors import InvalidCursor
 from graphmem.matching.search_copy import SearchCopy
 from graphmem.model.canonical import decode
 from graphmem.registry import REGISTRY, Services
@@ -205,6 +206,38 @@ def test_while_a_copy_is_read_the_indexes_answer(
 
     assert ids(loop.run(later())) == [garden]
     loop.run(impatient.search_copies.close())
+
+
+def pages(run: Call, *, first: dict[str, Any], **arguments: Any) -> list[str]:
+    """Return the ids of a page and of all that follow it."""
+    page, listed = first, ids(first)
+    while "next_cursor" in page:
+        page = run("entities.query", **arguments, cursor=page["next_cursor"])
+        listed += ids(page)
+    return listed
+
+
+def test_a_search_pages_on_behind_its_last_hit_whatever_is_stored(run: Call) -> None:
+    """The points of all hits change with what is stored: texts become longer on average."""
+    stored = store(run, *(" ".join(["garden", *("rose" for _ in range(number))]) for number in range(30)))
+    arguments = {"search": "garden", "limit": 10}
+    first = run("entities.query", **arguments)
+    store(run, *(f"{number} {' '.join(f'z{word}q' for word in range(40))}" for number in range(9)))
+    assert sorted(pages(run, first=first, **arguments)) == sorted(stored)
+
+
+def test_an_order_that_the_indexes_began_is_theirs_to_its_end(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    """The copy may be there for the second page, in whose order other hits come first."""
+    stored = store(run, *(f"garden {number}x" for number in range(9)))
+    small, arguments = by_runner(loop, without_copies(services), owner), {"search": "garden", "limit": 4}
+    first = small("entities.query", **arguments)
+    assert pages(run, first=first, **arguments) == pages(small, first=first, **arguments)
+    assert sorted(pages(run, first=first, **arguments)) == sorted(stored)
+    of_copy = run("entities.query", **arguments)
+    with pytest.raises(InvalidCursor):
+        small("entities.query", **arguments, cursor=of_copy["next_cursor"])
 
 
 def test_the_copy_that_was_used_longest_ago_gives_way(loop: Loop, services: Services) -> None:
