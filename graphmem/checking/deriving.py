@@ -92,7 +92,7 @@ async def derive(queries: Queries, stored: State, merges: Membership, seen: Seen
     evidence = await _evidence(queries, entities)
     derived = replace(
         stored, entities=Things(), relationships=Things(), heads=dict(stored.heads), rule_spans={},
-        new_bearers={}, changed_heads={},
+        new_bearers={}, new_near={}, changed_heads={},
     )  # fmt: skip
     derived.entities_before = stored.entities.copy()
     derived.relationships_before = stored.relationships.copy()

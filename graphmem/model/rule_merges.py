@@ -19,9 +19,9 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, Final, NamedTuple, Protocol
 
-from graphmem.model import identity, ids
+from graphmem.model import identity, ids, person_names
 from graphmem.model.identity import Alternatives
-from graphmem.model.name_forms import other_forms
+from graphmem.model.person_names import Known, NameGroup, NearNames, PersonName
 
 BEARERS_LIMIT: Final = 200
 """Other bearers of an id; with more of them, the entity of this id is merged into none."""
@@ -32,7 +32,6 @@ BORNE_LIMIT: Final = 50
 
 Evidence = frozenset[tuple[str, str]]
 """Pairs of an identifying field and a normalised value."""
-_PERSON_NAMES: Final = (identity.CANONICAL_NAME, "name", "full_name")
 NO_EVIDENCE: Final[Evidence] = frozenset()
 
 
@@ -122,10 +121,21 @@ class OwnRule:
         """Return the ids that an entity bears, each with the level of its alternative."""
         return _borne(self.owner, self.entity_type, evidence, self.alternatives)
 
-    def forms(self, evidence: Evidence) -> Mapping[str, int]:
-        """Return the ids that other forms of the names of a person make, each with the level of its
-        alternative: who bears one of them may be meant by the name."""
-        return _forms(self.owner, self.entity_type, evidence, self.alternatives)
+    def names(self, entity_id: str, evidence: Evidence) -> tuple[PersonName, ...]:
+        """Return the names by which an entity may be meant; none unless it is a person."""
+        return _names(self, entity_id, evidence)
+
+    def near(self, names: Iterable[PersonName], known: Known) -> NearNames:
+        """Return what bears names near some names; see :func:`graphmem.model.person_names.near`."""
+        return person_names.near(names, known, self.id_of_name)
+
+    def has(self, group: NameGroup) -> bool:
+        """Return whether a group has names of its type."""
+        return group.prefix.startswith(f"{self.entity_type}:")
+
+    def id_of_name(self, level: int, name: str) -> str:
+        """Return the id that a name makes by the alternative of a level."""
+        return ids.entity_id(self.owner, self.entity_type, self.basis(level), [name])
 
     def identified(self, entity_id: str, evidence: Evidence) -> Identified:
         """Return an entity as the rule knows it."""
@@ -136,10 +146,10 @@ class OwnRule:
     def _is_abbreviated(self, entity_id: str, level: int, evidence: Evidence) -> bool:
         """Return whether the name of a person that alone made an id has initials: it fits too many."""
         name = self.basis(level)
-        if not _is_name_of_person(self.entity_type, name):
+        if not person_names.is_name(self.entity_type, name):
             return False
         return any(
-            ids.entity_id(self.owner, self.entity_type, name, [value]) == entity_id
+            self.id_of_name(level, value) == entity_id
             for field, value in evidence
             if field == name and identity.is_abbreviated(value)
         )
@@ -181,21 +191,16 @@ def _borne(owner: str, entity_type: str, evidence: Evidence, alternatives: Alter
 
 
 @lru_cache(maxsize=20_000)
-def _forms(owner: str, entity_type: str, evidence: Evidence, alternatives: Alternatives) -> Mapping[str, int]:
-    forms: dict[str, int] = {}
+def _names(rule: OwnRule, entity_id: str, evidence: Evidence) -> tuple[PersonName, ...]:
     by_field = _by_field(evidence)
-    for level, names in enumerate(alternatives):
-        name = "+".join(names)
-        values = by_field.get(name, [])
-        if level and _is_name_of_person(entity_type, name) and len(values) <= VALUES_LIMIT:
-            others = {form for value in values for form in other_forms(value)} - set(values)
-            forms |= {ids.entity_id(owner, entity_type, name, [form]): level for form in sorted(others)}
-    return forms
-
-
-def _is_name_of_person(entity_type: str, basis: str) -> bool:
-    """Return whether an alternative is the name of a person alone."""
-    return basis in (_PERSON_NAMES if entity_type in identity.PEOPLE else ("full_name",))
+    names: list[PersonName | None] = []
+    for level in range(1, len(rule.alternatives)):
+        basis = rule.basis(level)
+        values = by_field.get(basis, []) if person_names.is_name(rule.entity_type, basis) else []
+        for value in values if len(values) <= VALUES_LIMIT else ():
+            is_own = rule.id_of_name(level, value) == entity_id
+            names.append(person_names.name_of(rule.entity_type, basis, level, value, is_own=is_own))
+    return tuple(filter(None, names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +237,8 @@ class Merges(Protocol):
         """Return the ids that an entity bears, each with the level of its alternative."""
         ...
 
-    def forms(self, entity_id: str) -> Mapping[str, int]:
-        """Return the ids that other forms of an entity's names make; see :meth:`OwnRule.forms`."""
+    def near(self, entity_id: str) -> NearNames:
+        """Return what bears names near those of an entity."""
         ...
 
     def bearers(self, entity_id: str) -> Collection[str]:
@@ -289,7 +294,7 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
         level."""
         entity = merges.identified(entity_id)
         own = {} if entity is None or entity.level is None else {entity_id: entity.level}
-        for concerned in (merges.borne(entity_id), merges.forms(entity_id), own):
+        for concerned in (merges.borne(entity_id), merges.near(entity_id).weak, own):
             for concerned_id, level in concerned.items():
                 if level > above:
                     waiting.setdefault(level, set()).add(concerned_id)
@@ -382,12 +387,32 @@ def _wanted(merges: Merges, entity_id: str) -> RuleMerge | None:
     if survivor_id == entity_id or (survivor and survivor.level is not None and survivor.level >= level):
         # The survivor is the entity itself, or its own level may still move it.
         return None
-    nameless = frozenset(pair for pair in entity.evidence if pair[0] not in _PERSON_NAMES)
-    for form_id, form_level in merges.forms(entity_id).items():
-        others = _fitting(merges, nameless, level, form_id) if form_level == level else {}
-        if others is None or any(merges.survivor(each, level) != survivor_id for each in others):
-            return None
+    if _may_mean_another(merges, entity_id, level, survivor_id):
+        return None
     return RuleMerge(min(candidates)[1], level)
+
+
+def _may_mean_another(merges: Merges, entity_id: str, level: int, survivor_id: str) -> bool:
+    """Return whether an entity may mean somebody with a near name, who is shown by another survivor."""
+    near = merges.near(entity_id)
+    entity = merges.identified(entity_id)
+    if entity is None or level in near.crowded:
+        return True
+    meant = _names_in(entity.evidence)
+    nameless = frozenset(pair for pair in entity.evidence if pair[1] not in meant)
+    for near_id, (near_level, name) in sorted(near.known.items()):
+        others = _fitting(merges, nameless, level, near_id) if near_level == level else {}
+        if others is None:
+            return True
+        for other_id, other in others.items():
+            is_another = person_names.is_short_for_another(name, _names_in(other.evidence), meant)
+            if not is_another and merges.survivor(other_id, level) != survivor_id:
+                return True
+    return False
+
+
+def _names_in(evidence: Evidence) -> set[str]:
+    return {value for field, value in evidence if field in person_names.FIELDS}
 
 
 def _fitting(merges: Merges, evidence: Evidence, level: int, borne_id: str) -> dict[str, Identified] | None:

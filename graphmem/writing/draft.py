@@ -20,7 +20,7 @@ from graphmem.writing.interpretations import Interpretation
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.sources import NewSource
 from graphmem.writing.state import NameKey, RuleSpans, State, WrittenTransaction
-from graphmem.writing.things import Thing, Things, note_bearers
+from graphmem.writing.things import Thing, Things, note_bearers, note_names
 
 if TYPE_CHECKING:
     from graphmem.writing.requests import WriteRequest
@@ -255,7 +255,9 @@ class Draft:
         state.relationships.accept(self.relationships)
         state.added.extend(self.added.values())
         state.rule_spans.update(self.rule_spans)
-        note_bearers(state.new_bearers, map(self.entities.__getitem__, self.entities.changed()))
+        changed = [self.entities[each] for each in self.entities.changed()]
+        note_bearers(state.new_bearers, changed)
+        note_names(state.new_near, changed)
         state.observation_ids.update(self.added)
         state.heads.update(self.heads)
         state.changed_heads.update(dict.fromkeys(self.heads, self.recorded_at))

@@ -18,7 +18,7 @@ from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.requests import Merging, Touched, WriteRequest
 from graphmem.writing.state import State
-from graphmem.writing.things import Thing, evidence_of, note_bearers
+from graphmem.writing.things import Thing, evidence_of, note_bearers, note_names
 
 OBSERVATIONS_PER_READ: Final = 2_000
 HISTORIES_PER_READ: Final = 200
@@ -262,7 +262,8 @@ def settle(state: State, owner: str) -> None:
     changed = [each for each in state.entities if state.entities_before.get(each) != state.entities[each]]
     if not any(state.entities[each].rule for each in changed):
         return
-    note_bearers(state.new_bearers, (state.entities[each] for each in changed))
+    note_bearers(state.new_bearers, [state.entities[each] for each in changed])
+    note_names(state.new_near, [state.entities[each] for each in changed])
     draft = _draft(state, owner, [state.entities[each].updated_at for each in changed])
     rule_merging.settle_from(draft, state.entities_before, changed)
     draft.accept(None)
@@ -270,7 +271,9 @@ def settle(state: State, owner: str) -> None:
 
 def settle_all(state: State, owner: str, entity_ids: Iterable[str]) -> None:
     """Merge some entities by rule whether they changed or not; see :func:`settle`."""
-    note_bearers(state.new_bearers, (state.entities[each] for each in state.entities))
+    everything = [state.entities[each] for each in state.entities]
+    note_bearers(state.new_bearers, everything)
+    note_names(state.new_near, everything)
     draft = _draft(state, owner, [])
     rule_merging.settle_entities(draft, entity_ids)
     draft.accept(None)

@@ -14,10 +14,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from graphmem.model import facts, ids
+from graphmem.model import facts, ids, person_names
+from graphmem.model.person_names import NameGroup
 from graphmem.model.rule_merges import Evidence, OwnRule
 from graphmem.model.schema import shipped
-from graphmem.writing.things import KEY_KIND
+from graphmem.writing.things import KEY_KIND, NEAR_KIND
 
 if TYPE_CHECKING:
     from graphmem.writing.receipt import Receipt
@@ -53,7 +54,8 @@ class Touched:
     ``names`` are the names that a request may give to a new entity. ``borne`` are ids of entities that may be
     merged by rule: what else bears them is read if the entity is there, or if it is one of ``stored``, which
     a request may create. ``moved`` are pairs of an entity and the one that it is newly merged into by rule,
-    ``None`` where a merge ends.
+    ``None`` where a merge ends. ``near`` are groups of names: the names in each are read, if these are
+    ``near_limit`` at most.
     """
 
     keys: set[str] = field(default_factory=set)
@@ -70,6 +72,8 @@ class Touched:
     borne: set[Borne] = field(default_factory=set)
     stored: set[str] = field(default_factory=set)
     moved: set[tuple[str, str | None]] = field(default_factory=set)
+    near: set[NameGroup] = field(default_factory=set)
+    near_limit: int = field(default_factory=lambda: person_names.LIMIT + 1)
 
     def add_relationship(self, key: str) -> None:
         """Add a relationship with the entities at its ends."""
@@ -87,7 +91,8 @@ class Touched:
             if level:
                 self.borne.add((KEY_KIND + rule.basis(level), borne_id, tuple(rule.fields)))
                 self.entities.add(borne_id)
-        self.entities.update(rule.forms(evidence))
+        for name in rule.names("", evidence):
+            self.near.update(name.groups)
 
     def add(self, further: Touched) -> None:
         """Add entities, ids that are borne, and moved entities that a decision has needed."""
@@ -95,6 +100,8 @@ class Touched:
         self.borne |= further.borne
         self.stored |= further.stored
         self.moved |= further.moved
+        self.near |= further.near
+        self.near_limit = max(self.near_limit, further.near_limit)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -115,6 +122,8 @@ class Touched:
                 [kind, borne_id, list(fields), borne_id in self.stored]
                 for kind, borne_id, fields in sorted(self.borne)
             ],
+            "near": sorted([NEAR_KIND + group.basis, group.prefix] for group in self.near),
+            "near_limit": self.near_limit,
             "moved": [
                 *([[self.merging.source, self.merging.target]] if self.merging else []),
                 *([source, onto] for source, onto in sorted(self.moved, key=str)),

@@ -11,11 +11,13 @@ from contextlib import AbstractContextManager
 from itertools import pairwise
 
 from graphmem.model import rule_merges
+from graphmem.model.person_names import NearNames
 from graphmem.model.rule_merges import Identified, RuleMerge
 from graphmem.writing.draft import Draft
+from graphmem.writing.known_names import KnownNames, bearers_of
 from graphmem.writing.requests import LookAgain, Needs, Touched
 from graphmem.writing.state import BearerRow
-from graphmem.writing.things import KEY_KIND, Thing, Things, note_bearers
+from graphmem.writing.things import Thing, Things, note_bearers
 
 
 def settle(draft: Draft) -> None:
@@ -34,16 +36,17 @@ def settle_from(draft: Draft, stored: Things, entity_ids: Iterable[str]) -> None
         stored: the entities before they changed.
         entity_ids: those that changed.
     """
-    affected: set[str] = set()
+    entity_ids, names = list(entity_ids), KnownNames(draft)
+    affected = names.crossed(stored, entity_ids)
     for entity_id in entity_ids:
         before, after = stored.get(entity_id), draft.entities[entity_id]
         if before is None:
-            if not _is_apart(draft, after):
+            if not _is_apart(draft, after, names):
                 affected.add(entity_id)
             continue
         was = (before.evidence, before.made, before.projection, before.refold)
         if was != (after.evidence, after.made, after.projection, after.refold):
-            affected |= {entity_id, *before.borne, *before.forms}
+            affected |= {entity_id, *before.borne, *names.near(before).weak}
         joined = (before.into, before.separated, before.distinct_from)
         if joined != (after.into, after.separated, after.distinct_from):
             affected.add(entity_id)
@@ -51,7 +54,7 @@ def settle_from(draft: Draft, stored: Things, entity_ids: Iterable[str]) -> None
     settle_entities(draft, affected)
 
 
-def _is_apart(draft: Draft, created: Thing) -> bool:
+def _is_apart(draft: Draft, created: Thing, names: KnownNames) -> bool:
     """Return whether nothing can be merged by rule into a new entity, nor the entity into anything.
 
     So it is with most of what is stored. If what bears its id was created beside it, that one is not apart.
@@ -64,7 +67,7 @@ def _is_apart(draft: Draft, created: Thing) -> bool:
             return False
         if borne_id != created.subject_id and draft.entities.get(borne_id) is not None:
             return False
-    return all(draft.entities.get(form_id) is None for form_id in created.forms)
+    return not names.near(created).weak
 
 
 def settle_entities(draft: Draft, entity_ids: Iterable[str]) -> None:
@@ -87,7 +90,8 @@ class _DraftMerges:
         self._draft = draft
         self._needs = Needs()
         self._rows: dict[str, BearerRow] = {}
-        self._forms: dict[str, tuple[rule_merges.OwnRule, int]] = {}
+        self._names = KnownNames(draft)
+        self._near: dict[str, tuple[rule_merges.OwnRule, int]] = {}
         self._new_bearers: dict[str, set[str]] = {}
         note_bearers(self._new_bearers, map(draft.entities.__getitem__, draft.entities.changed()))
 
@@ -116,16 +120,14 @@ class _DraftMerges:
         rule = self._rule_of_row(row) if row else None
         return rule.borne(row.evidence_by(rule)) if row and rule else {}
 
-    def forms(self, entity_id: str) -> Mapping[str, int]:
+    def near(self, entity_id: str) -> NearNames:
         """See :class:`graphmem.model.rule_merges.Merges`."""
         entity = self._thing(entity_id)
-        row = self._rows.get(entity_id) if entity is None else None
-        rule = entity.rule if entity else self._rule_of_row(row) if row else None
-        if rule is None:
-            return {}
-        forms = entity.forms if entity else rule.forms(row.evidence_by(rule)) if row else {}
-        self._forms.update((form_id, (rule, level)) for form_id, level in forms.items())
-        return forms
+        if entity is None or entity.rule is None:
+            return NearNames({}, {}, set())
+        near = self._names.near(entity)
+        self._near.update((near_id, (entity.rule, level)) for near_id, (level, _) in near.known.items())
+        return near
 
     def bearers(self, entity_id: str) -> Collection[str]:
         """See :class:`graphmem.model.rule_merges.Merges`."""
@@ -215,7 +217,7 @@ class _DraftMerges:
         entity = self._thing(row.borne_id)
         if entity is not None:
             return entity.rule
-        return self._forms[row.borne_id][0] if row.borne_id in self._forms else None
+        return self._near[row.borne_id][0] if row.borne_id in self._near else None
 
     def _chain(self, entity_id: str, level: int | None) -> list[str]:
         """Return the ids from an entity up to its survivor at a level."""
@@ -240,14 +242,13 @@ class _DraftMerges:
 
     def _need_bearers(self, entity_id: str) -> None:
         """Have the bearers of an entity's id read."""
-        if entity_id in self._forms:
-            rule, level = self._forms[entity_id]
+        if entity_id in self._near:
+            rule, level = self._near[entity_id]
         else:
             entity = self._draft.entities[entity_id]
             assert entity.rule is not None
             rule, level = entity.rule, entity.borne[entity_id]
-        borne = (KEY_KIND + rule.basis(level), entity_id, tuple(rule.fields))
-        raise LookAgain(Touched(entities={entity_id}, borne={borne}, stored={entity_id}))
+        raise LookAgain(bearers_of(rule, rule.basis(level), entity_id))
 
     def _need_relationships(self, moved: list[Thing], entity_id: str, onto: str | None) -> None:
         """Have the relationships of entities read that were stored before the turn and move now."""

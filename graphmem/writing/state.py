@@ -10,11 +10,12 @@ from graphmem.errors import AuthInvalid
 from graphmem.model import state_hash
 from graphmem.model.dismissals import Dismissal, Pair
 from graphmem.model.membership import Exclusion
+from graphmem.model.person_names import NameGroup
 from graphmem.model.reduction import Observation
 from graphmem.model.rule_merges import Evidence, OwnRule, own_rule
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing.schema_heads import Head, HeadRow
-from graphmem.writing.things import ThingRow, Things, stored_evidence
+from graphmem.writing.things import NEAR_KIND, ThingRow, Things, stored_evidence
 
 if TYPE_CHECKING:
     from graphmem.writing.requests import Touched
@@ -104,8 +105,9 @@ class State:
     types of the owner that begin as those that the turn names. ``file_keys`` are the ids of sources by the
     idempotency keys of files. ``repeated`` are the observations that transactions of the turn recorded again.
     ``looked`` is what the look read. ``bearers`` are stored entities by the ids that they bear,
-    ``new_bearers`` those that the turn changed. ``rules_off`` are the alternatives that merge nothing, by
-    type.
+    ``new_bearers`` those that the turn changed. ``near`` are the stored names of persons by groups, ``None``
+    for more than were asked for, ``new_near`` those of entities that the turn changed. ``rules_off`` are the
+    alternatives that merge nothing, by type.
     """
 
     sequence: int = 0
@@ -141,6 +143,8 @@ class State:
     rules_off: Mapping[str, frozenset[str]] = field(default_factory=dict)
     bearers: dict[str, list[BearerRow]] = field(default_factory=dict)
     new_bearers: dict[str, set[str]] = field(default_factory=dict)
+    near: dict[NameGroup, frozenset[str] | None] = field(default_factory=dict)
+    new_near: dict[NameGroup, set[str]] = field(default_factory=dict)
     looked: Touched | None = None
     rule_spans: dict[str, RuleSpans] = field(default_factory=dict)
     entities_before: Things = field(default_factory=Things)
@@ -226,6 +230,14 @@ class SubjectHead(NamedTuple):
     observation_count: int
 
 
+class NearRow(NamedTuple):
+    """The names of persons in one group; ``None`` for more than were asked for."""
+
+    kind: str
+    prefix: str
+    texts: list[str] | None
+
+
 class LookRow(NamedTuple):
     """The row of ``write.look``."""
 
@@ -238,6 +250,7 @@ class LookRow(NamedTuple):
     aliases: list[AliasRow]
     namesakes: list[NamesakeRow]
     bearers: list[BearerRow]
+    near: list[NearRow]
     types_in_use: list[str]
     sources: list[SubjectHead]
     file_keys: list[FileKeyRow]
@@ -302,6 +315,9 @@ def of_look(
     state.bearers = {borne_id: [] for _, borne_id, _ in touched.borne} if touched else {}
     for row in look.bearers:
         state.bearers.setdefault(row.borne_id, []).append(row)
+    for near in look.near:
+        group = NameGroup(near.kind.removeprefix(NEAR_KIND), near.prefix)
+        state.near[group] = None if near.texts is None else frozenset(near.texts)
     state.entities = Things(row.entity(state.own_rule(row.kind), whole=whole) for row in look.entities)
     state.entities_before = state.entities.copy()
     return state
@@ -317,6 +333,8 @@ def empty(
 ) -> State:
     """Return the state of an owner who has written nothing yet; see :func:`of_look`."""
     bearers: dict[str, list[BearerRow]] = {each: [] for _, each, _ in touched.borne} if touched else {}
+    near = dict.fromkeys(touched.near, frozenset[str]()) if touched else {}
     return State(
-        hash=state_hash.EMPTY, owner=owner, looked=touched, bearers=bearers, rules_off=rules_off or {}
-    )
+        hash=state_hash.EMPTY, owner=owner, looked=touched, bearers=bearers, near={**near},
+        rules_off=rules_off or {},
+    )  # fmt: skip

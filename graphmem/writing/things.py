@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import canonical, facts, identity, reduction, rule_merges
+from graphmem.model.person_names import NameGroup, PersonName
 from graphmem.model.reduction import Lifecycle, Observation, OwnState, Winner
 from graphmem.model.rule_merges import NO_EVIDENCE, Evidence, OwnRule
 from graphmem.model.rules import PLAIN, Rules
@@ -21,6 +22,8 @@ from graphmem.text import identifiers
 
 KEY_KIND: Final = "key:"
 """Begins the kinds of identifiers of entities that may be merged by rule; the alternative follows."""
+NEAR_KIND: Final = f"{KEY_KIND}near:"
+"""Begins the kinds of identifiers that hold names of persons by groups; the alternative follows."""
 UNUSED: Final = ""
 """``into`` of a relationship that has no observations and no members any more: no answer shows it."""
 
@@ -113,17 +116,19 @@ class Thing:
         return self.rule.borne(self.evidence) if self.rule and self.made else {}
 
     @cached_property
-    def forms(self) -> Mapping[str, int]:
-        """The ids that other forms of its names make, each with the level of its alternative."""
-        return self.rule.forms(self.evidence) if self.rule and self.made else {}
+    def person_names(self) -> tuple[PersonName, ...]:
+        """The names by which it may be meant, if it is a person; none while nothing makes it."""
+        return self.rule.names(self.subject_id, self.evidence) if self.rule and self.made else ()
 
     @cached_property
     def keys(self) -> set[tuple[str, str]]:
-        """The (kind, id) pairs by which entities are looked up that may be merged into it."""
+        """The (kind, value) pairs by which the rule finds it: ids that it bears, and its names by group."""
         if self.rule is None:
             return set()
         weaker = [(each, level) for each, level in self.borne.items() if level and each != self.subject_id]
-        return {(f"{KEY_KIND}{self.rule.basis(level)}", each) for each, level in weaker}
+        keys = {(f"{KEY_KIND}{self.rule.basis(level)}", each) for each, level in weaker}
+        texts = [pair for name in self.person_names for pair in name.texts]
+        return keys | {(NEAR_KIND + group.basis, text) for group, text in texts}
 
     @property
     def evidence_text(self) -> str | None:
@@ -203,6 +208,14 @@ def note_bearers(bearers: dict[str, set[str]], entities: Iterable[Thing]) -> Non
         for borne_id, level in entity.borne.items():
             if level and borne_id != entity.subject_id:
                 bearers.setdefault(borne_id, set()).add(entity.subject_id)
+
+
+def note_names(texts: dict[NameGroup, set[str]], entities: Iterable[Thing]) -> None:
+    """Add what an index holds of the names of entities, by group."""
+    for entity in entities:
+        for name in entity.person_names:
+            for group, text in name.texts:
+                texts.setdefault(group, set()).add(text)
 
 
 def stored_evidence(rule: OwnRule | None, text: str | None, texts: Mapping[str, str]) -> Evidence:

@@ -334,6 +334,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         19: "4fc37a19b03ecdd8b9369fd29a99674182e6e929159df7c0b0d8907a1e6135ea",
         20: "c732538d726bab56ccac065d660d9216c7ca3273a6ac14f2bb5a9b664a464f57",
         21: "fb92ab11681730f1728ed67a5a0dc653546cd9e10ab8f83bd1d1791897e289d5",
+        22: "f706bf97292d80cb26f2c6cc87b7e8b59b209fbccd831042f0307dda630ef625",
     }
 
 

@@ -3,10 +3,10 @@
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, types: LIST<STRING>, names: LIST<LIST>, initials: LIST<STRING>,
 //         sources: LIST<STRING>, file_keys: LIST<STRING>, interpretations: LIST<STRING>, moved: LIST<LIST>,
-//         borne: LIST<LIST>
+//         borne: LIST<LIST>, near: LIST<LIST>, near_limit: INTEGER
 // returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>, namesakes: LIST<LIST>,
-//         bearers: LIST<LIST>,
+//         bearers: LIST<LIST>, near: LIST<LIST>,
 //         types_in_use: LIST<STRING>, sources: LIST<LIST>, file_keys: LIST<LIST>, interpretations: LIST<LIST>
 // mode    read
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
@@ -25,6 +25,8 @@
 // ends: its relationships come as well, with those that will be merged with them.
 // `borne` are [kind, id, identifying fields, whether the turn may create the entity] of entities that may be merged by
 // rule. `bearers` are the entities that bear such an id, 202 of each at most.
+// `near` are [kind, beginning] of groups of names of persons. The column has the values of each group, null for more
+// than `near_limit`.
 // A row of `sources` is [id, the times at which the source was excluded and included again, its observations]. `names` are [kind, key, type] of entities that may be created. `namesakes` are the live entities of that type under
 // each: the three observed last of 200 with that key, deleted ones among the 200. `types_in_use` are at most 200 types
 // of the owner that begin with one of `initials`. The column `interpretations` has those that have ended.
@@ -176,6 +178,18 @@ RETURN owner,
       [i IN places | entity.fields[i]], [i IN places | entity.values[i]],
       coalesce(entity.separated, []) + coalesce(entity.distinct_from, [])]
   } AS bearers,
+  COLLECT {
+    UNWIND $near AS reference
+    CALL (reference) {
+      MATCH (identifier:Identifier)
+      USING INDEX SEEK identifier:Identifier(owner, kind, value)
+      WHERE identifier.owner = $owner AND identifier.kind = reference[0] AND identifier.value STARTS WITH reference[1]
+        AND EXISTS { (identifier)-[:IDENTIFIES]->() }
+      WITH identifier.value AS value LIMIT $near_limit + 1
+      RETURN collect(value) AS values
+    }
+    RETURN [reference[0], reference[1], CASE WHEN size(values) <= $near_limit THEN values END]
+  } AS near,
   COLLECT {
     UNWIND $initials AS initial
     MATCH (schema:Schema)

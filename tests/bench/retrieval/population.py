@@ -19,8 +19,9 @@ from typing import Final, NamedTuple
 
 from rich.table import Table
 
-from graphmem.model import identity, rule_merges
+from graphmem.model import identity, person_names, rule_merges
 from graphmem.model.identity import Alternatives
+from graphmem.model.person_names import NameGroup, NearNames
 from graphmem.model.rule_merges import NO_EVIDENCE, Evidence, Identified, OwnRule, RuleMerge
 from tests.bench.retrieval import people, sets
 from tests.bench.retrieval.people import Person, Record
@@ -29,18 +30,23 @@ PEOPLE: Final = 10_000
 STRANGER_SHARES: Final = (0.0, 0.01, 0.05)
 REGISTERED: Final[Alternatives] = (("member_number",), ("email",), ("full_name", "birthday"), ("full_name",))
 """The alternatives of a registered type ``member``."""
+POPULATIONS: Final = 6
+"""Populations whose merges are counted together."""
 MEMBER_NUMBER_SHARE: Final = 0.5
 """How many of the stronger records of members have the number."""
 
 
-def make(count: int = PEOPLE, stranger_share: float = 0.0, *, namesakes: bool = False) -> list[Record]:
+def make(
+    count: int = PEOPLE, stranger_share: float = 0.0, *, namesakes: bool = False, seed: int = 0
+) -> list[Record]:
     """Return the records of a population in random order, those of each person one after another.
 
     Args:
         stranger_share: the share of the weaker records that are of strangers.
         namesakes: the strangers have the names of people who have a stronger record; else any names.
+        seed: another seed makes another population.
     """
-    rng = sets.generator("population")
+    rng = sets.generator(f"population {seed}" if seed else "population")
     addresses: Counter[str] = Counter()
     records: list[Record] = []
     for number in range(count):
@@ -95,6 +101,7 @@ class Population:
         self._registered = (*registered, (identity.CONTENT,)) if registered else None
         self._evidence: dict[str, Evidence] = {}
         self._bearers: dict[str, set[str]] = defaultdict(set)
+        self._texts: dict[NameGroup, set[str]] = defaultdict(set)
         self._merged: dict[str, RuleMerge] = {}
         self._members: dict[str, set[str]] = defaultdict(set)
 
@@ -111,6 +118,9 @@ class Population:
         for entity_id in stored:
             for borne_id in self.borne(entity_id):
                 self._bearers[borne_id].add(entity_id)
+            for name in rule.names(entity_id, self._evidence[entity_id]):
+                for group, text in name.texts:
+                    self._texts[group].add(text)
         rule_merges.settle(self, sorted(stored))
         return stored
 
@@ -121,8 +131,13 @@ class Population:
     def borne(self, entity_id: str) -> Mapping[str, int]:
         return self.rule.borne(self._evidence.get(entity_id, NO_EVIDENCE))
 
-    def forms(self, entity_id: str) -> Mapping[str, int]:
-        return self.rule.forms(self._evidence.get(entity_id, NO_EVIDENCE))
+    def near(self, entity_id: str) -> NearNames:
+        names = self.rule.names(entity_id, self._evidence.get(entity_id, NO_EVIDENCE))
+        return self.rule.near(names, self._names_of)
+
+    def _names_of(self, group: NameGroup) -> Collection[str] | None:
+        texts = self._texts[group]
+        return None if len(texts) > person_names.LIMIT else texts
 
     def bearers(self, entity_id: str) -> Collection[str]:
         return self._bearers[entity_id] - {entity_id}
@@ -172,6 +187,11 @@ class Tally(NamedTuple):
     false: int
     weaker: int
 
+    @classmethod
+    def of(cls, tallies: Iterable[Tally]) -> Tally:
+        """Return several as one."""
+        return cls(*map(sum, zip(*tallies, strict=True)))
+
     @property
     def precision(self) -> float:
         return 1 - self.false / self.merges if self.merges else 1.0
@@ -190,7 +210,7 @@ class RuleFigures:
 
     @property
     def total(self) -> Tally:
-        return Tally(*map(sum, zip(*self.by_basis.values(), strict=True)))
+        return Tally.of(self.by_basis.values())
 
 
 def measure(
@@ -217,9 +237,17 @@ def measure(
     return RuleFigures(len(records), tallies)
 
 
+def pooled(figures: Iterable[RuleFigures]) -> RuleFigures:
+    """Return what several populations came to together."""
+    figures = list(figures)
+    by_basis = {basis: Tally.of(each.by_basis[basis] for each in figures) for basis in figures[0].by_basis}
+    return RuleFigures(sum(each.records for each in figures), by_basis)
+
+
 def table(count: int = PEOPLE) -> Table:
     """Return the table of false merges of the shipped rule of people and of a registered one."""
-    shown = Table(title=f"Merges by rule of {count:,} people", title_justify="left")
+    title = f"Merges by rule in {POPULATIONS} populations of {count:,} people"
+    shown = Table(title=title, title_justify="left")
     for name in ("type", "strangers", "alternative"):
         shown.add_column(name)
     for name in ("merges", "false", "false share", "precision", "recall"):
@@ -228,11 +256,14 @@ def table(count: int = PEOPLE) -> Table:
         (0.0, False),
         *((each, kind) for kind in (False, True) for each in STRANGER_SHARES[1:]),
     ):
-        records = make(count, share, namesakes=namesakes)
+        sets_of_records = [make(count, share, namesakes=namesakes, seed=seed) for seed in range(POPULATIONS)]
         strangers = f"{share:.0%}{', namesakes' if namesakes else ''}"
         for figures, kind in (
-            (measure(records), "person"),
-            (measure(members(records), "member", REGISTERED), "member (registered)"),
+            (pooled(map(measure, sets_of_records)), "person"),
+            (
+                pooled(measure(members(each), "member", REGISTERED) for each in sets_of_records),
+                "member (registered)",
+            ),
         ):
             for basis, tally in (*figures.by_basis.items(), ("all", figures.total)):
                 false = f"{tally.false / tally.merges:.4f}" if tally.merges else ""

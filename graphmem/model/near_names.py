@@ -1,0 +1,99 @@
+"""Names of persons that are near another: somebody else's name that may have been meant.
+
+They decide what is merged by rule (:mod:`graphmem.model.rule_merges`). Two names are near if they are ways to
+write one name (a short form of the given name, the surname in front, middle names left out), or if one word
+more is an initial or has one slip: a letter left out, added, replaced, or exchanged with the next one.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from graphmem.model.identity import is_abbreviated
+from graphmem.model.nicknames import FULL_NAMES, are_forms_of_one_name
+
+WORDS_LIMIT: Final = 4
+LENGTH_LIMIT: Final = 100
+"""A name of more words or characters, or one with digits, is near no other."""
+_FAR: Final = 2
+
+
+@lru_cache(maxsize=50_000)
+def words(folded: str) -> tuple[str, ...]:
+    """Return the words of a folded name, the given name first; none where no name is near."""
+    surname, comma, given = folded.partition(", ")
+    parts = [word.strip(".") for word in (f"{given} {surname}" if comma else surname).split()]
+    if len(folded) > LENGTH_LIMIT or len(parts) > WORDS_LIMIT or not all(parts):
+        return ()
+    if any("," in part or any(c.isdigit() for c in part) for part in parts):
+        return ()
+    return tuple(parts)
+
+
+@lru_cache(maxsize=50_000)
+def groups(folded: str) -> tuple[str, ...]:
+    """Return the groups of a folded name, sorted: two names are compared if they share one.
+
+    A group is the given name with the first letter of the surname, or the surname with that of the given
+    name: ``"bill grant"`` is in ``"william g"``, ``"grant, b"`` and ``"grant, w"``.
+    """
+    parts = words(folded)
+    if not parts:
+        return ()
+    first, last = parts[0], parts[-1]
+    if len(parts) == 1:
+        return tuple(sorted(FULL_NAMES.get(first, ())))
+    full_names = FULL_NAMES.get(first) or frozenset({first})
+    letters = {first[0], *(name[0] for name in full_names)}
+    return tuple(
+        sorted({f"{name} {last[0]}" for name in full_names} | {f"{last}, {letter}" for letter in letters})
+    )
+
+
+def are_near(folded: str, other: str) -> bool:
+    """Return whether two folded names are near each other; a name is not near itself."""
+    parts, others = words(folded), words(other)
+    if folded == other or not parts or not others:
+        return False
+    if len(parts) == 1 or len(others) == 1:
+        return len(parts) == len(others) and are_forms_of_one_name(parts[0], others[0])
+    pairs = [(parts[0], others[0]), (parts[-1], others[-1])]
+    if len(parts) > 2 and len(others) > 2:
+        if len(parts) != len(others):
+            return False
+        pairs += zip(parts[1:-1], others[1:-1], strict=True)
+    return sum(_distance(*pair) for pair in pairs) < _FAR
+
+
+def is_short_for(folded: str, other: str) -> bool:
+    """Return whether a name with initials is that of a longer one: "s. grant" of "sarah grant"."""
+    return is_abbreviated(folded) and not is_abbreviated(other) and are_near(folded, other)
+
+
+def _distance(word: str, other: str) -> int:
+    """Return 0 for one word or given name, 1 for an initial or a slip, else :data:`_FAR`."""
+    if word == other or are_forms_of_one_name(word, other):
+        return 0
+    if _is_initial(word) or _is_initial(other):
+        letters = [{each[0], *(name[0] for name in FULL_NAMES.get(each, ()))} for each in (word, other)]
+        return 1 if letters[0] & letters[1] else _FAR
+    if max(len(word), len(other)) < 3:
+        return _FAR
+    return 1 if _is_one_slip(word, other) else _FAR
+
+
+def _is_initial(word: str) -> bool:
+    """Return whether a word is one letter; a character of a script without capitals is a word."""
+    return len(word) == 1 and word.upper() != word
+
+
+def _is_one_slip(word: str, other: str) -> bool:
+    """Return whether one slip makes one word another: see above."""
+    if len(word) > len(other):
+        word, other = other, word
+    start = next((place for place, c in enumerate(word) if c != other[place]), len(word))
+    rest, others = word[start:], other[start:]
+    if len(word) < len(other):
+        return rest == others[1:]
+    return rest[1:] == others[1:] or (rest[1::-1] == others[:2] and rest[2:] == others[2:])

@@ -1,0 +1,117 @@
+"""The names of persons that a draft and its database have, as the merges by rule compare them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from graphmem.model import person_names, rule_merges
+from graphmem.model.person_names import NameGroup, NearNames
+from graphmem.writing.draft import Draft
+from graphmem.writing.requests import LookAgain, Touched
+from graphmem.writing.things import KEY_KIND, Thing, Things, note_names
+
+
+def bearers_of(rule: rule_merges.OwnRule, basis: str, entity_id: str) -> Touched:
+    """Return what to read for the bearers of an id."""
+    borne = (KEY_KIND + basis, entity_id, tuple(rule.fields))
+    return Touched(entities={entity_id}, borne={borne}, stored={entity_id})
+
+
+class KnownNames:
+    """The names of persons in a draft, by groups."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._texts: dict[NameGroup, set[str]] = {}
+        note_names(self._texts, map(draft.entities.__getitem__, draft.entities.changed()))
+
+    def near(self, entity: Thing) -> NearNames:
+        """Return what bears names near those of an entity."""
+        if entity.rule is None:
+            return NearNames({}, {}, set())
+        return entity.rule.near(entity.person_names, self.known)
+
+    def known(self, group: NameGroup) -> Collection[str] | None:
+        """Return the texts of a group; ``None`` for too many."""
+        texts = self._now(group)
+        return None if texts is None or len(texts) > person_names.LIMIT else texts
+
+    def crossed(self, stored: Things, entity_ids: Iterable[str]) -> set[str]:
+        """Return the entities with a name in groups that the change of some entities made too large, or small
+        enough again.
+
+        Args:
+            stored: the entities before they changed.
+        """
+        fresh: dict[NameGroup, set[str]] = {}
+        lost: dict[NameGroup, set[str]] = {}
+        rules: dict[NameGroup, rule_merges.OwnRule] = {}
+        for entity_id in entity_ids:
+            before, after = stored.get(entity_id), self._draft.entities[entity_id]
+            if after.rule is None or (before is not None and before.person_names is after.person_names):
+                continue
+            now, was = dict[NameGroup, set[str]](), dict[NameGroup, set[str]]()
+            note_names(now, [after])
+            note_names(was, [before] if before else [])
+            for group in {**now, **was}:
+                rules[group] = after.rule
+                fresh.setdefault(group, set()).update(now.get(group, set()))
+                lost.setdefault(group, set()).update(was.get(group, set()) - now.get(group, set()))
+        return {
+            rule.id_of_name(rule.level(group.basis), name)
+            for group, rule in rules.items()
+            for name in self._names_if_crossed(group, fresh[group], lost[group])
+        }
+
+    def _names_if_crossed(self, group: NameGroup, fresh: set[str], lost: set[str]) -> list[str]:
+        stored, new = self._stored(group, len(lost)), self._draft.state.new_near.get(group, ())
+        if stored is not None and len(stored) + len(new) + len(fresh) + len(lost) <= person_names.LIMIT:
+            return []
+        texts = self._now(group, lost)
+        if texts is None:
+            return []
+        before = (texts - (fresh - (self._stored(group) or frozenset()))) | lost
+        if (len(before) > person_names.LIMIT) is (len(texts) > person_names.LIMIT):
+            return []
+        named = [person_names.name_in(group, text) for text in sorted(before | texts)]
+        return [name for name, is_own in named if is_own]
+
+    def _now(self, group: NameGroup, lost: Collection[str] = ()) -> set[str] | None:
+        """Return the texts of a group without those that nobody bears any more; ``None`` for very many."""
+        draft = self._draft
+        stored = self._stored(group, len(lost))
+        if stored is None:
+            return None
+        texts = {*stored, *draft.state.new_near.get(group, ()), *self._texts.get(group, ())}
+        return texts - self._gone(group, texts) if len(texts) > person_names.LIMIT else texts
+
+    def _gone(self, group: NameGroup, texts: set[str]) -> set[str]:
+        """Return the texts that stored entities lost and nobody bears; asked for at the limit only."""
+        entities, before = self._draft.entities, self._draft.state.entities_before
+        lost: dict[NameGroup, set[str]] = {}
+        borne: dict[NameGroup, set[str]] = {}
+        note_names(lost, filter(None, map(before.get, entities)))
+        note_names(borne, map(entities.__getitem__, entities))
+        gone = (lost.get(group, set()) - borne.get(group, set())) & texts
+        rules = [rule for each in entities if gone and (rule := entities[each].rule) and rule.has(group)]
+        return {text for text in gone if not self._is_borne(rules[0], group, text)}
+
+    def _is_borne(self, rule: rule_merges.OwnRule, group: NameGroup, text: str) -> bool:
+        """Return whether a stored entity that was not read bears a name."""
+        name, is_own = person_names.name_in(group, text)
+        if is_own:
+            return False
+        name_id, bearers = rule.id_of_name(rule.level(group.basis), name), self._draft.state.bearers
+        if name_id not in bearers:
+            raise LookAgain(bearers_of(rule, group.basis, name_id))
+        return any(self._draft.entities.get(row.entity_id) is None for row in bearers[name_id])
+
+    def _stored(self, group: NameGroup, more: int = 0) -> frozenset[str] | None:
+        """Return the stored texts of a group; ``None`` for more than the limit and ``more``."""
+        state = self._draft.state
+        if group not in state.near:
+            raise LookAgain(Touched(near={group}))
+        limit = person_names.LIMIT + 1 + more
+        if state.near[group] is None and more and state.looked and state.looked.near_limit < limit:
+            raise LookAgain(Touched(near_limit=limit))
+        return state.near[group]

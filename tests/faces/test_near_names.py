@@ -1,0 +1,94 @@
+"""Nobody is merged by a name alone of which somebody else has a near one, whichever was stored first."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from typing import Any
+
+import pytest
+
+from graphmem.model import person_names
+from graphmem.reading import snapshot_check
+from graphmem.registry import Context, Services
+from tests.support.actors import full_actor
+from tests.support.event_loop import Loop
+from tests.support.faces import Call
+
+SURNAMES = ("Lovelace", "Grimshaw", "Oakridge", "Hazelwood", "Pemberton", "Quartermain")
+
+
+def person(name: str, email: str | None = None) -> dict[str, Any]:
+    """Return an item."""
+    return {"entity_type": "person", "name": name} | ({"email": f"{email}@example.org"} if email else {})
+
+
+def of_file(run: Call, item: dict[str, Any]) -> tuple[str, str]:
+    """Store an item with a file of its own; return the entity that it is about, and the file."""
+    more = {
+        "file_content": base64.b64encode(str(item).encode()).decode(),
+        "mime_type": "text/plain",
+        "find_duplicates": False,
+    }
+    answer = run("store", entities=[item], **more)
+    (entity,) = answer["entities"]
+    return entity.get("home_entity_id", entity["entity_id"]), answer["source_id"]
+
+
+def are_one(run: Call, *entity_ids: str) -> bool:
+    """Return whether ids lead to one entity."""
+    return len({run("entities.get", entity_id=entity_id)["entity_id"] for entity_id in entity_ids}) == 1
+
+
+def assert_nothing_to_mend(services: Services, owner: str, loop: Loop) -> None:
+    """Compare all that is stored with what the facts come to."""
+    context = Context(full_actor(owner, client="test"), services)
+    report = loop.run(snapshot_check.audit(context, fix=False, deep=True))
+    assert report.settled
+    assert report.stale == {}
+
+
+@pytest.mark.parametrize("near", ["A. {}", "Ada {}s", "Ada Byron {}"])
+def test_a_near_name_of_somebody_else_ends_a_merge_until_it_is_withdrawn(
+    run: Call, services: Services, owner: str, loop: Loop, near: str
+) -> None:
+    for surname, order in zip(SURNAMES, itertools.permutations(range(3)), strict=True):
+        name, other = f"Ada {surname}", near.format(surname)
+        items = [person(name), person(name, surname), person(other, f"other.{surname}")]
+        stored = {place: of_file(run, items[place]) for place in order}
+        (alone, _), (known, _), (_, file) = (stored[place] for place in range(3))
+        assert not are_one(run, alone, known)
+        run("sources.withdraw", source_id=file)
+        assert are_one(run, alone, known)
+        run("sources.reinstate", source_id=file)
+        assert not are_one(run, alone, known)
+    assert_nothing_to_mend(services, owner, loop)
+
+
+def test_initials_stand_for_the_other_name_of_who_has_them(run: Call) -> None:
+    (alone, _), (known, _) = (of_file(run, person("Ada Lovelace", email)) for email in (None, "ada"))
+    of_file(run, person("A. Lovelace", "other"))
+    assert not are_one(run, alone, known)
+    of_file(run, person("Anna Lovelace", "other"))
+    assert are_one(run, alone, known)
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_too_many_names_of_one_group_merge_nothing(
+    run: Call, services: Services, owner: str, loop: Loop, monkeypatch: pytest.MonkeyPatch, is_last: bool
+) -> None:
+    monkeypatch.setattr(person_names, "LIMIT", 6)
+    ada = [person("Ada Lovelace"), person("Ada Lovelace", "ada")]
+    others = [person(f"Ada {surname}", surname) for surname in ("Lang", "Lowe", "Lucas", "Long")]
+    stored = [of_file(run, item) for item in (others + ada if is_last else ada + others)]
+    (alone, _), (known, _) = stored[-2:] if is_last else stored[:2]
+    files = [file for _, file in (stored[:-2] if is_last else stored[2:])]
+    assert are_one(run, alone, known)
+    for name in ("Lamb", "Lee"):
+        files.append(of_file(run, person(f"Ada {name}", name))[1])
+        assert not are_one(run, alone, known)
+    assert_nothing_to_mend(services, owner, loop)
+    for file, is_one in zip(files, [False, True], strict=False):
+        run("sources.withdraw", source_id=file)
+        assert are_one(run, alone, known) is is_one
+    assert_nothing_to_mend(services, owner, loop)
