@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -202,20 +201,6 @@ def test_a_url_of_a_disabled_account_is_refused(loop: Loop, services: Services, 
     loop.run(accounts.set_disabled("urls", False))
     assert http("GET", url).status_code == 200
     loop.run(accounts.delete("urls"))
-
-
-def test_the_first_urls_of_a_database_agree_on_the_secret(
-    loop: Loop, services: Services, http: Http, owner: str, source_id: str
-) -> None:
-    async def forget_and_sign() -> set[str]:
-        await services.database.script("MATCH (secret:InstanceSecret {name: 'file_urls'}) DELETE secret")
-        urls = FileUrls(services.database)
-        return {
-            *await asyncio.gather(*(urls.signed(owner, source_id, 4_000_000_000 * SECOND) for _ in range(8)))
-        }
-
-    (url,) = loop.run(forget_and_sign())
-    assert http("GET", url).content == LETTER
 
 
 def test_a_file_that_is_gone_is_404(http: Http, loop: Loop, services: Services, owner: str) -> None:

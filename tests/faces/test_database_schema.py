@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any, LiteralString
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import structlog
 
+from graphmem.auth.file_urls import FileUrls, SignedFile
 from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_database
@@ -20,10 +22,13 @@ from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
+from tests.reliability.test_failpoints import Doom, doom
 from tests.support import database as databases
 from tests.support.doctor import Examine, failed_findings
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+
+__all__ = ["doom"]
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +171,38 @@ def test_a_start_on_an_older_database_runs_the_batches_and_one_on_a_new_database
     monkeypatch.setattr(migrations, "_in_batches", note)
     assert loop.run(migrations.apply(services.database)) == list(last)
     assert batches == []
+
+
+# The secret that signs the URLs of files
+
+NO_SECRET: LiteralString = "MATCH (secret:InstanceSecret {name: 'file_urls'}) DELETE secret"
+
+
+def test_the_first_urls_of_a_database_agree_on_the_secret(loop: Loop, services: Services, owner: str) -> None:
+    source_id = "src_" + "0" * 24
+
+    async def forget_and_sign() -> set[str]:
+        await services.database.script(NO_SECRET)
+        urls = FileUrls(services.database)
+        made = await asyncio.gather(*(urls.signed(owner, source_id, 4_000_000_000_000_000) for _ in range(8)))
+        return set(made)
+
+    (url,) = loop.run(forget_and_sign())
+    signed = loop.run(FileUrls(services.database).file_of(parse_qsl(urlsplit(url).query)))
+    assert signed == SignedFile(owner, source_id)
+
+
+@pytest.mark.parametrize("place", ["before:secret.make", "after:secret.make"])
+def test_a_secret_that_was_being_made_is_one_secret(
+    doom: Doom, rest: Call, loop: Loop, services: Services, place: str
+) -> None:
+    item = {"entity_type": "thing", "name": "a"}
+    source_id = rest("store", entities=[item], file_content="YWJj")["source_id"]
+    loop.run(services.database.script(NO_SECRET))
+    doom.dies_during_request(place, f"/get_file_url?path={source_id}", None)
+    assert rest("sources.url", path=source_id)["url"]
+    (row,) = loop.run(services.database.script("MATCH (n:InstanceSecret) RETURN count(n) AS count"))
+    assert row["count"] == 1
 
 
 # The doctor

@@ -77,7 +77,8 @@ SUPPOSES = ("before:exclusion.suppose", "after:exclusion.suppose")
 UNTRIED = {f"{side}:exclusion.{step}" for step in ("stamp", "settle") for side in ("before", "after")}
 """The worker of any service may do these first, so that no process can be made to die there.
 tests/faces/test_withdrawing.py has a worker go on with what a process left undone."""
-SECRETS = ("before:secret.make", "after:secret.make")
+SECRETS = {"before:secret.make", "after:secret.make"}
+"""tests/faces/test_database_schema.py has them."""
 COVERED = {
     *STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES, *ERASES,
     *INTERPRETS, *EXCLUDES, *SUPPOSES, *RESTAMPS, *SECRETS,
@@ -211,18 +212,6 @@ def test_a_plan_of_a_withdrawal_that_was_cut_short_changes_nothing(
     assert healthy(rest)
     assert not rest("sources.withdraw", source_id=source_id)["replayed"]
     assert rest("server.stats")["total_entities"] == 0
-
-
-@pytest.mark.parametrize("place", SECRETS)
-def test_a_secret_that_was_being_made_is_one_secret(
-    doom: Doom, rest: Call, loop: Loop, services: Services, place: str
-) -> None:
-    source_id = rest("store", **STORE, file_content="YWJj")["source_id"]
-    loop.run(services.database.script("MATCH (n:InstanceSecret) DETACH DELETE n"))
-    doom.dies_during_request(place, f"/get_file_url?path={source_id}", None)
-    assert rest("sources.url", path=source_id)["url"]
-    (row,) = loop.run(services.database.script("MATCH (n:InstanceSecret) RETURN count(n) AS count"))
-    assert row["count"] == 1
 
 
 @pytest.mark.parametrize("place", TAKEN_OVER)
