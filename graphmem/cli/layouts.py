@@ -29,7 +29,7 @@ from graphmem.cli.tables import (
 )
 from graphmem.model.identity import CANONICAL_NAME
 
-_PAGING = frozenset({"limit", "offset", "omitted"})
+_PAGING = frozenset({"limit", "offset", "omitted", "understood"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,12 @@ def render(operation: str, answer: Row, fields: Sequence[str] = ()) -> Renderabl
     rest = {name: value for name, value in answer.items() if name not in printed_names | _PAGING}
     if layout is None or layout.pairs:
         parts.append(pairs({name: value for name, value in rest.items() if not _is_rows(value)}))
-    return Group(*parts, *_plain_tables(rest), *_warnings(answer), *_omitted(answer))
+    return Group(*_understood(answer), *parts, *_plain_tables(rest), *_warnings(answer), *_omitted(answer))
+
+
+def _understood(answer: Row) -> list[RenderableType]:
+    """Return a line about how a question was read that asks for a kind."""
+    return [plain(answer["understood"]["sentence"], style="dim")] if "understood" in answer else []
 
 
 def _plain_tables(answer: Row) -> list[RenderableType]:

@@ -19,7 +19,7 @@ import contextlib
 import contextvars
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -90,12 +90,20 @@ class ExactMatch(NamedTuple):
     """An entity that identifiers name.
 
     ``kind`` is the strongest one, an index into the kinds of identifiers; ``pairs`` are the (kind, index key)
-    pairs that name it.
+    pairs that name it; ``type`` is the type of the entity.
     """
 
     id: str
     kind: int
     pairs: list[tuple[str, str]]
+    type: str
+
+
+class TypeAlias(NamedTuple):
+    """Another name of an entity type."""
+
+    name: str
+    type: str
 
 
 class _FollowRows(NamedTuple):
@@ -105,6 +113,7 @@ class _FollowRows(NamedTuple):
     documents: list[CopiedEntity]
     vectors: list[CopiedEntity]
     exact: list[ExactMatch]
+    aliases: list[TypeAlias]
 
 
 _LAST: Final = "\uffff"
@@ -174,7 +183,7 @@ class OwnerCopy:
 
 
 class Followed(NamedTuple):
-    """The copy of an owner, and the entities that identifiers name, both as of one read.
+    """The copy of an owner, the entities that identifiers name, and other names of types, as of one read.
 
     ``copy`` is ``None`` while the copy is being read, and if the owner has more entities than fit into the
     memory.
@@ -182,6 +191,7 @@ class Followed(NamedTuple):
 
     copy: OwnerCopy | None
     exact: list[ExactMatch]
+    aliases: Mapping[str, str]
 
 
 class SearchCopies:
@@ -236,11 +246,12 @@ class SearchCopies:
             rows = await self._read(owner, copy, identifiers)
         if rows.state is None:
             self._drop(key)
-            return Followed(OwnerCopy(model), [])
+            return Followed(OwnerCopy(model), [], {})
+        aliases = {alias.name: alias.type for alias in rows.aliases}
         if not await self._apply(copy, rows, rows.state):
-            return Followed(None, rows.exact)
+            return Followed(None, rows.exact, aliases)
         await self._tidy(key, copy)
-        return Followed(copy if copy.mark is not None else None, rows.exact)
+        return Followed(copy if copy.mark is not None else None, rows.exact, aliases)
 
     def _drop(self, key: _Key) -> None:
         copy = self._copies.pop(key, None)

@@ -301,6 +301,19 @@ class SearchCopy:
         numbers = [self._type_numbers[name] for name in types if name in self._type_numbers]
         return self.alive & np.isin(self._arrays.types.values, numbers)
 
+    def ids_of_types(self, types: Sequence[str]) -> list[str]:
+        """Return the ids of the documents of some types, the newest first."""
+        numbers = np.flatnonzero(self.of_types(types))
+        return [
+            self.ids[number] for number in numbers[np.argsort(-self.times[numbers], kind="stable")].tolist()
+        ]
+
+    def having_types(self, entity_ids: Sequence[str], types: Sequence[str]) -> set[str]:
+        """Return those of some entities that have one of some types; all types if empty."""
+        among = self.of_types(types)
+        numbers = {entity_id: self.number_of(entity_id) for entity_id in entity_ids}
+        return {each for each, number in numbers.items() if number is not None and among[number]}
+
     def postings(self, groups: Sequence[Sequence[str]]) -> Iterator[Posting]:
         """Yield the documents that have any term of each group; dead documents are among them."""
         numbers = [[self.terms[term] for term in group if term in self.terms] for group in groups]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -41,7 +42,7 @@ DIGITS: Final = 6
 
 NEWEST_ROOM: Final = 1.0
 """What the newest of the other hits gain at most: named ones are raised by it, so that they stay first."""
-
+NO_POINTS: Final[Mapping[str, float]] = MappingProxyType({})
 Scores = npt.NDArray[np.float64]
 
 
@@ -185,6 +186,7 @@ def rank(
     floor: float,
     among: npt.NDArray[np.bool_],
     named: Mapping[str, float],
+    fixed: Mapping[str, float] = NO_POINTS,
     least_share: float = 0.0,
     newest_first: bool = False,
 ) -> Ranking:
@@ -194,9 +196,9 @@ def rank(
         floor: the least similarity of a document that has none of the words.
         among: which documents may be hits.
         named: further points of documents that an identifier names, by id.
+        fixed: the points of documents that nothing else changes, by id.
         least_share: the least share of the question in a document that is a hit by its words alone. Without
-            it,
-            documents that are half as similar as the best one follow where there are hits at all.
+            it, documents that are half as similar as the best one follow where there are hits at all.
         newest_first: of the hits about the matter of the best one, the newest come first.
     """
     similarities = np.zeros(len(copy.ids)) if vector is None else copy.similarities(vector)
@@ -221,6 +223,10 @@ def rank(
         # The matter is that of the best hit, not of the person whom the question names besides.
         points = newest.newest_first(copy, points, hits[bonuses[hits] == 0])
         points = newest.newest_first(copy, points + NEWEST_ROOM * (bonuses > 0), hits[bonuses[hits] > 0])
+    for entity_id, value in fixed.items():
+        number = copy.number_of(entity_id)
+        if number is not None:
+            points[number] = value
     return Ranking(
         copy.ids,
         hits,

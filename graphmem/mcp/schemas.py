@@ -1,4 +1,4 @@
-"""The JSON Schemas of tools' arguments, as short as a client needs them."""
+"""The JSON Schemas of tools' arguments and answers, as short as a client needs them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ _NAMED = frozenset({"properties", "$defs"})
 """The keywords whose keys are names."""
 _PARTS = frozenset({"items", "additionalProperties"})
 """The keywords that may hold a schema."""
+_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+"""The keywords that hold a list of schemas."""
 _TRIVIAL = (
     ("minLength", 1), ("additionalProperties", True),
     ("minimum", -items.PRIORITY_LIMIT), ("maximum", items.PRIORITY_LIMIT),
@@ -26,6 +28,21 @@ def shortened(schema: dict[str, Any]) -> dict[str, Any]:
     be left out.
     """
     return {name: part for name, part in _short(schema).items() if name != "description"}
+
+
+def untitled(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a JSON Schema of answers without titles: each repeats the name of a field or a model."""
+    kept: dict[str, Any] = {}
+    for keyword, value in schema.items():
+        if keyword in _NAMED:
+            kept[keyword] = {name: untitled(part) for name, part in value.items()}
+        elif isinstance(value, dict):
+            kept[keyword] = untitled(cast("dict[str, Any]", value))
+        elif keyword in _LISTS:
+            kept[keyword] = [untitled(part) for part in value]
+        elif keyword != "title":
+            kept[keyword] = value
+    return kept
 
 
 def _short(schema: dict[str, Any]) -> dict[str, Any]:

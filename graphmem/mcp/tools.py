@@ -21,7 +21,7 @@ from graphmem.errors import Forbidden, GraphmemError, RateLimited, RouteNotFound
 from graphmem.ingest import own_files
 from graphmem.mcp import memory
 from graphmem.mcp.defaults import defaults_of
-from graphmem.mcp.schemas import shortened
+from graphmem.mcp.schemas import shortened, untitled
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.model import canonical
 from graphmem.observability.logs import new_trace_id
@@ -52,7 +52,7 @@ def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
         title=operation.tool.replace("_", " ").capitalize(),
         description=_description(operation),
         input_schema=_input_schema(operation),
-        output_schema=operation.result.json_schema(mode="serialization") if output_schema else None,
+        output_schema=untitled(operation.result.json_schema(mode="serialization")) if output_schema else None,
         annotations=types.ToolAnnotations(
             read_only_hint=operation.scope is Scope.READ,
             destructive_hint=operation.destructive,

@@ -13,7 +13,7 @@ from graphmem.embedding.token_counts import Unit
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.matching import context_ranking as lines_of
 from graphmem.matching.context_ranking import Focus, Line
-from graphmem.reading import answers, cursors
+from graphmem.reading import answers, cursors, naming
 from graphmem.reading.budgets import MaxCharacters, size
 from graphmem.reading.context_lines import Subjects, known_lines
 from graphmem.reading.context_page import ContextPage, FieldsSheet, Format, Sheet, View, fitted
@@ -24,6 +24,7 @@ from graphmem.reading.search_engine import search
 from graphmem.reading.search_results import Search
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
 from graphmem.reading.shared_rows import EntityResult
+from graphmem.reading.understood import Understood
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import words
 
@@ -95,10 +96,10 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     name = ":".join(["context.retrieve", *sorted(set(arguments.fields))])
     query = cursors.fingerprint(context, name, arguments, apart={"budget", "unit", "format"})
     skip = _skipped(query, arguments.cursor)
-    subjects, hint = await _subjects(context, arguments)
+    subjects, hint, understood = await _subjects(context, arguments)
     known, focus = await known_lines(context, subjects, words.tokens(arguments.question or ""))
     lines = lines_of.ordered(_wanted(known, arguments.fields), focus)
-    page = await _page(arguments, lines, skip, focus, query)
+    page = await _page(arguments, lines, skip, focus, query, understood)
     if not page["lines"] and skip < len(lines):
         page["hint"] = "the next line alone exceeds the budget: raise the budget"
     elif not lines and known:
@@ -114,7 +115,12 @@ def _wanted(lines: list[Line], fields: Sequence[str]) -> list[Line]:
 
 
 async def _page(
-    arguments: RetrieveContext, lines: list[Line], skip: int, focus: Focus, query: str
+    arguments: RetrieveContext,
+    lines: list[Line],
+    skip: int,
+    focus: Focus,
+    query: str,
+    understood: Understood | None,
 ) -> ContextPage:
     """Return the lines that fit into the budgets of the request."""
     with_ids = arguments.provenance == "ids" or (
@@ -126,7 +132,7 @@ async def _page(
         return TextSheet(view) if arguments.format == "text" else FieldsSheet(view)
 
     def fit(budget: int, unit: Unit) -> ContextPage:
-        return fitted(lines, skip, make_sheet, budget, unit, query)
+        return fitted(lines, skip, make_sheet, budget, unit, query, understood)
 
     # The tokens of a large answer are counted beside the event loop.
     in_thread = arguments.budget > BUDGET_IN_LOOP
@@ -154,8 +160,8 @@ def _skipped(query: str, cursor: str | None) -> int:
     return skip
 
 
-async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subjects, str]:
-    """Return the entities to answer about, and a hint for an empty answer.
+async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subjects, str, Understood | None]:
+    """Return the entities to answer about, a hint for an empty answer, and the kind that was asked for.
 
     Raises:
         NotFound: there is no entity with the given id.
@@ -169,14 +175,17 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
             raise answers.no_entity(arguments.entity_id)
         entity_ids.append(row.entity.id)
     if arguments.question is None:
-        return Subjects(entity_ids, []), ""
+        return Subjects(entity_ids, []), "", None
     types = [arguments.entity_type] if arguments.entity_type else []
     query = Search(arguments.question, types, ENTITIES_LIMIT, apart=False, bare=True)
     results = await search(context, query)
     # Lines about what is named tell what it is related to.
-    by_name = [each for each in results.named if each.related_to is None]
-    named = [each.id for each in sorted(by_name, key=lambda each: (each.kind, -len(each.words), each.id))]
+    of_kind = {each.id for each in results.named if each.kind == naming.KIND}
+    by_name = [each for each in results.named if each.related_to is None and each.id not in of_kind]
+    named = [hit.id for hit in results.ranked if hit.id in of_kind]
+    named += [each.id for each in sorted(by_name, key=lambda each: (each.kind, -len(each.words), each.id))]
     hint = "; ".join(["no name, no words and no meaning of any entity fit the question", *results.notes])
     named_ids = list(dict.fromkeys([*entity_ids, *named]))[:ENTITIES_LIMIT]
     resembling = [hit.id for hit in results.ranked if hit.id not in named_ids]
-    return Subjects(named_ids, resembling[: ENTITIES_LIMIT - len(named_ids)]), hint
+    subjects = Subjects(named_ids, resembling[: ENTITIES_LIMIT - len(named_ids)])
+    return subjects, hint, results.understood

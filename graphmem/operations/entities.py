@@ -60,6 +60,7 @@ from graphmem.reading.shaping import (
 from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.reading.snapshot_filters import SnapshotFilters, check_field_name
 from graphmem.reading.sources import SourceReference, as_reference, read_sources
+from graphmem.reading.understood import Understood
 from graphmem.registry import Context, Scope, operation
 
 
@@ -332,11 +333,13 @@ class EntityPage(AsOf, PageEnvelope, Shaped):
     Without a cursor, ``next_offset`` says where a page of large values goes on. A search adds the strategies
     that ran, ``semantic`` (whether all entities could be compared by meaning), ``exact`` where it is false
     (the indexes of the database answered, and may miss some) and, as ``hint``, what it left out. Where it
-    names entities, each says how it is named, or that it is a ``resemblance``. ``warnings``
+    names entities, each says how it is named, or that it is a ``resemblance``. Where it asks for a kind,
+    ``understood`` says how it was read, and what is of the kind comes first. ``warnings``
     proposes the names that were probably meant by unknown types and, if no entity fits, by unknown fields.
     """
 
     entities: list[NamedEntity]
+    understood: NotRequired[Understood]
     scanned: NotRequired[int]
     applied_search_strategies: NotRequired[list[str]]
     semantic: NotRequired[Semantic]
@@ -418,7 +421,9 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     results = matches.results
     page: EntityPage = {
         "entities": named_entities(
-            answers.entities(matches.page.items, snapshot=arguments.include_snapshots), results.named
+            answers.entities(matches.page.items, snapshot=arguments.include_snapshots),
+            results.named,
+            has_kind=results.understood is not None,
         ),
         **matches.page.envelope(arguments, query),
         "applied_search_strategies": list(results.ran),
@@ -431,6 +436,8 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
             {row.type for row in matches.page.items},
         ),
     }
+    if results.understood is not None:
+        page["understood"] = results.understood
     if matches.page.scanned is not None:
         page["scanned"] = matches.page.scanned
     if not results.is_exact:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -32,6 +32,7 @@ from graphmem.reading.search_results import (
     Strategy,
 )
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
+from graphmem.reading.understood import Understood
 from graphmem.registry import Context, Scope, operation
 
 
@@ -67,7 +68,8 @@ async def find_entity(context: Context, arguments: FindEntity) -> LookupHits:
 
     The first step that has a hit answers: an id; an e-mail, phone, URL, domain or external id; a name or an
     alias, also within a question; a part of a person's name; words; meaning. "Tom's boss" follows
-    relationships. `match_mode` names the step. `match: resemblance`: words or meaning alone, no such name.
+    relationships; "unpaid invoices" asks for a kind. `match_mode` names the step. `match: resemblance`: words
+    or meaning alone, no such name.
     """
     exact_hits = await find_exactly(context, arguments.identifier, arguments.entity_type, arguments.limit)
     identifier = arguments.identifier.strip()
@@ -135,7 +137,10 @@ class Compared(TypedDict):
 
 
 class Explanation(Budgeted):
-    """How a search came to its answer. Every phrase must occur; ``*`` marks the beginning of a word."""
+    """How a search came to its answer. Every phrase must occur; ``*`` marks the beginning of a word.
+
+    Where the search asks for a kind, ``understood`` says how it was read.
+    """
 
     phrases: list[str]
     entity_types: list[str]
@@ -147,6 +152,7 @@ class Explanation(Budgeted):
     compared: Compared
     left_out: list[str]
     milliseconds: dict[str, float]
+    understood: NotRequired[Understood]
 
 
 @operation(
@@ -179,7 +185,7 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
         ),
     )
     coverage, embedder = results.coverage, context.services.embedder
-    return {
+    explanation: Explanation = {
         "phrases": results.phrases,
         "entity_types": types,
         "semantic": results.semantic,
@@ -207,6 +213,9 @@ async def explain_search(context: Context, arguments: ExplainSearch) -> Explanat
         "left_out": results.notes,
         "milliseconds": results.milliseconds,
     }
+    if results.understood is not None:
+        explanation["understood"] = results.understood
+    return explanation
 
 
 def _hits(results: Results, name: Strategy, limit: int) -> list[Hit]:

@@ -16,9 +16,12 @@ from graphmem.matching.context_ranking import About, Contest, Line
 from graphmem.model import times
 from graphmem.reading import cursors
 from graphmem.reading.pages import Indexed
+from graphmem.reading.understood import Understood
 from graphmem.text import words
 
 Format = Literal["text", "fields"]
+UNDERSTOOD_SHARE: Final = 4
+"""How a question was read takes at most one of so many parts of a budget."""
 CONTEST_LIMIT: Final = 200
 """Characters of a contesting value; a longer one is cut."""
 
@@ -69,9 +72,11 @@ class ContextPage(Indexed):
 
     A line of the format text is all that the page has of an entity; the format fields has ``entities``.
     ``total`` counts the fields and relationships of all pages, ``used`` is the size of this answer.
-    ``hint`` says why there are no lines.
+    ``hint`` says why there are no lines. ``understood`` says how a question was read that asks for a kind; an
+    answer that would have little room beside it leaves it out.
     """
 
+    understood: NotRequired[Understood]
     lines: list[str] | list[ContextLine]
     entities: NotRequired[list[Mentioned]]
     total: int
@@ -117,7 +122,13 @@ class Sheet(Protocol):
 
 
 def fitted(
-    lines: list[Line], skip: int, make_sheet: Callable[[], Sheet], budget: int, unit: Unit, query: str
+    lines: list[Line],
+    skip: int,
+    make_sheet: Callable[[], Sheet],
+    budget: int,
+    unit: Unit,
+    query: str,
+    understood: Understood | None = None,
 ) -> ContextPage:
     """Return the answer with the lines that fit into the budget.
 
@@ -130,6 +141,8 @@ def fitted(
     """
     sheet = make_sheet()
     page: dict[str, Any] = {**sheet.members, "total": len(lines), "used": 0, "budget": budget, "unit": unit}
+    if understood is not None and _cost(understood, unit) * UNDERSTOOD_SHARE <= budget:
+        page = {"understood": understood, **page}
     # The parts beside the lines are counted at their longest, so that lines never exceed the budget.
     longest = {
         **page,

@@ -16,6 +16,7 @@ from graphmem.reading.pages import Indexed
 from graphmem.reading.search_results import Results, Search, Semantic
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityResult, EntityRow
+from graphmem.reading.understood import Understood
 from graphmem.registry import Context
 from graphmem.text import identifiers, words
 
@@ -26,15 +27,16 @@ _RESEMBLES: Final = {
     mode: f"No entity has this name or identifier: these resemble it by their {what}."
     for mode, what in (("text", "words"), ("meaning", "meaning"))
 }
+_NONE_OF_KIND: Final = "No entity is what `understood` says: these resemble the question."
 
 
 class NamedEntity(answers.Entity):
     """An entity, and how a question names it or resembles it.
 
     ``matched`` is the kind of match: a kind of identifier; ``name`` or ``alias``; ``name_part``, such as a
-    first name; ``relationship``; ``text``; ``meaning``. ``matched_by`` has the words of the question that
-    name it. What "Tom's boss" names has its ``relationship_type``, and as ``related_to`` the id of Tom.
-    ``match`` is ``resemblance`` where it bears no such name.
+    first name; ``relationship``; ``kind``; ``text``; ``meaning``. ``matched_by`` has the words of the
+    question that name it. What "Tom's boss" names has its ``relationship_type``, and as ``related_to`` the
+    id of Tom. ``match`` is ``resemblance`` where it bears no such name.
     """
 
     match: NotRequired[str]
@@ -58,14 +60,15 @@ class LookupHit(NamedEntity):
 class LookupHits(Shaped, Indexed, Budgeted):
     """The hits of a look-up.
 
-    ``match_mode`` is the first step that had a hit: ``id``, ``relationship``, ``identifier``, ``name``,
-    ``name_part``, ``text``, ``meaning``, or ``none``. Where a question names something, ``resembling`` has a
-    few entities that only resemble it. If meaning was compared, ``semantic`` says whether all entities could
-    be. ``hint`` says what was tried. ``exact`` is false if the indexes of the database answered, which may
-    miss some. With ``match``, which is ``resemblance``, nothing bears what was looked up: ``hint`` says so
-    first, and the entities have its words, or its meaning, alone.
+    ``match_mode`` is the first step that had a hit: ``id``, ``kind``, ``relationship``, ``identifier``,
+    ``name``, ``name_part``, ``text``, ``meaning``, or ``none``. Where a question names something,
+    ``resembling`` has a few entities that only resemble it. If meaning was compared, ``semantic`` says
+    whether all entities could be. ``hint`` says what was tried. ``exact`` is false if the indexes of the
+    database answered, which may miss some. With ``match``, which is ``resemblance``, nothing bears what
+    was looked up: ``hint`` says so first, and the entities have its words, or its meaning, alone.
     """
 
+    understood: NotRequired[Understood]
     hint: NotRequired[str]
     match: NotRequired[str]
     entities: list[LookupHit]
@@ -76,11 +79,17 @@ class LookupHits(Shaped, Indexed, Budgeted):
     exact: NotRequired[bool]
 
 
-def named_entities(entities: Iterable[answers.Entity], named: Sequence[Named]) -> list[NamedEntity]:
-    """Return entities, each with how a question names it or resembles it, if it names any."""
-    return [
-        {**entity, **cast("NamedEntity", naming.marked(named, entity["entity_id"]))} for entity in entities
-    ]
+def named_entities(
+    entities: Iterable[answers.Entity], named: Sequence[Named], *, has_kind: bool = False
+) -> list[NamedEntity]:
+    """Return entities, each with how a question names it or resembles it, if it names any.
+
+    Args:
+        has_kind: the question asks for a kind, of which there may be no entity.
+    """
+    listed = list(entities)
+    marks = naming.marks(named, (entity["entity_id"] for entity in listed), has_kind=has_kind)
+    return [{**entity, **cast("NamedEntity", mark)} for entity, mark in zip(listed, marks, strict=True)]
 
 
 class ExactHit(NamedTuple):
@@ -154,7 +163,8 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
     entities = answers.entities(results.rows)
     if not entities:
         tried = "; ".join([f"{_TRIED} fits", *results.notes])
-        return {**_nothing(tried), "semantic": results.semantic}
+        nothing: LookupHits = {**_nothing(tried), "semantic": results.semantic}
+        return _with_kind(nothing, results)
     named = {each.id: each for each in reversed(results.named)}
     hits: list[LookupHit] = []
     resembling: list[LookupHit] = []
@@ -168,10 +178,18 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
         if hits
         else _resembling(results, resembling[:limit])
     )
+    answer = _with_kind(answer, results)
     if not results.is_exact:
         answer["exact"] = False
     if results.coverage.searched:
         answer["semantic"] = results.semantic
+    return answer
+
+
+def _with_kind(answer: LookupHits, results: Results) -> LookupHits:
+    """Return an answer with how a question was read that asks for a kind."""
+    if results.understood is not None:
+        answer["understood"] = results.understood
     return answer
 
 
@@ -180,14 +198,12 @@ def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit])
     kinds = {each.kind for each in results.named}
     by_name = "name" if any(naming.KINDS[kind] in identifiers.NAMES for kind in kinds) else "name_part"
     is_exact = any(naming.KINDS[kind] in identifiers.EXACT for kind in kinds)
+    by_identifier = "identifier" if is_exact else by_name
+    modes = {naming.KIND: "kind", naming.RELATIONSHIP: "relationship"}
     answer: LookupHits = {
         "entities": hits,
         "total": results.counts["exact"],
-        "match_mode": "relationship"
-        if naming.RELATIONSHIP in kinds
-        else "identifier"
-        if is_exact
-        else by_name,
+        "match_mode": next((mode for kind, mode in modes.items() if kind in kinds), by_identifier),
     }
     if results.notes:
         answer["hint"] = "; ".join(results.notes)
@@ -199,8 +215,9 @@ def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit])
 def _resembling(results: Results, hits: list[LookupHit]) -> LookupHits:
     """Return the answer where nothing bears what was looked up."""
     mode = "text" if "text" in results.ranked[0].scores else "meaning"
+    why = _RESEMBLES[mode] if results.understood is None else _NONE_OF_KIND
     return {
-        "hint": "; ".join([_RESEMBLES[mode], *results.notes]),
+        "hint": "; ".join([why, *results.notes]),
         "match": RESEMBLANCE,
         "entities": hits,
         "total": results.total,
@@ -211,7 +228,7 @@ def _resembling(results: Results, hits: list[LookupHit]) -> LookupHits:
 def _naming(named: Named, row: EntityRow) -> LookupHit:
     """Return how a question names an entity."""
     hit = cast("LookupHit", {**named.answered, "score": 1.0})
-    if named.related_to is None:
+    if named.related_to is None and named.kind != naming.KIND:
         kind = naming.KINDS[named.kind]
         hit["matched_field"] = identifiers.matching_field(_identifying_fields(row), kind, set(named.pairs))
     return hit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from graphmem.database.search_copies import ExactMatch, OwnerCopy
 from graphmem.matching import mentions, name_parts, questions, relationship_roles
@@ -17,10 +17,12 @@ from graphmem.text import identifiers
 
 RESEMBLANCE: Final = "resemblance"
 """``match`` of what does not bear the name or identifier that was looked up."""
-KINDS: Final = (*identifiers.KINDS, "name_part", "relationship")
-"""How a question may name an entity: by an identifier, by a part of its name, or by a relationship."""
+KINDS: Final = (*identifiers.KINDS, "name_part", "relationship", "kind")
+"""How a question may name an entity: by an identifier, by a part of its name, by a relationship, or by its
+kind."""
 NAME_PART: Final = KINDS.index("name_part")
 RELATIONSHIP: Final = KINDS.index("relationship")
+KIND: Final = KINDS.index("kind")
 PART_WEIGHT: Final = 2.0
 """The points of an entity that a part of its name names: more than words and meaning give, which is 1.7."""
 EXACT_WEIGHT: Final = 5.0
@@ -29,6 +31,8 @@ KIND_STEP: Final = 0.1
 """How much less each weaker kind gives. Whole names still get more than parts of names and all words."""
 RELATIONSHIP_WEIGHT: Final = 8.0
 """The points of what a question asks for by a relationship: more than what it names besides."""
+KIND_WEIGHT: Final = 10.0
+"""The points of what is of the kind that a question asks for: more than what it names besides."""
 FOLLOWED_LIMIT: Final = 10
 """Named entities whose relationships are followed."""
 SCANNED_LIMIT: Final = 1_000
@@ -42,6 +46,7 @@ _FORMER: Final = questions.word_set("former formerly ex previous previously past
 
 _ASKING: Final = questions.word_set("who whom whose what which where")
 """Words of which one begins a question that may ask for the other end of a relationship."""
+_WEIGHTS: Final = {NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT}
 
 
 class Named(NamedTuple):
@@ -67,8 +72,7 @@ class Named(NamedTuple):
     @property
     def points(self) -> float:
         """What a search adds to the points of the entity."""
-        apart = {NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT}
-        return apart.get(self.kind, EXACT_WEIGHT - KIND_STEP * self.kind)
+        return _WEIGHTS.get(self.kind, EXACT_WEIGHT - KIND_STEP * self.kind)
 
     @property
     def answered(self) -> dict[str, str]:
@@ -79,14 +83,16 @@ class Named(NamedTuple):
         return answered
 
 
-def marked(named: Sequence[Named], entity_id: str) -> dict[str, str]:
-    """Return what a list says of an entity: how the question names it, or that it only resembles it.
+def marks(
+    named: Sequence[Named], entity_ids: Iterable[str], *, has_kind: bool = False
+) -> list[dict[str, str]]:
+    """Return what a list says of entities: how the question names each, or that it only resembles it.
 
-    Empty if the question names nothing.
+    Empty if the question names nothing, and asks for no kind.
     """
-    if not named:
-        return {}
-    return next((each.answered for each in named if each.id == entity_id), {"match": RESEMBLANCE})
+    by_id = {each.id: each for each in reversed(named)}
+    rest = {"match": RESEMBLANCE} if named or has_kind else {}
+    return [by_id[each].answered if each in by_id else rest for each in entity_ids]
 
 
 class _Related(NamedTuple):
@@ -135,12 +141,17 @@ def by_names(question: Question, text: str, exact: Iterable[ExactMatch]) -> list
 
 
 async def by_parts(
-    copy: OwnerCopy, question: Question, named: Sequence[Named], types: Collection[str]
+    copy: OwnerCopy, question: Question, named: Sequence[Named], kind: Collection[int] = ()
 ) -> list[Named]:
-    """Return the entities that parts of their names name, besides those that are named already."""
+    """Return the entities that parts of their names name, besides those that are named already.
+
+    Args:
+        kind: the places of words that say a kind; they are no parts of names.
+    """
     taken = [Run(each.start, each.end, each.words, frozenset()) for each in named]
+    taken += [Run(place, place + 1, "", frozenset()) for place in kind]
     ids = {each.id for each in named}
-    matches = await copy.look(lambda documents: name_parts.partly_named(documents, question, taken, types))
+    matches = await copy.look(lambda documents: name_parts.partly_named(documents, question, taken, ()))
     return [
         Named(each.id, NAME_PART, " ".join(p.text for p in question.pieces[each.part.start : each.part.end]),
               each.part.start, each.part.end)
@@ -150,47 +161,84 @@ async def by_parts(
 
 
 async def by_relationships(
-    context: Context, question: Question, named: Sequence[Named], types: Collection[str]
+    context: Context,
+    question: Question,
+    named: Sequence[Named],
+    types: Collection[str],
+    kind: Collection[int] = (),
 ) -> list[Named]:
     """Return the entities that a question asks for by their relationships to what it names.
 
     One round trip if it asks for any; another one where the types of relationships are read again.
 
+    Args:
+        kind: the places of words that say a kind; they ask for no relationship.
+
     Raises:
         Stale: relationships are to be folded again.
         Unavailable: the database failed.
     """
-    followed = await _followed(context, question, named)
+    followed = await _followed(context, question, named, kind)
     if not followed.words:
         return []
-    row = await context.graph.only(
-        "search.related",
-        _RelatedRows,
-        entity_ids=list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT],
+    rows = await _related(
+        context,
+        question,
+        list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT],
         outgoing=sorted(followed.outgoing),
         incoming=sorted(followed.incoming),
         types=list(types),
+        limit=RELATED_LIMIT,
+    )
+    words_by_id = {each.id: each.words for each in named}
+    answer: dict[str, Named] = {}
+    for each in rows:
+        words = ", ".join([words_by_id[each.entity_id], *followed.words])
+        hit = Named(each.other_id, RELATIONSHIP, words, relationship_type=each.relationship_type,
+                    related_to=each.entity_id)  # fmt: skip
+        answer.setdefault(each.other_id, hit)
+    return list(answer.values())
+
+
+async def joined(
+    context: Context, question: Question, entity_ids: Sequence[str], types: Sequence[str], limit: int
+) -> list[tuple[str, str]]:
+    """Return the pairs of one of some entities and an entity of some types that a relationship joins.
+
+    Raises:
+        Stale: relationships are to be folded again.
+        Unavailable: the database failed.
+    """
+    rows = await _related(
+        context, question, list(entity_ids), outgoing=None, incoming=None, types=list(types), limit=limit
+    )
+    return [(each.entity_id, each.other_id) for each in rows]
+
+
+async def _related(
+    context: Context, question: Question, entity_ids: list[str], **params: Any
+) -> list[_Related]:
+    """Return relationships of entities that have not ended, or all if the question asks for former ones."""
+    row = await context.graph.only(
+        "search.related",
+        _RelatedRows,
+        entity_ids=entity_ids,
         scanned=SCANNED_LIMIT,
         characters=METADATA_LIMIT,
-        limit=RELATED_LIMIT,
+        **params,
     )
     if stale := [each.relationship_key for each in row.related if each.refold]:
         raise Stale([], stale)
     now, with_former = times.now(), any(piece.token in _FORMER for piece in question.pieces)
-    words_by_id = {each.id: each.words for each in named}
-    answer: dict[str, Named] = {}
-    for each in row.related:
-        if with_former or ending.ended(each.metadata, now) is None:
-            words = ", ".join([words_by_id[each.entity_id], *followed.words])
-            hit = Named(each.other_id, RELATIONSHIP, words, relationship_type=each.relationship_type,
-                        related_to=each.entity_id)  # fmt: skip
-            answer.setdefault(each.other_id, hit)
-    return list(answer.values())
+    return [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
 
 
-async def _followed(context: Context, question: Question, named: Sequence[Named]) -> Followed:
+async def _followed(
+    context: Context, question: Question, named: Sequence[Named], kind: Collection[int]
+) -> Followed:
     """Return the relationships that a question asks for; registered types are read if no others say it."""
-    tokens, spans = [piece.token for piece in question.pieces], [(each.start, each.end) for each in named]
+    tokens = ["" if place in kind else piece.token for place, piece in enumerate(question.pieces)]
+    spans = [(each.start, each.end) for each in named]
     if not spans:
         return Followed()
     followed = relationship_roles.followed(tokens, question.nouns, spans, tuple(BUILTIN.values()))
@@ -199,7 +247,7 @@ async def _followed(context: Context, question: Question, named: Sequence[Named]
     is_open = any(
         piece.token and not piece.is_stop_word and piece.token not in ATTRIBUTES and place not in taken
         for place, piece in enumerate(question.pieces)
-        if is_asked or place in question.nouns
+        if place not in kind and (is_asked or place in question.nouns)
     )
     if followed.words or not is_open:
         return followed

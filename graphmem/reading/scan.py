@@ -76,7 +76,10 @@ class Untrusted(Exception):
 
 @dataclass(slots=True)
 class Scan:
-    """The comparison of one call: its request, and how much it has read so far."""
+    """The comparison of one call: its request, and how much it has read so far.
+
+    ``fields`` are those whose values are read; the ones that the request compares are always among them.
+    """
 
     context: Context
     request: EntityRequest
@@ -86,7 +89,7 @@ class Scan:
     fields: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.fields = sorted({*self.request.filters, *filter(None, [self.request.order.field])})
+        self.fields = sorted({*self.fields, *self.request.filters, *filter(None, [self.request.order.field])})
 
     @property
     def limits(self) -> Limits:
@@ -108,7 +111,20 @@ class Scan:
 
     async def everything(self) -> list[Candidate] | None:
         """Return all candidates, or None if they are more than one call compares."""
-        request, limit = self.request, self.limits.compared_entities
+        limit = self.limits.compared_entities
+        candidates = await self._first(limit + 1, whole=limit)
+        return None if len(candidates) > limit else candidates
+
+    async def as_many_as_may_be(self) -> tuple[list[Candidate], bool]:
+        """Return as many candidates as one call compares, the first by id of each type, and whether there are
+        more."""
+        limit = self.limits.compared_entities
+        candidates = await self._first(limit + 1)
+        return candidates[:limit], len(candidates) > limit
+
+    async def _first(self, most: int, whole: int | None = None) -> list[Candidate]:
+        """Return at most ``most`` candidates; if they are more than ``whole``, some may be outdated."""
+        request = self.request
         for _ in range(READ_ATTEMPTS):
             row = await self.context.graph.only(
                 "entity.candidates",
@@ -118,14 +134,14 @@ class Scan:
                 updated_since=request.updated_since,
                 created_since=request.created_since,
                 key=request.order.key,
-                most=limit + 1,
+                most=most,
             )
-            if len(row.candidates) > limit:
-                return None
             candidates = [
                 Candidate._make([*values, key])
                 for values, (key,) in zip(row.candidates, row.keys or [], strict=True)
             ]
+            if whole is not None and len(candidates) > whole:
+                return candidates
             if not await self.refolded(candidates, row.heads):
                 self.scanned = len(candidates)
                 return candidates
@@ -187,7 +203,7 @@ class Scan:
         cut = [each.id for each in kept if each.texts is None or "" in each.texts]
         if not cut:
             return kept, len(candidates)
-        texts, unread = await self._whole(cut)
+        texts, unread = await self.whole(cut)
         compared = next((i for i, each in enumerate(candidates) if each.id == unread), len(candidates))
         compared_ids = {each.id for each in candidates[:compared]}
         cut_ids = set(cut)
@@ -216,7 +232,7 @@ class Scan:
                 return True
         return False
 
-    async def _whole(self, entity_ids: list[str]) -> tuple[dict[str, list[str | None]], str | None]:
+    async def whole(self, entity_ids: list[str]) -> tuple[dict[str, list[str | None]], str | None]:
         """Return the compared fields of some entities, whole, and the first entity that was not read."""
         texts: dict[str, list[str | None]] = {}
         waiting = entity_ids

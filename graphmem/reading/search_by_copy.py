@@ -7,7 +7,7 @@ rows of one page. The copy may change between them, so the page leaves out what 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -19,7 +19,15 @@ from graphmem.matching import search_ranking
 from graphmem.matching.newest import NEARLY_SHARE
 from graphmem.matching.search_copy import SearchCopy
 from graphmem.matching.search_ranking import NAME_WEIGHT, WORDS_WEIGHT, Ranking
-from graphmem.reading.naming import EXACT_WEIGHT, KIND_STEP, PART_WEIGHT, RELATIONSHIP_WEIGHT, Named
+from graphmem.reading.kind_lookup import SPREAD, Kind
+from graphmem.reading.naming import (
+    EXACT_WEIGHT,
+    KIND_STEP,
+    KIND_WEIGHT,
+    PART_WEIGHT,
+    RELATIONSHIP_WEIGHT,
+    Named,
+)
 from graphmem.reading.scan import rows_of
 from graphmem.reading.search_results import (
     STRATEGIES,
@@ -46,7 +54,9 @@ ORDERING: Final = Ordering(
     "The answer is ordered by the sum of points, then by id. exact: an entity that the query names gets "
     f"{EXACT_WEIGHT:g} points for the strongest kind of identifier, and {KIND_STEP:g} less for each weaker "
     f"kind, for a part of its name {PART_WEIGHT:g}; what it asks for by a relationship gets "
-    f"{RELATIONSHIP_WEIGHT:g}. text: BM25 of the words over the owner's entities; the best score gives "
+    f"{RELATIONSHIP_WEIGHT:g}; what is of the kind that it asks for gets {KIND_WEIGHT:g}, and where no other "
+    f"words order it, up to {SPREAD:g} more by its time. text: BM25 of the words over the owner's entities; "
+    "the best score gives "
     f"{WORDS_WEIGHT:g} points, others in proportion, and the share of the query in the name gives up to "
     f"{NAME_WEIGHT:g}. meaning: cosine similarity, of the most similar passage.",
     {"exact": EXACT_WEIGHT, "text": WORDS_WEIGHT, "meaning": 1.0},
@@ -55,6 +65,24 @@ NEWEST_ORDERING: Final = ORDERING._replace(
     text=f"{ORDERING.text} newest_first: hits with {NEARLY_SHARE:g} of the best points that are about the "
     "matter of the best one, by their vectors, get its points and a part of one more, the newest the most."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What a question names, and the kind that it asks for."""
+
+    named: list[Named]
+    kind: Kind | None = None
+
+    @property
+    def hits(self) -> list[Named]:
+        """What is of the kind, then what is named besides."""
+        return [*(self.kind.named if self.kind is not None else ()), *self.named]
+
+    @property
+    def points(self) -> Mapping[str, float]:
+        """The points of what is of the kind, where a time orders it."""
+        return {} if self.kind is None else self.kind.points
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +99,8 @@ class _Comparison:
     is_pending: bool
 
 
-async def by_copy(context: Context, search: Search, copy: OwnerCopy, named: list[Named]) -> Results:
+async def by_copy(context: Context, search: Search, copy: OwnerCopy, meant: Meant) -> Results:
     """Search an owner's live entities in an up-to-date copy of them.
-
-    Args:
-        named: the entities that the query names.
 
     Raises:
         Unavailable: the database failed.
@@ -91,7 +116,7 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, named: list
     embedded = time.perf_counter()
     comparison = await copy.compare(
         partial(
-            _compared, search=search, named=named, embedder=embedder, vector=vector,
+            _compared, search=search, meant=meant, embedder=embedder, vector=vector,
             limit=context.services.limits.search_list,
         ),
         context.services.database.heavy,
@@ -124,7 +149,8 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, named: list
         ),
         semantic="unavailable" if reason is not None else "pending" if comparison.is_pending else "ready",
         is_exact=True,
-        named=named,
+        named=meant.hits,
+        understood=None if meant.kind is None else meant.kind.understood,
         notes=notes,
         milliseconds={
             "embedding": round((embedded - start) * 1000, 2),
@@ -142,7 +168,7 @@ def _compared(
     copy: SearchCopy,
     *,
     search: Search,
-    named: list[Named],
+    meant: Meant,
     embedder: Embedder,
     vector: Vector | None,
     limit: int,
@@ -156,7 +182,8 @@ def _compared(
         parts = [(search.query[: words.TEXT_LIMIT], 1.0)] if search.looks_up else weighted
         vector = embedder.weighted([Weighted(*part) for part in parts])
     among = copy.of_types(search.types)
-    is_apart = search.apart and bool(named)
+    named = meant.hits
+    is_apart = search.apart and bool(named or meant.kind is not None)
     share = LOOKED_UP_SHARE if search.looks_up else NAMED_SHARE if is_apart else 0.0
     ranking = search_ranking.rank(
         copy,
@@ -166,6 +193,7 @@ def _compared(
         among=among,
         # An entity that is named in several ways counts for the best one, which comes first.
         named={hit.id: hit.points for hit in reversed(named)},
+        fixed=meant.points,
         least_share=share,
         newest_first=search.newest_first,
     )

@@ -8,12 +8,17 @@ database answer (:mod:`graphmem.reading.search_by_index`), and the answer says s
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Final
 
+from graphmem.database.search_copies import OwnerCopy
 from graphmem.matching import mentions
-from graphmem.reading import naming
+from graphmem.matching.mentions import Question
+from graphmem.model import times
+from graphmem.reading import kind_lookup, naming
+from graphmem.reading.kind_lookup import Kind
 from graphmem.reading.naming import Named
-from graphmem.reading.search_by_copy import by_copy
+from graphmem.reading.search_by_copy import Meant, by_copy
 from graphmem.reading.search_by_index import by_index
 from graphmem.reading.search_results import BY_INDEX, Results, Search
 from graphmem.registry import Context
@@ -23,6 +28,8 @@ NOT_EXACT: Final = (
     "the index answered, and may miss some: the entities of this owner are being read into memory, or there "
     "are more than fit (GRAPHMEM_SEARCH_MEMORY)"
 )
+PHRASES_LIMIT: Final = 2
+"""Phrases of one question that are tried as kinds."""
 
 
 async def search(context: Context, search: Search) -> Results:
@@ -43,25 +50,80 @@ async def search(context: Context, search: Search) -> Results:
         named = [Named(hit.id, int(hit.score), search.query.strip()) for hit in results.hits["exact"]]
         return dataclasses.replace(results, named=named)
     question = mentions.read(search.query, region)
-    copy, exact = await services.search_copies.follow(
+    copy, exact, aliases = await services.search_copies.follow(
         context.graph.owner,
         services.embedder.model,
         {
             "pairs": [list(pair) for pair in sorted(whole | question.pairs)],
             "kinds": list(identifiers.KINDS),
-            "types": search.types,
+            # What is named need not be of the types: "Tom's tasks" are, and Tom is not.
+            "types": [],
             "list_limit": services.limits.search_list,
         },
         services.limits.copy_wait_seconds,
     )
     named = naming.by_names(question, search.query, exact)
     if copy is None or (search.after is not None and search.after.at == BY_INDEX):
+        types = {each.id: each.type for each in exact}
+        named = [each for each in named if not search.types or types[each.id] in search.types]
         pairs = {pair for each in named for pair in each.pairs}
         results = await by_index(context, search, pairs)
         return dataclasses.replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
-    named += await naming.by_parts(copy, question, named, search.types)
-    named = [*await naming.by_relationships(context, question, named, search.types), *named]
-    if search.looks_up and not named and question.address is not None:
+    meant = await _meant(context, search, copy, question, named, aliases)
+    if search.looks_up and not meant.hits and question.address is not None:
         # An address that nobody has is not answered by what else the question says.
         return await by_index(context, dataclasses.replace(search, query=question.address), set())
-    return await by_copy(context, search, copy, named)
+    return await by_copy(context, search, copy, meant)
+
+
+async def _meant(
+    context: Context,
+    search: Search,
+    copy: OwnerCopy,
+    question: Question,
+    by_names: list[Named],
+    aliases: Mapping[str, str],
+) -> Meant:
+    """Return what a question names, whole and in part, and what it asks for of that.
+
+    Raises:
+        Stale: relationships are to be folded again.
+        Unavailable: the database failed.
+    """
+    now = times.now()
+    in_use = await copy.look(lambda documents: documents.types)
+    types = [name for name in in_use if not search.types or name in search.types]
+    for phrase in kind_lookup.phrases(question, by_names, types, aliases, now)[:PHRASES_LIMIT]:
+        named, followed = await _named(context, search, copy, question, by_names, phrase.places)
+        kind = await kind_lookup.of_phrase(context, copy, question, phrase, named, followed, now)
+        if kind is not None:
+            return await _of_types(search, copy, named, followed, kind)
+    named, followed = await _named(context, search, copy, question, by_names, frozenset())
+    return await _of_types(search, copy, named, followed)
+
+
+async def _named(
+    context: Context,
+    search: Search,
+    copy: OwnerCopy,
+    question: Question,
+    by_names: list[Named],
+    kind: frozenset[int],
+) -> tuple[list[Named], list[Named]]:
+    """Return what a question names, of any type, and what it asks for by relationships to that.
+
+    Args:
+        kind: the places of words that say a kind, and name nothing.
+    """
+    named = [each for each in by_names if kind.isdisjoint(range(each.start, each.end))]
+    named += await naming.by_parts(copy, question, named, kind)
+    return named, await naming.by_relationships(context, question, named, search.types, kind)
+
+
+async def _of_types(
+    search: Search, copy: OwnerCopy, named: list[Named], followed: list[Named], kind: Kind | None = None
+) -> Meant:
+    """Return what a question means, of the types that are searched."""
+    ids = [each.id for each in named]
+    among = await copy.look(lambda documents: documents.having_types(ids, search.types))
+    return Meant([*followed, *(each for each in named if each.id in among)], kind)

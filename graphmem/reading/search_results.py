@@ -14,6 +14,7 @@ from pydantic import Field
 from graphmem.arguments import Text
 from graphmem.reading.naming import Named
 from graphmem.reading.shared_rows import EntityRow
+from graphmem.reading.understood import Understood
 
 SearchText = Annotated[
     Text, Field(description="What to search for: words, a name, an identifier, or a description.")
@@ -103,6 +104,7 @@ class Results:
         total: how many hits there are; a lower bound where a list was cut.
         has_more: whether further hits follow the page.
         named: the entities that the query names. If it names some, what has little of it is left out.
+        understood: how a question was read that asks for a kind.
         is_exact: whether every entity was compared. Otherwise the index proposed the ones that were.
         notes: what was left out, and why.
     """
@@ -122,6 +124,7 @@ class Results:
     semantic: Semantic
     is_exact: bool
     named: list[Named] = field(default_factory=list)
+    understood: Understood | None = None
     notes: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)
 

@@ -13,13 +13,13 @@ from graphmem.arguments import Spelled, nested_filters
 from graphmem.auth import Scope
 from graphmem.mcp import memory
 from graphmem.mcp.defaults import defaults_of
-from graphmem.mcp.schemas import shortened
+from graphmem.mcp.schemas import shortened, untitled
 from graphmem.mcp.tools import described
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings, ToolsetName
 
-BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 240_000, "readonly": 46_000, "memory": 8_000}
+BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 220_000, "readonly": 46_000, "memory": 8_000}
 """Bytes of the list of tools and of the instructions; four bytes are about one token."""
 NAMES = list(TOOLSETS)
 ARGUMENTS = {"target_id", "created_since"}
@@ -211,4 +211,27 @@ def test_a_schema_is_shortened_without_losing_what_it_allows() -> None:
             "fields": {"anyOf": [{"type": "object"}, {"type": "array"}]},
         },
         "type": "object",
+    }
+
+
+def test_a_schema_of_answers_loses_its_titles_and_nothing_else() -> None:
+    whole = {
+        "title": "Page",
+        "$defs": {"Hit": {"title": "Hit", "properties": {"title": {"title": "Title", "type": "string"}}}},
+        "properties": {
+            "lines": {
+                "title": "Lines",
+                "anyOf": [{"title": "Text", "type": "string"}, {"$ref": "#/$defs/Hit"}],
+            },
+            "others": {"type": "array", "items": {"title": "Other", "type": "integer"}},
+        },
+        "required": ["title"],
+    }
+    assert untitled(whole) == {
+        "$defs": {"Hit": {"properties": {"title": {"type": "string"}}}},
+        "properties": {
+            "lines": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Hit"}]},
+            "others": {"type": "array", "items": {"type": "integer"}},
+        },
+        "required": ["title"],
     }

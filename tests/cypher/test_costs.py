@@ -290,3 +290,22 @@ def test_a_neighbourhood_costs_what_it_answers(profiled: Profile, owner: Owner) 
     row, hits, _ = profiled("relationship.neighbourhood", **NEIGHBOURHOOD, entity_id=owner.hub)
     assert (len(row["page"]), row["total"]) == (LIMIT, 300)
     assert hits < FIXED + PAGE_HITS * LIMIT + SEEN_HITS * 300, hits
+
+
+def test_the_fields_of_types_cost_their_schemas(profiled: Profile) -> None:
+    row, hits, operators = profiled("schema.shapes", types=[*TYPES, "no_such_type"])
+    assert [shape[0] for shape in row["shapes"]] == list(TYPES)
+    assert hits < SEEN_HITS * len(TYPES), hits
+    assert not operators & SCANS
+
+
+def test_what_a_hub_is_related_to_costs_what_is_compared(profiled: Profile, owner: Owner) -> None:
+    """Of the 300 relationships of the hub, the newest 50 are compared, or all, of which 20 are answered."""
+    hub = {"entity_ids": [owner.hub], "outgoing": [], "incoming": None, "types": [], "characters": 100}
+    row, hits, operators = profiled("search.related", **hub, scanned=50, limit=1_000)
+    assert len(row["related"]) == 50
+    assert hits < FIXED + SEEN_HITS * 50, hits
+    assert not operators & SCANS
+    row, hits, _ = profiled("search.related", **hub, scanned=1_000, limit=20)
+    assert len(row["related"]) == 20
+    assert hits < FIXED + WALK_HITS * 300, hits

@@ -3,15 +3,16 @@
 //
 // params  changed: INTEGER, after: STRING, vectors_changed: INTEGER, vectors_after: STRING, limit: INTEGER,
 //         vectors_limit: INTEGER, pairs: LIST<LIST>, kinds: LIST<STRING>, types: LIST<STRING>, list_limit: INTEGER
-// returns state: LIST, documents: LIST<LIST>, vectors: LIST<LIST>, exact: LIST<LIST>
+// returns state: LIST, documents: LIST<LIST>, vectors: LIST<LIST>, exact: LIST<LIST>, aliases: LIST<LIST>
 // mode    read
 // index   entity_changed (owner, changed, id), meaning_changed (owner, changed, entity_id), meaning_entity, entity_id,
-//         identifier_value
+//         identifier_value, type_alias_name (owner, name)
 // cost    light
 // The rows of `documents` are in the order of `changed` and id, from the entity after (`changed`, `after`) on; so are
 // those of `vectors`, of entities whose vectors the worker stored. A row of `exact` is an id, the index of its strongest
-// kind, and the pairs that name it. The state is read first: what it says was committed before is in the rows, unless a
-// commit is just becoming visible (the state says how many entities the last one wrote).
+// kind, the pairs that name it, and the type; a row of `aliases` another name of a type, and the type. The state is read
+// first: what it says was committed before is in the rows, unless a commit is just becoming visible (the state says how
+// many entities the last one wrote).
 <search._state>
 CALL (state) {
   CALL () {
@@ -51,6 +52,9 @@ CALL () {
     <search._exact>
   }
   WITH entity, strength, names ORDER BY strength, entity.id LIMIT $list_limit
-  RETURN collect([entity.id, strength, names]) AS exact
+  RETURN collect([entity.id, strength, names, entity.type]) AS exact
 }
-RETURN state, documents, vectors, exact
+CALL () {
+  <schema._aliases>
+}
+RETURN state, documents, vectors, exact, aliases

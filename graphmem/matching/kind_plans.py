@@ -1,0 +1,266 @@
+"""Which fields answer a question for a kind, by the schemas of its types, and which entities fit it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from graphmem.matching import kind_states, kind_times, questions
+from graphmem.matching.kind_states import State
+from graphmem.matching.kind_times import Moment
+from graphmem.matching.kinds import Phrase
+from graphmem.text import words
+
+_MAY_BE_VALUES: Final = frozenset({"active", "inactive", "pending", "value"})
+"""The meanings of words that mean one value where it is in use."""
+REFERENCE_FIELDS_LIMIT: Final = 12
+"""Fields of a type in which names are compared."""
+_FREE_TEXT: Final = questions.word_set(
+    """title name canonical_name description notes note content text summary body subject comment comments url
+    details message number id external_id currency language tags status state priority aliases outcome"""
+)
+"""Fields whose words refer to nobody: a task may be to call Tom, and be somebody else's."""
+_SORT_FIELDS: Final = questions.word_set("type kind category subtype")
+
+
+class TypeShape(NamedTuple):
+    """The fields of an entity type, as they are declared or in use.
+
+    Attributes:
+        dated: the fields whose values are dates.
+        texts: the fields whose values may be texts.
+        enums: the values that the schema declares for a field.
+    """
+
+    entity_type: str
+    fields: frozenset[str]
+    dated: frozenset[str]
+    texts: frozenset[str]
+    enums: Mapping[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class TypePlan:
+    """The fields of one type that answer a question: those of its states, of its time, of its sort, and those
+    that may refer to what it is related to."""
+
+    states: Mapping[str, str]
+    valued: tuple[str, ...] = ()
+    times: Sequence[str] = ()
+    due: Sequence[str] = ()
+    sorts: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+    @property
+    def state_fields(self) -> dict[str, str]:
+        """The fields that may say a state, and how: those with declared values count as status."""
+        return {**self.states, **{name: "status" for name in self.valued if name not in self.states}}
+
+    @property
+    def fields(self) -> set[str]:
+        """All of these fields."""
+        return {*self.states, *self.valued, *self.times, *self.due, *self.sorts, *self.references}
+
+
+class Member(NamedTuple):
+    """An entity of a kind: its type, and the decoded values of the fields that were read."""
+
+    id: str
+    entity_type: str
+    values: Mapping[str, Any]
+
+
+class Fit(NamedTuple):
+    """An entity that fits, and the time by which it is ordered (microseconds), if there is one."""
+
+    id: str
+    at: int | None
+
+
+@dataclass(frozen=True)
+class KindPlan:
+    """How a question for a kind is answered."""
+
+    phrase: Phrase
+    types: Mapping[str, TypePlan]
+    now: int
+    declared: frozenset[str] = field(default_factory=frozenset)
+
+    @cached_property
+    def fields(self) -> list[str]:
+        """The fields whose values decide."""
+        return sorted({name for each in self.types.values() for name in each.fields})
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the latest comes first."""
+        period = self.phrase.period
+        if period is not None:
+            return period.direction == "past"
+        return any(state.meaning == "overdue" for state in self.phrase.states)
+
+    def values_in_use(self, members: Sequence[Member]) -> frozenset[State] | None:
+        """Return the states of the question that are values in use, and mean no more than these.
+
+        Returns ``None`` if a word of the question that can only be a value of a field is none.
+        """
+        states = [state for state in self.phrase.states if state.meaning in _MAY_BE_VALUES]
+        used = frozenset(state for state in states if self._is_in_use(state, members))
+        unknown = [state for state in states if state.meaning == "value" and state not in used]
+        return None if any(state.value not in self.declared for state in unknown) else used
+
+    def fits(self, members: Sequence[Member], used: Collection[State]) -> list[Fit]:
+        """Return the entities that fit.
+
+        Args:
+            used: the states that are values in use.
+        """
+        fits: list[Fit] = []
+        for member in self._of_sort(members):
+            plan = self.types[member.entity_type]
+            if all(self._is_in(plan, member, state, state in used) for state in self.phrase.states):
+                moment = self._moment(plan, member)
+                if self.phrase.period is None or (
+                    moment is not None and moment.is_within(self.phrase.period)
+                ):
+                    fits.append(Fit(member.id, None if moment is None else moment.start))
+        return fits
+
+    def _is_in_use(self, state: State, members: Sequence[Member]) -> bool:
+        return any(
+            kind_states.is_value_in_use(state, self.types[each.entity_type].state_fields, each.values)
+            for each in members
+        )
+
+    def _of_sort(self, members: Sequence[Member]) -> Sequence[Member]:
+        """Return the members whose sort a question names: of events that say what they are, the meetings."""
+        singular = kind_states.plain(self.phrase.kind.singular)
+        chosen = [
+            member
+            for member in members
+            if any(
+                isinstance(value := member.values.get(name), str) and kind_states.plain(value) == singular
+                for name in self.types[member.entity_type].sorts
+            )
+        ]
+        return chosen or members
+
+    def _is_in(self, plan: TypePlan, member: Member, state: State, is_used: bool) -> bool:
+        kinds = plan.state_fields
+        if state.meaning == "overdue":
+            if kind_states.is_in(state, kinds, member.values, only_value=False):
+                return True
+            due = _first_moment(plan.due, member.values)
+            is_open = kind_states.is_in(_OPEN, plan.states, member.values, only_value=False)
+            is_known = is_open is True or (is_open is None and not plan.states)
+            return due is not None and due.end <= self.now and is_known
+        compared = kinds if is_used or state.meaning == "value" else plan.states
+        return kind_states.is_in(state, compared, member.values, only_value=is_used) is True
+
+    def _moment(self, plan: TypePlan, member: Member) -> Moment | None:
+        """Return the date of an entity that the time of a question is about, or by which it is ordered."""
+        if not self.phrase.kind.types and (
+            kind_states.is_in(_OPEN, plan.states, member.values, only_value=False) is False
+        ):
+            # What has ended has no deadline any more.
+            return None
+        return _first_moment(plan.times or plan.due, member.values)
+
+
+_OPEN: Final = State("open", "open")
+
+
+def _first_moment(fields: Sequence[str], values: Mapping[str, Any]) -> Moment | None:
+    for name in fields:
+        if (moment := kind_times.moment(values.get(name))) is not None:
+            return moment
+    return None
+
+
+def plan(phrase: Phrase, shapes: Iterable[TypeShape], now: int, *, refers: bool) -> KindPlan | None:
+    """Return how a question for a kind is answered, ``None`` if no type has the fields for it.
+
+    Args:
+        refers: names are compared with the fields that may refer to something.
+    """
+    types: dict[str, TypePlan] = {}
+    declared: set[str] = set()
+    for shape in shapes:
+        made = _type_plan(phrase, shape, refers=refers)
+        if made is not None:
+            types[shape.entity_type] = made
+            declared.update(
+                kind_states.plain(value)
+                for values in shape.enums.values()
+                for value in values
+                if isinstance(value, str)
+            )
+    return KindPlan(phrase, types, now, frozenset(declared)) if types else None
+
+
+def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | None:
+    """Return the fields of a type that answer a question, ``None`` if it lacks one that is needed."""
+    states = kind_states.state_fields(shape.entity_type, shape.fields)
+    wanted = {state.value for state in phrase.states if state.meaning == "value"}
+    valued = tuple(
+        sorted(
+            name
+            for name, values in shape.enums.items()
+            if any(isinstance(value, str) and kind_states.plain(value) in wanted for value in values)
+        )
+    )
+    meanings = {state.meaning for state in phrase.states}
+    due = kind_times.due_fields(shape.fields) if "overdue" in meanings else []
+    times: list[str] = []
+    if phrase.period is not None:
+        meaning = next(iter(meanings), None)
+        times = kind_times.time_fields(shape.entity_type, shape.fields, shape.dated, phrase.period, meaning)
+        if not times:
+            return None
+    if not phrase.kind.types:
+        needs = bool(times)
+    else:
+        needs = not (meanings - {"overdue"}) or bool(states or valued)
+        needs = needs and ("overdue" not in meanings or bool(states or due))
+    if not needs:
+        return None
+    reads_states = bool(meanings) or not phrase.kind.types
+    return TypePlan(
+        states if reads_states else {},
+        valued,
+        times,
+        due,
+        _sorts(phrase, shape),
+        _references(shape, states) if refers else (),
+    )
+
+
+def _sorts(phrase: Phrase, shape: TypeShape) -> tuple[str, ...]:
+    """Return the fields that say which sort of its type an entity is, where a question may name a sort."""
+    if phrase.kind.singular == shape.entity_type or not phrase.kind.types:
+        return ()
+    named = {*_SORT_FIELDS, f"{shape.entity_type}_type", f"{shape.entity_type}_kind"}
+    return tuple(sorted(named & shape.fields))
+
+
+def _references(shape: TypeShape, states: Collection[str]) -> tuple[str, ...]:
+    fields = [name for name in sorted(shape.texts) if name.lower() not in _FREE_TEXT and name not in states]
+    return tuple(name for name in fields if name not in shape.dated)[:REFERENCE_FIELDS_LIMIT]
+
+
+def refers(member: Member, fields: Iterable[str], names: Iterable[Collection[str]]) -> bool:
+    """Return whether a field of an entity refers to a name: it has all of its words, or only words of it.
+
+    Args:
+        names: the words of each spelling of the name.
+    """
+    listed = [frozenset(name) for name in names if name]
+    for each in fields:
+        value = member.values.get(each)
+        for text in value if isinstance(value, list) else [value]:
+            value_words = frozenset(words.tokens(text)) if isinstance(text, str) else frozenset[str]()
+            if value_words and any(name <= value_words or value_words <= name for name in listed):
+                return True
+    return False

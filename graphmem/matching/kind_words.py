@@ -1,0 +1,145 @@
+"""Usual words for kinds of entities, and which of an owner's types some words of a question name.
+
+A word names a type by the type's name in the singular or the plural, by another name that its schema
+declares, by the last word of a longer name ("orders" for sales_order), or by a usual word for such things
+("people" for person). Only types that the owner has are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from graphmem.text import languages, words
+
+TYPE_WORDS: Final = 3
+"""Most words of a question that name one type."""
+DEADLINES: Final = frozenset({"deadline", "deadlines", "frist", "fristen", "echeance", "echeances"})
+"""Words for what has a time at which it is due, of whatever type."""
+_IRREGULAR: Final = {
+    "people": "person", "persons": "person", "men": "man", "women": "woman", "children": "child",
+    "criteria": "criterion", "analyses": "analysis", "wives": "wife", "lives": "life", "staff": "employee",
+    "todos": "todo", "memos": "memo", "photos": "photo", "videos": "video",
+}  # fmt: skip
+_USUAL: Final[Mapping[str, tuple[str, ...]]] = {
+    singular: tuple(types.split())
+    for singular, types in (
+        ("person", "contact"), ("contact", "person"), ("folk", "person contact"),
+        ("colleague", "person contact"),
+        ("company", "organization organisation business"), ("organization", "organisation company"),
+        ("organisation", "organization company"), ("firm", "company organization organisation"),
+        ("business", "company organization organisation"),
+        ("bill", "invoice"), ("invoice", "bill"),
+        ("todo", "task action_item"), ("task", "todo action_item"), ("chore", "task todo"),
+        ("meeting", "event calendar_event appointment"), ("appointment", "event meeting calendar_event"),
+        ("event", "calendar_event meeting appointment"), ("call", "event"), ("conference", "event"),
+        ("email", "email_message message"), ("mail", "email message"), ("memo", "note"),
+        ("doc", "document"), ("file", "document"), ("paper", "document"),
+        ("chat", "conversation"), ("discussion", "conversation"),
+        ("ticket", "issue task"), ("issue", "ticket"), ("bug", "issue ticket"),
+        ("payment", "transaction"), ("expense", "transaction"),
+        ("client", "customer"), ("customer", "client"), ("supplier", "vendor"), ("vendor", "supplier"),
+        ("place", "location"), ("deal", "opportunity"), ("opportunity", "deal"),
+    )
+}  # fmt: skip
+"""The types that a usual word may mean beside the one of its name, best first."""
+_FOREIGN: Final = {
+    "rechnung": "invoice", "rechnungen": "invoice", "aufgabe": "task", "aufgaben": "task",
+    "termin": "event", "termine": "event", "besprechungen": "meeting", "personen": "person",
+    "leute": "person", "kontakte": "contact", "firmen": "company", "projekte": "project",
+    "nachrichten": "message", "notizen": "note", "dokumente": "document", "auftrage": "order",
+    "factures": "invoice", "facture": "invoice", "taches": "task", "reunions": "meeting",
+    "personnes": "person", "entreprises": "company", "projets": "project",
+    "facturas": "invoice", "factura": "invoice", "tareas": "task", "reuniones": "meeting",
+    "personas": "person", "empresas": "company", "proyectos": "project",
+}  # fmt: skip
+_SINGULAR_FOREIGN: Final = frozenset({"rechnung", "aufgabe", "termin", "facture", "factura"})
+_PLURAL_LEAST: Final = 4
+"""Letters of a plural that a stem decides."""
+
+
+class KindName(NamedTuple):
+    """The types that some words name.
+
+    Attributes:
+        types: of the owner; empty for deadlines, which may be of any type.
+        singular: the last word in the singular.
+        is_plural: whether the words are a plural for sure.
+    """
+
+    types: tuple[str, ...]
+    singular: str
+    is_plural: bool
+
+
+def named_kind(tokens: Sequence[str], types: Collection[str], aliases: Mapping[str, str]) -> KindName | None:
+    """Return the types that consecutive words name, ``None`` if they name none.
+
+    Args:
+        tokens: one to :data:`TYPE_WORDS` words, as search compares them.
+        types: the types that the owner has.
+        aliases: types by their other names.
+    """
+    if not all(tokens) or not all(token.isalnum() for token in tokens):
+        return None
+    if len(tokens) == 1 and tokens[0] in DEADLINES and not _exact(tokens, types, aliases):
+        return KindName((), "deadline", True)
+    exact = _exact(tokens, types, aliases)
+    is_plural = _is_plural(tokens[-1])
+    singular = _singular(tokens[-1])
+    if exact:
+        return KindName(exact, singular, is_plural)
+    if len(tokens) > 1:
+        return None
+    for meant in (singular, *_USUAL.get(singular, ())):
+        if usual := _exact([meant], types, aliases) or _exact(meant.split("_"), types, aliases):
+            return KindName(usual, singular, is_plural)
+    ending = tuple(sorted(name for name in types if name.split("_")[-1] == singular))
+    return KindName(ending, singular, is_plural) if ending and is_plural else None
+
+
+def _exact(tokens: Sequence[str], types: Collection[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the types whose name, or another name of theirs, the words are, in the singular or the
+    plural."""
+    forms = _forms(tokens)
+    named = {name for name in types if _plain(name) in forms or _singular_of_name(name) in forms}
+    named |= {kind for name, kind in aliases.items() if kind in types and _plain(name) in forms}
+    return tuple(sorted(named))
+
+
+def _forms(tokens: Sequence[str]) -> set[str]:
+    *first, last = tokens
+    return {" ".join([*first, each]) for each in {last, _singular(last)}}
+
+
+def _plain(name: str) -> str:
+    return " ".join(words.tokens(name))
+
+
+def _singular_of_name(name: str) -> str:
+    parts = words.tokens(name)
+    return " ".join([*parts[:-1], _singular(parts[-1])]) if parts else ""
+
+
+def _is_plural(word: str) -> bool:
+    if word in _FOREIGN:
+        return word not in _SINGULAR_FOREIGN
+    return word in _IRREGULAR or (_singular(word) != word)
+
+
+def _singular(word: str) -> str:
+    """Return the singular of a plural, else the word: English, and some words of other languages."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if word in _FOREIGN:
+        return _FOREIGN[word]
+    if len(word) < _PLURAL_LEAST or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    candidates = [word[:-1]]
+    if word.endswith("ies"):
+        candidates = [f"{word[:-3]}y"]
+    elif word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        candidates = [word[:-2]]
+    (stem, *stems) = languages.stems("en", [word, *candidates])
+    # The stems of "news" and "new" differ from each other as little as those of a plural and its singular.
+    return next((each for each, other in zip(candidates, stems, strict=True) if other == stem), word)

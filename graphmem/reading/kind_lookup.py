@@ -1,0 +1,214 @@
+"""The entities of a kind that a question asks for: of some types, in a state, at a time, related to a
+name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from graphmem.database.search_copies import OwnerCopy
+from graphmem.matching import kind_plans, kinds
+from graphmem.matching.kind_plans import Fit, KindPlan, Member, TypeShape
+from graphmem.matching.kind_states import State
+from graphmem.matching.kinds import Phrase
+from graphmem.matching.mentions import Question
+from graphmem.matching.search_copy import SearchCopy
+from graphmem.model import canonical, schema, times
+from graphmem.model.schema import Document
+from graphmem.reading import naming
+from graphmem.reading.entity_pages import EntityRequest, Order
+from graphmem.reading.kind_anchors import Anchor, Asked, anchors_of, is_related, of_span
+from graphmem.reading.naming import KIND, Named
+from graphmem.reading.scan import Candidate, Scan
+from graphmem.reading.understood import Understood, understood_of
+from graphmem.registry import Context
+
+THREAD_MEMBERS: Final = 1_000
+"""More entities than this are compared in a thread."""
+SPREAD: Final = 10.0
+"""The points by which the first of a kind is ahead of the last possible one, where a time orders them."""
+_EARLIEST, _LATEST = times.parse("1900-01-01"), times.parse("2200-01-01")
+_POINTS_DIGITS: Final = 1_000_000_000
+"""Points are whole numbers of such parts, as a cursor holds them."""
+
+
+class _Shape(NamedTuple):
+    entity_type: str
+    document: str | None
+    fields: list[str]
+    seen: list[str]
+
+
+class _Shapes(NamedTuple):
+    """The row of ``schema/shapes.cypher``."""
+
+    shapes: list[_Shape]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind that a question asks for: the entities that fit, best first, and how it was understood.
+
+    ``points`` has those of each entity; it is empty where words beside the kind decide the order.
+    """
+
+    named: list[Named]
+    points: Mapping[str, float]
+    understood: Understood
+
+
+def phrases(
+    question: Question, named: Sequence[Named], types: Collection[str], aliases: Mapping[str, str], now: int
+) -> list[Phrase]:
+    """Return the kinds that a question may ask for, the likeliest first; a name is no kind.
+
+    Args:
+        named: what whole names in the question name.
+        types: the types that count.
+        aliases: types by their other names.
+    """
+    spans = [(each.start, each.end) for each in named if each.end]
+    read = kinds.read(question, types, aliases, now)
+    return [phrase for phrase in read if not any(kinds.covers(span, phrase) for span in spans)]
+
+
+async def of_phrase(
+    context: Context,
+    copy: OwnerCopy,
+    question: Question,
+    phrase: Phrase,
+    named: Sequence[Named],
+    followed: Sequence[Named],
+    now: int,
+) -> Kind | None:
+    """Return the entities of the kind that a phrase asks for, ``None`` if the schemas know no such thing.
+
+    Two round trips: the schemas and what is named, then the entities that are compared; none for all of a
+    type.
+
+    Args:
+        named: what the question names.
+        followed: what it asks for by relationships to that.
+
+    Raises:
+        Stale: relationships are to be folded again.
+        Unavailable: the database failed.
+    """
+    asked = Asked(context, copy, question, phrase, named, followed)
+    if phrase.needs_name and not any(of_span(named, span) for span in phrase.anchors):
+        return None
+    types = list(phrase.kind.types) or await copy.look(lambda documents: sorted(documents.types))
+    shapes, anchors = await asyncio.gather(_shapes(context, types), anchors_of(asked, types))
+    plan = kind_plans.plan(phrase, shapes, now, refers=bool(anchors))
+    if plan is None:
+        return None
+    members, is_truncated = await _members(asked, plan)
+    in_thread = len(members) > THREAD_MEMBERS
+    fits = (
+        await asyncio.to_thread(_fits, plan, members, anchors) if in_thread else _fits(plan, members, anchors)
+    )
+    if fits is None:
+        return None
+    left = [word for anchor in anchors if anchor.words not in fits.related for word in anchor.words.split()]
+    rest = " ".join([*phrase.rest, *left])
+    is_past, listed = plan.is_past, fits.listed
+    if not any(fit.at is not None for fit in listed):
+        is_past, listed = True, await copy.look(lambda documents: _with_times(documents, listed))
+    points = {} if rest else {fit.id: _points(fit.at, is_past) for fit in listed}
+    ordered = sorted(listed, key=lambda fit: (-points.get(fit.id, 0.0), fit.id))
+    understood = understood_of(plan, fits.used, fits.related, rest, len(listed), is_truncated=is_truncated)
+    return Kind([Named(fit.id, KIND, phrase.text) for fit in ordered], points, understood)
+
+
+def _with_times(documents: SearchCopy, fits: Sequence[Fit]) -> list[Fit]:
+    """Return what fits with the time of its newest observation."""
+    numbers = {fit.id: documents.number_of(fit.id) for fit in fits}
+    newest = documents.times
+    return [
+        Fit(entity_id, int(newest[number])) for entity_id, number in numbers.items() if number is not None
+    ]
+
+
+async def _shapes(context: Context, types: Sequence[str]) -> list[TypeShape]:
+    """Return the fields of some types, as their schemas declare them and as they are stored."""
+    rows = await context.graph.only("schema.shapes", _Shapes, types=list(types))
+    return [_shape(row) for row in rows.shapes]
+
+
+def _shape(row: _Shape) -> TypeShape:
+    registered = None if row.document is None else Document.read(row.document)
+    # What is stored tells more of the fields in use than what a shipped schema proposes.
+    document = registered or (None if row.fields else schema.shipped(row.entity_type))
+    declared = document.fields if document is not None else {}
+    seen = {name: set(kinds_of.split("|")) for name, kinds_of in zip(row.fields, row.seen, strict=True)}
+    dated = {name for name, shapes in seen.items() if "date" in shapes}
+    texts = {name for name, shapes in seen.items() if shapes & {"string", "array"}}
+    dated |= {name for name, each in declared.items() if each.type == "date"}
+    texts |= {name for name, each in declared.items() if each.type in ("string", "array")}
+    enums = {
+        name: each.constraints.enum
+        for name, each in declared.items()
+        if each.constraints is not None and each.constraints.enum is not None
+    }
+    names = frozenset({*row.fields, *declared})
+    return TypeShape(row.entity_type, names, frozenset(dated), frozenset(texts), enums)
+
+
+async def _members(asked: Asked, plan: KindPlan) -> tuple[list[Member], bool]:
+    """Return the entities of the types of a plan with the values that decide, and whether some are left
+    out."""
+    context, types = asked.context, sorted(plan.types)
+    if not plan.fields:
+        limit = context.services.limits.compared_entities
+        of_types = await asked.copy.look(lambda documents: documents.ids_of_types(types))
+        return [Member(each, types[0], {}) for each in of_types[:limit]], len(of_types) > limit
+    scan = Scan(context, EntityRequest(types, Order("asc"), limit=0, offset=0), fields=plan.fields)
+    candidates, is_truncated = await scan.as_many_as_may_be()
+    cut = [each.id for each in candidates if each.texts is None or "" in each.texts]
+    texts, unread = await scan.whole(cut) if cut else ({}, None)
+    members = [_member(plan.fields, each, texts) for each in candidates]
+    return members, is_truncated or unread is not None
+
+
+def _member(fields: Sequence[str], candidate: Candidate, texts: Mapping[str, Sequence[str | None]]) -> Member:
+    read = texts.get(candidate.id, candidate.texts) or []
+    pairs = zip(fields, read, strict=True) if read else ()
+    values: dict[str, Any] = {name: canonical.decode(text) for name, text in pairs if text}
+    return Member(candidate.id, candidate.type, values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fits:
+    """The entities that fit, the names that they are related to, and the states that are values in use."""
+
+    listed: list[Fit]
+    related: list[str]
+    used: frozenset[State]
+
+
+def _fits(plan: KindPlan, members: Sequence[Member], anchors: Sequence[Anchor]) -> _Fits | None:
+    """Return the entities that fit a plan and are related to what is named.
+
+    A word that may be a name, and to which nothing refers, is none.
+    """
+    used = plan.values_in_use(members)
+    if used is None:
+        return None
+    listed = plan.fits(members, used)
+    by_id = {member.id: member for member in members}
+    related: list[str] = []
+    for anchor in anchors:
+        joined = [fit for fit in listed if is_related(plan.types, by_id[fit.id], anchor)]
+        if joined or anchor.is_strict:
+            listed = joined
+            related.append(anchor.words)
+    return _Fits(listed, related, used)
+
+
+def _points(at: int | None, latest_first: bool) -> float:
+    """Return the points of an entity of a kind by its time; what has none comes last."""
+    share = 0.0 if at is None else (min(max(at, _EARLIEST), _LATEST) - _EARLIEST) / (_LATEST - _EARLIEST)
+    share = share if latest_first or at is None else 1 - share
+    return round((naming.KIND_WEIGHT + SPREAD * share) * _POINTS_DIGITS) / _POINTS_DIGITS

@@ -1,0 +1,202 @@
+"""Kinds in questions: types by their usual words, states and times, with what they are related to."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from graphmem.model import times
+from graphmem.registry import Services
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+
+DAY = 24 * 3600 * 1_000_000
+
+
+def day(shift: int) -> str:
+    """Return the date some days from today."""
+    return times.render(times.now() + shift * DAY)[:10]
+
+
+PEOPLE = ("Tom Ek", "Ann Lee")
+ENTITIES: tuple[dict[str, Any], ...] = (
+    *({"entity_type": "person", "name": name} for name in PEOPLE),
+    {"entity_type": "company", "name": "Acme Robots"},
+    {"entity_type": "invoice", "number": "I-open", "vendor": "Acme Robots", "status": "sent",
+     "invoice_date": day(-40), "due_date": day(5)},
+    {"entity_type": "invoice", "number": "I-late", "vendor": "Globex", "status": "sent",
+     "invoice_date": day(-90), "due_date": day(-10)},
+    {"entity_type": "invoice", "number": "I-paid", "vendor": "Acme Robots", "status": "Paid",
+     "invoice_date": day(-50), "due_date": day(-20)},
+    {"entity_type": "invoice", "number": "I-void", "vendor": "Globex", "status": "cancelled",
+     "invoice_date": day(-50), "due_date": day(3)},
+    {"entity_type": "invoice", "number": "I-unknown", "vendor": "Globex", "invoice_date": day(-50)},
+    {"entity_type": "task", "title": "Paint the boat", "status": "in_progress", "assignee": "Tom Ek",
+     "due_date": day(2)},
+    {"entity_type": "task", "title": "Call Tom", "status": "blocked", "due_date": day(1)},
+    {"entity_type": "task", "title": "Sell the car", "status": "done", "assignee": "Tom Ek",
+     "due_date": day(4)},
+    {"entity_type": "event", "title": "Review", "event_type": "meeting", "date_start": day(0),
+     "attendees": ["Tom Ek", "Ann Lee"]},
+    {"entity_type": "event", "title": "Fair", "event_type": "exhibition", "date_start": day(20)},
+    {"entity_type": "event", "title": "Retrospective", "event_type": "meeting", "date_start": day(-400)},
+    {"entity_type": "note", "title": "Windows", "text": "Open source people paid for the unpaid invoices"},
+)  # fmt: skip
+
+
+@pytest.fixture
+def world(run: Call) -> Call:
+    items = [{**entity, "intent": "create_new"} for entity in ENTITIES]
+    link = {"relationship_type": "RELATED_TO", "source_index": 9, "target_index": 0}
+    run("store", entities=items, relationships=[link], find_duplicates=False)
+    return run
+
+
+def label(entity: dict[str, Any]) -> str:
+    return entity["snapshot"].get("number") or entity["canonical_name"]
+
+
+def of_kind(answer: dict[str, Any]) -> list[str]:
+    return [label(each) for each in answer["entities"] if each.get("matched") == "kind"]
+
+
+@pytest.mark.parametrize(
+    ("question", "labels"),
+    [
+        ("unpaid invoices", ["I-late", "I-open"]),
+        ("Which invoices have not been paid?", ["I-late", "I-open"]),
+        ("paid bills", ["I-paid"]),
+        ("overdue invoices", ["I-late"]),
+        ("open tasks", ["Call Tom", "Paint the boat"]),
+        ("blocked tasks", ["Call Tom"]),
+        ("how many tasks are done?", ["Sell the car"]),
+        ("upcoming deadlines", ["Call Tom", "Paint the boat", "I-open"]),
+        ("past meetings", ["Retrospective"]),
+        ("upcoming meetings", ["Review"]),
+        ("upcoming events", ["Review", "Fair"]),
+        ("what meetings are there today?", ["Review"]),
+        ("list all people", ["Ann Lee", "Tom Ek"]),
+        ("Tom's open tasks", ["Call Tom", "Paint the boat"]),
+        ("open tasks of Tom Ek", ["Call Tom", "Paint the boat"]),
+        ("Ann's meetings", ["Review"]),
+        ("unpaid invoices from Acme", ["I-open"]),
+        ("unpaid invoices from Globex", ["I-late"]),
+        ("unpaid invoices from Initech", []),
+        ("invoices from Acme that are paid", ["I-paid"]),
+    ],
+)
+def test_a_kind_in_a_question_is_answered_first(world: Call, question: str, labels: list[str]) -> None:
+    found = world("entities.query", search=question)
+    looked_up = world("entities.find", identifier=question)
+    is_ordered = "coming" in question
+    assert (of_kind(found) if is_ordered else sorted(of_kind(found))) == labels
+    assert of_kind(looked_up) == of_kind(found)
+    assert found["understood"]["count"] == looked_up["understood"]["count"] == len(labels)
+    rest = [each for each in found["entities"] if "matched" not in each]
+    assert all(each["match"] == "resemblance" for each in rest)
+
+
+def test_an_answer_says_how_a_kind_was_understood(world: Call) -> None:
+    answer = world("entities.query", search="unpaid invoices from Acme due this month")["understood"]
+    assert (answer["words"], answer["entity_types"]) == ("unpaid invoices this month", ["invoice"])
+    assert answer["states"][0]["fields"] == ["status"]
+    assert (answer["time"]["words"], answer["time"]["fields"]) == ("this month", ["due_date"])
+    assert (answer["time"]["from"] or "")[8:10] == "01"
+    assert answer["related_to"] == ["Acme"]
+    assert answer["sentence"].startswith(
+        "every invoice that is not paid, closed, cancelled or a draft (status)"
+    )
+    looked_up = world("entities.find", identifier="blocked tasks")
+    assert looked_up["match_mode"] == "kind"
+    assert looked_up["entities"][0]["matched_by"] == "blocked tasks"
+    assert world("search.explain", search="blocked tasks")["understood"]["count"] == 1
+
+
+def test_what_is_no_phrase_asks_for_no_kind(world: Call) -> None:
+    for question in ("the open source people I met", "robot tasks", "who paid invoices?", "Tom's company"):
+        assert "understood" not in world("entities.query", search=question), question
+
+
+def test_a_kind_of_which_there_is_nothing_says_so(world: Call) -> None:
+    world("store", entities=[{"entity_type": "note", "title": "Cancelled tasks are seldom"}])
+    answer = world("entities.find", identifier="paid tasks")
+    assert (answer["understood"]["count"], answer["match_mode"]) == (0, "text")
+    assert answer["hint"].startswith("No entity is what `understood` says")
+    assert {each["match"] for each in answer["entities"]} == {"resemblance"}
+
+
+def test_a_whole_name_is_no_kind(world: Call) -> None:
+    world("store", entities=[{"entity_type": "project", "name": "Open Tasks"}])
+    page = world("entities.query", search="the project Open Tasks")
+    assert ("understood" in page, page["entities"][0]["matched"]) == (False, "name")
+    assert world("entities.find", identifier="open tasks")["match_mode"] == "name"
+
+
+def test_a_type_does_not_limit_whose_it_is(world: Call) -> None:
+    mine = world("entities.query", search="Tom's tasks", entity_type="task")
+    assert sorted(of_kind(mine)) == ["Call Tom", "Paint the boat", "Sell the car"]
+    assert {each["entity_type"] for each in mine["entities"]} == {"task"}
+    boss = {"relationship_type": "REPORTS_TO", "source_index": 0, "target_index": 1}
+    people = [{"entity_type": "robot", "name": "Unit Nine"}, {"entity_type": "person", "name": "Ada Hall"}]
+    world("store", entities=people, relationships=[boss])
+    found = world("entities.query", search="Unit Nine's boss", entity_type="person")["entities"]
+    assert [each["canonical_name"] for each in found if each.get("matched") == "relationship"] == ["Ada Hall"]
+
+
+def test_pages_of_a_kind_stay_in_order_while_others_are_stored(world: Call) -> None:
+    first = world("entities.query", search="upcoming deadlines", limit=1)
+    world(
+        "store", entities=[{"entity_type": "task", "title": "Sooner", "status": "open", "due_date": day(0)}]
+    )
+    rest = world("entities.query", search="upcoming deadlines", limit=1, cursor=first["next_cursor"])
+    last = world("entities.query", search="upcoming deadlines", limit=1, cursor=rest["next_cursor"])
+    assert [label(page["entities"][0]) for page in (first, rest, last)] == [
+        "Call Tom",
+        "Paint the boat",
+        "I-open",
+    ]
+
+
+def test_filters_hold_for_what_is_of_a_kind(world: Call) -> None:
+    filters = {"vendor": {"op": "eq", "value": "Globex"}}
+    page = world("entities.query", search="unpaid invoices", snapshot_filters=filters)
+    assert [label(each) for each in page["entities"]][:1] == ["I-late"]
+    assert of_kind(page) == ["I-late"]
+
+
+def test_a_context_begins_with_what_is_of_the_kind(world: Call) -> None:
+    page = world("context.retrieve", question="unpaid invoices from Globex")
+    assert page["understood"]["count"] == 1
+    assert "I-late" in page["lines"][0]
+    assert "understood" not in world(
+        "context.retrieve", question="unpaid invoices", budget=500, unit="characters"
+    )
+
+
+def test_booleans_and_declared_values_say_states(run: Call) -> None:
+    status = {"type": "string", "constraints": {"enum": ["urgent", "normal"]}}
+    fields = {"name": {"type": "string"}, "is_done": {"type": "boolean"}, "priority": status}
+    document = {"fields": fields, "aliases": ["errand"]}
+    run("schemas.register", entity_type="chore", schema=document)
+    items = [("A", False, "urgent"), ("B", True, "normal"), ("C", None, "normal")]
+    run("store", entities=[
+        {"entity_type": "chore", "name": name, "priority": priority}
+        | ({} if is_done is None else {"is_done": is_done})
+        for name, is_done, priority in items
+    ])  # fmt: skip
+    for question, labels in (
+        ("open chores", ["A"]), ("finished chores", ["B"]), ("urgent chores", ["A"]),
+        ("unfinished errands", ["A"]), ("errands", ["A", "B", "C"]),
+    ):  # fmt: skip
+        assert sorted(of_kind(run("entities.query", search=question))) == labels, question
+
+
+def test_the_types_of_another_owner_do_not_count(world: Call, loop: Loop, services: Services) -> None:
+    other = by_runner(loop, services, str(uuid.uuid4()))
+    assert of_kind(world("entities.query", search="blocked tasks")) == ["Call Tom"]
+    other("store", entities=[{"entity_type": "note", "title": "unpaid invoices"}])
+    page = other("entities.query", search="unpaid invoices")
+    assert ("understood" in page, len(page["entities"])) == (False, 1)
+    assert "understood" not in other("entities.query", search="blocked tasks")

@@ -1,0 +1,164 @@
+"""Kinds in the words of a question: which phrases ask for one, and what they say."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphmem.matching import kind_plans, kind_states, kind_times, kinds, mentions
+from graphmem.matching.kind_plans import Member, TypeShape
+from graphmem.matching.kind_states import State
+from graphmem.matching.kinds import Phrase
+from graphmem.model import times
+
+NOW = times.parse("2026-11-25T12:00:00Z")
+"""A Wednesday."""
+TYPES = ("company", "event", "invoice", "person", "project", "sales_order", "task")
+
+
+def phrases(question: str) -> list[Phrase]:
+    return kinds.read(mentions.read(question), TYPES, {"errand": "task"}, NOW)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "meanings", "time"),
+    [
+        ("unpaid invoices", "invoice", ["unpaid"], None),
+        ("invoices that are unpaid", "invoice", ["unpaid"], None),
+        ("which invoices are unpaid?", "invoice", ["unpaid"], None),
+        ("Which invoices have not been paid?", "invoice", ["unpaid"], None),
+        ("which invoices aren't paid yet?", "invoice", ["unpaid"], None),
+        ("unpaid bills", "invoice", ["unpaid"], None),
+        ("open tasks", "task", ["open"], None),
+        ("open errands", "task", ["open"], None),
+        ("how many open tasks are there?", "task", ["open"], None),
+        ("tasks of Tom Ek that are open", "task", ["open"], None),
+        ("blocked tasks", "task", ["value"], None),
+        ("tasks with status blocked", "task", ["value"], None),
+        ("tasks in progress", "task", ["value"], None),
+        ("gemerkte tasks", "task", ["value"], None),
+        ("pending sales orders", "sales_order", ["pending"], None),
+        ("open orders", "sales_order", ["open"], None),
+        ("overdue invoices", "invoice", ["overdue"], None),
+        ("what are the active projects?", "project", ["active"], None),
+        ("meetings next week", "event", [], "next week"),
+        ("next week's meetings", "event", [], "next week"),
+        ("meetings with Tom next week", "event", [], "next week"),
+        ("today's meetings", "event", [], "today"),
+        ("my next meeting", "event", [], "next"),
+        ("upcoming events", "event", [], "upcoming"),
+        ("past events", "event", [], "past"),
+        ("What tasks are due this week?", "task", [], "this week"),
+        ("tasks due in the next 7 days", "task", [], "next 7 days"),
+        ("invoices paid last month", "invoice", ["paid"], "last month"),
+        ("offene Rechnungen", "invoice", ["open"], None),
+        ("unbezahlte Rechnungen von Acme", "invoice", ["unpaid"], None),
+        ("factures impayées", "invoice", ["unpaid"], None),
+        ("tareas abiertas", "task", ["open"], None),
+        ("tasks", "task", [], None),
+        ("list all tasks", "task", [], None),
+        ("show me the sales orders", "sales_order", [], None),
+        ("all companies", "company", [], None),
+    ],
+)
+def test_a_phrase_asks_for_a_kind(question: str, kind: str, meanings: list[str], time: str | None) -> None:
+    (phrase,) = phrases(question)
+    assert phrase.kind.types == (kind,)
+    assert [state.meaning for state in phrase.states] == meanings
+    assert (phrase.period.words if phrase.period else None) == time
+    assert not phrase.needs_name
+
+
+@pytest.mark.parametrize("question", ["Tom's tasks", "invoices from Acme", "tasks assigned to Tom"])
+def test_all_of_a_name_asks_for_a_kind_only_if_it_is_a_name(question: str) -> None:
+    (phrase,) = phrases(question)
+    assert (phrase.needs_name, bool(phrase.anchors), phrase.rest) == (True, True, ())
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "the open source people I met", "who paid invoices last month", "Tom paid invoices", "paid time off",
+        "open task list", "When did I open invoices?", "the person who finished the task",
+        "What did people say about tasks?", "Tom's company", "Who works at the company?", "Tom's employees",
+        "note about open windows", "people who live in Berlin", "which people live in Berlin", "invoice",
+        "how do I close tasks", "the project is open source", "What events has Tom planned?",
+        "task management for people", "robots for people", "Do companies pay late?", "completed",
+    ],
+)  # fmt: skip
+def test_other_sentences_with_such_words_ask_for_no_kind(question: str) -> None:
+    assert phrases(question) == []
+
+
+def test_deadlines_are_of_every_type() -> None:
+    (phrase,) = phrases("upcoming deadlines")
+    assert phrase.kind.types == ()
+    assert phrase.period is not None
+    assert phrase.period.is_due
+
+
+def test_the_words_beside_a_kind_are_left() -> None:
+    assert phrases("unpaid invoices about robots")[0].rest == ("robots",)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "start", "end"),
+    [
+        ("today", "2026-11-25", "2026-11-26"), ("tomorrow", "2026-11-26", "2026-11-27"),
+        ("this week", "2026-11-23", "2026-11-30"), ("next week", "2026-11-30", "2026-12-07"),
+        ("last month", "2026-10-01", "2026-11-01"), ("next month", "2026-12-01", "2027-01-01"),
+        ("this quarter", "2026-10-01", "2027-01-01"), ("last year", "2025-01-01", "2026-01-01"),
+    ],
+)  # fmt: skip
+def test_a_time_is_an_interval_in_utc(phrase: str, start: str, end: str) -> None:
+    period = kind_times.period(phrase.split(), NOW)
+    assert period is not None
+    assert (period.start, period.end) == (times.parse(start), times.parse(end))
+
+
+@pytest.mark.parametrize(
+    ("value", "upcoming", "past"),
+    [("2026-11-25", True, False), ("2026-11-25T08:00:00Z", False, True), ("2026-11-24", False, True)],
+)
+def test_a_date_without_a_time_of_day_is_the_whole_day(value: str, upcoming: bool, past: bool) -> None:
+    moment = kind_times.moment(value)
+    assert moment is not None
+    periods = [kind_times.period([phrase], NOW) for phrase in ("upcoming", "past")]
+    assert [moment.is_within(period) for period in periods if period] == [upcoming, past]
+
+
+@pytest.mark.parametrize(
+    ("meaning", "values", "verdict"),
+    [
+        ("unpaid", {"status": "sent"}, True), ("unpaid", {"status": "PAID"}, False),
+        ("unpaid", {"status": "partially_paid"}, True), ("unpaid", {"status": "Cancelled"}, False),
+        ("unpaid", {"status": "draft"}, False), ("unpaid", {"paid": False}, True),
+        ("unpaid", {"paid": False, "status": "void"}, False), ("unpaid", {}, None),
+        ("unpaid", {"status": None}, None), ("paid", {"paid_at": "2026-01-01"}, True),
+        ("open", {"status": "in-progress"}, True), ("open", {"status": "not done"}, True),
+        ("open", {"status": "Done"}, False), ("open", {"completed_at": "2026-01-01"}, False),
+        ("open", {"completed_at": None}, True), ("open", {"is_done": False}, True),
+        ("done", {"status": "completed"}, True), ("done", {"status": "cancelled"}, False),
+        ("ended", {"status": "cancelled"}, True), ("inactive", {"active": False}, True),
+    ],
+)  # fmt: skip
+def test_fields_say_whether_something_is_in_a_state(
+    meaning: kind_states.Meaning, values: dict[str, object], verdict: bool | None
+) -> None:
+    fields = kind_states.state_fields("invoice", values)
+    assert kind_states.is_in(State("word", meaning), fields, values, only_value=False) is verdict
+
+
+def test_the_state_of_a_country_is_no_state() -> None:
+    assert kind_states.state_fields("location", ["state", "city"]) == {}
+
+
+def test_a_type_without_the_fields_has_no_such_kind() -> None:
+    (phrase,) = phrases("open tasks")
+    shape = TypeShape("task", frozenset({"title"}), frozenset(), frozenset({"title"}), {})
+    assert kind_plans.plan(phrase, [shape], NOW, refers=False) is None
+
+
+def test_a_name_is_compared_with_fields_that_refer_to_somebody() -> None:
+    member = Member("id", "task", {"assignee": "Tom Ek", "title": "Call Ann"})
+    assert kind_plans.refers(member, ["assignee"], [["tom"]])
+    assert not kind_plans.refers(member, ["assignee"], [["tom", "smith"], ["ann"]])
