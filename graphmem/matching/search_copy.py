@@ -301,6 +301,13 @@ class SearchCopy:
         numbers = [self._type_numbers[name] for name in types if name in self._type_numbers]
         return self.alive & np.isin(self._arrays.types.values, numbers)
 
+    def of_ids(self, entity_ids: Iterable[str]) -> npt.NDArray[np.bool_]:
+        """Return which documents are those of some entities."""
+        chosen = np.zeros(len(self.ids), dtype=np.bool_)
+        numbers = [number for each in entity_ids if (number := self.number_of(each)) is not None]
+        chosen[numbers] = True
+        return chosen
+
     def ids_of_types(self, types: Sequence[str]) -> list[str]:
         """Return the ids of the documents of some types, the newest first."""
         numbers = np.flatnonzero(self.of_types(types))

@@ -27,7 +27,11 @@ def shortened(schema: dict[str, Any]) -> dict[str, Any]:
     empty, defaults that are null or empty, and null as an alternative: an argument that may be null may also
     be left out.
     """
-    return {name: part for name, part in _short(schema).items() if name != "description"}
+    short = {name: part for name, part in _short(schema).items() if name != "description"}
+    for model in short.get("$defs", {}).values():
+        # What refers to the model is described.
+        model.pop("description", None)
+    return short
 
 
 def untitled(schema: dict[str, Any]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ CORE: Final[Mapping[str, str]] = {
     "Not for lists (`retrieve_entities`) or for one entity whole (`retrieve_entity_snapshot`).",
     "entities.find": "Use it to get the id of an entity that you can name, and before you store something "
     "about it under another name. Not for a question (`retrieve_context`) or a list (`retrieve_entities`).",
-    "entities.query": "Use it for lists: by type, by time, by the values of fields, or by words with "
+    "entities.query": "Use it for lists: by type, time, relationship, fields, or by words with "
     "`search`. Not for one entity that you can name (`retrieve_entity_by_identifier`).",
     "entities.snapshot": "Use it to read one entity whole, now or as of an earlier time, and with "
     "`provenance: full` to see who wrote what. Not without an id: `retrieve_entity_by_identifier` has it.",

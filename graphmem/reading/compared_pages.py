@@ -22,10 +22,13 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
     Raises:
         InvalidCursor: the cursor belongs to another query.
         InvalidInput: the request compares more entities than one call may.
+        NotFound: there is no entity to which they are to be related.
     """
     place, skip = start_of(request, query, cursor)
     scan = Scan(context, request)
     behind = None if cursor is None else place
+    if request.related is not None:
+        return await _chosen(scan, await scan.related(request.related), behind, skip)
     indexed = await value_index.usable(scan)
     if indexed is not None:
         with contextlib.suppress(Untrusted):

@@ -78,6 +78,13 @@ class Place(NamedTuple):
     id: str
 
 
+class Related(NamedTuple):
+    """An entity, and the types of the relationships by which others are related to it; all types if empty."""
+
+    entity_id: str
+    relationship_types: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class EntityRequest:
     """Which entities, in which order, and which page of them. Times are microseconds.
@@ -96,6 +103,7 @@ class EntityRequest:
     created_since: int | None = None
     filters: Mapping[str, Filter] = field(default_factory=dict)
     counted: bool = False
+    related: Related | None = None
 
     @property
     def since(self) -> str | None:
@@ -118,7 +126,7 @@ class EntityRequest:
     def is_indexed(self) -> bool:
         """Whether an index has exactly these entities in this order, so that no value is compared."""
         plain = self.since is None or (self.least is not None and not self.counted)
-        return plain and not self.filters and self.order.field is None
+        return plain and not self.filters and self.order.field is None and self.related is None
 
     @property
     def which(self) -> dict[str, Any]:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from graphmem import cypher
-from graphmem.model import canonical, comparison
+from graphmem.model import canonical, comparison, ending, times
+from graphmem.model.reduction import Stale
 from graphmem.model.rules import NULL
-from graphmem.reading import shared_rows
-from graphmem.reading.entity_pages import EntityRequest, Key, Place
+from graphmem.reading import answers, endings, shared_rows
+from graphmem.reading.entity_pages import EntityRequest, Key, Place, Related, too_many
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.reading.shared_rows import EntityRow, MergedEntity
 from graphmem.registry import Context
@@ -48,6 +49,26 @@ class CandidateRows(NamedTuple):
     type is folded under.
     """
 
+    candidates: list[list[Any]]
+    keys: list[Any] | None
+    heads: list[list[Any]]
+
+
+class _Joined(NamedTuple):
+    """A relationship to an entity: its key, the fields that may say that it ended, and its mark."""
+
+    id: str
+    relationship_key: str
+    metadata: list[tuple[str, str]]
+    refold: int | None
+
+
+class _JoinedRows(NamedTuple):
+    """The row of ``entity/joined.cypher``."""
+
+    entity_id: str | None
+    compared: int
+    joined: list[_Joined]
     candidates: list[list[Any]]
     keys: list[Any] | None
     heads: list[list[Any]]
@@ -142,6 +163,51 @@ class Scan:
             ]
             if whole is not None and len(candidates) > whole:
                 return candidates
+            if not await self.refolded(candidates, row.heads):
+                self.scanned = len(candidates)
+                return candidates
+        raise unsettled()
+
+    async def related(self, related: Related) -> list[Candidate]:
+        """Return the candidates that a relationship, which has not ended, joins to an entity.
+
+        Raises:
+            InvalidInput: the entity has more relationships than one call compares entities.
+            NotFound: there is no such entity.
+            Stale: relationships are to be folded again.
+        """
+        limit = self.limits.compared_entities
+        for _ in range(READ_ATTEMPTS):
+            row = await self.context.graph.only(
+                "entity.joined",
+                _JoinedRows,
+                entity_id=related.entity_id,
+                relationship_types=list(related.relationship_types),
+                types=self.request.types,
+                fields=self.fields,
+                cut=self.reading["cut"],
+                key=self.request.order.key,
+                names=sorted(ending.NAMES),
+                characters=endings.VALUE_LIMIT,
+                most=limit + 1,
+            )
+            if row.entity_id is None:
+                raise answers.no_entity(related.entity_id)
+            if row.compared > limit:
+                raise too_many(
+                    "$.filters.related_to",
+                    f"the entity has more than {limit:,} relationships: name fewer relationship_types, or "
+                    "read them by pages with POST /retrieve_related_entities",
+                )
+            if stale := [each.relationship_key for each in row.joined if each.refold]:
+                raise Stale([], stale)
+            now = times.now()
+            joined = {each.id for each in row.joined if ending.ended(each.metadata, now) is None}
+            candidates = [
+                Candidate._make([*values, key])
+                for values, (key,) in zip(row.candidates, row.keys or [], strict=True)
+                if values[0] in joined
+            ]
             if not await self.refolded(candidates, row.heads):
                 self.scanned = len(candidates)
                 return candidates

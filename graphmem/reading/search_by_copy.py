@@ -182,6 +182,8 @@ def _compared(
         parts = [(search.query[: words.TEXT_LIMIT], 1.0)] if search.looks_up else weighted
         vector = embedder.weighted([Weighted(*part) for part in parts])
     among = copy.of_types(search.types)
+    if search.among is not None:
+        among &= copy.of_ids(search.among)
     named = meant.hits
     is_apart = search.apart and bool(named or meant.kind is not None)
     share = LOOKED_UP_SHARE if search.looks_up else NAMED_SHARE if is_apart else 0.0

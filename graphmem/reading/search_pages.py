@@ -39,8 +39,12 @@ async def page(
 
     Raises:
         InvalidCursor: the cursor belongs to another query.
+        InvalidInput: the entity to which hits are to be related has too many relationships.
+        NotFound: there is no such entity.
     """
-    has_filters = bool(request.filters) or request.since is not None
+    has_filters = bool(request.filters) or request.since is not None or request.related is not None
+    scan = Scan(context, request)
+    among = None if request.related is None else await scan.related(request.related)
     limit = context.services.limits.compared_entities if has_filters else request.limit
     search = Search(
         text,
@@ -50,11 +54,12 @@ async def page(
         after=_place(query, cursor),
         newest_first=newest_first,
         bare=True,
+        among=None if among is None else frozenset(each.id for each in among),
     )
     results = await search_engine.search(context, search)
     ranked = results.ranked[search.offset :]
     if has_filters:
-        return SearchPage(await _filtered(context, request, ranked, results.has_more), results)
+        return SearchPage(await _filtered(scan, among, ranked, has_more=results.has_more), results)
     rows, truncated = await rows_of(context, [each.id for each in ranked], request)
     last = ranked[-1] if ranked else None
     if truncated:
@@ -64,17 +69,25 @@ async def page(
 
 
 async def _filtered(
-    context: Context, request: EntityRequest, ranked: Sequence[Ranked], has_more: bool
+    scan: Scan, among: Sequence[Candidate] | None, ranked: Sequence[Ranked], *, has_more: bool
 ) -> Page[EntityRow]:
-    """Return the page of the hits that fit filters."""
-    scan = Scan(context, request)
+    """Return the page of the hits that fit filters.
+
+    Args:
+        among: the compared values of the only entities that may fit; without them they are read.
+    """
+    request = scan.request
+    values = None if among is None else {each.id: each for each in among}
     reads, fitting, compared = iter(scan.limits.compared_at_once), list[Candidate](), 0
     step = scan.limits.compared_at_once[-1]
     needed = request.offset + request.limit + 1
     while compared < len(ranked) and not scan.is_spent and (request.counted or len(fitting) < needed):
         part = ranked[compared : compared + next(reads, step)]
-        candidates = await _candidates(scan, [each.id for each in part])
-        scan.scanned += len(candidates)
+        if values is None:
+            candidates = await _candidates(scan, [each.id for each in part])
+            scan.scanned += len(candidates)
+        else:
+            candidates = [values[each.id] for each in part if each.id in values]
         more, read = await scan.fitting(candidates)
         fitting += more
         if read < len(candidates):

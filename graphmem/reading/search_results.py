@@ -142,6 +142,8 @@ class Search:
         newest_first: of the hits about the matter of the best one, the newest come first.
         apart: where the query names something, what resembles it little is left out.
         bare: leave the rows of the entities out.
+        among: only these entities may be hits, by id; all if ``None``. The indexes of the database do not
+            know them, so that others may be among the hits that they propose.
     """
 
     query: str
@@ -154,3 +156,4 @@ class Search:
     newest_first: bool = False
     apart: bool = True
     bare: bool = False
+    among: frozenset[str] | None = None

@@ -309,3 +309,20 @@ def test_what_a_hub_is_related_to_costs_what_is_compared(profiled: Profile, owne
     row, hits, _ = profiled("search.related", **hub, scanned=1_000, limit=20)
     assert len(row["related"]) == 20
     assert hits < FIXED + WALK_HITS * 300, hits
+
+
+def test_what_is_joined_to_an_entity_costs_its_relationships(profiled: Profile, owner: Owner) -> None:
+    asked = {
+        "relationship_types": [], "types": [], "fields": ["n"], "cut": 100, "key": "name_key",
+        "names": ["until"], "characters": 80, "most": 20_001,
+    }  # fmt: skip
+    row, hits, operators = profiled("entity.joined", **asked, entity_id=owner.spoke)
+    assert (row["compared"], len(row["candidates"])) == (1, 1)
+    assert hits < FIXED, hits
+    assert not operators & SCANS
+    row, hits, _ = profiled("entity.joined", **asked, entity_id=owner.hub)
+    assert (row["compared"], len(row["candidates"])) == (300, 300)
+    assert hits < FIXED + 2 * SEEN_HITS * 300, hits
+    row, hits, _ = profiled("entity.joined", **{**asked, "most": 50}, entity_id=owner.hub)
+    assert row["compared"] == 50
+    assert hits < FIXED + 2 * SEEN_HITS * 50, hits

@@ -322,7 +322,7 @@ def test_a_call_as_of_a_time_reduces_entities_up_to_a_limit(
     "more",
     [
         {"sort_by": "canonical_name"}, {"sort_order": "desc"}, {"updated_since": "2020-01-01"},
-        {"created_since": "2020-01-01"}, {"include_merged": True},
+        {"created_since": "2020-01-01"}, {"include_merged": True}, {"related_to": "ent_" + "0" * 24},
         {"snapshot_filters": {"a": {"op": "eq", "value": 1}}},
     ],
 )  # fmt: skip

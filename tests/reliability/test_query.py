@@ -43,6 +43,10 @@ FILTER = (
         st.sampled_from(["contains", "contains_word"]), st.sampled_from(sorted(NEEDLES)),
     )
 )  # fmt: skip
+LINK = st.tuples(
+    st.sampled_from(["PART_OF", "WORKS_AT", "REFERS_TO"]), st.integers(0, 50), st.integers(0, 50)
+)
+"""Of the relationships in these tests, those of the type REFERS_TO have ended."""
 ENTITY_FILTERS = st.fixed_dictionaries(
     {},
     optional={
@@ -53,6 +57,8 @@ ENTITY_FILTERS = st.fixed_dictionaries(
         "snapshot_filters": st.dictionaries(st.sampled_from("fg"), FILTER, max_size=2),
         "updated_since": st.integers(0, 60),
         "created_since": st.integers(0, 60),
+        "related_to": st.integers(0, 50),
+        "relationship_types": st.lists(st.sampled_from(["PART_OF", "REFERS_TO"]), max_size=2),
     },
 )
 QUESTION = st.tuples(
@@ -115,6 +121,35 @@ class World:
             return
         entity.updated = self.now()
 
+    def link(self, links: list[tuple[str, int, int]]) -> None:
+        """Relate entities to each other."""
+        ids = sorted(self.known)
+        for kind, first, second in links:
+            source, target = ids[first % len(ids)], ids[second % len(ids)]
+            if source == target:
+                continue
+            ended = {"metadata": {"until": "2001-02-03"}} if kind == "REFERS_TO" else {}
+            ends = {"source_entity_id": source, "target_entity_id": target}
+            self.run("relationships.create", relationship_type=kind, **ends, **ended)
+            if not ended:
+                self.known[source].links.add((kind, target))
+                self.known[target].links.add((kind, source))
+
+    def merge_links(self) -> None:
+        """Give the relationships of merged entities to their survivors."""
+
+        def survivor(entity_id: str) -> str:
+            into = self.known[entity_id].into
+            return entity_id if into is None else survivor(into)
+
+        links = {(e.id, kind, other) for e in self.known.values() for kind, other in e.links}
+        for entity in self.known.values():
+            entity.links = set()
+        for entity_id, kind, other in links:
+            ends = survivor(entity_id), survivor(other)
+            if ends[0] != ends[1]:
+                self.known[ends[0]].links.add((kind, ends[1]))
+
     def declare(self, kind: str, fields: str) -> None:
         """Declare fields of a type filterable, and no longer the others."""
         shown = {name: {"type": "string", "filterable": name in fields} for name in "fgh"}
@@ -155,6 +190,7 @@ def ids(page: dict[str, Any]) -> list[str]:
 @given(
     items=st.lists(ITEM, min_size=3, max_size=14),
     turns=st.lists(TURN, max_size=6),
+    links=st.lists(LINK, max_size=6),
     questions=st.lists(QUESTION, min_size=8, max_size=8),
     declared=st.lists(
         st.tuples(st.integers(0, 6), st.sampled_from(TYPES), st.sampled_from(["f", "g", "fg"]))
@@ -166,6 +202,7 @@ def test_every_page_is_that_of_a_plain_model(
     services: Services,
     items: list[Any],
     turns: list[Any],
+    links: list[Any],
     questions: list[Any],
     declared: list[Any],
     worked: bool,
@@ -178,17 +215,25 @@ def test_every_page_is_that_of_a_plain_model(
             world.declare(kind, fields)
         if step == 3:
             world.store(items[2:])
+            world.link(links)
         for turn in turns[step : step + 1]:
             world.turn(*turn)
     if worked:
         fold_all(loop, services, world.run)
     everything = world.settle()
+    world.merge_links()
+    anchors = [entity.id for entity in everything if entity.into is None and not entity.deleted]
     times = sorted({time for entity in everything for time in (entity.created, entity.updated)})
     for options, sort_by, sort_order, limit, offset in questions:
         filters = dict(options)
         for name in ("updated_since", "created_since"):
             if name in filters:
                 filters[name] = times[filters[name] % len(times)]
+        if "related_to" in filters:
+            filters["related_to"] = anchors[filters["related_to"] % len(anchors)]
+            filters = {name: each for name, each in filters.items() if not name.startswith("include")}
+        else:
+            filters.pop("relationship_types", None)
         wanted = expected_ids(everything, filters, sort_by, sort_order)
         arguments = {"filters": filters, "sort_by": sort_by, "sort_order": sort_order, "limit": limit}
         walked = list(world.pages(arguments))

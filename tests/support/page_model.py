@@ -82,6 +82,8 @@ class KnownEntity:
     deleted: bool = False
     into: str | None = None
     fields: dict[str, Any] = field(default_factory=dict)
+    links: set[tuple[str, str]] = field(default_factory=set)
+    """The types of its current relationships, and the entities at their other ends."""
 
 
 def matches_query(entity: KnownEntity, query: Mapping[str, Any]) -> bool:
@@ -93,7 +95,16 @@ def matches_query(entity: KnownEntity, query: Mapping[str, Any]) -> bool:
         and (entity.into is None or query.get("include_merged", False))
         and entity.updated >= query.get("updated_since", "")
         and entity.created >= query.get("created_since", "")
+        and is_related(entity, query)
         and all(matches(entity.fields.get(name), f) for name, f in query.get("snapshot_filters", {}).items())
+    )
+
+
+def is_related(entity: KnownEntity, query: Mapping[str, Any]) -> bool:
+    """Return whether a relationship of the types of a query joins an entity to that of a query."""
+    types = query.get("relationship_types", ())
+    return "related_to" not in query or any(
+        other == query["related_to"] and (not types or kind in types) for kind, other in entity.links
     )
 
 

@@ -1,0 +1,314 @@
+"""Lists of entities: by their types, times, fields and relationships, in any order, and by a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, NotRequired
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from graphmem.arguments import (
+    PAGE_DEFAULT,
+    Arguments,
+    At,
+    AtIngested,
+    EntityId,
+    IncludeDeleted,
+    Limit,
+    Moment,
+    Offset,
+    Spelled,
+    Total,
+    TypeFilters,
+    invalid,
+)
+from graphmem.cypher import Way
+from graphmem.errors import InvalidCursor, NotFound
+from graphmem.model.comparison import Filter
+from graphmem.reading import (
+    answers,
+    compared_pages,
+    cursors,
+    entities_as_of,
+    entity_pages,
+    names_in_use,
+    search_pages,
+)
+from graphmem.reading.as_of import AsOf, Clocks
+from graphmem.reading.budgets import MaxCharacters, within_budget
+from graphmem.reading.cursors import PAGE_ARGUMENTS, Cursor
+from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order, Related
+from graphmem.reading.fresh import read_fresh
+from graphmem.reading.lookup import NamedEntity, named_entities
+from graphmem.reading.pages import PageEnvelope
+from graphmem.reading.relationship_lookup import RelationshipType, known_types
+from graphmem.reading.search_results import NEWEST_FIRST, SearchText, Semantic
+from graphmem.reading.shaping import (
+    EVERY_FIELD,
+    FieldNames,
+    ProvenanceLevel,
+    Shaped,
+    shaped,
+)
+from graphmem.reading.snapshot_filters import SnapshotFilters, check_field_name
+from graphmem.reading.understood import Understood
+from graphmem.registry import Context, Scope, operation
+
+
+def _known_order(sort_by: str) -> str:
+    name = sort_by.strip()
+    if name in ORDERS:
+        return name
+    if not name.startswith(FIELD):
+        raise ValueError(f"sort by one of {', '.join(ORDERS)}, or snapshot.<field>")
+    check_field_name(name.removeprefix(FIELD))
+    return name
+
+
+def _known_way(sort_order: Any) -> Any:
+    return sort_order.strip().lower() if isinstance(sort_order, str) else sort_order
+
+
+class EntityFilters(TypeFilters):
+    """Filters of entities."""
+
+    include_deleted: IncludeDeleted = False
+    include_merged: bool = Field(default=False, description="Whether to include what is merged into others.")
+    updated_since: Annotated[
+        Moment | None, Field(description="Only entities with an observation recorded at or after this time.")
+    ] = None
+    created_since: Annotated[
+        Moment | None,
+        Field(description="Only entities first recorded at or after this time."),
+    ] = None
+    snapshot_filters: SnapshotFilters = Field(default={})
+    related_to: Annotated[
+        EntityId | None,
+        Field(description="Only entities that current relationships join to this one."),
+    ] = None
+    relationship_types: list[RelationshipType] = Field(
+        default=[], max_length=100, description="Of these types; all if empty."
+    )
+
+
+UNLISTED: Final = frozenset({"include_deleted", "include_merged"})
+"""Filters that neither a search takes nor a list of what is related to an entity: these answer live ones."""
+
+
+class QueryEntities(Arguments):
+    """The arguments of ``entities.query``."""
+
+    filters: EntityFilters = Field(default=EntityFilters(), description="Filters; all of them must fit.")
+    sort_by: Annotated[
+        str,
+        Field(max_length=100, description=f"One of {', '.join(ORDERS)}, or snapshot.<field>."),
+        AfterValidator(_known_order),
+    ] = "entity_id"
+    sort_order: Annotated[
+        Way,
+        BeforeValidator(_known_way),
+        Field(description="Equal keys are ordered by id, in the same direction."),
+    ] = "asc"
+    limit: Limit = PAGE_DEFAULT
+    offset: Offset = 0
+    cursor: Cursor = None
+    include_total_count: Total = False
+    include_snapshots: bool = Field(default=True, description="Whether each entity has its snapshot.")
+    fields: FieldNames = EVERY_FIELD
+    provenance: ProvenanceLevel = "ids"
+    max_characters: MaxCharacters = None
+    at: At = None
+    at_ingested: AtIngested = None
+    search: Annotated[SearchText | None, Spelled("query", "search_query")] = None
+    newest_first: bool = Field(default=False, description=NEWEST_FIRST)
+
+
+SEARCHABLE: Final = PAGE_ARGUMENTS | {
+    "search", "newest_first", "filters", "include_total_count", "include_snapshots"
+}  # fmt: skip
+"""Arguments that a search takes."""
+
+
+class EntityPage(AsOf, PageEnvelope, Shaped):
+    """A page of entities.
+
+    ``next_cursor`` stands where more entities follow. ``truncated`` means that the page ends before ``limit``
+    although more may follow: its values are large, or one call compares no more entities than ``scanned``.
+    Without a cursor, ``next_offset`` says where a page of large values goes on. A search adds the strategies
+    that ran, ``semantic`` (whether all entities could be compared by meaning), ``exact`` where it is false
+    (the indexes of the database answered, and may miss some) and, as ``hint``, what it left out. Where it
+    names entities, each says how it is named, or that it is a ``resemblance``. Where it asks for a kind,
+    ``understood`` says how it was read, and what is of the kind comes first. ``warnings``
+    proposes the names that were probably meant by unknown types and, if no entity fits, by unknown fields.
+    """
+
+    entities: list[NamedEntity]
+    understood: NotRequired[Understood]
+    scanned: NotRequired[int]
+    applied_search_strategies: NotRequired[list[str]]
+    semantic: NotRequired[Semantic]
+    exact: NotRequired[bool]
+    hint: NotRequired[str]
+
+
+@operation(
+    "entities.query",
+    "POST /entities/query",
+    "GET /entities",
+    tool="retrieve_entities",
+    command="entities list",
+    scope=Scope.READ,
+    heavy=True,
+    errors=(NotFound, InvalidCursor),
+    example={"entity_type": "person", "sort_by": "last_observation_at", "sort_order": "desc", "limit": 20},
+)
+@within_budget("entities", is_page=True)
+@shaped("entities")
+@read_fresh
+async def query_entities(context: Context, arguments: QueryEntities) -> EntityPage:
+    """List entities by type, time, relationship and values of fields, in any order.
+
+    Each of `snapshot_filters` has `op` and `value`: numbers compare as numbers, dates as times, text without
+    case. A list matches if one of its elements does. `at` and `at_ingested` list the entities of that time,
+    by id. `search` finds current entities by names, kinds ("open tasks"), words and meaning, best first.
+    """
+    if arguments.search is not None:
+        return await _searched(context, arguments, arguments.search)
+    cursors.refuse_both(arguments.cursor, arguments.offset)
+    request = await _request(context, arguments)
+    query = cursors.fingerprint(context, "entities.query", arguments)
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    if clocks.now:
+        page_of = entity_pages.page if request.is_indexed else compared_pages.page
+        results = await page_of(context, request, query, arguments.cursor)
+    else:
+        _refuse_as_of(arguments)
+        results = await entities_as_of.page(context, request, clocks, query, arguments.cursor)
+    page: EntityPage = {
+        "entities": named_entities(
+            (answers.entity(row, snapshot=arguments.include_snapshots) for row in results.items), ()
+        ),
+        **results.envelope(arguments, query),
+        **clocks.answered,
+        **await names_in_use.warned(
+            context, results.items, request.types, request.filters, {row.type for row in results.items}
+        ),
+    }
+    if results.scanned is not None:
+        page["scanned"] = results.scanned
+    return page
+
+
+async def _searched(context: Context, arguments: QueryEntities, search: str) -> EntityPage:
+    """Return a page of search results.
+
+    Raises:
+        InvalidCursor: the cursor belongs to another query.
+        InvalidInput: an argument is given that a search does not take.
+    """
+    why = "not together with search: its hits are current entities, in the order in which they fit"
+    refused = [f"$.{name}" for name in arguments.sent() if name not in SEARCHABLE]
+    refused += [
+        f"$.filters.{name}" for name, value in arguments.filters.sent().items() if value and name in UNLISTED
+    ]
+    if refused:
+        raise invalid([{"path": path, "message": why} for path in refused])
+    cursors.refuse_both(arguments.cursor, arguments.offset)
+    request = await _request(context, arguments)
+    query = cursors.fingerprint(context, "entities.query", arguments)
+    matches = await search_pages.page(
+        context, search, request, query, arguments.cursor, newest_first=arguments.newest_first
+    )
+    results = matches.results
+    page: EntityPage = {
+        "entities": named_entities(
+            answers.entities(matches.page.items, snapshot=arguments.include_snapshots),
+            results.named,
+            has_kind=results.understood is not None,
+        ),
+        **matches.page.envelope(arguments, query),
+        "applied_search_strategies": list(results.ran),
+        "semantic": results.semantic,
+        **await names_in_use.warned(
+            context,
+            matches.page.items,
+            request.types,
+            request.filters,
+            {row.type for row in matches.page.items},
+        ),
+    }
+    if results.understood is not None:
+        page["understood"] = results.understood
+    if matches.page.scanned is not None:
+        page["scanned"] = matches.page.scanned
+    if not results.is_exact:
+        page["exact"] = False
+    if results.notes:
+        page["hint"] = "; ".join(results.notes)
+    return page
+
+
+async def _request(context: Context, arguments: QueryEntities) -> EntityRequest:
+    """Return what a list asks for.
+
+    Raises:
+        InvalidInput: a relationship type is unknown, or filters do not go together.
+    """
+    filters = arguments.filters
+    return EntityRequest(
+        types=filters.types,
+        order=Order.of(arguments.sort_by, arguments.sort_order),
+        include_deleted=filters.include_deleted,
+        include_merged=filters.include_merged,
+        updated_since=filters.updated_since,
+        created_since=filters.created_since,
+        filters={
+            name: Filter(name, condition.op, condition.value)
+            for name, condition in filters.snapshot_filters.items()
+        },
+        limit=arguments.limit,
+        offset=arguments.offset,
+        counted=arguments.include_total_count,
+        related=await _related(context, filters),
+    )
+
+
+async def _related(context: Context, filters: EntityFilters) -> Related | None:
+    """Return to what, and by what, the entities of a list are to be related.
+
+    Raises:
+        InvalidInput: a relationship type is unknown, or filters do not go together.
+    """
+    if filters.related_to is None:
+        if filters.relationship_types:
+            message = "give related_to as well: the entity to which these relationships lead"
+            raise invalid([{"path": "$.filters.relationship_types", "message": message}])
+        return None
+    sent = filters.sent()
+    if refused := [name for name in sorted(UNLISTED) if sent.get(name)]:
+        why = "not together with related_to: what it answers is live"
+        raise invalid([{"path": f"$.filters.{name}", "message": why} for name in refused])
+    paths = {f"$.filters.relationship_types[{i}]": name for i, name in enumerate(filters.relationship_types)}
+    return Related(filters.related_to, tuple(await known_types(context, paths)))
+
+
+def _refuse_as_of(arguments: QueryEntities) -> None:
+    """Refuse arguments that a list as of a time does not take: no index has the state of that time.
+
+    Raises:
+        InvalidInput: one of them is given.
+    """
+    filters = arguments.filters
+    why = "not together with at or at_ingested: entities as of a time are listed by id, ascending"
+    refused: Mapping[str, bool] = {
+        "$.sort_by": arguments.sort_by != "entity_id",
+        "$.sort_order": arguments.sort_order != "asc",
+        "$.filters.snapshot_filters": bool(filters.snapshot_filters),
+        "$.filters.updated_since": filters.updated_since is not None,
+        "$.filters.created_since": filters.created_since is not None,
+        "$.filters.include_merged": filters.include_merged,
+        "$.filters.related_to": filters.related_to is not None,
+    }
+    issues = [{"path": path, "message": why} for path, is_given in refused.items() if is_given]
+    if issues:
+        raise invalid(issues)
