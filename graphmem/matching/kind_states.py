@@ -50,7 +50,8 @@ _TABLE: Final[Mapping[Meaning, str]] = {
     "value": """draft, drafts, cancelled, canceled, archived, blocked, sent, approved, rejected, new, in
         progress, on hold, to do, todo, in review, won, lost, planned, scheduled, confirmed, accepted,
         declined, refunded,
-        partially paid, shipped, delivered, unread, read, waiting, paused, started""",
+        partially paid, shipped, delivered, unread, read, unapproved, unsent, undelivered, unconfirmed,
+        waiting, paused, started""",
 }
 STATES: Final[Mapping[tuple[str, ...], Meaning]] = {
     tuple(each.split()): meaning for meaning, listed in _TABLE.items() for each in listed.split(",")
@@ -111,6 +112,8 @@ _FIELDS: Final[Mapping[str, str]] = {
         "done_flag": """done is_done completed is_completed complete is_complete finished is_finished closed
             is_closed resolved is_resolved""",
         "open_flag": "open is_open",
+        "other_flag": """read is_read approved is_approved sent is_sent shipped is_shipped delivered
+            is_delivered confirmed is_confirmed blocked is_blocked draft is_draft""",
         "active_flag": "active is_active enabled is_enabled",
         "ended_flag": "cancelled is_cancelled canceled is_canceled archived is_archived",
         "status": "status state stage lifecycle_stage completion_status workflow_state",
@@ -134,10 +137,12 @@ def plain(text: str) -> str:
 def state_fields(entity_type: str, fields: Collection[str]) -> dict[str, str]:
     """Return the fields of a type that may say a state, and how each says it."""
     named: dict[str, str] = {}
+    nouns = {entity_type, entity_type.split("_")[-1]}
+    statuses = {f"{noun}_{name}" for noun in nouns for name in ("status", "state", "stage")}
     for name in fields:
         folded = "_".join(words.tokens(name))
         kind = _FIELDS.get(folded)
-        if folded in (f"{entity_type}_status", f"{entity_type}_state", f"{entity_type}_stage"):
+        if folded in statuses:
             kind = "status"
         if folded == "state" and not _PLACES.isdisjoint(fields):
             kind = None
@@ -162,10 +167,7 @@ def is_in(
         late = [plain(value) in _LATE for value in _texts(kinds, values)]
         return any(late) if late else None
     if only_value or state.meaning == "value":
-        flags = [
-            values[name] for name, kind in kinds.items() if kind.endswith("flag") and _is_named(name, state)
-        ]
-        flags = [value for value in flags if isinstance(value, bool)]
+        flags = _flags(state, kinds, values)
         equal = [plain(value) == state.value for value in _texts(kinds, values)]
         return any([*flags, *equal]) if flags or equal else None
     verdicts = [_verdict(state.meaning, kind, values[name]) for name, kind in kinds.items() if name in values]
@@ -177,15 +179,21 @@ def is_in(
 
 def is_value_in_use(state: State, kinds: Mapping[str, str], values: Mapping[str, Any]) -> bool:
     """Return whether a field of an entity has a state as its value."""
-    has_flag = any(
-        kind.endswith("flag") and _is_named(name, state) and isinstance(values.get(name), bool)
-        for name, kind in kinds.items()
+    return bool(_flags(state, kinds, values)) or any(
+        plain(value) == state.value for value in _texts(kinds, values)
     )
-    return has_flag or any(plain(value) == state.value for value in _texts(kinds, values))
 
 
-def _is_named(name: str, state: State) -> bool:
-    return plain(name.lower().removeprefix("is_")) == state.value
+def _flags(state: State, kinds: Mapping[str, str], values: Mapping[str, Any]) -> list[bool]:
+    """Return what the flags that are named as a state say of it: ``read`` also says what is unread."""
+    verdicts: list[bool] = []
+    for name, kind in kinds.items():
+        value = values.get(name)
+        if kind.endswith("flag") and isinstance(value, bool):
+            flag = plain(name.lower().removeprefix("is_"))
+            if state.value in (flag, f"un{flag}"):
+                verdicts.append(value == (state.value == flag))
+    return verdicts
 
 
 def _texts(kinds: Mapping[str, str], values: Mapping[str, Any]) -> Iterable[str]:
@@ -230,7 +238,7 @@ def _of_flag(meaning: Meaning, kind: str, value: Any) -> bool | None:
         if not value:
             return None
         return meaning in ("ended", "inactive")
-    if kind == "done_flag" and meaning in ("paid", "unpaid"):
+    if kind == "other_flag" or (kind == "done_flag" and meaning in ("paid", "unpaid")):
         return None
     return _ended(meaning, is_ended=value != (kind == "open_flag"), means=True)
 

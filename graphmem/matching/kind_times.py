@@ -52,7 +52,7 @@ class Moment(NamedTuple):
 
 
 _FUTURE: Final = questions.word_set(
-    """upcoming future coming forthcoming kommende kommenden anstehende anstehenden proximas proximos
+    """upcoming future coming forthcoming soon kommende kommenden anstehende anstehenden proximas proximos
     prochaines"""
 )
 _PAST: Final = questions.word_set("past previous bygone vergangene vergangenen")

@@ -21,7 +21,7 @@ _BEFORE: Final = questions.word_set("all any every the my our your these those o
 _LINKS: Final = questions.word_set(
     """that which who are is were was be been being have has had currently still yet all with whose status
     state stage due scheduled happening starting taking place coming up in on for from of during within the
-    dated there
+    dated there expire expires expiring renew renews renewing start starts starting end ends ending
     assigned owned belonging related linked issued sind ist die der das son que qui sont"""
 )
 """Words between a type and a state or a time."""

@@ -11,7 +11,7 @@ from graphmem.database.search_copies import OwnerCopy
 from graphmem.matching import kind_plans
 from graphmem.matching.kind_plans import Member, TypePlan
 from graphmem.matching.kinds import Phrase
-from graphmem.matching.mentions import Question
+from graphmem.matching.mentions import Piece, Question
 from graphmem.model import canonical
 from graphmem.reading import naming
 from graphmem.reading.naming import FOLLOWED_LIMIT, Named
@@ -26,8 +26,10 @@ _NAME_FIELDS: Final = ("email", "aliases", "nickname", "also_known_as")
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A name that a kind is related to: its words, the ids of what bears it, and of what is related to
-    that."""
+    """A name that a kind is related to: its words, and the ids of what is related to what bears it.
+
+    ``is_strict``: what is not related to it is not meant. Otherwise the words may be no name.
+    """
 
     words: str
     spellings: list[Collection[str]]
@@ -37,7 +39,10 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A phrase, and what a question names beside it."""
+    """A phrase, and what a question names beside it.
+
+    ``beside`` has the places of names that no word joins to the phrase: "Has Globex any unpaid invoices?".
+    """
 
     context: Context
     copy: OwnerCopy
@@ -45,6 +50,7 @@ class Asked:
     phrase: Phrase
     named: Sequence[Named]
     followed: Sequence[Named]
+    beside: Collection[tuple[int, int]] = ()
 
 
 def of_span(named: Iterable[Named], span: tuple[int, int]) -> list[Named]:
@@ -55,9 +61,10 @@ def of_span(named: Iterable[Named], span: tuple[int, int]) -> list[Named]:
 
 async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
     """Return the names that a kind is related to, with what relationships join to them."""
-    if not asked.phrase.anchors:
+    spans = [*asked.phrase.anchors, *asked.beside]
+    if not spans:
         return []
-    ids_by_span = {span: await _ids(asked, span, types) for span in asked.phrase.anchors}
+    ids_by_span = {span: await _ids(asked, span, types) for span in spans}
     every = list(dict.fromkeys(each for ids in ids_by_span.values() for each in ids))[:FOLLOWED_LIMIT]
     related: dict[str, set[str]] = {}
     spellings: dict[str, list[Collection[str]]] = {}
@@ -91,15 +98,23 @@ def _anchor(
 ) -> Anchor:
     pieces = asked.question.pieces[slice(*span)]
     named = of_span(asked.named, span)
-    text = named[0].words if named else " ".join(piece.text for piece in pieces)
-    tokens = words.tokens(text)
+    tokens = words.tokens(named[0].words if named else _written(pieces))
     has_relationship = bool(spellings and _followed_of(asked, span))
+    text = _written(pieces) if has_relationship or not named else named[0].words
     is_written_as_name = any(
         piece.is_possessive or (asked.question.has_case and piece.is_capital) for piece in pieces
     )
     # Of "Tom's boss", the tasks of the boss are meant, and not those of Tom.
-    return Anchor(
-        text, spellings if has_relationship else [tokens, *spellings], related, is_named or is_written_as_name
+    is_strict = span not in asked.beside and (is_named or is_written_as_name)
+    return Anchor(text, spellings if has_relationship else [tokens, *spellings], related, is_strict)
+
+
+def _written(pieces: Sequence[Piece]) -> str:
+    """Return words as a question writes them."""
+    last = len(pieces) - 1
+    return " ".join(
+        f"{piece.text}'s" if piece.is_possessive and place < last else piece.text
+        for place, piece in enumerate(pieces)
     )
 
 

@@ -4,8 +4,8 @@ name."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from graphmem.database.search_copies import OwnerCopy
@@ -96,7 +96,9 @@ async def of_phrase(
         Stale: relationships are to be folded again.
         Unavailable: the database failed.
     """
-    asked = Asked(context, copy, question, phrase, named, followed)
+    beside = _beside(phrase, named)
+    phrase = replace(phrase, rest=_without(phrase.rest, question, beside))
+    asked = Asked(context, copy, question, phrase, named, followed, beside)
     if phrase.needs_name and not any(of_span(named, span) for span in phrase.anchors):
         return None
     types = list(phrase.kind.types) or await copy.look(lambda documents: sorted(documents.types))
@@ -120,6 +122,21 @@ async def of_phrase(
     ordered = sorted(listed, key=lambda fit: (-points.get(fit.id, 0.0), fit.id))
     understood = understood_of(plan, fits.used, fits.related, rest, len(listed), is_truncated=is_truncated)
     return Kind([Named(fit.id, KIND, phrase.text) for fit in ordered], points, understood)
+
+
+def _beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
+    """Return the places of names that stand neither in a phrase nor where it has names."""
+    taken = phrase.places | {place for span in phrase.anchors for place in range(*span)}
+    spans = sorted(
+        {(each.start, each.end) for each in named if taken.isdisjoint(range(each.start, each.end))}
+    )
+    return [(start, end) for start, end in spans if end]
+
+
+def _without(rest: Sequence[str], question: Question, spans: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+    """Return the words beside a phrase that are in no name."""
+    names = {question.pieces[place].token for span in spans for place in range(*span)}
+    return tuple(word for word in rest if word not in names)
 
 
 def _with_times(documents: SearchCopy, fits: Sequence[Fit]) -> list[Fit]:

@@ -75,7 +75,7 @@ def understood_of(
         understood["states"] = [
             {
                 "words": state.words,
-                "meaning": f"the value {state.value}" if state in used else _MEANINGS[state.meaning],
+                "meaning": f"the value {state.words}" if state in used else _MEANINGS[state.meaning],
                 "fields": sorted({*states, *(due if state.meaning == "overdue" else ())}),
             }
             for state in phrase.states
@@ -111,6 +111,11 @@ _MEANINGS: Final = {
 }
 
 
+def _plain(time: str) -> str:
+    """Return a time to the minute, and a midnight as its date."""
+    return time[:10] if time[10:].startswith("T00:00:00.000000") else f"{time[:16]}Z"
+
+
 def _sentence(understood: Understood) -> str:
     """Return in one sentence how a question was understood."""
     kinds_of = " or ".join(understood["entity_types"][:5]) or "entity"
@@ -122,8 +127,12 @@ def _sentence(understood: Understood) -> str:
         for state in understood.get("states", ())
     ]
     if (time := understood.get("time")) is not None:
-        bounds = [f"{name} {time[name]}" for name in ("from", "to") if time[name] is not None]
-        parts.append(f"with {' or '.join(time['fields'])} {' '.join(bounds)}")
+        bounds = [
+            f"{word} {_plain(bound)}"
+            for word, bound in (("from", time["from"]), ("before", time["to"]))
+            if bound is not None
+        ]
+        parts.append(f"with {' or '.join(time['fields'])} {' and '.join(bounds)}")
     parts += [f"related to {name}" for name in understood.get("related_to", ())]
     return f"{' '.join(parts)}: {understood['count']}" + (
         ", and more were not compared" if "truncated" in understood else ""

@@ -85,6 +85,8 @@ def of_kind(answer: dict[str, Any]) -> list[str]:
         ("unpaid invoices from Globex", ["I-late"]),
         ("unpaid invoices from Initech", []),
         ("invoices from Acme that are paid", ["I-paid"]),
+        ("What unpaid invoices does Acme have?", ["I-open"]),
+        ("unpaid invoices that annoy Ann Lee", ["I-late", "I-open"]),
     ],
 )
 def test_a_kind_in_a_question_is_answered_first(world: Call, question: str, labels: list[str]) -> None:
@@ -108,6 +110,7 @@ def test_an_answer_says_how_a_kind_was_understood(world: Call) -> None:
     assert answer["sentence"].startswith(
         "every invoice that is not paid, closed, cancelled or a draft (status)"
     )
+    assert "due_date from " in answer["sentence"]
     looked_up = world("entities.find", identifier="blocked tasks")
     assert looked_up["match_mode"] == "kind"
     assert looked_up["entities"][0]["matched_by"] == "blocked tasks"

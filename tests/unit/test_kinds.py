@@ -58,6 +58,8 @@ def phrases(question: str) -> list[Phrase]:
         ("list all tasks", "task", [], None),
         ("show me the sales orders", "sales_order", [], None),
         ("all companies", "company", [], None),
+        ("invoices expiring soon", "invoice", [], "soon"),
+        ("projects that end next month", "project", [], "next month"),
     ],
 )
 def test_a_phrase_asks_for_a_kind(question: str, kind: str, meanings: list[str], time: str | None) -> None:
@@ -139,6 +141,7 @@ def test_a_date_without_a_time_of_day_is_the_whole_day(value: str, upcoming: boo
         ("open", {"completed_at": None}, True), ("open", {"is_done": False}, True),
         ("done", {"status": "completed"}, True), ("done", {"status": "cancelled"}, False),
         ("ended", {"status": "cancelled"}, True), ("inactive", {"active": False}, True),
+        ("open", {"read": True}, None),
     ],
 )  # fmt: skip
 def test_fields_say_whether_something_is_in_a_state(
@@ -146,6 +149,21 @@ def test_fields_say_whether_something_is_in_a_state(
 ) -> None:
     fields = kind_states.state_fields("invoice", values)
     assert kind_states.is_in(State("word", meaning), fields, values, only_value=False) is verdict
+
+
+def test_a_flag_says_what_is_in_the_state_that_it_names_and_what_is_not() -> None:
+    fields = kind_states.state_fields("book", ["read"])
+    verdicts = [
+        kind_states.is_in(State(word, "value"), fields, {"read": True}, only_value=True)
+        for word in ("read", "unread", "sent")
+    ]
+    assert verdicts == [True, False, None]
+
+
+def test_the_status_of_a_type_may_bear_the_last_word_of_its_name() -> None:
+    assert kind_states.state_fields("sales_order", ["order_status", "email_status"]) == {
+        "order_status": "status"
+    }
 
 
 def test_the_state_of_a_country_is_no_state() -> None:
