@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from graphmem.checking import rule_dates
 from graphmem.checking.audit import Audit
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
@@ -172,6 +173,8 @@ class _Restorer:
         """By owner: the observations that wait until all others are written."""
         self._late: set[str] = set()
         """Owners with an observation that was written after later ones."""
+        self._written: set[str] = set()
+        """Owners with a transaction that was missing."""
 
     async def restore(self, portion: _Portion) -> None:
         """Restore one portion of a dump."""
@@ -210,7 +213,7 @@ class _Restorer:
         """Derive everything again for owners who have more facts than the dump, or had observations wait.
 
         A fact that comes between facts of the database may change what is derived from those, such as the
-        version of a merged entity.
+        version of a merged entity. So does what is known later of when a merge by rule held.
         """
         if self.result.dry_run:
             return
@@ -219,9 +222,10 @@ class _Restorer:
             # An owner without any transaction has no row, not even after the restore.
             locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
             has_more = locked is not None and locked.sequence > contents["transactions"]
-            if not has_more and owner not in self._late:
-                continue
             kinds = await self._database.reads(owner).only("audit.types", _StoredTypes)
+            dated = await rule_dates.mend(self._database, owner, self._writers, kinds.entities)
+            if not has_more and not dated and owner not in self._late:
+                continue
             self._report("check", 0, kinds.total)
             audit = Audit(
                 self._database,
@@ -319,10 +323,14 @@ class _Restorer:
         result.add_conflicts(missing.conflicts)
         if missing.waiting or missing.waiting_repeats:
             self.waiting[batch.owner] = self.waiting.get(batch.owner, 0) + missing.waiting
-        if missing.waiting or missing.late:
+        known = len(batch.parts) - missing.transactions
+        comes_before = known and (missing.transactions or batch.owner in self._written)
+        if missing.waiting or missing.late or comes_before:
             self._late.add(batch.owner)
+        if missing.transactions:
+            self._written.add(batch.owner)
         result.transactions += missing.transactions
-        result.known_transactions += len(batch.parts) - missing.transactions
+        result.known_transactions += known
         stored = {observation.id for observation in row.observations}
         result.known_observations += sum(observation.id in stored for observation in batch.observations)
         await self._write_missing(batch.owner, missing)

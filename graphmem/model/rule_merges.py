@@ -301,8 +301,13 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
 
     for entity_id in entity_ids:
         with merges.noting_needs():
-            if merges.identified(entity_id) is None and merges.merge(entity_id) is not None:
-                merges.put(entity_id, None)
+            entity = merges.identified(entity_id)
+            if entity is None or entity.level is None:
+                # What made its id counts no more: what was separated from it may be merged now.
+                if merges.merge(entity_id) is not None:
+                    merges.put(entity_id, None)
+                for separated in merges.separated(entity_id):
+                    affect(separated, 0)
             for member_id in (entity_id, *merges.members(merges.survivor(entity_id))):
                 affect(member_id, 0)
     merges.read_needs()

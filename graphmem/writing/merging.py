@@ -155,7 +155,9 @@ def restore_observation(draft: Draft, observation: Observation, *, is_newest: bo
     moved = entities.members(source_id)
     draft.observe_entity(observation)
     draft.place(source or entities[source_id], into)
-    draft.bump(entities, into or root)
+    # The entity that it is merged into may be merged by rule.
+    for survivor_id in (root, entities.root(into) if into else root):
+        draft.bump(entities, survivor_id)
     _regroup(draft, moved, source_id, into or root)
 
 

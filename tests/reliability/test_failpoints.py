@@ -63,6 +63,8 @@ WORK = (
 RESTORES = ("before:write.turn", "after:write.turn", "before:dump.merged", "after:dump.merged")
 REGISTERS = ("before:relationship_type.register", "after:relationship_type.register")
 RESTAMPS = ("before:audit.restamp", "after:audit.restamp")
+DATES_OF_RULES = {"before:audit.date_rules", "after:audit.date_rules"}
+"""tests/dump/test_rule_merges.py has them."""
 SETTLES = ("before:audit.settle", "after:audit.settle")
 ERASES = {f"{side}:{step}" for step in ("owner.close", "owner.thin", *OWNED) for side in ("before", "after")}
 """tests/access/test_erasing.py has them."""
@@ -81,7 +83,7 @@ SECRETS = {"before:secret.make", "after:secret.make"}
 """tests/faces/test_database_schema.py has them."""
 COVERED = {
     *STORES, *(place.partition("@")[0] for place in LOCKED), *WORK, *RESTORES, *REGISTERS, *SETTLES, *ERASES,
-    *INTERPRETS, *EXCLUDES, *SUPPOSES, *RESTAMPS, *SECRETS,
+    *INTERPRETS, *EXCLUDES, *SUPPOSES, *RESTAMPS, *SECRETS, *DATES_OF_RULES,
 }  # fmt: skip
 MIGRATES = {"before:script", "after:script"}
 """On a database of its own; see the test of migrations."""

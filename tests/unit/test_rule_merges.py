@@ -290,6 +290,29 @@ def test_an_entity_whose_observations_are_withdrawn_is_no_candidate():
     assert people.shown() == {}
 
 
+def test_an_entity_of_which_the_observation_that_made_it_is_withdrawn_is_merged_no_more():
+    people = People()
+    by_email, by_name = people.store(ADA_BY_EMAIL), people.store(ADA)
+    people.store({"name": "Ada King"}, by_name)
+    assert people.shown() == {by_name: by_email}
+    people.evidence[by_name] = rule_merges.evidence("person", {"name": "Ada King"}, ALTERNATIVES)
+    people.settle([by_name])
+    assert people.shown() == people.again() == {}
+
+
+def test_what_was_separated_from_an_entity_that_is_withdrawn_is_merged_again():
+    people = People()
+    by_email, by_name = people.store(ADA_BY_EMAIL), people.store(ADA)
+    another = people.store({"name": "Augusta"})
+    people.store({"name": "Augusta"}, by_email)
+    assert people.shown() == {by_name: by_email, another: by_email}
+    people.pairs = {(by_name, another)}
+    people.settle([by_name, another])
+    assert people.shown() == {}
+    people.withdraw(another)
+    assert people.shown() == people.again() == {by_name: by_email}
+
+
 def test_an_entity_that_was_unmerged_is_merged_no_more():
     people = People()
     people.store(ADA)

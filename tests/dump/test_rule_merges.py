@@ -1,0 +1,133 @@
+"""Merges by rule in dumps: whatever is restored into whatever part, they are what the facts come to."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import Any
+
+import pytest
+
+from graphmem.errors import GraphmemError
+from tests.reliability.test_failpoints import Doom, doom
+from tests.support.dumps import Dumps
+from tests.support.faces import Call
+
+__all__ = ["doom"]
+
+NAMES = ("Tom King", "King, Thomas", "T. King", "Tom Kign", "Ada King")
+EMAILS = ("a@example.org", "b@example.org", "c@example.org")
+STEPS = ("store", "store", "store", "extend", "new", "merge", "unmerge", "delete", "withdraw", "dismiss")
+
+
+def random_person(rng: random.Random) -> dict[str, Any]:
+    """Return a person that a name identifies, or an e-mail."""
+    fields = {"name": rng.choice(NAMES), "birthday": rng.choice(("1815-12-10", "1816-01-01", None, None))}
+    fields["email"] = rng.choice((*EMAILS, None, None, None))
+    kept = {name: value for name, value in fields.items() if value is not None}
+    return {"entity_type": "person", **kept, "note": rng.randrange(1_000_000)}
+
+
+def change_at_random(call: Call, rng: random.Random, steps: int) -> set[str]:
+    """Make a random history; return the ids of the entities that it stored something about."""
+    homes: list[str] = []
+    files: list[str] = []
+    refused: list[GraphmemError] = []
+    for _ in range(steps):
+        step, item = rng.choice(STEPS), random_person(rng)
+        entity_id, other = (rng.choice(homes or [""]) for _ in range(2))
+        stored: list[dict[str, Any]] = []
+        try:
+            if step == "store" or not homes:
+                stored = call("store", entities=[random_person(rng) for _ in range(rng.randrange(1, 4))])[
+                    "entities"
+                ]
+            elif step == "extend":
+                del item["entity_type"]
+                call("store", entities=[{**item, "target_id": entity_id}])
+            elif step == "new":
+                stored = call("store", entities=[{**item, "intent": "create_new"}])["entities"]
+            elif step == "merge":
+                call("entities.merge", source_entity_id=entity_id, target_entity_id=other)
+            elif step == "unmerge":
+                call("entities.unmerge", entity_id=entity_id)
+            elif step == "delete":
+                call("entities.delete", entity_id=entity_id)
+            elif step == "dismiss":
+                call("entities.dismiss_duplicates", entity_a=entity_id, entity_b=other)
+            elif rng.random() < 0.6 or not files:
+                file = {"file_content": uuid.uuid4().hex, "mime_type": "text/plain"}
+                answer = call("store", entities=[item], **file)
+                stored = answer["entities"]
+                files.append(answer["source_id"])
+            else:
+                call("sources.withdraw", source_id=rng.choice(files))
+        except GraphmemError as exc:
+            refused.append(exc)
+        homes += [each.get("home_entity_id", each["entity_id"]) for each in stored]
+    assert all(each.status < 500 for each in refused)
+    return set(homes)
+
+
+def answers_about(call: Call, entity_ids: set[str]) -> dict[str, Any]:
+    """Return what is merged into what, now and as of each time of recording, and all snapshots."""
+    observations = call("observations.query", limit=500, include_deleted=True, include_excluded=True)[
+        "observations"
+    ]
+    moments = sorted({each["recorded_at"] for each in observations})
+    answers: dict[str, Any] = {}
+    for entity_id in sorted(entity_ids):
+        answers[entity_id] = _shown(call, entity_id)
+        for moment in moments:
+            answers[f"{entity_id} {moment}"] = _shown(call, entity_id, at_ingested=moment)
+    return answers
+
+
+def _shown(call: Call, entity_id: str, **clock: str) -> Any:
+    try:
+        entity = call("entities.snapshot", entity_id=entity_id, include_deleted=True, **clock)
+    except GraphmemError as exc:
+        return exc.code
+    return {name: entity[name] for name in ("entity_id", "snapshot", "observation_count", "state")}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_restore_into_a_part_of_the_facts_comes_to_one_end_state(
+    run: Call, dumps: Dumps, seed: int
+) -> None:
+    rng = random.Random(seed)
+    entity_ids = change_at_random(run, rng, 8)
+    early = dumps.create("early").path
+    dumps.wipe()
+    entity_ids |= change_at_random(run, rng, 8)
+    late = dumps.create("late").path
+    dumps.restore(early)
+    assert run("server.check_snapshots")["healthy"]
+    backwards, whole = answers_about(run, entity_ids), dumps.create("whole").path
+    for paths in ((early, late), (late, early), (whole,), (late, whole)):
+        dumps.wipe()
+        for path in paths:
+            dumps.restore(path)
+        assert run("server.check_snapshots")["healthy"]
+        assert answers_about(run, entity_ids) == backwards, [path.name for path in paths]
+
+
+@pytest.mark.parametrize("place", ["before:audit.date_rules", "after:audit.date_rules"])
+def test_a_restore_that_was_cut_short_dates_merges_when_it_is_begun_again(
+    run: Call, dumps: Dumps, doom: Doom, place: str
+) -> None:
+    ada = {"entity_type": "person", "name": "Ada Lovelace"}
+    by_name = run("store", entities=[ada])["entities"][0]["entity_id"]
+    known_at = run("server.stats")["last_updated"]
+    early = dumps.create("early").path
+    dumps.wipe()
+    by_email = run("store", entities=[{**ada, "email": "ada@example.org"}])["entities"][0]["entity_id"]
+    stored_at = run("server.stats")["last_updated"]
+    doom.dies(f"{place}=exit@1", "backup", "restore", str(early))
+    dumps.restore(early)
+    assert run("server.check_snapshots")["healthy"]
+    shown = [
+        run("entities.snapshot", entity_id=by_name, at_ingested=moment)["entity_id"]
+        for moment in (known_at, stored_at)
+    ]
+    assert shown == [by_name, by_email]
