@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from graphmem.errors import GraphmemError
+from graphmem.registry import Services
+from graphmem.writing import Writers
 from tests.reliability.test_failpoints import Doom, doom
 from tests.support.dumps import Dumps
 from tests.support.faces import Call
@@ -131,3 +134,24 @@ def test_a_restore_that_was_cut_short_dates_merges_when_it_is_begun_again(
         for moment in (known_at, stored_at)
     ]
     assert shown == [by_name, by_email]
+
+
+def test_a_restore_merges_by_no_alternative_that_is_off(run: Call, dumps: Dumps, services: Services) -> None:
+    ada = {"entity_type": "person", "name": "Ada Lovelace"}
+    by_name, by_email = (
+        run("store", entities=[{**ada, **more}])["entities"][0]["entity_id"]
+        for more in ({}, {"email": "ada@example.org"})
+    )
+    made = dumps.create()
+    settings = services.settings.model_copy(update={"merge_rules_off": ("person:name",)})
+    # The copy has the cached property of the original.
+    vars(settings).pop("merge_rules_off_by_type", None)
+    writers = Writers(services.database, settings, services.writers.embedder)
+    for chosen, shown in (
+        (replace(services, settings=settings, writers=writers), by_name),
+        (services, by_email),
+    ):
+        dumps.wipe()
+        dumps.services = chosen
+        dumps.restore(made)
+        assert run("entities.get", entity_id=by_name)["entity_id"] == shown

@@ -6,6 +6,7 @@ These tests change what all owners share, so they have a database of their own.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, LiteralString
 from urllib.parse import parse_qsl, urlsplit
@@ -18,7 +19,7 @@ from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_database
 from graphmem.errors import MigrationRefused
-from graphmem.model import times
+from graphmem.model import person_names, rule_merges, times
 from graphmem.registry import Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
@@ -171,6 +172,54 @@ def test_a_start_on_an_older_database_runs_the_batches_and_one_on_a_new_database
     monkeypatch.setattr(migrations, "_in_batches", note)
     assert loop.run(migrations.apply(services.database)) == list(last)
     assert batches == []
+
+
+def migrated_again(loop: Loop, services: Services, owner: str, version: int) -> None:
+    """Apply a migration once more, and fold what it marks."""
+    loop.run(services.database.script("MATCH (n:Migration {version: $v}) DELETE n", v=version))
+    assert [each.version for each in loop.run(migrations.apply(services.database))] == [version]
+    loop.run(services.writers.refold_excluded(owner, sys.maxsize))
+
+
+MILLER = {"entity_type": "person", "name": "Robert Miller"}
+WITHOUT_KEYS: tuple[LiteralString, ...] = (
+    "MATCH (key:Identifier {owner: $owner})-[edge:IDENTIFIES]->() "
+    "WHERE key.kind STARTS WITH 'key:' DELETE edge",
+    "MATCH (a:Entity {owner: $owner})-[edge:MERGED_INTO|ruled]->() DELETE edge "
+    "SET a.merged_into = null, a.merged_by = null, a.listed = a.type, a.unlisted = null",
+)
+
+
+def test_what_was_stored_before_there_were_rules_is_merged_by_them(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    by_name, by_email = (
+        run("store", entities=[{**MILLER, **more}])["entities"][0]["entity_id"]
+        for more in ({}, {"email": "robert@example.org"})
+    )
+    for statement in WITHOUT_KEYS:
+        loop.run(services.database.script(statement, owner=owner))
+    assert run("entities.get", entity_id=by_name)["entity_id"] == by_name
+    migrated_again(loop, services, owner, 21)
+    assert run("entities.get", entity_id=by_name)["entity_id"] == by_email
+    again = run("store", entities=[{**MILLER, "note": "again"}])["entities"][0]
+    assert (again["entity_id"], again["resolved_by"]) == (by_email, "rule")
+
+
+def test_what_was_merged_before_near_names_were_known_is_merged_no_more_where_one_is(
+    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(person_names, "name_of", lambda *names, **is_own: None)
+        by_name = run("store", entities=[MILLER])["entities"][0]["entity_id"]
+        known = {"email": "robert@example.org", **MILLER}
+        by_email = run("store", entities=[known])["entities"][0]["entity_id"]
+        run("store", entities=[{**MILLER, "name": "Bob Miller", "email": "bob@example.org"}])
+    rule_merges._names.cache_clear()
+    assert run("entities.get", entity_id=by_name)["entity_id"] == by_email
+    migrated_again(loop, services, owner, 22)
+    assert run("entities.get", entity_id=by_name)["entity_id"] == by_name
+    assert run("server.check_snapshots")["healthy"]
 
 
 # The secret that signs the URLs of files
