@@ -1,7 +1,8 @@
 """The database: the only module that speaks to the Neo4j driver.
 
 A read is one auto-commit statement and one round trip. It is tried again while the database fails, for at
-most ``Settings.retry_seconds``. A write statement is tried once: only its writer knows whether to repeat it.
+most ``Settings.retry_seconds``. A write statement is tried again only after a deadlock, which wrote nothing:
+after any other failure only its writer knows whether to repeat it.
 Every query is bound to an owner here, and every driver error becomes one of :mod:`graphmem.errors`.
 """
 
@@ -24,6 +25,7 @@ from graphmem import cypher
 from graphmem.database import failpoints, pool
 from graphmem.database.admission import Admission
 from graphmem.database.driver_errors import (
+    DEADLOCK_CODE,
     RACE_CODES,
     TIME_LIMIT_CODES,
     TIMEOUT_CODES,
@@ -46,7 +48,9 @@ from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
-    # Both import libraries that take longer to load than all else that `graphmem --help` needs.
+    # These import libraries that take longer to load than all else that `graphmem --help` needs.
+    from prometheus_client import Counter
+
     from graphmem.neo4j_local import Connection
     from graphmem.observability.metrics import Metrics
 
@@ -150,28 +154,10 @@ class Database:
                 left = self._settings.retry_seconds - (time.monotonic() - start)
                 if left <= 0 or not _is_worth_a_retry(exc):
                     raise
-                return await self._retry(attempt, exc, left)
+                retries = self.metrics.read_retries
+                return await _retry(attempt, exc, left, on=_is_worth_a_retry, retries=retries)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
-
-    async def _retry(
-        self, attempt: Callable[[], Awaitable[list[Row]]], failure: Exception, seconds: float
-    ) -> list[Row]:
-        """Attempt a read again and again, for some seconds after its first ``failure``."""
-        async for trial in stamina.retry_context(
-            on=_is_worth_a_retry,
-            attempts=None,
-            timeout=seconds,
-            wait_initial=0.02,
-            wait_max=1.0,
-            wait_jitter=0.05,
-        ):
-            with trial:
-                if trial.num == 1:
-                    raise failure
-                self.metrics.read_retries.inc()
-                return await attempt()
-        raise AssertionError("unreachable: a retry context ends by returning or raising")
 
     async def _run_read(
         self, name: str, text: LiteralString, params: dict[str, Any], *, light: bool
@@ -211,16 +197,28 @@ class Database:
     async def write(
         self, name: str, owner: str | None, /, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
-        """Run a write by name for one owner, once; return its rows.
+        """Run a write by name for one owner; return its rows.
+
+        It runs once, and again only after a deadlock: Neo4j has then rolled the statement back.
 
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it failed; whether it was written is unknown.
         """
-        try:
-            bound = cypher.bind(name, params, owner)
-            text = self.query_text(name, edge_types)
-            await self.planning.wait_for(text)
+        bound = cypher.bind(name, params, owner)
+        text = self.query_text(name, edge_types)
+
+        async def attempt() -> list[Row]:
             return await self._run(name, text, self._settings.write_timeout, bound)
+
+        try:
+            await self.planning.wait_for(text)
+            try:
+                return await attempt()
+            except neo4j.exceptions.TransientError as exc:
+                if not _is_deadlock(exc):
+                    raise
+                seconds, retries = self._settings.retry_seconds, self.metrics.write_retries
+                return await _retry(attempt, exc, seconds, on=_is_deadlock, retries=retries)
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
 
@@ -409,10 +407,45 @@ class Database:
         return error
 
 
+async def _retry(
+    attempt: Callable[[], Awaitable[list[Row]]],
+    failure: Exception,
+    seconds: float,
+    *,
+    on: Callable[[Exception], bool],
+    retries: Counter,
+) -> list[Row]:
+    """Attempt a statement again and again, for some seconds after its first ``failure``.
+
+    Args:
+        on: tells whether another attempt may help after a failure.
+        retries: counts the attempts that are made here.
+    """
+    async for trial in stamina.retry_context(
+        on=on,
+        attempts=None,
+        timeout=seconds,
+        wait_initial=0.02,
+        wait_max=1.0,
+        wait_jitter=0.05,
+    ):
+        with trial:
+            if trial.num == 1:
+                raise failure
+            retries.inc()
+            return await attempt()
+    raise AssertionError("unreachable: a retry context ends by returning or raising")
+
+
 def _is_race(exc: Exception) -> bool:
     """Return whether a statement may have failed because another process made the same thing meanwhile."""
     code = exc.code if isinstance(exc, neo4j.exceptions.Neo4jError) else None
     return code is not None and code.startswith(RACE_CODES)
+
+
+def _is_deadlock(exc: Exception) -> bool:
+    """Return whether Neo4j rolled a transaction back because it and another waited for each other's locks."""
+    return isinstance(exc, neo4j.exceptions.Neo4jError) and exc.code == DEADLOCK_CODE
 
 
 def _is_worth_a_retry(exc: Exception) -> bool:

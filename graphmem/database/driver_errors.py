@@ -31,6 +31,8 @@ TIMEOUT_CODES = TIME_LIMIT_CODES | frozenset({
     "Neo.TransientError.Transaction.LockAcquisitionTimeout",
     "Neo.TransientError.Transaction.Terminated",
 })  # fmt: skip
+DEADLOCK_CODE = "Neo.TransientError.Transaction.DeadlockDetected"
+"""Transactions waited for each other's locks, and the server rolled this one back. It wrote nothing."""
 RACE_CODES = (
     "Neo.ClientError.Schema.ConstraintAlreadyExists",
     "Neo.ClientError.Schema.ConstraintWithNameAlreadyExists",
@@ -38,7 +40,7 @@ RACE_CODES = (
     "Neo.ClientError.Schema.IndexAlreadyExists",
     "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
     "Neo.DatabaseError.Schema.",
-    "Neo.TransientError.Transaction.DeadlockDetected",
+    DEADLOCK_CODE,
 )
 """The beginnings of the codes of a statement that makes an index while another process makes it too."""
 

@@ -80,6 +80,11 @@ class Metrics:
             "graphmem_database_read_retries", "Retries of reads after the database failed.",
             registry=registry,
         )  # fmt: skip
+        self.write_retries = Counter(
+            "graphmem_database_write_retries",
+            "Retries of writes that the database rolled back because of a deadlock.",
+            registry=registry,
+        )
         turns = Counter(
             "graphmem_writer_turns",
             "Turns of writers, by outcome.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -115,6 +116,49 @@ def test_a_service_is_ready_once_the_first_statements_are_planned(faulty: Faulty
     assert "plans" in answer.json()["message"]
     assert get("/health").json()["database"] == "up"
     database.planning.planned.set()
+
+
+@pytest.mark.parametrize(
+    ("code", "failures", "outcome", "statements"),
+    [
+        ("Neo.TransientError.Transaction.DeadlockDetected", 3, "ok", 4),
+        ("Neo.TransientError.Transaction.DeadlockDetected", sys.maxsize, "DB_CONNECTION_FAILED", None),
+        ("Neo.TransientError.General.DatabaseUnavailable", 1, "DB_CONNECTION_FAILED", 1),
+        ("Neo.TransientError.Transaction.LockAcquisitionTimeout", 1, "DB_TIMEOUT", 1),
+    ],
+    ids=["deadlock", "deadlock-every-time", "unavailable", "lock-timeout"],
+)
+def test_only_a_write_that_ended_in_a_deadlock_is_tried_again(
+    faulty: Faulty,
+    monkeypatch: pytest.MonkeyPatch,
+    code: str,
+    failures: int,
+    outcome: str,
+    statements: int | None,
+) -> None:
+    """A deadlock wrote nothing. After another failure the statement may have been written."""
+    database, sent = faulty.services.database, list[str]()
+    run = database._run
+
+    async def failing(name: str, text: Any, timeout: float, params: dict[str, Any]) -> Any:
+        sent.append(name)
+        if len(sent) <= failures:
+            raise Neo4jError._hydrate_neo4j(code=code, message="")
+        return await run(name, text, timeout, params)
+
+    async def write() -> str:
+        try:
+            await database.write("owner.create", faulty.owner, state_hash="", account_id="")
+        except GraphmemError as exc:
+            return exc.code
+        return "ok"
+
+    monkeypatch.setattr(database, "_run", failing)
+    assert faulty.loop.run(write()) == outcome
+    assert set(sent) == {"owner.create"}
+    assert statements is None or len(sent) == statements
+    counter = "graphmem_database_write_retries_total"
+    assert f"{counter} {len(sent) - 1:.1f}" in database.metrics.text().decode().splitlines()
 
 
 def test_a_statement_that_is_being_planned_waits_for_its_plan(
