@@ -73,7 +73,7 @@ class Metrics:
         ))  # fmt: skip
         self._database_errors = _by_labels(Counter(
             "graphmem_database_errors",
-            "Failed statements, by the error's code, without reads that succeeded at a retry.",
+            "Failed statements, by the error's code, without those that succeeded at a retry.",
             ["code"], registry=registry,
         ))  # fmt: skip
         self.read_retries = Counter(
