@@ -45,9 +45,22 @@ ATTRIBUTES: Final = _DAYS | questions.word_set(
 )
 """Words that ask for something of an entity, or for a day: beside a name they are no part of it."""
 _COMMANDS: Final = questions.word_set(
-    "ask call contact email find get give list mail message phone ping remind search send show tell text"
+    """add answer apologise apologize append archive ask assign book brief bring buy call cancel change check
+    collect compare complete confirm congratulate contact correct count create delete describe draft edit
+    email ensure explain export fetch file find finish fix follow forget forward get give greet hand help
+    identify import include inform introduce invite invoice link list locate look mail make meet mention merge
+    message move note notify open order organise organize outline pay phone ping plan please prepare print
+    promise propose provide pull put read recall recommend record remember remind remove rename replace reply
+    report reschedule respond retrieve return review save schedule search see send set share show sign skip
+    start stop store suggest summarise summarize take teach tell text thank track transfer update upload use
+    verify visit wait warn watch welcome write dear hello hey hi ok okay thanks"""
 )
-"""Words that begin an order; a capital letter there says nothing."""
+"""Words that begin an order or a greeting; a capital letter there says nothing."""
+_TITLES: Final = questions.word_set(
+    """mr mrs ms miss mister madam sir lady lord dr doctor prof professor rev reverend father sister captain
+    judge herr frau monsieur madame senor senora"""
+)
+"""Words before the name of a person that are no part of it."""
 _CONTRACTED: Final = questions.word_set(
     "he here how it let she that there this what when where who why wo er es sie wie was"
 )
@@ -74,16 +87,23 @@ class Part(NamedTuple):
 class Piece(NamedTuple):
     """A run of characters between blanks.
 
-    ``text`` has neither the punctuation around it nor a possessive ending; ``token`` is the word that search
-    compares, empty if the piece is not exactly one word. ``ends`` tells that punctuation follows.
+    ``text`` has neither the punctuation around it nor a possessive ending; ``tokens`` are the words that
+    search compares, and ``token`` is the only one, empty if there are none or several: "Anne-Marie".
+    ``ends`` tells that punctuation follows.
     """
 
     text: str
+    tokens: tuple[str, ...]
     token: str
     is_capital: bool
     is_possessive: bool
     ends: bool
     is_stop_word: bool
+
+    @property
+    def is_word(self) -> bool:
+        """Whether the piece is one word of letters, or several that hyphens join."""
+        return bool(self.tokens) and all(token.isalpha() for token in self.tokens)
 
 
 @dataclass(frozen=True)
@@ -128,7 +148,7 @@ class Question:
     def may_be_name(self, place: int) -> bool:
         """Return whether a word may be a part of a name."""
         piece = self.pieces[place]
-        if not piece.token.isalpha() or len(piece.token) < 2 or piece.is_stop_word or self._is_day(place):
+        if not piece.is_word or len(piece.text) < 2 or piece.is_stop_word or self._is_day(place):
             return False
         if piece.is_possessive or (self.has_case and piece.is_capital) or len(self.pieces) == 1:
             return True
@@ -157,18 +177,19 @@ class Question:
     @property
     def name_words(self) -> list[str]:
         """The words that may be parts of names, each once."""
-        places = range(len(self.pieces))
-        return list(dict.fromkeys(self.pieces[place].token for place in places if self.may_be_name(place)))
+        places = [place for place in range(len(self.pieces)) if self.may_be_name(place)]
+        return list(dict.fromkeys(token for place in places for token in self.pieces[place].tokens))
 
     @property
     def written_names(self) -> set[str]:
         """The words that the question writes as names: with a capital letter or a possessive, or alone."""
         if len(self.pieces) == 1:
-            return {self.pieces[0].token}
+            return set(self.pieces[0].tokens)
         return {
-            piece.token
+            token
             for piece in self.pieces
             if piece.is_possessive or (self.has_case and piece.is_capital)
+            for token in piece.tokens
         }
 
     def parts(self, names: Collection[str], taken: Iterable[Run] = ()) -> list[Part]:
@@ -190,13 +211,13 @@ class Question:
                 if self.pieces[end - 1].ends or self.pieces[end - 1].is_possessive:
                     break
             if end > start and not self._is_of_somebody_else(start, end, taken_places):
-                group = dict.fromkeys(piece.token for piece in self.pieces[start:end])
+                group = dict.fromkeys(token for piece in self.pieces[start:end] for token in piece.tokens)
                 parts.append(Part(start, end, tuple(group)))
             start = max(end, start + 1)
         return parts
 
     def _is_name(self, place: int, names: Collection[str]) -> bool:
-        return self.pieces[place].token in names and self.may_be_name(place)
+        return self.may_be_name(place) and all(token in names for token in self.pieces[place].tokens)
 
     def _is_of_somebody_else(self, start: int, end: int, taken: set[int]) -> bool:
         last = self.pieces[end - 1]
@@ -210,7 +231,8 @@ class Question:
     def _may_belong(self, place: int) -> bool:
         """Return whether a word beside a part of a name may belong to the same name."""
         token = self.pieces[place].token
-        if _asks(token) or (place == 0 and token in _COMMANDS):
+        is_order = token in _COMMANDS and (place == 0 or self.pieces[place - 1].ends)
+        if _asks(token) or is_order or token in _TITLES:
             return False
         return self.may_be_name(place)
 
@@ -239,7 +261,7 @@ def _tells_name(piece: Piece, tells_case: bool) -> bool:
     Args:
         tells_case: a capital letter in this place tells a name.
     """
-    return (tells_case and piece.is_capital) or (piece.is_possessive and piece.token not in _CONTRACTED)
+    return (tells_case and piece.is_capital) or piece.is_possessive
 
 
 def _asks(token: str) -> bool:
@@ -250,11 +272,12 @@ def _asks(token: str) -> bool:
 def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:
     core = spelling.strip(_AROUND)
     text = _POSSESSIVE.sub("", core)
-    tokens = words.tokens(text)
+    tokens = tuple(words.tokens(text))
     token = tokens[0] if len(tokens) == 1 else ""
-    is_possessive = text != core
+    is_possessive = text != core and token not in _CONTRACTED
     return Piece(
         text,
+        tokens,
         token,
         text[:1].isupper(),
         is_possessive,

@@ -8,7 +8,9 @@ from graphmem.matching import mentions, relationship_roles
 from graphmem.model.relationship import BUILTIN, RelationshipType
 from graphmem.text import identifiers
 
-NAMES = {"ada", "ek", "jane", "lovelace", "priya", "may", "rose", "smith", "tom", "will"}
+NAMES = {
+    "ada", "anne", "ek", "jane", "lovelace", "marie", "priya", "may", "rose", "smith", "tom", "will",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,18 @@ def test_what_cannot_be_a_name_is_not_looked_up() -> None:
         ("Smith, Jane", ["smith", "jane"]),
         ("Does Tom know Priya?", ["tom", "priya"]),
         ("Call Tom", ["tom"]),
+        ("Summarize Tom's projects", ["tom"]),
+        ("summarize tom's projects", ["tom"]),
+        ("Compare Tom and Priya", ["tom", "priya"]),
+        ("Hey Tom's phone?", ["tom"]),
+        ("What's new? Remind Tom of it", ["tom"]),
+        ("what's tom's phone number", ["tom"]),
+        # Titles and hyphens.
+        ("What is Mr Smith's phone number?", ["smith"]),
+        ("What is Dr. Smith's phone?", ["smith"]),
+        ("What is Anne-Marie's phone number?", ["anne marie"]),
+        ("anne-marie smith", ["anne marie smith"]),
+        ("Anne-Sophie", []),
         # Stop words, months.
         ("Will", ["will"]),
         ("What is Will's phone number?", ["will"]),
