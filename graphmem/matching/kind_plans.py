@@ -101,6 +101,16 @@ class KindPlan:
             return period.direction == "past"
         return any(state.meaning == "overdue" for state in self.phrase.states)
 
+    @property
+    def leaves_ended_out(self) -> bool:
+        """Whether what has ended does not count, though no word says so: it is not due any more."""
+        if self.phrase.states:
+            return False
+        period = self.phrase.period
+        return not self.phrase.kind.types or (
+            period is not None and period.is_due and period.direction == "future"
+        )
+
     def values_in_use(self, members: Sequence[Member]) -> frozenset[State] | None:
         """Return the states of the question that are values in use, and mean no more than these.
 
@@ -161,10 +171,9 @@ class KindPlan:
 
     def _moment(self, plan: TypePlan, member: Member) -> Moment | None:
         """Return the date of an entity that the time of a question is about, or by which it is ordered."""
-        if not self.phrase.kind.types and (
+        if self.leaves_ended_out and (
             kind_states.is_in(_OPEN, plan.states, member.values, only_value=False) is False
         ):
-            # What has ended has no deadline any more.
             return None
         return _first_moment(plan.times or plan.due, member.values)
 
@@ -220,13 +229,14 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
         if not times:
             return None
     if not phrase.kind.types:
-        needs = bool(times)
+        needs = bool(times) or ("overdue" in meanings and bool(states and due))
     else:
         needs = not (meanings - {"overdue"}) or bool(states or valued)
         needs = needs and ("overdue" not in meanings or bool(states or due))
     if not needs:
         return None
-    reads_states = bool(meanings) or not phrase.kind.types
+    is_due = phrase.period is not None and phrase.period.is_due
+    reads_states = bool(meanings) or is_due or not phrase.kind.types
     return TypePlan(
         states if reads_states else {},
         valued,

@@ -79,11 +79,15 @@ OPPOSITE: Final[Mapping[Meaning, Meaning]] = {
 }  # fmt: skip
 """What "not" makes of a state."""
 
-_PAID: Final = questions.word_set("paid settled cleared bezahlt beglichen payee paye pagada pagado")
+_PAID: Final = questions.word_set("paid overpaid settled cleared bezahlt beglichen payee paye pagada pagado")
+_RECEIVED: Final = frozenset({"payment", "received"})
+"""Words that together say that something was paid."""
 _VOID: Final = questions.word_set(
     """cancelled canceled void voided refunded credited rejected declined withdrawn abandoned dropped deleted
-    obsolete storniert abgebrochen annule annulee cancelada cancelado lost expired duplicate invalid"""
+    obsolete uncollectible lost expired duplicate invalid storniert abgebrochen annule annulee cancelada
+    cancelado"""
 )
+_WRITTEN_OFF: Final = frozenset({"written", "off"})
 _DONE: Final = questions.word_set(
     """done finished completed complete closed resolved solved fixed fulfilled ended archived won terminated
     merged erledigt abgeschlossen fertig geschlossen termine terminee ferme fermee terminada terminado cerrada
@@ -246,10 +250,13 @@ def _of_flag(meaning: Meaning, kind: str, value: Any) -> bool | None:
 def _of_status(meaning: Meaning, tokens: Sequence[str], *, is_payment: bool) -> bool | None:
     status = frozenset(tokens)
     is_negated = not _NOT.isdisjoint(status)
-    is_paid = not is_negated and not (
-        status.isdisjoint(_PAID) and not (is_payment and not status.isdisjoint(_DONE))
+    says_paid = (
+        not status.isdisjoint(_PAID)
+        or status >= _RECEIVED
+        or (is_payment and not status.isdisjoint(_DONE | {"received"}))
     )
-    is_void = not status.isdisjoint(_VOID)
+    is_paid = says_paid and not is_negated
+    is_void = not status.isdisjoint(_VOID) or status >= _WRITTEN_OFF
     is_done = not is_negated and not status.isdisjoint(_DONE | _DELIVERED)
     if meaning == "paid":
         return is_paid

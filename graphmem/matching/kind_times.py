@@ -10,11 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
-from graphmem.matching import questions
+from graphmem.matching import kind_dates, questions
 from graphmem.model import dates, times
 from graphmem.text import words
 
 Direction = Literal["future", "past"]
+Bound = Literal["since", "after", "before", "until"]
 DAY_MICROSECONDS: Final = 24 * 3600 * 1_000_000
 COUNT_LIMIT: Final = 1_000
 """Most units of "the next 30 days"."""
@@ -26,6 +27,8 @@ class Period(NamedTuple):
     Attributes:
         start, end: microseconds; the end is not part of the interval.
         is_due: only fields that say when something is due count.
+        others: other intervals that the words may mean, the likeliest first. They count where nothing is of
+            the first one: "April" is of this year, or of the next or the last one.
     """
 
     words: str
@@ -33,6 +36,13 @@ class Period(NamedTuple):
     start: int | None
     end: int | None
     is_due: bool = False
+    others: tuple[Period, ...] = ()
+
+    @property
+    def readings(self) -> list[Period]:
+        """The time and the other ones that the words may mean; what is due is rather to come."""
+        every = [self._replace(others=()), *(each._replace(is_due=self.is_due) for each in self.others)]
+        return sorted(every, key=lambda each: each.direction == "past") if self.is_due else every
 
 
 class Moment(NamedTuple):
@@ -74,7 +84,13 @@ _NUMBERS: Final = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
     "eleven": 11, "twelve": 12,
 }  # fmt: skip
-TIME_WORDS: Final = 3
+_BOUNDS: Final[Mapping[str, Bound]] = {
+    "since": "since", "seit": "since", "depuis": "since", "desde": "since",
+    "after": "after", "nach": "after", "before": "before", "vor": "before", "avant": "before",
+    "until": "until", "till": "until", "by": "until", "bis": "until", "hasta": "until",
+}  # fmt: skip
+"""Words before a time that leave one of its ends open."""
+TIME_WORDS: Final = 4
 """Most words of one time."""
 
 
@@ -82,8 +98,36 @@ def period(tokens: Sequence[str], now: int) -> Period | None:
     """Return the time that consecutive words say, ``None`` if they say none.
 
     Args:
+        tokens: words as search compares them, or a day as ISO 8601 writes it.
         now: in microseconds.
     """
+    if (bound := _BOUNDS.get(tokens[0])) is None:
+        return _period(tokens, now)
+    within = _period(tokens[1:], now) if len(tokens) > 1 else None
+    if within is None or within.start is None or within.end is None:
+        return None
+    readings = [_with_bound(each, bound, " ".join(tokens), now) for each in within.readings]
+    if bound == "since":
+        # Nobody says "since April" of one to come.
+        readings = sorted(readings, key=lambda each: (each.start or 0) > now)
+    elif bound == "until":
+        readings = sorted(readings, key=lambda each: each.direction == "past")
+    first, *others = readings
+    return first._replace(others=tuple(others))
+
+
+def _with_bound(within: Period, bound: Bound, phrase: str, now: int) -> Period:
+    """Return what begins or ends with a time; ``by`` and ``until`` have the whole of it."""
+    start, end = within.start or 0, within.end or 0
+    if bound == "since":
+        return Period(phrase, "past", start, None)
+    if bound == "after":
+        return Period(phrase, "past" if end <= now else "future", end, None)
+    end = start if bound == "before" else end
+    return Period(phrase, "past" if end <= now else "future", None, end)
+
+
+def _period(tokens: Sequence[str], now: int) -> Period | None:
     phrase = " ".join(tokens)
     first, *rest = tokens
     today = _midnight(now)
@@ -95,13 +139,13 @@ def period(tokens: Sequence[str], now: int) -> Period | None:
         if first in _DAYS:
             start = today + timedelta(days=_DAYS[first])
             return _bounded(phrase, start, start + timedelta(days=1), now)
-        return None
     if len(tokens) == 2 and first in _SHIFTS and (unit := _UNITS.get(rest[0].removesuffix("s"))):
         return _bounded(phrase, *_unit(today, unit, _SHIFTS[first]), now)
-    count = _NUMBERS.get(rest[0], int(rest[0]) if rest[0].isdecimal() and len(rest[0]) < 5 else 0)
-    if len(tokens) == 3 and 0 < count <= COUNT_LIMIT and first in ("next", "coming", "last", "past"):
-        return _counted(phrase, first in ("next", "coming"), count, rest[1], now)
-    return None
+    if len(tokens) == 3 and first in ("next", "coming", "last", "past"):
+        count = _NUMBERS.get(rest[0], int(rest[0]) if rest[0].isdecimal() and len(rest[0]) < 5 else 0)
+        return _counted(phrase, first in ("next", "coming"), count, rest[1], now) if count else None
+    dated = [_bounded(phrase, *each, now) for each in kind_dates.intervals(tokens, today)]
+    return dated[0]._replace(others=tuple(dated[1:])) if dated else None
 
 
 def _midnight(now: int) -> datetime:
@@ -133,7 +177,7 @@ def _month(today: datetime, months: int) -> datetime:
 
 def _counted(phrase: str, is_next: bool, count: int, unit: str, now: int) -> Period | None:
     days = {"day": 1, "days": 1, "week": 7, "weeks": 7, "month": 30, "months": 30}.get(unit)
-    if days is None:
+    if days is None or count > COUNT_LIMIT:
         return None
     length = count * days * DAY_MICROSECONDS
     return (

@@ -6,42 +6,28 @@ where it asks for all of a type. A word for a type alone, somewhere in a sentenc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from graphmem.matching import kind_times, questions, relationship_roles
+from graphmem.matching import kind_dates, kind_times, questions, relationship_roles
+from graphmem.matching.kind_links import (
+    ASKING,
+    BEFORE,
+    BEFORE_MONTHS,
+    CLAUSES,
+    LINKS,
+    NAME_WORDS,
+    NAMING,
+    NO_NOUN_FOLLOWS,
+    NOT,
+    THINGS,
+    VERBS_OF_BEING,
+)
 from graphmem.matching.kind_states import AFTER_ITS_NOUN, OPPOSITE, STATE_WORDS, STATES, VERBS, State
 from graphmem.matching.kind_times import TIME_WORDS, Period
 from graphmem.matching.kind_words import TYPE_WORDS, KindName, named_kind
-from graphmem.matching.mentions import ATTRIBUTES, Question
-
-_BEFORE: Final = questions.word_set("all any every the my our your these those of still currently current")
-"""Words between a state or a time and its type, or before them."""
-_LINKS: Final = questions.word_set(
-    """that which who are is were was be been being have has had currently still yet all with whose status
-    state stage due scheduled happening starting taking place coming up in on for from of during within the
-    dated there expire expires expiring renew renews renewing start starts starting end ends ending
-    assigned owned belonging related linked issued sind ist die der das son que qui sont"""
-)
-"""Words between a type and a state or a time."""
-_VERBS_OF_BEING: Final = questions.word_set("are is were was be been sind ist son sont status state stage")
-_CLAUSES: Final = questions.word_set("that which who whose")
-_NOT: Final = questions.word_set("not never arent isnt havent hasnt werent wasnt nicht")
-_NAMING: Final = questions.word_set("of from for by with to at von bei de du des della mit an")
-"""Words before the name of what a kind is related to."""
-_ASKING: Final = questions.word_set(
-    """list show display find give get count number many much which what how are there is do does any all
-    every
-    tell see view fetch need want search please me us only alle zeige welche liste lista muestra montre"""
-)
-"""Words of a question that asks for all of a kind."""
-_NO_NOUN_FOLLOWS: Final = questions.word_set(
-    "i you we they he she it who to can could did does do must should will would cannot dont"
-)
-"""Words after which a word for a state is a verb: "who paid invoices"."""
-_NAME_WORDS: Final = 4
-"""Most words between a type and a state behind a name: "tasks of Tom Ek that are open"."""
+from graphmem.matching.mentions import ATTRIBUTES, Piece, Question
 
 
 @dataclass(frozen=True)
@@ -69,6 +55,13 @@ class Phrase:
     rest: tuple[str, ...] = ()
     text: str = ""
 
+    @property
+    def readings(self) -> list[Phrase]:
+        """The phrase with each time that its words may mean, the likeliest first."""
+        if self.period is None:
+            return [self]
+        return [replace(self, period=each) for each in self.period.readings]
+
 
 class _Qualifier(NamedTuple):
     """A state or a time, and up to where its words go."""
@@ -88,7 +81,7 @@ class _Reader:
 
     def phrases(self) -> Iterable[Phrase]:
         """Yield what each word for a type makes a kind, in the order of the question."""
-        end = 0
+        end, has_any = 0, False
         for start in range(len(self.tokens)):
             for length in range(min(TYPE_WORDS, len(self.tokens) - start), 0, -1):
                 if start < end or self._is_parted(start, start + length):
@@ -97,8 +90,36 @@ class _Reader:
                 if kind is not None:
                     end = start + length
                     if (phrase := self._phrase(kind, start, end)) is not None:
+                        has_any = True
                         yield phrase
                     break
+        if not has_any and (phrase := self._of_due()) is not None:
+            yield phrase
+
+    def _of_due(self) -> Phrase | None:
+        """Return what a question without a type asks for: "What is due this week?", "anything overdue?"."""
+        places = [place for place, token in enumerate(self.tokens) if token in ("due", "overdue")]
+        if len(places) != 1:
+            return None
+        (place,) = places
+        start, stop = place, place + 1
+        states: tuple[State, ...] = ()
+        periods: list[Period] = []
+        if self.tokens[place] == "overdue" or self.tokens[max(0, place - 1)] == "past":
+            start = place - (self.tokens[place] == "due")
+            states = (State(" ".join(self.tokens[start:stop]), "overdue"),)
+        else:
+            after, stop = self._after(stop)
+            periods = [each.what for each in after if isinstance(each.what, Period)]
+            if len(periods) != len(after) or len(periods) > 1:
+                return None
+            periods = periods or [Period("due", "future", self.now, None)]
+        period = periods[0]._replace(is_due=True) if periods else None
+        kind = KindName((), "deadline", is_plural=True)
+        phrase = self._with_rest(
+            Phrase(start, stop, kind, states, period, frozenset(range(start, stop))), start, stop
+        )
+        return replace(phrase, rest=()) if THINGS.issuperset(phrase.rest) else None
 
     def _is_parted(self, start: int, end: int) -> bool:
         """Return whether punctuation or a possessive parts some words."""
@@ -138,7 +159,7 @@ class _Reader:
             if (each := self._ending_at(place)) is not None:
                 qualifiers.append(each)
                 place = begin = each.start
-            elif self.tokens[place - 1] in _BEFORE and not self.question.pieces[place - 1].is_possessive:
+            elif self.tokens[place - 1] in BEFORE and not self.question.pieces[place - 1].is_possessive:
                 place -= 1
             elif self.tokens[place - 1] == "due" and place - 1 > 0:
                 begin = place = place - 1
@@ -158,7 +179,7 @@ class _Reader:
                 continue
             if any(piece.is_possessive for piece in self.question.pieces[start : end - 1]):
                 continue
-            if meaning := self._meant_by(tokens):
+            if meaning := self._meant_by(start, end):
                 return _Qualifier(start, end, meaning)
             is_next = length == 1 and tokens[0] in ("next", "last")
             if is_next and (direction := {"next": "upcoming", "last": "past"}[tokens[0]]):
@@ -167,12 +188,29 @@ class _Reader:
                 return _Qualifier(start, end, period._replace(words=tokens[0]))
         return None
 
-    def _meant_by(self, tokens: Sequence[str]) -> State | Period | None:
+    def _meant_by(self, start: int, end: int) -> State | Period | None:
+        """Return the state or the time that the words from a place up to another say."""
+        tokens = self.tokens[start:end]
         if not all(tokens):
             return None
         if (meaning := STATES.get(tuple(tokens))) is not None:
             return State(" ".join(tokens), meaning)
+        if len(tokens) == 1 and self._is_other_than_month(start):
+            return None
         return kind_times.period(tokens, self.now)
+
+    def _is_other_than_month(self, place: int) -> bool:
+        """Return whether the name of a month is rather another word, or a name: "may", "for June"."""
+        token, piece = self.tokens[place], self.question.pieces[place]
+        if token in kind_dates.months() and piece.is_possessive:
+            return True
+        before = self.tokens[place - 1] if place else ""
+        if before in BEFORE_MONTHS:
+            return False
+        is_written_as_name = self.question.has_case and piece.is_capital
+        if token in kind_dates.WORDS_OF_OTHER_MEANING and not is_written_as_name:
+            return True
+        return token in kind_dates.NAMES_OF_PEOPLE and before in NAMING
 
     def _is_verb(self, first: _Qualifier, begin: int) -> bool:
         """Return whether the first word before a type is a verb, as in "who paid invoices"."""
@@ -181,9 +219,9 @@ class _Reader:
         if not begin:
             return False
         piece, token = self.question.pieces[begin - 1], self.tokens[begin - 1]
-        if token in _NO_NOUN_FOLLOWS:
+        if token in NO_NOUN_FOLLOWS:
             return True
-        is_noun = not (piece.is_stop_word or piece.is_possessive or piece.ends or token in _ASKING)
+        is_noun = not (piece.is_stop_word or piece.is_possessive or piece.ends or token in ASKING)
         return is_noun and first.what.words in VERBS
 
     def _unknown_before(self, start: int) -> _Qualifier | None:
@@ -191,16 +229,14 @@ class _Reader:
         piece, token = self.question.pieces[start - 1], self.tokens[start - 1]
         if piece.ends or piece.is_possessive or piece.is_stop_word or not token.isalpha():
             return None
-        if token in ATTRIBUTES or token in _ASKING or token in _LINKS or token in _BEFORE:
+        if token in ATTRIBUTES or token in ASKING or token in LINKS or token in BEFORE:
             return None
         if self.question.has_case and piece.is_capital:
             return None
         if start > 1:
             other = self.question.pieces[start - 2]
-            is_end = (
-                other.is_stop_word or other.is_possessive or other.ends or other.token in _ASKING | _BEFORE
-            )
-            if not is_end or other.token in _NO_NOUN_FOLLOWS:
+            is_end = other.is_stop_word or other.is_possessive or other.ends or other.token in ASKING | BEFORE
+            if not is_end or other.token in NO_NOUN_FOLLOWS:
                 return None
         return _Qualifier(start - 1, start, State(token, "value"))
 
@@ -229,14 +265,14 @@ class _Reader:
             if each := self._starting_at(start, negation, is_linked=is_linked, is_direct=is_direct):
                 return each
             token = self.tokens[start]
-            if token in _NOT:
+            if token in NOT:
                 negation = start
-            elif token in _NAMING and not names:
+            elif token in NAMING and not names:
                 names = 1
-            elif token in _LINKS:
-                is_linked = is_linked or token in _VERBS_OF_BEING
-                is_clause = is_clause or token in _CLAUSES
-            elif names and names < _NAME_WORDS:
+            elif token in LINKS:
+                is_linked = is_linked or token in VERBS_OF_BEING
+                is_clause = is_clause or token in CLAUSES
+            elif names and names < NAME_WORDS:
                 names += 1
             else:
                 return None
@@ -245,7 +281,7 @@ class _Reader:
 
     def _asks_before(self, place: int) -> bool:
         """Return whether a question begins so that a state may follow its noun: "are invoices unpaid?"."""
-        return self.tokens[0] in _VERBS_OF_BEING and place > 1
+        return self.tokens[0] in VERBS_OF_BEING and place > 1
 
     def _starting_at(
         self, start: int, negation: int, *, is_linked: bool, is_direct: bool
@@ -259,7 +295,7 @@ class _Reader:
         """
         for length in range(min(max(STATE_WORDS, TIME_WORDS), len(self.tokens) - start), 0, -1):
             end = start + length
-            meaning = self._meant_by(self.tokens[start:end])
+            meaning = self._meant_by(start, end)
             if isinstance(meaning, Period):
                 is_word = length == 1 and self.tokens[start] in ("past", "previous", "coming", "future")
                 return None if is_word else _Qualifier(start, end, meaning)
@@ -271,11 +307,11 @@ class _Reader:
                 return _Qualifier(negation, end, State(f"not {meaning.words}", opposite))
             follows = meaning.words in AFTER_ITS_NOUN or (meaning.words in VERBS and meaning.words != "open")
             return _Qualifier(start, end, meaning) if is_linked or (is_direct and follows) else None
-        if not is_linked or negation >= 0 or self.tokens[start - 1] not in _VERBS_OF_BEING:
+        if not is_linked or negation >= 0 or self.tokens[start - 1] not in VERBS_OF_BEING:
             return None
         piece, token = self.question.pieces[start], self.tokens[start]
         is_last = start + 1 == len(self.tokens) or piece.ends
-        if piece.is_stop_word or not token.isalpha() or token in _LINKS or token in _NOT or not is_last:
+        if piece.is_stop_word or not token.isalpha() or token in LINKS or token in NOT or not is_last:
             return None
         return _Qualifier(start, start + 1, State(token, "value"))
 
@@ -288,13 +324,13 @@ class _Reader:
             kind_times.period(self.tokens[end : end + length], self.now) is not None
             for length in range(1, min(TIME_WORDS, len(self.tokens) - end) + 1)
         )
-        return piece.is_stop_word or token in _LINKS | _NAMING or has_time
+        return piece.is_stop_word or token in LINKS | NAMING or has_time
 
     def _stands_alone(self, end: int, places: Collection[int]) -> bool:
         """Return whether no noun follows a type in the singular: "the open task list" asks for no task."""
         if end >= len(self.tokens) or self.question.pieces[end - 1].ends or end in places:
             return True
-        return self.question.pieces[end].is_stop_word or self.tokens[end] in _LINKS | _NAMING
+        return self.question.pieces[end].is_stop_word or self.tokens[end] in LINKS | NAMING
 
     def _with_rest(self, phrase: Phrase, start: int, end: int) -> Phrase:
         """Return a phrase with the names that may follow or precede its type, and the other words."""
@@ -303,7 +339,7 @@ class _Reader:
         if phrase.start and pieces[phrase.start - 1].is_possessive:
             anchors.append((self._name_start(phrase.start), phrase.start))
         for place in range(end, len(pieces)):
-            if self.tokens[place] in _NAMING and place + 1 < len(pieces) and place not in phrase.places:
+            if self.tokens[place] in NAMING and place + 1 < len(pieces) and place not in phrase.places:
                 stop = self._name_end(place + 1, phrase.places)
                 if stop > place + 1:
                     anchors.append((place + 1, stop))
@@ -312,7 +348,7 @@ class _Reader:
             self.tokens[place]
             for place, piece in enumerate(pieces)
             if place not in phrase.places and place not in among and self.tokens[place]
-            and not piece.is_stop_word and self.tokens[place] not in _ASKING | _LINKS | _BEFORE
+            and not piece.is_stop_word and self.tokens[place] not in ASKING | LINKS | BEFORE
         ]  # fmt: skip
         text = " ".join(pieces[place].text for place in sorted(phrase.places))
         return replace(phrase, anchors=tuple(anchors), rest=tuple(rest), text=text)
@@ -321,7 +357,7 @@ class _Reader:
         """Return where a name with a possessive begins at most: at the last stop word before it."""
         start, pieces = end - 1, self.question.pieces
         while start and not (pieces[start - 1].is_stop_word or pieces[start - 1].ends):
-            if self.tokens[start - 1] in _ASKING:
+            if self.tokens[start - 1] in ASKING:
                 break
             start -= 1
         return start
@@ -330,7 +366,7 @@ class _Reader:
         end = start
         pieces = self.question.pieces
         while end < len(pieces) and end not in taken and not pieces[end].is_stop_word:
-            if self.tokens[end] in _LINKS:
+            if self.tokens[end] in LINKS:
                 break
             end += 1
             if pieces[end - 1].ends:
@@ -345,7 +381,7 @@ class _Reader:
             is_role = any(relationship_roles.says_role(token) for token in self.tokens[start:end])
             return None if is_role else replace(phrase, needs_name=True)
         outside = [token for place, token in enumerate(self.tokens) if not start <= place < end]
-        is_asked = all(token in _ASKING | _LINKS | _BEFORE or token in questions.EMPTY for token in outside)
+        is_asked = all(token in ASKING | LINKS | BEFORE or token in questions.EMPTY for token in outside)
         return phrase if is_asked and not {"you", "we", "did"} & set(outside) else None
 
 
@@ -357,9 +393,14 @@ def read(question: Question, types: Collection[str], aliases: Mapping[str, str],
         aliases: types by the other names that their schemas declare.
         now: in microseconds.
     """
-    reader = _Reader(question, types, aliases, now, [piece.token for piece in question.pieces])
+    reader = _Reader(question, types, aliases, now, [_token(piece) for piece in question.pieces])
     phrases = list(reader.phrases())
     return sorted(phrases, key=lambda each: (-len(each.states) - (each.period is not None), each.start))
+
+
+def _token(piece: Piece) -> str:
+    """Return a word as search compares it, and a date of ISO 8601 as it is written."""
+    return piece.token or (piece.text if kind_dates.is_iso(piece.text) else "")
 
 
 def covers(name: tuple[int, int], phrase: Phrase) -> bool:

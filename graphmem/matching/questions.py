@@ -12,6 +12,8 @@ from graphmem.text import languages
 Wanted = Literal["person", "place", "time"]
 """What a question asks for by its question word."""
 
+WORDS_LIMIT: Final = 32
+"""Words of a question that say what is wanted, at most: the first ones."""
 STEM_LETTERS: Final = 4
 """A word of at least this many letters matches the words that begin with it."""
 
@@ -34,6 +36,8 @@ EMPTY: Final = word_set(
     were what when where which who whom whose why will with would you your know"""
 )
 """English words that say nothing about what is wanted."""
+FORMER: Final = word_set("former formerly ex previous previously past earlier old was were used")
+"""Words that ask for what has ended, too."""
 _WANTED: Final[dict[str, Wanted]] = {
     "who": "person", "whom": "person", "whose": "person", "where": "place", "when": "time",
     "wer": "person", "wem": "person", "wen": "person", "wessen": "person", "wo": "place", "wann": "time",
@@ -57,14 +61,14 @@ def content_words(
     """Return the words of a question that say what is wanted of what it names.
 
     Args:
-        names: the words of the names in the question. They are left out unless nothing else is left.
+        names: the words of the names in the question, which are left out.
         language: that of the question (ISO 639-1), where it can be told.
     """
-    every = frozenset(words)
-    telling = (
-        every - EMPTY - _WANTED.keys() - languages.stop_words().get(language or "", frozenset()) or every
-    )
-    return telling - frozenset(names) or telling
+    every = list(dict.fromkeys(words))
+    empty = {*EMPTY, *_WANTED, *languages.stop_words().get(language or "", ())}
+    telling = [word for word in every if word not in empty] or every
+    left_out = frozenset(names)
+    return frozenset([word for word in telling if word not in left_out][:WORDS_LIMIT])
 
 
 def wanted(words: Iterable[str]) -> frozenset[Wanted]:
@@ -112,7 +116,10 @@ def beginning(word: str) -> str:
 
 def shared(question_words: Collection[str], words: Collection[str]) -> int:
     """Return how many words of a question are forms of some other words."""
-    return sum(word in words or any(is_same(word, other) for other in words) for word in question_words)
+    # Forms of one word have at least these letters in common.
+    beginnings = {word[: STEM_LETTERS - 1] for word in question_words}
+    near = [other for other in words if other[: STEM_LETTERS - 1] in beginnings]
+    return sum(word in words or any(is_same(word, other) for other in near) for word in question_words)
 
 
 def _common(word: str, other: str) -> int:

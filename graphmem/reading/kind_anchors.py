@@ -19,8 +19,8 @@ from graphmem.reading.scan import rows_of
 from graphmem.registry import Context
 from graphmem.text import words
 
-RELATED_LIMIT: Final = 1_000
-"""Entities of a kind that the relationships of one named entity answer."""
+RELATED_LIMIT: Final = 5_000
+"""Relationships of a named entity in each direction that are compared, the newest first."""
 _NAME_FIELDS: Final = ("email", "aliases", "nickname", "also_known_as")
 
 
@@ -29,12 +29,14 @@ class Anchor:
     """A name that a kind is related to: its words, and the ids of what is related to what bears it.
 
     ``is_strict``: what is not related to it is not meant. Otherwise the words may be no name.
+    ``is_cut``: it has so many relationships that older ones may be left out.
     """
 
     words: str
     spellings: list[Collection[str]]
     related: frozenset[str]
     is_strict: bool
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,9 @@ async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
     every = list(dict.fromkeys(each for ids in ids_by_span.values() for each in ids))[:FOLLOWED_LIMIT]
     related: dict[str, set[str]] = {}
     spellings: dict[str, list[Collection[str]]] = {}
+    is_cut = False
     if every:
-        joined, (rows, _) = await asyncio.gather(
+        (joined, is_cut), (rows, _) = await asyncio.gather(
             naming.joined(asked.context, asked.question, every, types, RELATED_LIMIT),
             rows_of(asked.context, every),
         )
@@ -83,7 +86,8 @@ async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
             spellings[row.id] = [words.tokens(text) for text in texts]
     return [
         _anchor(asked, span, [spelling for each in ids for spelling in spellings.get(each, [])],
-                frozenset().union(*(related.get(each, ()) for each in ids)), is_named=bool(ids))
+                frozenset().union(*(related.get(each, ()) for each in ids)), is_named=bool(ids),
+                is_cut=is_cut)
         for span, ids in ids_by_span.items()
     ]  # fmt: skip
 
@@ -95,6 +99,7 @@ def _anchor(
     related: frozenset[str],
     *,
     is_named: bool,
+    is_cut: bool,
 ) -> Anchor:
     pieces = asked.question.pieces[slice(*span)]
     named = of_span(asked.named, span)
@@ -106,7 +111,8 @@ def _anchor(
     )
     # Of "Tom's boss", the tasks of the boss are meant, and not those of Tom.
     is_strict = span not in asked.beside and (is_named or is_written_as_name)
-    return Anchor(text, spellings if has_relationship else [tokens, *spellings], related, is_strict)
+    known = spellings if has_relationship else [tokens, *spellings]
+    return Anchor(text, known, related, is_strict, is_cut)
 
 
 def _written(pieces: Sequence[Piece]) -> str:

@@ -103,16 +103,20 @@ async def of_phrase(
         return None
     types = list(phrase.kind.types) or await copy.look(lambda documents: sorted(documents.types))
     shapes, anchors = await asyncio.gather(_shapes(context, types), anchors_of(asked, types))
-    plan = kind_plans.plan(phrase, shapes, now, refers=bool(anchors))
-    if plan is None:
+    made = (kind_plans.plan(each, shapes, now, refers=bool(anchors)) for each in phrase.readings)
+    plans = [plan for plan in made if plan is not None]
+    if not plans:
         return None
-    members, is_truncated = await _members(asked, plan)
+    members, is_truncated = await _members(asked, plans)
     in_thread = len(members) > THREAD_MEMBERS
-    fits = (
-        await asyncio.to_thread(_fits, plan, members, anchors) if in_thread else _fits(plan, members, anchors)
+    fitting = (
+        await asyncio.to_thread(_first_fits, plans, members, anchors)
+        if in_thread
+        else _first_fits(plans, members, anchors)
     )
-    if fits is None:
+    if fitting is None:
         return None
+    plan, fits = fitting
     left = [word for anchor in anchors if anchor.words not in fits.related for word in anchor.words.split()]
     rest = " ".join([*phrase.rest, *left])
     is_past, listed = plan.is_past, fits.listed
@@ -120,6 +124,7 @@ async def of_phrase(
         is_past, listed = True, await copy.look(lambda documents: _with_times(documents, listed))
     points = {} if rest else {fit.id: _points(fit.at, is_past) for fit in listed}
     ordered = sorted(listed, key=lambda fit: (-points.get(fit.id, 0.0), fit.id))
+    is_truncated = is_truncated or any(anchor.is_cut for anchor in anchors)
     understood = understood_of(plan, fits.used, fits.related, rest, len(listed), is_truncated=is_truncated)
     return Kind([Named(fit.id, KIND, phrase.text) for fit in ordered], points, understood)
 
@@ -173,19 +178,20 @@ def _shape(row: _Shape) -> TypeShape:
     return TypeShape(row.entity_type, names, frozenset(dated), frozenset(texts), enums)
 
 
-async def _members(asked: Asked, plan: KindPlan) -> tuple[list[Member], bool]:
-    """Return the entities of the types of a plan with the values that decide, and whether some are left
+async def _members(asked: Asked, plans: Sequence[KindPlan]) -> tuple[list[Member], bool]:
+    """Return the entities of the types of some plans with the values that decide, and whether some are left
     out."""
-    context, types = asked.context, sorted(plan.types)
-    if not plan.fields:
+    context, types = asked.context, sorted({name for plan in plans for name in plan.types})
+    fields = sorted({name for plan in plans for name in plan.fields})
+    if not fields:
         limit = context.services.limits.compared_entities
         of_types = await asked.copy.look(lambda documents: documents.ids_of_types(types))
         return [Member(each, types[0], {}) for each in of_types[:limit]], len(of_types) > limit
-    scan = Scan(context, EntityRequest(types, Order("asc"), limit=0, offset=0), fields=plan.fields)
+    scan = Scan(context, EntityRequest(types, Order("asc"), limit=0, offset=0), fields=fields)
     candidates, is_truncated = await scan.as_many_as_may_be()
     cut = [each.id for each in candidates if each.texts is None or "" in each.texts]
     texts, unread = await scan.whole(cut) if cut else ({}, None)
-    members = [_member(plan.fields, each, texts) for each in candidates]
+    members = [_member(fields, each, texts) for each in candidates]
     return members, is_truncated or unread is not None
 
 
@@ -205,11 +211,20 @@ class _Fits:
     used: frozenset[State]
 
 
+def _first_fits(
+    plans: Sequence[KindPlan], members: Sequence[Member], anchors: Sequence[Anchor]
+) -> tuple[KindPlan, _Fits] | None:
+    """Return the first plan that something fits, or else the first one, with what fits."""
+    fitting = [(plan, fits) for plan in plans if (fits := _fits(plan, members, anchors)) is not None]
+    return next((each for each in fitting if each[1].listed), fitting[0] if fitting else None)
+
+
 def _fits(plan: KindPlan, members: Sequence[Member], anchors: Sequence[Anchor]) -> _Fits | None:
     """Return the entities that fit a plan and are related to what is named.
 
     A word that may be a name, and to which nothing refers, is none.
     """
+    members = [each for each in members if each.entity_type in plan.types]
     used = plan.values_in_use(members)
     if used is None:
         return None

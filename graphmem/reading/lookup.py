@@ -28,6 +28,7 @@ _RESEMBLES: Final = {
     for mode, what in (("text", "words"), ("meaning", "meaning"))
 }
 _NONE_OF_KIND: Final = "No entity is what `understood` says: these resemble the question."
+_NAMED_BESIDE: Final = "No entity is what `understood` says: these are what the question names."
 
 
 class NamedEntity(answers.Entity):
@@ -205,8 +206,9 @@ def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit])
         "total": results.counts["exact"],
         "match_mode": next((mode for kind, mode in modes.items() if kind in kinds), by_identifier),
     }
-    if results.notes:
-        answer["hint"] = "; ".join(results.notes)
+    is_of_no_kind = results.understood is not None and naming.KIND not in kinds
+    if hints := [*([_NAMED_BESIDE] if is_of_no_kind else []), *results.notes]:
+        answer["hint"] = "; ".join(hints)
     if resembling:
         answer["resembling"] = resembling
     return answer

@@ -41,8 +41,6 @@ RELATED_LIMIT: Final = 100
 """Entities that the relationships of one entity answer."""
 METADATA_LIMIT: Final = 300
 """Characters of a value that says whether a relationship has ended."""
-_FORMER: Final = questions.word_set("former formerly ex previous previously past earlier old was were used")
-"""Words that ask for relationships that have ended, too."""
 
 _ASKING: Final = questions.word_set("who whom whose what which where")
 """Words of which one begins a question that may ask for the other end of a relationship."""
@@ -107,7 +105,10 @@ class _Related(NamedTuple):
 
 
 class _RelatedRows(NamedTuple):
+    """The row of ``search/related.cypher``; ``cut`` tells that older relationships may be left out."""
+
     related: list[_Related]
+    cut: bool
 
 
 def by_names(question: Question, text: str, exact: Iterable[ExactMatch]) -> list[Named]:
@@ -181,13 +182,14 @@ async def by_relationships(
     followed = await _followed(context, question, named, kind)
     if not followed.words:
         return []
-    rows = await _related(
+    rows, _ = await _related(
         context,
         question,
         list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT],
         outgoing=sorted(followed.outgoing),
         incoming=sorted(followed.incoming),
         types=list(types),
+        scanned=SCANNED_LIMIT,
         limit=RELATED_LIMIT,
     )
     words_by_id = {each.id: each.words for each in named}
@@ -202,35 +204,49 @@ async def by_relationships(
 
 async def joined(
     context: Context, question: Question, entity_ids: Sequence[str], types: Sequence[str], limit: int
-) -> list[tuple[str, str]]:
+) -> tuple[list[tuple[str, str]], bool]:
     """Return the pairs of one of some entities and an entity of some types that a relationship joins.
+
+    Args:
+        limit: relationships of an entity in each direction that are compared, the newest first.
+
+    Returns:
+        The pairs, and whether an entity has so many relationships that older ones may be left out.
 
     Raises:
         Stale: relationships are to be folded again.
         Unavailable: the database failed.
     """
-    rows = await _related(
-        context, question, list(entity_ids), outgoing=None, incoming=None, types=list(types), limit=limit
+    rows, is_cut = await _related(
+        context,
+        question,
+        list(entity_ids),
+        outgoing=None,
+        incoming=None,
+        types=list(types),
+        scanned=limit,
+        limit=limit,
     )
-    return [(each.entity_id, each.other_id) for each in rows]
+    return [(each.entity_id, each.other_id) for each in rows], is_cut
 
 
 async def _related(
     context: Context, question: Question, entity_ids: list[str], **params: Any
-) -> list[_Related]:
-    """Return relationships of entities that have not ended, or all if the question asks for former ones."""
+) -> tuple[list[_Related], bool]:
+    """Return relationships of entities that have not ended, or all if the question asks for former ones; and
+    whether older ones may be left out."""
     row = await context.graph.only(
         "search.related",
         _RelatedRows,
         entity_ids=entity_ids,
-        scanned=SCANNED_LIMIT,
         characters=METADATA_LIMIT,
         **params,
     )
     if stale := [each.relationship_key for each in row.related if each.refold]:
         raise Stale([], stale)
-    now, with_former = times.now(), any(piece.token in _FORMER for piece in question.pieces)
-    return [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
+    now, with_former = times.now(), any(piece.token in questions.FORMER for piece in question.pieces)
+    current = [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
+    return current, row.cut
 
 
 async def _followed(

@@ -93,7 +93,8 @@ def understood_of(
         understood["rest"] = rest
     if is_truncated:
         understood["truncated"] = True
-    understood["sentence"] = _sentence(understood)
+    drops_ended = plan.leaves_ended_out and any(each.states for each in plan.types.values())
+    understood["sentence"] = _sentence(understood, "that has not ended" if drops_ended else "")
     return understood
 
 
@@ -116,8 +117,12 @@ def _plain(time: str) -> str:
     return time[:10] if time[10:].startswith("T00:00:00.000000") else f"{time[:16]}Z"
 
 
-def _sentence(understood: Understood) -> str:
-    """Return in one sentence how a question was understood."""
+def _sentence(understood: Understood, besides: str) -> str:
+    """Return in one sentence how a question was understood.
+
+    Args:
+        besides: what else holds of the entities.
+    """
     kinds_of = " or ".join(understood["entity_types"][:5]) or "entity"
     parts = [f"every {kinds_of}"]
     parts += [
@@ -133,6 +138,7 @@ def _sentence(understood: Understood) -> str:
             if bound is not None
         ]
         parts.append(f"with {' or '.join(time['fields'])} {' and '.join(bounds)}")
+    parts += [besides] if besides else []
     parts += [f"related to {name}" for name in understood.get("related_to", ())]
     return f"{' '.join(parts)}: {understood['count']}" + (
         ", and more were not compared" if "truncated" in understood else ""

@@ -77,6 +77,15 @@ def stems(language: str, tokens: list[str]) -> list[str]:
 
 
 @functools.lru_cache(maxsize=len(LANGUAGES))
+def weekdays(language: str) -> Mapping[str, int]:
+    """Return the number of the weekday (0 to 6, Monday first) that each whole name of one means."""
+    from babel.dates import get_day_names
+
+    names = get_day_names("wide", locale=language)
+    return {token: number for number, name in names.items() for token in words.tokens(name)}
+
+
+@functools.lru_cache(maxsize=len(LANGUAGES))
 def months(language: str) -> Mapping[str, int]:
     """Return the number of the month (1 to 12) that each name of a month means, short names included."""
     from babel.dates import get_month_names

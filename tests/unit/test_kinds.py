@@ -60,6 +60,22 @@ def phrases(question: str) -> list[Phrase]:
         ("all companies", "company", [], None),
         ("invoices expiring soon", "invoice", [], "soon"),
         ("projects that end next month", "project", [], "next month"),
+        ("meetings in April", "event", [], "april"),
+        ("meetings in may", "event", [], "may"),
+        ("April invoices", "invoice", [], "april"),
+        ("invoices of March", "invoice", [], "march"),
+        ("last april's invoices", "invoice", [], "last april"),
+        ("events in December 2025", "event", [], "december 2025"),
+        ("2025 invoices", "invoice", [], "2025"),
+        ("invoices in Q3", "invoice", [], "q3"),
+        ("meetings on 12 May", "event", [], "12 may"),
+        ("meetings on May 12, 2025", "event", [], "may 12 2025"),
+        ("meetings on Friday", "event", [], "friday"),
+        ("events this weekend", "event", [], "this weekend"),
+        ("tasks due by Friday", "task", [], "by friday"),
+        ("invoices before 2026-03-01", "invoice", [], "before 2026-03-01"),
+        ("invoices since last month", "invoice", [], "since last month"),
+        ("Termine im April", "event", [], "april"),
     ],
 )
 def test_a_phrase_asks_for_a_kind(question: str, kind: str, meanings: list[str], time: str | None) -> None:
@@ -70,7 +86,10 @@ def test_a_phrase_asks_for_a_kind(question: str, kind: str, meanings: list[str],
     assert not phrase.needs_name
 
 
-@pytest.mark.parametrize("question", ["Tom's tasks", "invoices from Acme", "tasks assigned to Tom"])
+@pytest.mark.parametrize(
+    "question",
+    ["Tom's tasks", "invoices from Acme", "tasks assigned to Tom", "April's tasks", "tasks for June"],
+)
 def test_all_of_a_name_asks_for_a_kind_only_if_it_is_a_name(question: str) -> None:
     (phrase,) = phrases(question)
     assert (phrase.needs_name, bool(phrase.anchors), phrase.rest) == (True, True, ())
@@ -85,6 +104,7 @@ def test_all_of_a_name_asks_for_a_kind_only_if_it_is_a_name(question: str) -> No
         "note about open windows", "people who live in Berlin", "which people live in Berlin", "invoice",
         "how do I close tasks", "the project is open source", "What events has Tom planned?",
         "task management for people", "robots for people", "Do companies pay late?", "completed",
+        "tasks that may be late", "due diligence report", "When is the rent due?",
     ],
 )  # fmt: skip
 def test_other_sentences_with_such_words_ask_for_no_kind(question: str) -> None:
@@ -96,6 +116,22 @@ def test_deadlines_are_of_every_type() -> None:
     assert phrase.kind.types == ()
     assert phrase.period is not None
     assert phrase.period.is_due
+
+
+@pytest.mark.parametrize(
+    ("question", "meanings", "time"),
+    [
+        ("What is due this week?", [], "this week"), ("anything due tomorrow?", [], "tomorrow"),
+        ("what's due by Friday", [], "by friday"), ("What is due?", [], "due"),
+        ("What is overdue?", ["overdue"], None), ("is anything past due", ["overdue"], None),
+    ],
+)  # fmt: skip
+def test_what_is_due_may_be_of_every_type(question: str, meanings: list[str], time: str | None) -> None:
+    (phrase,) = phrases(question)
+    assert (phrase.kind.types, phrase.rest) == ((), ())
+    assert [state.meaning for state in phrase.states] == meanings
+    assert (phrase.period.words if phrase.period else None) == time
+    assert phrase.period is None or phrase.period.is_due
 
 
 def test_the_words_beside_a_kind_are_left() -> None:
@@ -115,6 +151,46 @@ def test_a_time_is_an_interval_in_utc(phrase: str, start: str, end: str) -> None
     period = kind_times.period(phrase.split(), NOW)
     assert period is not None
     assert (period.start, period.end) == (times.parse(start), times.parse(end))
+
+
+@pytest.mark.parametrize(
+    ("phrase", "readings"),
+    [
+        ("april", [("2026-04-01", "2026-05-01"), ("2027-04-01", "2027-05-01"), ("2025-04-01", "2025-05-01")]),
+        ("april 2024", [("2024-04-01", "2024-05-01")]),
+        ("2024", [("2024-01-01", "2025-01-01")]),
+        ("12th may 2025", [("2025-05-12", "2025-05-13")]),
+        ("2025-05-12", [("2025-05-12", "2025-05-13")]),
+        ("2025-12", [("2025-12-01", "2026-01-01")]),
+        ("q4 2025", [("2025-10-01", "2026-01-01")]),
+        ("wednesday", [("2026-11-25", "2026-11-26"), ("2026-11-18", "2026-11-19")]),
+        ("friday", [("2026-11-27", "2026-11-28"), ("2026-11-20", "2026-11-21")]),
+        ("last friday", [("2026-11-20", "2026-11-21")]),
+        ("next april", [("2027-04-01", "2027-05-01")]),
+        ("weekend", [("2026-11-28", "2026-11-30")]),
+        ("before 2025", [(None, "2025-01-01")]),
+        ("after may 2025", [("2025-06-01", None)]),
+        ("since december", [("2025-12-01", None), ("2026-12-01", None), ("2027-12-01", None)]),
+        ("by tomorrow", [(None, "2026-11-27")]),
+        ("by april", [(None, "2027-05-01"), (None, "2026-05-01"), (None, "2025-05-01")]),
+        ("29 february 2025", []), ("31 april 2025", []), ("13 2025", []), ("soon april", []), ("since", []),
+    ],
+)  # fmt: skip
+def test_a_day_or_a_month_may_be_of_several_years(
+    phrase: str, readings: list[tuple[str | None, str | None]]
+) -> None:
+    period = kind_times.period(phrase.split(), NOW)
+    read = [] if period is None else period.readings
+    assert [(each.start, each.end) for each in read] == [
+        tuple(None if bound is None else times.parse(bound) for bound in pair) for pair in readings
+    ]
+
+
+def test_what_is_due_in_a_month_is_rather_to_come() -> None:
+    (phrase,) = phrases("tasks due in April")
+    assert [each.period.start for each in phrase.readings if each.period] == [
+        times.parse(day) for day in ("2027-04-01", "2026-04-01", "2025-04-01")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,52 +2,58 @@
 //
 // params  entity_ids: LIST<STRING>, outgoing: LIST<STRING>, incoming: LIST<STRING>, types: LIST<STRING>,
 //         scanned: INTEGER, characters: INTEGER, limit: INTEGER
-// returns related: LIST<LIST>
+// returns related: LIST<LIST>, cut: BOOLEAN
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
 // `outgoing` and `incoming` are relationship types; of a null list every type counts. No `types` of entities means
-// every type. Of each entity the newest `scanned` relationships in each direction are compared. A row is the id of the
-// entity, the key and the type of the relationship, the id of the other entity, the metadata (values of at most
-// `characters`), and the mark of a relationship that is to be folded again.
+// every type. Of each entity the newest `scanned` relationships in each direction are compared; `cut` tells that one
+// has as many, so that older ones may be left out. A row is the id of the entity, the key and the type of the
+// relationship, the id of the other entity, the metadata (values of at most `characters`), and the mark of a relationship
+// that is to be folded again.
 UNWIND $entity_ids AS id
 MATCH (entity:Entity {id: id})
 WHERE entity.owner = $owner AND entity.listed IS NOT NULL
 CALL (entity) {
-  CALL (entity) {
-    CALL (entity) {
-      MATCH (relationship:Relationship)
-      USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
-      WHERE relationship.owner = $owner AND relationship.source = entity.id
-        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-      RETURN relationship
-      ORDER BY relationship.owner DESC, relationship.source DESC, relationship.last_observation_at DESC,
-        relationship.id DESC LIMIT $scanned
-    }
-    WITH relationship
-    WHERE ($outgoing IS NULL OR relationship.type IN $outgoing) AND relationship.shown_as IS NULL AND relationship.live
+  MATCH (relationship:Relationship)
+  USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
+  WHERE relationship.owner = $owner AND relationship.source = entity.id
+    AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+  WITH relationship
+  ORDER BY relationship.owner DESC, relationship.source DESC, relationship.last_observation_at DESC,
+    relationship.id DESC LIMIT $scanned
+  RETURN count(*) AS read_as_source, collect(CASE
+    WHEN ($outgoing IS NULL OR relationship.type IN $outgoing) AND relationship.shown_as IS NULL AND relationship.live
+    THEN relationship END) AS from_entity
+}
+CALL (entity) {
+  MATCH (relationship:Relationship)
+  USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
+  WHERE relationship.owner = $owner AND relationship.target = entity.id
+    AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
+  WITH relationship
+  ORDER BY relationship.owner DESC, relationship.target DESC, relationship.last_observation_at DESC,
+    relationship.id DESC LIMIT $scanned
+  RETURN count(*) AS read_as_target, collect(CASE
+    WHEN ($incoming IS NULL OR relationship.type IN $incoming) AND relationship.shown_as IS NULL AND relationship.live
+    THEN relationship END) AS to_entity
+}
+CALL (entity, from_entity, to_entity) {
+  CALL (from_entity, to_entity) {
+    UNWIND from_entity AS relationship
     RETURN relationship, relationship.target AS other_id
     UNION ALL
-    CALL (entity) {
-      MATCH (relationship:Relationship)
-      USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
-      WHERE relationship.owner = $owner AND relationship.target = entity.id
-        AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
-      RETURN relationship
-      ORDER BY relationship.owner DESC, relationship.target DESC, relationship.last_observation_at DESC,
-        relationship.id DESC LIMIT $scanned
-    }
-    WITH relationship
-    WHERE ($incoming IS NULL OR relationship.type IN $incoming) AND relationship.shown_as IS NULL AND relationship.live
+    UNWIND to_entity AS relationship
     RETURN relationship, relationship.source AS other_id
   }
   MATCH (other:Entity {id: other_id})
   WHERE other.listed IS NOT NULL AND other.owner = $owner AND (size($types) = 0 OR other.type IN $types)
-  WITH relationship, other
+  WITH entity, relationship, other
   ORDER BY relationship.last_observation_at DESC, relationship.id DESC LIMIT $limit
-  RETURN relationship, other
+  RETURN collect([entity.id, relationship.key, relationship.type, other.id,
+    [i IN range(0, size(relationship.fields) - 1) WHERE size(relationship.values[i]) <= $characters
+      | [relationship.fields[i], relationship.values[i]]],
+    relationship.refold]) AS rows
 }
-RETURN collect([entity.id, relationship.key, relationship.type, other.id,
-  [i IN range(0, size(relationship.fields) - 1) WHERE size(relationship.values[i]) <= $characters
-    | [relationship.fields[i], relationship.values[i]]],
-  relationship.refold]) AS related
+RETURN reduce(every = [], of_entity IN collect(rows) | every + of_entity) AS related,
+  coalesce(max(CASE WHEN read_as_source >= $scanned OR read_as_target >= $scanned THEN 1 ELSE 0 END), 0) = 1 AS cut
