@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from graphmem.matching import questions
@@ -34,7 +34,8 @@ SENTENCE_BONUS: Final = 0.5
 SENTENCE_CHARACTERS: Final = 30
 """A value of so many characters of JSON is such a text, if it has blanks."""
 WANTED_BONUS: Final = 0.6
-"""Added weight of a person, a place or a time where the question asks who, where or when."""
+"""Added weight of a person, a place or a time where the question asks who, where or when, and of a field by
+which it asks for a kind."""
 _NUMBER: Final = "external_id"
 RELATED_WEIGHT_FACTOR: Final = 0.5
 """Weight of a related entity, as a factor of the weight of the entity that it is related to."""
@@ -66,10 +67,21 @@ class About(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What a question asks: the words that say what is wanted, and the kinds that its question words name."""
+    """What a question asks.
+
+    Attributes:
+        words: the words that say what is wanted.
+        wanted: what its question words ask for.
+        fields: the fields by which it asks for a kind, such as a status.
+        around: the words around which a long value is cut.
+        asks_for_former: whether it asks for what has ended, too.
+    """
 
     words: frozenset[str] = frozenset()
     wanted: frozenset[Wanted] = frozenset()
+    fields: frozenset[str] = frozenset()
+    around: frozenset[str] = frozenset()
+    asks_for_former: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +91,8 @@ class Line:
     ``place`` is the rank of the entity among the requested ones, from 0; ``weight`` is the entity's weight;
     ``words`` are the words that are compared with the question. For a relationship, ``field`` is its type,
     ``related`` the entity at the other end, ``value`` the name of that entity, ``metadata`` its fields with
-    their canonical JSON, and ``ended`` the value that says that it has ended.
+    their canonical JSON, and ``ended`` the value that says that it has ended. ``is_of_kind`` tells that the
+    entity is of the kind that the question asks for.
     """
 
     place: int
@@ -95,6 +108,12 @@ class Line:
     related: About | None = None
     metadata: tuple[tuple[str, str], ...] = ()
     ended: str | None = None
+    is_of_kind: bool = False
+
+    @property
+    def sort(self) -> tuple[str, str, str]:
+        """What a relationship is one of: its entity, its type and its direction."""
+        return self.about.id, self.field, self.direction
 
     def usefulness(self, focus: Focus) -> float:
         """Return how useful the line is for a question: the weight of its entity, raised by shared words."""
@@ -108,9 +127,9 @@ class Line:
         return round(self.weight * own, 9)
 
     def _is_wanted(self, focus: Focus) -> bool:
-        """Return whether the line has a person, a place or a time, and the question asks for one."""
-        if not focus.wanted:
-            return False
+        """Return whether the line has a person, a place, a time or a state, and the question asks for one."""
+        if self.related is None and self.field in focus.fields:
+            return True
         if "person" in focus.wanted and self.related is not None and questions.is_person(self.related.type):
             return True
         if "time" in focus.wanted:
@@ -121,15 +140,43 @@ class Line:
 
 
 def ordered(lines: Iterable[Line], focus: Focus) -> list[Line]:
-    """Sort lines by usefulness, then current ones first, by the place of their entity, newest first."""
+    """Sort lines: those of the kind that is asked for, then by usefulness.
 
-    def place(line: Line) -> tuple[Any, ...]:
+    A relationship that has ended is at most as useful as the best current one of its entity, type and
+    direction, unless the question asks for former ones. Equally useful lines: current ones first, by the
+    place of their entity, newest first.
+    """
+    worth = [(line, line.usefulness(focus)) for line in lines]
+    current: dict[tuple[str, str, str], float] = {}
+    for line, usefulness in worth:
+        if line.related is not None and line.ended is None:
+            current[line.sort] = max(current.get(line.sort, 0.0), usefulness)
+
+    def place(each: tuple[Line, float]) -> tuple[Any, ...]:
+        line, usefulness = each
+        if line.ended is not None and not focus.asks_for_former:
+            usefulness = min(usefulness, current.get(line.sort, usefulness))
         return (
-            -line.usefulness(focus), line.ended is not None, line.place, line.related is not None,
+            not line.is_of_kind, -usefulness, line.ended is not None, line.place, line.related is not None,
             -line.observed_at, canonical.name_order(line.field), line.observation_id, line.related or (),
         )  # fmt: skip
 
-    return sorted(lines, key=place)
+    return [line for line, _ in sorted(worth, key=place)]
+
+
+def in_order_of_places(lines: Sequence[Line], focus: Focus, places: range) -> list[Line]:
+    """Return lines of which those in some places are at least as useful as those in later ones, as far as the
+    best line of each place goes."""
+    best: dict[int, float] = {}
+    for line in lines:
+        if line.place in places:
+            best[line.place] = max(best.get(line.place, 0.0), line.usefulness(focus))
+    factors: dict[int, float] = {}
+    least = 0.0
+    for place in sorted(best, reverse=True):
+        least = max(least, best[place])
+        factors[place] = least / best[place]
+    return [replace(line, weight=line.weight * factors.get(line.place, 1.0)) for line in lines]
 
 
 def excerpt(

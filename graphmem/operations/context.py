@@ -16,15 +16,23 @@ from graphmem.matching.context_ranking import Focus, Line
 from graphmem.reading import answers, cursors, naming
 from graphmem.reading.budgets import MaxCharacters, size
 from graphmem.reading.context_lines import Subjects, known_lines
-from graphmem.reading.context_page import ContextPage, FieldsSheet, Format, Sheet, View, fitted
+from graphmem.reading.context_page import (
+    AboutSearch,
+    ContextPage,
+    FieldsSheet,
+    Format,
+    Sheet,
+    View,
+    fitted,
+    with_hint,
+)
 from graphmem.reading.context_text import TextSheet
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.search_engine import search
-from graphmem.reading.search_results import Search
+from graphmem.reading.search_results import NEWEST_FIRST, Results, Search
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
 from graphmem.reading.shared_rows import EntityResult
-from graphmem.reading.understood import Understood
 from graphmem.registry import Context, Scope, operation
 from graphmem.text import words
 
@@ -43,16 +51,16 @@ class RetrieveContext(Arguments):
     question: Annotated[
         Annotated[Text, Field(min_length=1)] | None,
         Spelled(option="question"),
-        Field(description="The question, in words: a sentence, a name or a topic."),
+        Field(description="A sentence, a name or a topic."),
     ] = None
-    entity_id: Annotated[EntityId | None, Field(description="The entity that the lines are about.")] = None
+    entity_id: Annotated[EntityId | None, Field(description="The entity to answer about.")] = None
     entity_type: EntityType | None = None
     budget: Annotated[
         int,
         Field(
             ge=BUDGET_MINIMUM,
             le=BUDGET_MAXIMUM,
-            description=f"Size of the whole answer at most, {BUDGET_MINIMUM:,} to {BUDGET_MAXIMUM:,}.",
+            description="Size of the answer at most.",
         ),
         NoBool,
     ] = 2_000
@@ -62,12 +70,13 @@ class RetrieveContext(Arguments):
     fields: Annotated[
         FieldNames, Field(description="Only lines of these fields or relationship types; all if empty.")
     ] = EVERY_FIELD
-    format: Annotated[
-        Format, Field(description="text: a line per entity. fields: an object per field or relationship.")
-    ] = "text"
+    format: Annotated[Format, Field(description="text: a line per entity. fields: an object per fact.")] = (
+        "text"
+    )
+    newest_first: Annotated[bool, Field(description=NEWEST_FIRST)] = False
     provenance: Annotated[
         Literal["none", "ids"] | None,
-        Field(description="ids: also each observation's id; the default of the format fields."),
+        Field(description="ids: also each observation's id; default of the format fields."),
     ] = None
 
 
@@ -96,18 +105,18 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     name = ":".join(["context.retrieve", *sorted(set(arguments.fields))])
     query = cursors.fingerprint(context, name, arguments, apart={"budget", "unit", "format"})
     skip = _skipped(query, arguments.cursor)
-    subjects, hint, understood = await _subjects(context, arguments)
+    subjects, hint = await _subjects(context, arguments)
     known, focus = await known_lines(context, subjects, words.tokens(arguments.question or ""))
     lines = lines_of.ordered(_wanted(known, arguments.fields), focus)
-    page = await _page(arguments, lines, skip, focus, query, understood)
-    if not page["lines"] and skip < len(lines):
-        page["hint"] = "the next line alone exceeds the budget: raise the budget"
-    elif not lines and known:
+    page = await _page(arguments, lines, skip, focus, query, subjects.about)
+    if page["lines"]:
+        return page
+    if skip < len(lines):
+        hint = "the next line alone exceeds the budget: raise the budget"
+    elif known and not lines:
         names = ", ".join(sorted({line.field for line in known}))
-        page["hint"] = f"no line is of these fields; there are lines of {names}"[:HINT_LIMIT]
-    elif not lines and hint:
-        page["hint"] = hint[:HINT_LIMIT]
-    return page
+        hint = f"no line is of these fields; there are lines of {names}"
+    return with_hint(page, hint[:HINT_LIMIT]) if hint else page
 
 
 def _wanted(lines: list[Line], fields: Sequence[str]) -> list[Line]:
@@ -120,19 +129,19 @@ async def _page(
     skip: int,
     focus: Focus,
     query: str,
-    understood: Understood | None,
+    about: AboutSearch,
 ) -> ContextPage:
     """Return the lines that fit into the budgets of the request."""
     with_ids = arguments.provenance == "ids" or (
         arguments.provenance is None and arguments.format == "fields"
     )
-    view = View(focus.words, with_ids)
+    view = View(focus.around, with_ids)
 
     def make_sheet() -> Sheet:
         return TextSheet(view) if arguments.format == "text" else FieldsSheet(view)
 
     def fit(budget: int, unit: Unit) -> ContextPage:
-        return fitted(lines, skip, make_sheet, budget, unit, query, understood)
+        return fitted(lines, skip, make_sheet, budget, unit, query, about)
 
     # The tokens of a large answer are counted beside the event loop.
     in_thread = arguments.budget > BUDGET_IN_LOOP
@@ -160,8 +169,8 @@ def _skipped(query: str, cursor: str | None) -> int:
     return skip
 
 
-async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subjects, str, Understood | None]:
-    """Return the entities to answer about, a hint for an empty answer, and the kind that was asked for.
+async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subjects, str]:
+    """Return the entities to answer about, and a hint for an empty answer.
 
     Raises:
         NotFound: there is no entity with the given id.
@@ -175,9 +184,16 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
             raise answers.no_entity(arguments.entity_id)
         entity_ids.append(row.entity.id)
     if arguments.question is None:
-        return Subjects(entity_ids, []), "", None
+        return Subjects(entity_ids, []), ""
     types = [arguments.entity_type] if arguments.entity_type else []
-    query = Search(arguments.question, types, ENTITIES_LIMIT, apart=False, bare=True)
+    query = Search(
+        arguments.question,
+        types,
+        ENTITIES_LIMIT,
+        apart=False,
+        bare=True,
+        newest_first=arguments.newest_first,
+    )
     results = await search(context, query)
     # Lines about what is named tell what it is related to.
     of_kind = {each.id for each in results.named if each.kind == naming.KIND}
@@ -187,5 +203,20 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     hint = "; ".join(["no name, no words and no meaning of any entity fit the question", *results.notes])
     named_ids = list(dict.fromkeys([*entity_ids, *named]))[:ENTITIES_LIMIT]
     resembling = [hit.id for hit in results.ranked if hit.id not in named_ids]
-    subjects = Subjects(named_ids, resembling[: ENTITIES_LIMIT - len(named_ids)])
-    return subjects, hint, results.understood
+    resembling = resembling[: ENTITIES_LIMIT - len(named_ids)]
+    about = _about(results, is_named=bool(named_ids))
+    return Subjects(named_ids, resembling, frozenset(of_kind), about, arguments.newest_first), hint
+
+
+def _about(results: Results, *, is_named: bool) -> AboutSearch:
+    """Return what the answer says of the search for its entities."""
+    about: AboutSearch = {}
+    if not is_named and results.ranked:
+        about["match"] = naming.RESEMBLANCE
+    if not results.is_exact:
+        about["exact"] = False
+    if results.coverage.searched and results.semantic != "ready":
+        about["semantic"] = results.semantic
+    if results.understood is not None:
+        about["understood"] = results.understood
+    return about

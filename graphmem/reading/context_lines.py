@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from graphmem.matching import context_ranking as lines_of
@@ -14,6 +14,7 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
 from graphmem.model.relationship import BUILTIN
 from graphmem.reading import answers
+from graphmem.reading.context_page import AboutSearch
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 from graphmem.text import terms, words
@@ -98,10 +99,19 @@ class _MatchingEntities(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """The entities that a context is about: those that the question names, then those that resemble it."""
+    """The entities that a context is about: those that the question names, then those that resemble it.
+
+    Attributes:
+        of_kind: those of ``named`` that are of the kind that the question asks for.
+        about: what the answer says of the search that found them.
+        is_newest_first: those that resemble the question keep their order: the newest comes first.
+    """
 
     named: Sequence[str]
     resembling: Sequence[str]
+    of_kind: frozenset[str] = frozenset()
+    about: AboutSearch = field(default_factory=AboutSearch)
+    is_newest_first: bool = False
 
     @property
     def ids(self) -> list[str]:
@@ -166,7 +176,7 @@ async def known_lines(
         if known.entity.id in subjects.named
         for word in words.tokens(known.entity.name)
     }
-    focus = Focus(questions.content_words(question, names, language), focus.wanted)
+    focus = _focus(question, names, language, subjects)
     requested = await _with_matching(context, requested, focus)
     now = times.now()
     weights = _weights(requested, subjects.named)
@@ -176,12 +186,34 @@ async def known_lines(
     listed_keys: set[str] = set()
     for place, known in enumerate([*requested, *await _known(context, nearest[:RELATED_LIMIT], focus)]):
         weight = weights.get(known.entity.id) or related_weights[known.entity.id][0]
-        lines += _fields(place, weight, known)
+        is_of_kind = known.entity.id in subjects.of_kind
+        lines += _fields(place, weight, known, is_of_kind=is_of_kind)
         if known.entity.id in weights:
             new = [related for related in known.related if related.relationship_key not in listed_keys]
             listed_keys.update(related.relationship_key for related in new)
-            lines += [_relationship(place, weight, known.entity, related, now) for related in new]
+            lines += [
+                _relationship(place, weight, known.entity, related, now, is_of_kind=is_of_kind)
+                for related in new
+            ]
+    if subjects.is_newest_first:
+        named_count = sum(known.entity.id in subjects.named for known in requested)
+        lines = lines_of.in_order_of_places(lines, focus, range(named_count, len(requested)))
     return lines, focus
+
+
+def _focus(question: Sequence[str], names: set[str], language: str | None, subjects: Subjects) -> Focus:
+    """Return what a question asks of what it names, or of what is of the kind that it asks for."""
+    understood = subjects.about.get("understood") if subjects.of_kind else None
+    fields: set[str] = set()
+    if understood is not None:
+        # The entities of the kind answer these words; what merely has them does not.
+        names = {*names, *words.tokens(understood["words"])}
+        fields.update(name for state in understood.get("states", ()) for name in state["fields"])
+        fields.update(understood["time"]["fields"] if "time" in understood else ())
+    content = questions.content_words(question, names, language)
+    around = content or questions.content_words(question, (), language)
+    asks_for_former = not questions.FORMER.isdisjoint(question)
+    return Focus(content, questions.wanted(question), frozenset(fields), around, asks_for_former)
 
 
 async def _with_matching(context: Context, requested: list[_KnownEntity], focus: Focus) -> list[_KnownEntity]:
@@ -256,7 +288,7 @@ def _related_weights(
     return related_weights
 
 
-def _fields(place: int, weight: float, known: _KnownEntity) -> list[Line]:
+def _fields(place: int, weight: float, known: _KnownEntity, *, is_of_kind: bool) -> list[Line]:
     """Return a line for each field that is not null, the name left out unless the entity has nothing else."""
     entity = known.entity
     observed_at = dict(known.winners)
@@ -278,6 +310,7 @@ def _fields(place: int, weight: float, known: _KnownEntity) -> list[Line]:
                 observation_id=newest,
                 words=_words(entity.name, name, *words.strings_of(value)),
                 contested=() if arrays.is_union(rank) else _contests(known, name, value),
+                is_of_kind=is_of_kind,
             )
         )
     return lines
@@ -299,7 +332,9 @@ def _is_same(value: str, other: str) -> bool:
     return value.strip('"') == other.strip('"')
 
 
-def _relationship(place: int, weight: float, entity: EntityRow, related: _RelatedRow, now: int) -> Line:
+def _relationship(
+    place: int, weight: float, entity: EntityRow, related: _RelatedRow, now: int, *, is_of_kind: bool
+) -> Line:
     metadata = tuple((name, value) for name, value in related.metadata if value != "null")
     return Line(
         place=place,
@@ -314,6 +349,7 @@ def _relationship(place: int, weight: float, entity: EntityRow, related: _Relate
         related=About(related.entity_id, related.entity_type, related.entity_name),
         metadata=metadata,
         ended=ending.ended(metadata, now),
+        is_of_kind=is_of_kind,
     )
 
 

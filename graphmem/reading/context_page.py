@@ -16,6 +16,7 @@ from graphmem.matching.context_ranking import About, Contest, Line
 from graphmem.model import times
 from graphmem.reading import cursors
 from graphmem.reading.pages import Indexed
+from graphmem.reading.search_results import Semantic
 from graphmem.reading.understood import Understood
 from graphmem.text import words
 
@@ -67,16 +68,27 @@ class Mentioned(TypedDict):
     canonical_name: str
 
 
-class ContextPage(Indexed):
+class AboutSearch(TypedDict):
+    """What an answer says of the search for its entities."""
+
+    match: NotRequired[str]
+    exact: NotRequired[bool]
+    semantic: NotRequired[Semantic]
+    understood: NotRequired[Understood]
+
+
+class ContextPage(Indexed, AboutSearch):
     """Lines, most useful first, within the budget.
 
     A line of the format text is all that the page has of an entity; the format fields has ``entities``.
     ``total`` counts the fields and relationships of all pages, ``used`` is the size of this answer.
     ``hint`` says why there are no lines. ``understood`` says how a question was read that asks for a kind; an
-    answer that would have little room beside it leaves it out.
+    answer that would have little room beside it leaves it out. ``match`` is ``resemblance`` where the
+    question names nothing: the entities resemble it by their words or their meaning. ``exact`` is false if
+    the indexes of the database answered, which may miss some; ``semantic`` says why meaning was not compared
+    with all entities.
     """
 
-    understood: NotRequired[Understood]
     lines: list[str] | list[ContextLine]
     entities: NotRequired[list[Mentioned]]
     total: int
@@ -128,7 +140,7 @@ def fitted(
     budget: int,
     unit: Unit,
     query: str,
-    understood: Understood | None = None,
+    about: AboutSearch | None = None,
 ) -> ContextPage:
     """Return the answer with the lines that fit into the budget.
 
@@ -138,11 +150,13 @@ def fitted(
     Args:
         skip: how many lines earlier pages have.
         query: the fingerprint that binds the cursor to its query.
+        about: what the answer says of the search.
     """
     sheet = make_sheet()
-    page: dict[str, Any] = {**sheet.members, "total": len(lines), "used": 0, "budget": budget, "unit": unit}
-    if understood is not None and _cost(understood, unit) * UNDERSTOOD_SHARE <= budget:
-        page = {"understood": understood, **page}
+    beside: dict[str, Any] = {**about} if about is not None else {}
+    if _cost(beside.get("understood"), unit) * UNDERSTOOD_SHARE > budget:
+        del beside["understood"]
+    page = {**beside, **sheet.members, "total": len(lines), "used": 0, "budget": budget, "unit": unit}
     # The parts beside the lines are counted at their longest, so that lines never exceed the budget.
     longest = {
         **page,
@@ -165,13 +179,24 @@ def fitted(
         page |= sheet.members
         if skip + count < len(lines):
             page["next_cursor"] = cursors.encode(query, {"answered": skip + count})
-        while (used := _cost(page, unit)) != page["used"]:
-            page["used"] = used
         # The tokens of a whole may be more than those of its parts.
-        if used <= budget or not count:
+        if _counted(page, unit) <= budget or not count:
             return cast("ContextPage", page)
         sheet.remove_last()
         count -= 1
+
+
+def with_hint(page: ContextPage, hint: str) -> ContextPage:
+    """Return an answer without lines that says why, if the budget has room for it."""
+    hinted: dict[str, Any] = {**page, "hint": hint}
+    return cast("ContextPage", hinted) if _counted(hinted, page["unit"]) <= page["budget"] else page
+
+
+def _counted(page: dict[str, Any], unit: str) -> int:
+    """Return the size of an answer, and write it into the answer."""
+    while (used := _cost(page, cast("Unit", unit))) != page["used"]:
+        page["used"] = used
+    return used
 
 
 class FieldsSheet:

@@ -16,10 +16,8 @@ from graphmem.reading.naming import Named
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.reading.understood import Understood
 
-SearchText = Annotated[
-    Text, Field(description="What to search for: words, a name, an identifier, or a description.")
-]
-NEWEST_FIRST: Final = "Of hits about the matter of the best, the newest come first."
+SearchText = Annotated[Text, Field(description="Words, a name, an identifier, a question or a description.")]
+NEWEST_FIRST: Final = "Newest first among hits about one matter."
 Strategy = Literal["exact", "text", "meaning"]
 Semantic = Literal["ready", "pending", "unavailable"]
 STRATEGIES: Final[tuple[Strategy, ...]] = ("exact", "text", "meaning")

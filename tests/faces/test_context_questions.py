@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from graphmem.model.relationship import BUILTIN
-from tests.support.faces import Call
+from graphmem.registry import Services
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+from tests.support.search_copies import without_copies
 
 NAMES = (
     "Acme", "Beta Labs", "Gamma Corp", "Delta Works", "Jane Doe", "Otto Lind", "Pia Holm", "Sara Quist",
@@ -147,3 +150,79 @@ def test_an_entity_is_found_among_many_related_ones_by_its_text(run: Call) -> No
     page = run("context.retrieve", question="Who is the treasurer of Acme?")
     assert page["lines"][0].startswith("Worker HH")
     assert first_fact(page).endswith("role: Treasurer")
+
+
+def test_who_is_named_comes_before_what_mentions_the_name(world: Call) -> None:
+    tasks = [
+        {"entity_type": "task", "title": title, "assignee": "Bob Roe", "notes": "Bob Roe does it: ask Bob."}
+        for title in ("Paint the boat", "Sell the car")
+    ]
+    world("store", entities=tasks)
+    for question in ("What do you know about Bob Roe?", "Bob Roe", "Tell me about Bob"):
+        lines = world("context.retrieve", question=question)["lines"]
+        assert lines[0].startswith("Bob Roe (person"), question
+        assert any("Paint the boat" in line for line in lines[1:]), question
+
+
+def test_a_long_value_is_cut_to_the_part_that_mentions_the_name(world: Call) -> None:
+    text = "Rain. " * 300 + "Then Bob Roe came in. " + "Rain. " * 300
+    world("store", entities=[{"entity_type": "note", "title": "Weather", "text": text}])
+    lines = world("context.retrieve", question="What do you know about Bob Roe?")["lines"]
+    assert any("Then Bob Roe came in" in line for line in lines)
+
+
+def test_an_ended_relationship_comes_after_a_current_one_unless_it_is_asked_for(world: Call) -> None:
+    gone = {"source_index": 0, "target_index": 1, "relationship_type": "WORKS_AT"}
+    world("store", entities=[{"entity_type": "person", "name": "Ida Berg"},
+                             {"entity_type": "company", "name": "Gamma Corp"}],
+          relationships=[{**gone, "metadata": {"role": "treasurer", "until": "2021-12-31"}}])  # fmt: skip
+    now = world("context.retrieve", question="Who is the treasurer of Gamma Corp?")["lines"][0]
+    assert now.index("WORKS_AT ← Mia Falk") < now.index("formerly WORKS_AT ← Ida Berg")
+    before = world("context.retrieve", question="Who was the treasurer of Gamma Corp before?")
+    assert first_fact(before).endswith("formerly WORKS_AT ← Ida Berg (role: treasurer, until: 2021-12-31)")
+
+
+def test_a_question_of_many_words_is_answered(world: Call) -> None:
+    question = "Bob Roe " + " ".join(f"word{i}" for i in range(1_000))
+    assert world("context.retrieve", question=question)["lines"][0].startswith("Bob Roe")
+
+
+def test_the_newest_of_what_contradicts_is_told_first_where_it_is_asked_for(run: Call) -> None:
+    says = (
+        ("Tom lives in Oslo now", 4),
+        ("Tom moved to a house at the harbour of Bergen and lives there with his dog", 6),
+        ("Tom lives in Paris these days", 5),
+    )
+    items = [
+        {"entity_type": "note", "text": text, "observed_at": f"202{year}-03-01T00:00:00Z"}
+        for text, year in says
+    ]
+    run("store", entities=[*items, {"entity_type": "note", "text": "Ann paints"}])
+    question = "Where does Tom live?"
+    newest_first = run("context.retrieve", question=question, newest_first=True)["lines"]
+    cities = [next(city for city in ("Oslo", "Bergen", "Paris") if city in line) for line in newest_first[:3]]
+    assert cities == ["Bergen", "Paris", "Oslo"]
+    assert run("context.retrieve", question=question)["lines"][:3] != newest_first[:3]
+
+
+def test_a_context_of_what_only_resembles_the_question_says_so(world: Call) -> None:
+    assert world("context.retrieve", question="whales in the morning")["match"] == "resemblance"
+    for named in ({"question": "Jane Doe"}, {"question": "Who is Sara Quist's boss?"}):
+        assert "match" not in world("context.retrieve", **named)
+
+
+def test_a_context_says_that_the_indexes_answered(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    run("store", entities=[{"entity_type": "note", "text": "Bees and whales"}])
+    by_index = by_runner(loop, without_copies(services), owner)
+    page = by_index("context.retrieve", question="whales")
+    assert (page["exact"], "exact" in run("context.retrieve", question="whales")) == (False, False)
+    assert "whales" in page["lines"][0]
+
+
+def test_a_hint_is_within_the_budget(run: Call) -> None:
+    (entity,) = run("store", entities=[{"entity_type": "thing", "name": "Blue", **{
+        f"東京都庁舎展望室{i}": "x" for i in range(60)}}])["entities"]  # fmt: skip
+    page = run("context.retrieve", entity_id=entity["entity_id"], fields=["nothing"], budget=500)
+    assert page["used"] <= 500

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from graphmem.model import times
+from graphmem.reading import kind_anchors
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -87,6 +88,11 @@ def of_kind(answer: dict[str, Any]) -> list[str]:
         ("invoices from Acme that are paid", ["I-paid"]),
         ("What unpaid invoices does Acme have?", ["I-open"]),
         ("unpaid invoices that annoy Ann Lee", ["I-late", "I-open"]),
+        ("What is overdue?", ["I-late"]),
+        ("Tom's overdue things", []),
+        ("tasks due by tomorrow", ["Call Tom"]),
+        ("tasks due in the next 7 days", ["Call Tom", "Paint the boat"]),
+        ("done tasks due in the next 7 days", ["Sell the car"]),
     ],
 )
 def test_a_kind_in_a_question_is_answered_first(world: Call, question: str, labels: list[str]) -> None:
@@ -115,6 +121,48 @@ def test_an_answer_says_how_a_kind_was_understood(world: Call) -> None:
     assert looked_up["match_mode"] == "kind"
     assert looked_up["entities"][0]["matched_by"] == "blocked tasks"
     assert world("search.explain", search="blocked tasks")["understood"]["count"] == 1
+
+
+def test_what_has_ended_is_not_due_any_more(world: Call) -> None:
+    page = world("entities.query", search="What is due?")
+    assert of_kind(page) == ["Call Tom", "Paint the boat", "I-open"]
+    assert "that has not ended" in page["understood"]["sentence"]
+    late = {"entity_type": "invoice", "number": "I-gone", "vendor": "Globex", "status": "written off",
+            "due_date": day(-5)}  # fmt: skip
+    world("store", entities=[late, {**late, "number": "I-over", "status": "Overpaid"}])
+    assert of_kind(world("entities.query", search="overdue invoices")) == ["I-late"]
+
+
+def test_a_month_is_of_the_year_of_which_there_is_something(run: Call) -> None:
+    year = int(day(0)[:4])
+    days = (f"{year - 1}-03-05", f"{year}-03-06", f"{year - 1}-08-07", f"{year + 1}-10-08")
+    run("store", entities=[{"entity_type": "event", "title": each, "date_start": each} for each in days])
+    for question, expected in (
+        ("events in March", [days[1]]), (f"events in March {year - 1}", [days[0]]),
+        ("events in August", [days[2]]), ("events in October", [days[3]]), ("events in June", []),
+        (f"events since {days[1]}", [days[1], days[3]]), (f"events before {year}", [days[0], days[2]]),
+    ):  # fmt: skip
+        page = run("entities.query", search=question)
+        assert sorted(of_kind(page)) == expected, question
+        assert page["understood"]["count"] == len(expected)
+
+
+def test_a_kind_related_to_more_than_is_compared_says_so(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    acme = {"entity_type": "company", "name": "Acme"}
+    bills = [{"entity_type": "bill", "number": f"B{i}", "status": "open"} for i in range(3)]
+    links = [{"relationship_type": "RELATED_TO", "source_index": 0, "target_index": i} for i in range(1, 4)]
+    run("store", entities=[acme, *bills], relationships=links)
+    whole = run("entities.query", search="open bills of Acme")["understood"]
+    monkeypatch.setattr(kind_anchors, "RELATED_LIMIT", 3)
+    cut = run("entities.query", search="open bills of Acme")["understood"]
+    assert ("truncated" in whole, cut["truncated"]) == (False, True)
+    assert (whole["count"], cut["count"]) == (3, 3)
+
+
+def test_a_name_beside_a_kind_of_which_there_is_nothing_says_so(world: Call) -> None:
+    answer = world("entities.find", identifier="unpaid invoices from Ann Lee")
+    assert [each["canonical_name"] for each in answer["entities"]] == ["Ann Lee"]
+    assert answer["hint"].startswith("No entity is what `understood` says")
 
 
 def test_what_is_no_phrase_asks_for_no_kind(world: Call) -> None:
@@ -169,7 +217,11 @@ def test_filters_hold_for_what_is_of_a_kind(world: Call) -> None:
     assert of_kind(page) == ["I-late"]
 
 
-def test_a_context_begins_with_what_is_of_the_kind(world: Call) -> None:
+def test_a_context_begins_with_all_that_is_of_the_kind(world: Call) -> None:
+    lines = world("context.retrieve", question="unpaid invoices")["lines"]
+    assert sorted("I-late" in line or "I-open" in line for line in lines[:2]) == [True, True]
+    # The note has all words of the question.
+    assert any("unpaid invoices" in line for line in lines[2:])
     page = world("context.retrieve", question="unpaid invoices from Globex")
     assert page["understood"]["count"] == 1
     assert "I-late" in page["lines"][0]

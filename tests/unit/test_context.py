@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.matching import context_ranking
+from graphmem.matching import context_ranking, questions
 from graphmem.matching.context_ranking import About, Focus, Line
 from graphmem.model import canonical
 from graphmem.text import words
@@ -52,11 +52,53 @@ def test_what_shares_words_with_the_question_comes_first() -> None:
     assert ordered([replace(LINE, weight=0.1), other], "city")[0] == other
 
 
-def test_a_relationship_that_ended_comes_after_an_equally_useful_current_one() -> None:
-    current = replace(LINE, field="WORKS_AT", related=About("ent_2", "company", "Acme"), direction="outgoing")
-    ended = replace(current, ended='"2020"', observed_at=9, observation_id="obs_0")
-    assert ordered([ended, current]) == [current, ended]
-    assert ordered([ended, replace(current, weight=0.9)]) == [ended, replace(current, weight=0.9)]
+CURRENT = replace(LINE, field="WORKS_AT", related=About("ent_2", "company", "Acme"), direction="outgoing")
+ENDED = replace(CURRENT, ended='"2020"', observed_at=9, observation_id="obs_0")
+
+
+def test_a_relationship_that_ended_comes_after_the_best_current_one_of_its_sort() -> None:
+    less_useful = replace(CURRENT, weight=0.9)
+    least_useful = replace(CURRENT, weight=0.5, observation_id="obs_2")
+    assert ordered([ENDED, CURRENT]) == [CURRENT, ENDED]
+    assert ordered([least_useful, ENDED, less_useful]) == [less_useful, ENDED, least_useful]
+    of_another_sort = replace(less_useful, direction="incoming")
+    assert ordered([of_another_sort, ENDED]) == [ENDED, of_another_sort]
+
+
+def test_a_question_for_former_relationships_puts_the_most_useful_first() -> None:
+    less_useful = replace(CURRENT, weight=0.9)
+    focus = Focus(asks_for_former=True)
+    assert context_ranking.ordered([less_useful, ENDED], focus) == [ENDED, less_useful]
+
+
+def test_lines_of_the_kind_that_is_asked_for_come_first() -> None:
+    of_kind = replace(LINE, weight=0.1, words=frozenset(), is_of_kind=True)
+    status = replace(of_kind, field="status", value='"open"', observation_id="obs_2")
+    focus = Focus(frozenset({"city"}), fields=frozenset({"status"}))
+    assert context_ranking.ordered([LINE, of_kind, status], focus) == [status, of_kind, LINE]
+
+
+def test_places_keep_their_order_by_their_best_lines() -> None:
+    first, second, third = (
+        replace(LINE, place=place, weight=weight, observation_id=f"obs_{place}", words=frozenset())
+        for place, weight in enumerate((0.1, 0.2, 0.9))
+    )
+    weak = replace(first, weight=0.05, observation_id="obs_9")
+    lines = context_ranking.in_order_of_places([third, weak, second, first], Focus(), range(3))
+    assert [line.place for line in ordered(lines)] == [0, 1, 2, 0]
+    lines = context_ranking.in_order_of_places([third, second, first], Focus(), range(1, 3))
+    assert [line.place for line in ordered(lines)] == [1, 2, 0]
+
+
+def test_the_words_of_a_long_value_are_compared_in_little_time() -> None:
+    """Each word of a question is compared with words that begin alike alone."""
+    compared: list[str] = []
+    words_of_value = [f"{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}word{i}" for i in range(5_000)]
+    question = [f"zz{chr(97 + i % 26)}query{i}" for i in range(30)]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(questions, "is_same", lambda word, other: compared.append(other) or False)
+        assert questions.shared(question, words_of_value) == 0
+    assert len(compared) < len(words_of_value)
 
 
 def test_a_question_word_puts_what_it_asks_for_first() -> None:
