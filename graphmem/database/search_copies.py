@@ -29,6 +29,7 @@ from graphmem.database.admission import Admission
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
 from graphmem.errors import GraphmemError
+from graphmem.matching.kind_members import KindMembers
 from graphmem.matching.search_copy import Document, SearchCopy
 
 ROWS_AT_ONCE: Final = 5_000
@@ -143,6 +144,7 @@ class OwnerCopy:
 
     model: str
     documents: SearchCopy = field(default_factory=SearchCopy)
+    members: KindMembers = field(default_factory=KindMembers)
     mark: _Mark | None = None
     loading: asyncio.Task[None] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -215,7 +217,7 @@ class SearchCopies:
     @property
     def bytes(self) -> int:
         """The memory of all copies, about."""
-        return sum(copy.documents.bytes for copy in self._copies.values())
+        return sum(copy.documents.bytes + copy.members.bytes for copy in self._copies.values())
 
     async def follow(
         self, owner: str, model: str, identifiers: dict[str, Any], wait_seconds: float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -270,7 +271,12 @@ def refers(member: Member, fields: Iterable[str], names: Iterable[Collection[str
     for each in fields:
         value = member.values.get(each)
         for text in value if isinstance(value, list) else [value]:
-            value_words = frozenset(words.tokens(text)) if isinstance(text, str) else frozenset[str]()
+            value_words = _words_of(text) if isinstance(text, str) else frozenset[str]()
             if value_words and any(name <= value_words or value_words <= name for name in listed):
                 return True
     return False
+
+
+@functools.lru_cache(maxsize=8_192)
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(words.tokens(text))

@@ -8,7 +8,8 @@ known state: it is neither paid nor unpaid.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import functools
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from graphmem.matching import questions
@@ -18,6 +19,10 @@ Meaning = Literal[
     "open", "ended", "done", "paid", "unpaid", "overdue", "active", "inactive", "pending", "value"
 ]
 """What a word for a state means. ``value``: no more than a value of its own, such as draft or blocked."""
+
+
+VALUES_LIMIT: Final = 4_096
+"""Values of fields whose meaning is kept: a status has few."""
 
 
 class State(NamedTuple):
@@ -132,6 +137,7 @@ _ENDED: Final = frozenset({"ended", "done", "paid", "inactive"})
 """The states of what has ended."""
 
 
+@functools.lru_cache(maxsize=VALUES_LIMIT)
 def plain(text: str) -> str:
     """Return a value as states compare: without case, accents and what separates words."""
     joined = "".join(words.tokens(text))
@@ -219,7 +225,7 @@ def _verdict(meaning: Meaning, kind: str, value: Any) -> bool | None:
         return _of_flag(meaning, kind, value)
     if not isinstance(value, str) or not value.strip():
         return None
-    return _of_status(meaning, words.tokens(value), is_payment=kind == "payment_status")
+    return _of_status(meaning, value, is_payment=kind == "payment_status")
 
 
 def _ended(meaning: Meaning, *, is_ended: bool, means: bool) -> bool | None:
@@ -247,8 +253,9 @@ def _of_flag(meaning: Meaning, kind: str, value: Any) -> bool | None:
     return _ended(meaning, is_ended=value != (kind == "open_flag"), means=True)
 
 
-def _of_status(meaning: Meaning, tokens: Sequence[str], *, is_payment: bool) -> bool | None:
-    status = frozenset(tokens)
+@functools.lru_cache(maxsize=VALUES_LIMIT)
+def _of_status(meaning: Meaning, value: str, *, is_payment: bool) -> bool | None:
+    status = frozenset(words.tokens(value))
     is_negated = not _NOT.isdisjoint(status)
     says_paid = (
         not status.isdisjoint(_PAID)

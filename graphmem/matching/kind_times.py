@@ -6,6 +6,7 @@ not past.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
@@ -17,6 +18,8 @@ from graphmem.text import words
 Direction = Literal["future", "past"]
 Bound = Literal["since", "after", "before", "until"]
 DAY_MICROSECONDS: Final = 24 * 3600 * 1_000_000
+DATE_CHARACTERS: Final = 2 * dates.LENGTH_LIMIT
+"""Characters of the longest value that is read as a date, blanks around it included."""
 COUNT_LIMIT: Final = 1_000
 """Most units of "the next 30 days"."""
 
@@ -187,7 +190,12 @@ def _counted(phrase: str, is_next: bool, count: int, unit: str, now: int) -> Per
 
 def moment(value: Any) -> Moment | None:
     """Return the date that a decoded value is, ``None`` if it is none."""
-    written = dates.parse(value.strip()) if isinstance(value, str) else None
+    return _moment(value.strip()) if isinstance(value, str) and len(value) <= DATE_CHARACTERS else None
+
+
+@functools.lru_cache(maxsize=8_192)
+def _moment(text: str) -> Moment | None:
+    written = dates.parse(text)
     if written is None:
         return None
     length = DAY_MICROSECONDS if written.precision == "day" else 1

@@ -315,6 +315,17 @@ class SearchCopy:
             self.ids[number] for number in numbers[np.argsort(-self.times[numbers], kind="stable")].tolist()
         ]
 
+    def revisions_of_types(self, types: Sequence[str]) -> dict[str, int]:
+        """Return the revision that wrote each document of some types last, by id, the newest document
+        first."""
+        numbers = np.flatnonzero(self.of_types(types))
+        numbers = numbers[np.argsort(-self.times[numbers], kind="stable")]
+        revisions = self._arrays.versions.values[numbers, 0]
+        return {
+            self.ids[number]: revision
+            for number, revision in zip(numbers.tolist(), revisions.tolist(), strict=True)
+        }
+
     def having_types(self, entity_ids: Sequence[str], types: Sequence[str]) -> set[str]:
         """Return those of some entities that have one of some types; all types if empty."""
         among = self.of_types(types)

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.database.search_copies import OwnerCopy
 from graphmem.matching import kind_plans, kinds
+from graphmem.matching.kind_members import KindKey
 from graphmem.matching.kind_plans import Fit, KindPlan, Member, TypeShape
 from graphmem.matching.kind_states import State
 from graphmem.matching.kinds import Phrase
@@ -25,6 +26,8 @@ from graphmem.reading.scan import Candidate, Scan
 from graphmem.reading.understood import Understood, understood_of
 from graphmem.registry import Context
 
+READ_BY_ID_LIMIT: Final = 1_000
+"""If the values of more entities than this are to be read, those of all of their types are read."""
 THREAD_MEMBERS: Final = 1_000
 """More entities than this are compared in a thread."""
 SPREAD: Final = 10.0
@@ -102,12 +105,13 @@ async def of_phrase(
     if phrase.needs_name and not any(of_span(named, span) for span in phrase.anchors):
         return None
     types = list(phrase.kind.types) or await copy.look(lambda documents: sorted(documents.types))
-    shapes, anchors = await asyncio.gather(_shapes(context, types), anchors_of(asked, types))
+    rows, anchors = await asyncio.gather(_shapes(context, types), anchors_of(asked, types))
+    shapes = [_shape(row) for row in rows]
     made = (kind_plans.plan(each, shapes, now, refers=bool(anchors)) for each in phrase.readings)
     plans = [plan for plan in made if plan is not None]
     if not plans:
         return None
-    members, is_truncated = await _members(asked, plans)
+    members, is_truncated = await _members(asked, plans, rows)
     in_thread = len(members) > THREAD_MEMBERS
     fitting = (
         await asyncio.to_thread(_first_fits, plans, members, anchors)
@@ -153,10 +157,10 @@ def _with_times(documents: SearchCopy, fits: Sequence[Fit]) -> list[Fit]:
     ]
 
 
-async def _shapes(context: Context, types: Sequence[str]) -> list[TypeShape]:
+async def _shapes(context: Context, types: Sequence[str]) -> list[_Shape]:
     """Return the fields of some types, as their schemas declare them and as they are stored."""
     rows = await context.graph.only("schema.shapes", _Shapes, types=list(types))
-    return [_shape(row) for row in rows.shapes]
+    return rows.shapes
 
 
 def _shape(row: _Shape) -> TypeShape:
@@ -178,20 +182,41 @@ def _shape(row: _Shape) -> TypeShape:
     return TypeShape(row.entity_type, names, frozenset(dated), frozenset(texts), enums)
 
 
-async def _members(asked: Asked, plans: Sequence[KindPlan]) -> tuple[list[Member], bool]:
+async def _members(
+    asked: Asked, plans: Sequence[KindPlan], schemas: Sequence[_Shape]
+) -> tuple[list[Member], bool]:
     """Return the entities of the types of some plans with the values that decide, and whether some are left
-    out."""
+    out.
+
+    Values that were read for an earlier question count again, as long as their entities did not change.
+    """
     context, types = asked.context, sorted({name for plan in plans for name in plan.types})
     fields = sorted({name for plan in plans for name in plan.fields})
+    limit = context.services.limits.compared_entities
     if not fields:
-        limit = context.services.limits.compared_entities
         of_types = await asked.copy.look(lambda documents: documents.ids_of_types(types))
         return [Member(each, types[0], {}) for each in of_types[:limit]], len(of_types) > limit
     scan = Scan(context, EntityRequest(types, Order("asc"), limit=0, offset=0), fields=fields)
-    candidates, is_truncated = await scan.as_many_as_may_be()
+    revisions = await asked.copy.look(lambda documents: documents.revisions_of_types(types))
+    if len(revisions) > limit:
+        return await _read(scan, await scan.as_many_as_may_be())
+    key = KindKey(tuple(types), tuple(fields), repr([row for row in schemas if row.entity_type in types]))
+    kept = asked.copy.members
+    missing = kept.missing(key, revisions)
+    if len(missing) <= READ_BY_ID_LIMIT:
+        members, is_truncated = await _read(scan, (await scan.of_ids(missing), False))
+        if not is_truncated:
+            return kept.put(key, revisions, members), False
+    members, is_truncated = await _read(scan, await scan.as_many_as_may_be())
+    return (members, True) if is_truncated else (kept.put(key, revisions, members), False)
+
+
+async def _read(scan: Scan, read: tuple[list[Candidate], bool]) -> tuple[list[Member], bool]:
+    """Return the decoded values of candidates, and whether some are left out."""
+    candidates, is_truncated = read
     cut = [each.id for each in candidates if each.texts is None or "" in each.texts]
     texts, unread = await scan.whole(cut) if cut else ({}, None)
-    members = [_member(fields, each, texts) for each in candidates]
+    members = [_member(scan.fields, each, texts) for each in candidates]
     return members, is_truncated or unread is not None
 
 

@@ -168,6 +168,23 @@ class Scan:
                 return candidates
         raise unsettled()
 
+    async def of_ids(self, entity_ids: Sequence[str]) -> list[Candidate]:
+        """Return those of some entities that are listed, in the given order."""
+        for _ in range(READ_ATTEMPTS if entity_ids else 0):
+            row = await self.context.graph.only(
+                "entity.ranked",
+                CandidateRows,
+                entity_ids=list(entity_ids),
+                fields=self.fields,
+                cut=self.reading["cut"],
+            )
+            candidates = [Candidate._make([*values, None]) for values in row.candidates]
+            if not await self.refolded(candidates, row.heads):
+                return candidates
+        if entity_ids:
+            raise unsettled()
+        return []
+
     async def related(self, related: Related) -> list[Candidate]:
         """Return the candidates that a relationship, which has not ended, joins to an entity.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from graphmem.model import times
-from graphmem.reading import kind_anchors
+from graphmem.reading import kind_anchors, kind_lookup
+from graphmem.reading.scan import Candidate, Scan
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -176,6 +178,36 @@ def test_a_kind_of_which_there_is_nothing_says_so(world: Call) -> None:
     assert (answer["understood"]["count"], answer["match_mode"]) == (0, "text")
     assert answer["hint"].startswith("No entity is what `understood` says")
     assert {each["match"] for each in answer["entities"]} == {"resemblance"}
+
+
+def test_a_question_reads_the_values_of_what_changed_alone(
+    world: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[int] = []
+    of_ids = Scan.of_ids
+
+    async def counted(scan: Scan, entity_ids: Sequence[str]) -> list[Candidate]:
+        reads.append(len(entity_ids))
+        return await of_ids(scan, entity_ids)
+
+    monkeypatch.setattr(Scan, "of_ids", counted)
+    late = world("entities.query", search="overdue invoices")["entities"][0]
+    assert label(late) == "I-late"
+    assert of_kind(world("entities.query", search="overdue invoices")) == ["I-late"]
+    assert reads == [5, 0]
+    world("entities.correct", entity_id=late["entity_id"], field="status", value="paid")
+    assert of_kind(world("entities.query", search="overdue invoices")) == []
+    world("entities.delete", entity_id=late["entity_id"])
+    assert of_kind(world("entities.query", search="paid invoices")) == ["I-paid"]
+    world("schemas.register", entity_type="invoice", schema={"fields": {"status": {"type": "number"}}})
+    assert of_kind(world("entities.query", search="paid invoices")) == []
+
+
+def test_many_entities_of_a_kind_are_read_at_once(world: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kind_lookup, "READ_BY_ID_LIMIT", 2)
+    monkeypatch.setattr(kind_lookup, "THREAD_MEMBERS", 2)
+    for _ in range(2):
+        assert of_kind(world("entities.query", search="overdue invoices")) == ["I-late"]
 
 
 def test_a_whole_name_is_no_kind(world: Call) -> None:
