@@ -204,7 +204,8 @@ class Settings(BaseSettings):
         default=512,
         ge=1,
         description="Megabytes for copies of owners' entities in memory, which searches compare whole: about "
-        "1 for 1,000 entities. The indexes of the database answer for an owner who does not fit.",
+        "1 for 1,000 entities of 25 words, 20 for 1,000 of 2,500 words. The indexes of the database answer "
+        "for an owner who does not fit.",
     )
     llm_url: str | None = Field(
         default=None,
@@ -527,7 +528,9 @@ class Limits:
     Attributes:
         search_list: entities in the list of one search strategy.
         search_meaning: entities that meaning lists at least, where so many are similar enough.
-        copy_wait_seconds: how long a search waits for the copy of an owner's entities that is being read.
+        copy_wait_seconds: how long a search waits for the copy of an owner's entities that is being read,
+            where the index may answer.
+        exact_wait_seconds: how long it waits where the owner has at most ``compared_exactly`` entities.
         compared_one_by_one: an owner with at most so many entities has them compared without the index.
         compared_exactly: of an owner with at most so many entities, meaning misses none.
         compared_unindexed: vectors outside the vector index that one search compares; others wait.
@@ -556,6 +559,7 @@ class Limits:
     search_list: int = 500
     search_meaning: int = 50
     copy_wait_seconds: float = 2.0
+    exact_wait_seconds: float = 45.0
     compared_one_by_one: int = 2_000
     compared_exactly: int = 100_000
     compared_unindexed: int = 2_000

@@ -14,7 +14,7 @@ from graphmem.database.driver import Database
 from graphmem.doctor import machine
 from graphmem.doctor.finding import Finding, run_check
 from graphmem.embedding.local import MODEL
-from graphmem.embedding.meaning import DIMENSIONS
+from graphmem.embedding.meaning import stored_name
 from graphmem.errors import GraphmemError
 from graphmem.model import times
 from graphmem.neo4j_local import Connection
@@ -218,7 +218,7 @@ async def _ahead(database: Database, settings: Settings) -> list[Finding]:
 
 
 async def _vectors(database: Database, settings: Settings) -> list[Finding]:
-    ours = f"{settings.embedding_model} {DIMENSIONS}" if settings.embedding_url else MODEL
+    ours = stored_name(settings.embedding_model) if settings.embedding_url else MODEL
     rows = await database.script(
         "OPTIONAL MATCH (used:Model {use: 'meaning'}) "
         "CALL (used) { MATCH (m:Meaning) WHERE m.model < used.model RETURN m LIMIT $many "

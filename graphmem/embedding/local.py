@@ -16,14 +16,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from graphmem.embedding.meaning import COMPONENT_LIMIT, Vector, Weighted
+from graphmem.embedding.meaning import COMPONENT_LIMIT, PASSAGING, Vector, Weighted
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
     import numpy as np
     from tokenizers import Tokenizer
 
-MODEL: Final = "wordllama l2_supercat 256, lower case, passages"
+MODEL: Final = f"wordllama l2_supercat 256, lower case, {PASSAGING}"
 FLOOR: Final = 0.28
 """Least similarity of a hit. It was chosen by test: of 60 phrases for 30 things more than half find theirs,
 and 40 unrelated phrases find nothing."""

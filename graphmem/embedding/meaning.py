@@ -24,10 +24,12 @@ TEXT_LIMIT: Final = 20_000
 BEGINNING_LIMIT: Final = 2_000
 """Characters at the beginning of a text that its first vector is made of: more would blur it."""
 PASSAGE_LENGTH: Final = 600
-"""Characters of a passage at most; a sentence that is longer is a passage by itself, cut at
-``BEGINNING_LIMIT``."""
+"""Characters of a passage at most, about; a sentence that is longer is divided."""
 PASSAGED_LENGTH: Final = 900
 """Only a text with more characters is divided into passages."""
+PASSAGING: Final = "passages 2"
+"""How texts are divided, as a part of the name of each model. Whoever changes :func:`passages` changes it:
+the worker then makes all vectors anew, as for another model."""
 COMPONENT_LIMIT: Final = 127
 """The largest component of a packed vector by magnitude: all components are signed bytes."""
 WAITING: Final = ""
@@ -69,7 +71,18 @@ class Embedder(Protocol):
         ...
 
 
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？\n])\s*(?=\S)")
+def stored_name(model: str) -> str:
+    """Return the name under which the vectors of a model of a remote service are stored."""
+    return f"{model} {DIMENSIONS}, {PASSAGING}"
+
+
+_ENDS: Final = (
+    re.compile(r"(?<=[.!?。！？\n])\s*(?=\S)"),
+    re.compile(r"(?<=[,;:])\s+(?=\S)|(?<=[，、；：،؛])\s*(?=\S)"),
+    re.compile(r"\s+"),
+)
+"""Where a text is divided: behind sentences; within a sentence that is too long, behind commas; else at
+blanks."""
 
 
 def passages(text: str) -> list[str]:
@@ -81,13 +94,25 @@ def passages(text: str) -> list[str]:
 
 def _passages(text: str) -> Iterator[str]:
     passage = ""
-    for sentence in _SENTENCE_END.split(text):
-        if passage and len(passage) + len(sentence) >= PASSAGE_LENGTH:
+    for part in _parts(text, *_ENDS):
+        if passage and len(passage) + len(part) >= PASSAGE_LENGTH:
             yield passage
             passage = ""
-        passage = f"{passage} {sentence}".strip()[:BEGINNING_LIMIT]
+        passage = f"{passage} {part}".strip()
     if passage:
         yield passage
+
+
+def _parts(text: str, end: re.Pattern[str], *further_ends: re.Pattern[str]) -> Iterator[str]:
+    """Yield the sentences of a text; of one that is longer than a passage, its parts."""
+    for part in end.split(text):
+        if len(part) <= PASSAGE_LENGTH:
+            yield part
+        elif further_ends:
+            yield from _parts(part, *further_ends)
+        else:
+            # A script without blanks, or no words at all.
+            yield from (part[at : at + PASSAGE_LENGTH] for at in range(0, len(part), PASSAGE_LENGTH))
 
 
 def packed(vectors: Sequence[Vector | None]) -> list[bytes]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import httpx
 import stamina
 
-from graphmem.embedding.meaning import DIMENSIONS, Vector, Weighted
+from graphmem.embedding.meaning import DIMENSIONS, Vector, Weighted, stored_name
 from graphmem.errors import EmbeddingRefused, EmbeddingUnavailable
 from graphmem.model import canonical
 from graphmem.observability.tracing import NO_TRACES, Tracer
@@ -39,7 +39,7 @@ class RemoteEmbedder:
     def __init__(self, settings: Settings, tracer: Tracer = NO_TRACES) -> None:
         """Create the client; nothing is sent yet."""
         assert settings.embedding_url is not None
-        self.model = f"{settings.embedding_model} {DIMENSIONS}, passages"
+        self.model = stored_name(settings.embedding_model)
         self.floor = settings.embedding_floor
         self._name = settings.embedding_model
         self._tracer = tracer

@@ -7,7 +7,8 @@ declares, by the last word of a longer name ("orders" for sales_order), or by a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import functools
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from graphmem.text import languages, words
@@ -56,6 +57,8 @@ _FOREIGN: Final = {
 _SINGULAR_FOREIGN: Final = frozenset({"rechnung", "aufgabe", "termin", "facture", "factura"})
 _PLURAL_LEAST: Final = 4
 """Letters of a plural that a stem decides."""
+LOOKUPS_LIMIT: Final = 32
+"""Sets of types whose lookups are kept: those of the owners who search most."""
 
 
 class KindName(NamedTuple):
@@ -72,6 +75,22 @@ class KindName(NamedTuple):
     is_plural: bool
 
 
+class _Lookup(NamedTuple):
+    """The types of an owner by what they are called.
+
+    ``by_form`` has them by their names, in the singular and as they are written, and by their other names;
+    ``by_ending`` by the last word of their names. Types are in the order of their names.
+    """
+
+    by_form: Mapping[str, tuple[str, ...]]
+    by_ending: Mapping[str, tuple[str, ...]]
+
+    def exact(self, tokens: Sequence[str]) -> tuple[str, ...]:
+        """Return the types whose name, or another name of theirs, the words are, in the singular or the
+        plural."""
+        return tuple(sorted({name for form in _forms(tokens) for name in self.by_form.get(form, ())}))
+
+
 def named_kind(tokens: Sequence[str], types: Collection[str], aliases: Mapping[str, str]) -> KindName | None:
     """Return the types that consecutive words name, ``None`` if they name none.
 
@@ -82,29 +101,41 @@ def named_kind(tokens: Sequence[str], types: Collection[str], aliases: Mapping[s
     """
     if not all(tokens) or not all(token.isalnum() for token in tokens):
         return None
-    if len(tokens) == 1 and tokens[0] in DEADLINES and not _exact(tokens, types, aliases):
+    lookup = _lookup(tuple(types), tuple(aliases.items()))
+    exact = lookup.exact(tokens)
+    if len(tokens) == 1 and tokens[0] in DEADLINES and not exact:
         return KindName((), "deadline", True)
-    exact = _exact(tokens, types, aliases)
+    if not exact and len(tokens) > 1:
+        return None
     is_plural = _is_plural(tokens[-1])
     singular = _singular(tokens[-1])
     if exact:
         return KindName(exact, singular, is_plural)
-    if len(tokens) > 1:
-        return None
     for meant in (singular, *_USUAL.get(singular, ())):
-        if usual := _exact([meant], types, aliases) or _exact(meant.split("_"), types, aliases):
+        if usual := lookup.exact([meant]) or lookup.exact(meant.split("_")):
             return KindName(usual, singular, is_plural)
-    ending = tuple(sorted(name for name in types if name.split("_")[-1] == singular))
+    ending = lookup.by_ending.get(singular, ())
     return KindName(ending, singular, is_plural) if ending and is_plural else None
 
 
-def _exact(tokens: Sequence[str], types: Collection[str], aliases: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the types whose name, or another name of theirs, the words are, in the singular or the
-    plural."""
-    forms = _forms(tokens)
-    named = {name for name in types if _plain(name) in forms or _singular_of_name(name) in forms}
-    named |= {kind for name, kind in aliases.items() if kind in types and _plain(name) in forms}
-    return tuple(sorted(named))
+@functools.lru_cache(maxsize=LOOKUPS_LIMIT)
+def _lookup(types: tuple[str, ...], aliases: tuple[tuple[str, str], ...]) -> _Lookup:
+    """Return the types of an owner by what they are called.
+
+    It is made once for a set of types: 200 types take some milliseconds, and a question has dozens of words.
+    """
+    known = frozenset(types)
+    forms = [(form, name) for name in types for form in (_plain(name), _singular_of_name(name))]
+    forms += [(_plain(name), kind) for name, kind in aliases if kind in known]
+    return _Lookup(_grouped(forms), _grouped((name.split("_")[-1], name) for name in types))
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return the second ones of some pairs by the first, each once, sorted."""
+    groups: dict[str, set[str]] = {}
+    for first, second in pairs:
+        groups.setdefault(first, set()).add(second)
+    return {first: tuple(sorted(group)) for first, group in groups.items()}
 
 
 def _forms(tokens: Sequence[str]) -> set[str]:

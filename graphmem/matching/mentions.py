@@ -315,14 +315,13 @@ def _pairs(spelling: str, region: str | None) -> set[tuple[str, str]]:
 
 
 def longest(runs: Sequence[Run]) -> list[Run]:
-    """Return runs without those that a longer one of them covers."""
-    return [
-        run
-        for run in runs
-        if not any(
-            other.start <= run.start
-            and run.end <= other.end
-            and other.end - other.start > run.end - run.start
-            for other in runs
-        )
-    ]
+    """Return runs without those that a longer one of them covers. Many entities may share one run."""
+    spans = sorted({(run.start, run.end) for run in runs}, key=lambda span: (span[0], -span[1]))
+    telling: set[tuple[int, int]] = set()
+    furthest = -1
+    for start, end in spans:
+        # What begins earlier, or here and is longer, came before.
+        if end > furthest:
+            telling.add((start, end))
+            furthest = end
+    return [run for run in runs if (run.start, run.end) in telling]

@@ -5,14 +5,16 @@ document that changes becomes a new one, and the old number is dead until :meth:
 are numbered as well. For each term, sorted arrays hold the documents that have it; the terms of new documents
 stand unsorted behind them until the next compaction.
 
-A copy costs some 0.8 KB per entity with 25 words (:attr:`SearchCopy.bytes`).
+A copy costs some 0.8 KB per entity with 25 words, and 20 KB per entity with 2,500 (:attr:`SearchCopy.bytes`).
 """
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -28,8 +30,17 @@ UNSORTED_LIMIT: Final = 200_000
 """Terms of new documents that stand unsorted at least before they are sorted in."""
 DEAD_SHARE: Final = 4
 """A copy is compacted once one of so many documents is dead."""
-BYTES_PER_ID: Final = 250
+BYTES_PER_ID: Final = 180
 """Bytes of an id in a list and in a dictionary, about."""
+BYTES_PER_TERM: Final = 100
+"""Bytes of a term beside its characters: its places in a dictionary and a list, and its number."""
+BYTES_PER_STEM: Final = 175
+"""Bytes of a stem in a dictionary, and its number, about."""
+
+CHARACTERS_AT_ONCE: Final = 200_000
+"""Characters of the documents that are added at once. No other thread runs while numpy takes over a list."""
+STEMMED_AT_ONCE: Final = 2_000
+"""Words that are stemmed at once. No other thread runs meanwhile."""
 
 Numbers = npt.NDArray[np.int32]
 
@@ -52,6 +63,20 @@ class Document(NamedTuple):
     vectors: bytes | None
     is_pending: bool = False
     version: tuple[int, int] = (0, 0)
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Yield documents in batches of so many characters."""
+    batch: list[Document] = []
+    characters = 0
+    for document in documents:
+        batch.append(document)
+        characters += len(document.text)
+        if characters >= CHARACTERS_AT_ONCE:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
 
 
 class _Growing:
@@ -77,7 +102,8 @@ class _Growing:
 
     @property
     def bytes(self) -> int:
-        return self._array.nbytes
+        """The memory of its values: the room behind them was never written, so that it takes none."""
+        return self.values.nbytes
 
 
 class Posting(NamedTuple):
@@ -124,6 +150,46 @@ class _Arrays:
         )
 
 
+class _Stems:
+    """The stems of the terms in one language. They are numbers, so that the collection of garbage, which
+    holds up everything, has nothing to look at."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._of_terms = _Growing(np.int32)
+
+    def extend(self, language: str, terms: Sequence[str]) -> None:
+        """Add the stems of the terms behind those that have one; what is no word has none."""
+        numbers = self._numbers
+        for start in range(self._of_terms.size, len(terms), STEMMED_AT_ONCE):
+            new = terms[start : start + STEMMED_AT_ONCE]
+            stems = languages.stems(language, [term if term.isalpha() else "" for term in new])
+            self._of_terms.extend([numbers.setdefault(stem, len(numbers)) if stem else -1 for stem in stems])
+
+    def terms_of(self, stem: str) -> list[int]:
+        """Return the numbers of the terms that have a stem."""
+        number = self._numbers.get(stem)
+        return [] if number is None else np.flatnonzero(self._of_terms.values == number).tolist()
+
+    def without(self, is_used: npt.NDArray[np.bool_]) -> _Stems:
+        """Return the stems of those terms that are used, by their new numbers."""
+        of_terms = self._of_terms.values
+        kept = of_terms[is_used[: len(of_terms)]]
+        is_kept = np.zeros(len(self._numbers), np.bool_)
+        is_kept[kept[kept >= 0]] = True
+        # The last one is that of a term without a stem, whose number is -1.
+        renumbered = np.append(np.cumsum(is_kept, dtype=np.int32) - 1, np.int32(-1))
+        stems = _Stems()
+        used = (stem for stem, is_left in zip(self._numbers, is_kept.tolist(), strict=True) if is_left)
+        stems._numbers = {stem: number for number, stem in enumerate(used)}
+        stems._of_terms.extend(renumbered[kept])
+        return stems
+
+    @property
+    def bytes(self) -> int:
+        return self._of_terms.bytes + BYTES_PER_STEM * len(self._numbers)
+
+
 class SearchCopy:
     """The documents of one owner. Nothing in it waits: the caller sees to it that one thread changes it."""
 
@@ -136,8 +202,11 @@ class SearchCopy:
         self._starts = np.zeros(1, np.int64)
         self._sorted = Posting(np.empty(0, np.int32), np.empty(0, np.uint16))
         self._dead = 0
-        self._stems: dict[str, dict[str, list[str]]] = {}
-        self._stemmed: dict[str, int] = {}
+        self._type_counts: list[int] = []
+        self._pending = 0
+        self._term_bytes = 0
+        self._words: list[str] = []
+        self._stems: dict[str, _Stems] = {}
         self._languages: list[str] | None = None
 
     def __len__(self) -> int:
@@ -154,16 +223,20 @@ class SearchCopy:
 
     def put(self, documents: Iterable[Document]) -> None:
         """Add documents, each in place of the one that had its id."""
-        listed = list(documents)
-        for document in listed:
-            self.remove(document.id)
-        self._add({document.id: document for document in listed}.values())
+        listed = {document.id: document for document in documents}
+        for entity_id in listed:
+            self.remove(entity_id)
+        for batch in _batches(listed.values()):
+            self._add(batch)
 
     def remove(self, entity_id: str) -> None:
         """Remove the document of an entity, if there is one."""
         number = self._numbers.pop(entity_id, None)
         if number is not None:
-            self._arrays.alive.values[number] = False
+            arrays = self._arrays
+            arrays.alive.values[number] = False
+            self._type_counts[arrays.types.values[number]] -= 1
+            self._pending -= int(arrays.pending.values[number])
             self._dead += 1
             self._languages = None
 
@@ -181,6 +254,9 @@ class SearchCopy:
             sizes.append(len(counts))
             lengths.append(len(name) + len(values))
             spoken.append(_LANGUAGE_NUMBERS[languages.language_of(counts)])
+        added = list(islice(reversed(number_of), len(number_of) - len(self._words)))
+        self._words += reversed(added)
+        self._term_bytes += sum(map(sys.getsizeof, added))
         numbers = range(len(self.ids), len(self.ids) + len(documents))
         arrays.new_terms.extend(new_terms)
         arrays.new_counts.extend(new_counts)
@@ -190,12 +266,16 @@ class SearchCopy:
         self._add_vectors([document.vectors or bytes(DIMENSIONS) for document in documents])
         types = self._type_numbers
         arrays.types.extend([types.setdefault(document.type, len(types)) for document in documents])
+        self._type_counts += [0] * (len(types) - len(self._type_counts))
+        for document in documents:
+            self._type_counts[types[document.type]] += 1
         arrays.times.extend([document.at for document in documents])
         arrays.versions.extend(
             np.array([document.version for document in documents], np.int64).reshape(-1, 2)
         )
         arrays.alive.extend(np.ones(len(documents), np.bool_))
         arrays.pending.extend([document.is_pending for document in documents])
+        self._pending += sum(document.is_pending for document in documents)
         self.ids += [document.id for document in documents]
         self._numbers.update(zip((document.id for document in documents), numbers, strict=True))
         self._languages = None
@@ -213,7 +293,7 @@ class SearchCopy:
     @property
     def types(self) -> list[str]:
         """The types of its documents, in the order in which they came."""
-        return list(self._type_numbers)
+        return [name for name, number in self._type_numbers.items() if self._type_counts[number]]
 
     @property
     def is_loose(self) -> bool:
@@ -225,7 +305,10 @@ class SearchCopy:
         )
 
     def compact(self) -> None:
-        """Sort the terms of new documents in, and drop dead documents. It takes 0.1 s for a million terms."""
+        """Sort the terms of new documents in; drop dead documents, and the terms that they alone have.
+
+        It takes 0.1 s for a million terms.
+        """
         arrays = self._arrays
         alive = arrays.alive.values.astype(bool)
         renumbered = np.cumsum(alive, dtype=np.int32) - 1
@@ -237,6 +320,7 @@ class SearchCopy:
         counts = np.concatenate([self._sorted.counts, arrays.new_counts.values])
         kept = alive[of_documents]
         of_terms, of_documents, counts = of_terms[kept], of_documents[kept], counts[kept]
+        of_terms = self._without_unused(of_terms)
         order = np.argsort(of_terms, kind="stable")
         compacted = _Arrays.empty()
         for name in ("types", "times", "versions", "lengths", "languages", "alive", "pending"):
@@ -255,12 +339,30 @@ class SearchCopy:
         self._arrays, self._dead = compacted, 0
         self._languages = None
 
+    def _without_unused(self, of_terms: Numbers) -> Numbers:
+        """Drop the terms that are not among some numbers of terms; return these numbers as they are now."""
+        is_used = np.zeros(len(self.terms), np.bool_)
+        is_used[of_terms] = True
+        if is_used.all():
+            return of_terms
+        self._words = [term for term, is_kept in zip(self._words, is_used.tolist(), strict=True) if is_kept]
+        self.terms = {term: number for number, term in enumerate(self._words)}
+        self._term_bytes = sum(map(sys.getsizeof, self._words))
+        self._stems = {language: stems.without(is_used) for language, stems in self._stems.items()}
+        return (np.cumsum(is_used, dtype=np.int32) - 1)[of_terms]
+
+    def forget_stems(self) -> None:
+        """Give the memory of stems back; the next question that needs them makes them again."""
+        self._stems = {}
+
     @property
     def bytes(self) -> int:
         """The memory of the copy, about."""
         arrays = sum(getattr(self._arrays, name).bytes for name in _Arrays.__slots__)
         postings = self._starts.nbytes + self._sorted.documents.nbytes + self._sorted.counts.nbytes
-        return arrays + postings + BYTES_PER_ID * len(self.ids) + 150 * len(self.terms)
+        terms_bytes = self._term_bytes + BYTES_PER_TERM * len(self.terms)
+        stems = sum(each.bytes for each in list(self._stems.values()))
+        return arrays + postings + BYTES_PER_ID * len(self.ids) + terms_bytes + stems
 
     @property
     def alive(self) -> npt.NDArray[np.bool_]:
@@ -279,8 +381,8 @@ class SearchCopy:
 
     @property
     def pending_count(self) -> int:
-        """How many documents wait for a vector."""
-        return int(np.count_nonzero(self._arrays.pending.values[self.alive]))
+        """How many documents wait for a vector. It is counted, so that it may be read at any time."""
+        return self._pending
 
     @property
     def languages(self) -> list[str]:
@@ -381,19 +483,14 @@ class SearchCopy:
 
     def inflections(self, language: str, word: str) -> list[str]:
         """Return the words of the copy that have the stem of a word in a language."""
-        by_stem = self._stems.setdefault(language, {})
-        stemmed = self._stemmed.get(language, 0)
-        if stemmed < len(self.terms):
-            new = [term for term in list(self.terms)[stemmed:] if term.isalpha()]
-            for term, stem in zip(new, languages.stems(language, new), strict=True):
-                by_stem.setdefault(stem, []).append(term)
-            self._stemmed[language] = len(self.terms)
+        stems = self._stems.setdefault(language, _Stems())
+        stems.extend(language, self._words)
         (stem,) = languages.stems(language, [word])
-        return by_stem.get(stem, [])
+        return [self._words[number] for number in stems.terms_of(stem)]
 
     def beginning_with(self, word: str) -> list[str]:
         """Return the words of the copy that begin with a word."""
-        return [term for term in self.terms if term.startswith(word)]
+        return [term for term in self._words if term.startswith(word)]
 
 
 ROWS_AT_ONCE: Final = 2_048

@@ -8,7 +8,8 @@ Meaning: the vector of the question is the sum of those of its words, weighted b
 that is in every text says little. Of a document its most similar passage counts.
 
 The points of a document are ``WORDS_WEIGHT * words / most words + similarity + NAME_WEIGHT * share of the
-question in its name``.
+question in its name``. Each part is rounded before they are added up, so that the parts that an explanation
+shows come to the points.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +45,9 @@ NEWEST_ROOM: Final = 1.0
 """What the newest of the other hits gain at most: named ones are raised by it, so that they stay first."""
 NO_POINTS: Final[Mapping[str, float]] = MappingProxyType({})
 Scores = npt.NDArray[np.float64]
+Part = Literal["exact", "text", "name", "meaning", "newest_first"]
+"""A part of the points of a document: of an identifier, of the words, of the share of the question in its
+name, of the similarity, and what ``newest_first`` raised it by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,8 @@ class WordMatch:
 
     Attributes:
         scores: BM25 of each document.
-        shares: which share of the question each document says, by the weights of its concepts, 0 to 1.
+        shares: which share of the question each document says, by the weights of its concepts, 0 to 1;
+            rounded, so that one of two equal concepts is half of a question.
         name_shares: the same of each document's name.
         weights: the weight of each piece of the question in its vector, 0 to 1.
         spellings: the terms that say the concepts.
@@ -106,8 +111,8 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
     share_of = 1 / total if total else 0.0
     return WordMatch(
         scores,
-        shares * share_of,
-        name_shares * share_of * alive,
+        np.round(shares * share_of, DIGITS),
+        np.round(name_shares * share_of * alive, DIGITS),
         weights,
         frozenset(term for group in groups for term in group),
     )
@@ -142,6 +147,8 @@ class Ranking:
         points: of each document, rounded.
         words: BM25 of each document, rounded.
         similarities: of each document to the question, rounded.
+        parts: of the points of each document, rounded, by the name of the part.
+        fixed: the points of documents that have only these, by number.
     """
 
     ids: Sequence[str]
@@ -149,6 +156,16 @@ class Ranking:
     points: Scores
     words: Scores
     similarities: Scores
+    parts: Mapping[Part, Scores]
+    fixed: Mapping[int, float]
+
+    def parts_of(self, number: int) -> dict[Part, float]:
+        """Return the parts of a document's points that are not 0; their sum is its points."""
+        if number in self.fixed:
+            return {"exact": self.fixed[number]}
+        parts: dict[Part, float] = {name: float(scores[number]) for name, scores in self.parts.items()}
+        parts["newest_first"] = round(float(self.points[number]) - sum(parts.values()), DIGITS)
+        return {name: part for name, part in parts.items() if part}
 
     def first(self, limit: int, after: tuple[float, str] | None = None) -> list[int]:
         """Return the numbers of the best hits, best first; ties by id.
@@ -205,7 +222,6 @@ def rank(
     similarities = np.round(similarities, DIGITS)
     best = float(match.scores.max(initial=0.0))
     by_words = match.scores / best if best > 0 else match.scores
-    points = WORDS_WEIGHT * by_words + NAME_WEIGHT * match.name_shares + np.maximum(similarities, 0.0)
     is_hit = (match.scores > 0) & (match.shares >= least_share)
     nearest = float(similarities[among].max(initial=0.0))
     if not least_share and (nearest >= floor or bool((is_hit & among).any())):
@@ -215,22 +231,25 @@ def rank(
     for entity_id, bonus in named.items():
         number = copy.number_of(entity_id)
         if number is not None:
-            bonuses[number] = bonus
+            bonuses[number] = round(bonus, DIGITS)
     is_hit |= bonuses > 0
     hits = np.flatnonzero(is_hit & among)
-    points = np.round(points + bonuses, DIGITS)
+    parts: dict[Part, Scores] = {
+        "exact": bonuses,
+        "text": np.round(WORDS_WEIGHT * by_words, DIGITS),
+        "name": np.round(NAME_WEIGHT * match.name_shares, DIGITS),
+        "meaning": np.maximum(similarities, 0.0),
+    }
+    points = np.round(parts["exact"] + parts["text"] + parts["name"] + parts["meaning"], DIGITS)
     if newest_first:
         # The matter is that of the best hit, not of the person whom the question names besides.
         points = newest.newest_first(copy, points, hits[bonuses[hits] == 0])
         points = newest.newest_first(copy, points + NEWEST_ROOM * (bonuses > 0), hits[bonuses[hits] > 0])
-    for entity_id, value in fixed.items():
-        number = copy.number_of(entity_id)
-        if number is not None:
-            points[number] = value
-    return Ranking(
-        copy.ids,
-        hits,
-        points,
-        np.round(match.scores, DIGITS),
-        similarities,
-    )
+    fixed_numbers = {
+        number: value
+        for entity_id, value in fixed.items()
+        if (number := copy.number_of(entity_id)) is not None
+    }
+    for number, value in fixed_numbers.items():
+        points[number] = value
+    return Ranking(copy.ids, hits, points, np.round(match.scores, DIGITS), similarities, parts, fixed_numbers)

@@ -23,8 +23,11 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.lookup import LookupHits, by_words, find_exactly
 from graphmem.reading.search_results import (
+    BY_INDEX,
     NEWEST_FIRST,
+    RANK_OFFSET,
     STRATEGIES,
+    Ranked,
     Results,
     Search,
     SearchText,
@@ -109,12 +112,17 @@ class StrategyRun(TypedDict):
 
 
 class Explained(TypedDict):
-    """An entity of the answer: its points, its rank and score in each list, and the kinds of its matches."""
+    """An entity of the answer: its points, its rank and score in each list, and the kinds of its matches.
+
+    ``parts`` add up to the points: ``exact``, ``text`` and ``meaning``; ``name``, for the share of the query
+    in the name; and ``newest_first``, for what the entity was raised by.
+    """
 
     entity_id: str
     entity_type: str
     canonical_name: str
     points: float
+    parts: dict[str, float]
     ranks: dict[str, int]
     scores: dict[str, float]
     matched: list[str]
@@ -137,9 +145,10 @@ class Compared(TypedDict):
 
 
 class Explanation(Budgeted):
-    """How a search came to its answer. Every phrase must occur; ``*`` marks the beginning of a word.
+    """How a search came to its answer. ``*`` marks the beginning of a word.
 
-    Where the search asks for a kind, ``understood`` says how it was read.
+    Any of ``phrases`` makes a hit by words. Only where the indexes of the database answered must all of them
+    occur; ``left_out`` then says so. Where the search asks for a kind, ``understood`` says how it was read.
     """
 
     phrases: list[str]
@@ -227,7 +236,9 @@ def _hits(results: Results, name: Strategy, limit: int) -> list[Hit]:
 
 
 def _explained(results: Results, offset: int) -> list[Explained]:
-    ranks = {name: {hit.id: rank for rank, hit in enumerate(hits, 1)} for name, hits in results.hits.items()}
+    ranks: dict[Strategy, dict[str, int]] = {
+        name: {hit.id: rank for rank, hit in enumerate(hits, 1)} for name, hits in results.hits.items()
+    }
     ranked = {each.id: each for each in results.ranked[offset:]}
     explained: list[Explained] = []
     for row in results.rows:
@@ -239,8 +250,21 @@ def _explained(results: Results, offset: int) -> list[Explained]:
             "entity_type": row.type,
             "canonical_name": row.name,
             "points": ranked[row.id].points,
+            "parts": _parts(results, ranked[row.id], ranks),
             "ranks": {str(name): ranks[name][row.id] for name in scores if row.id in ranks[name]},
             "scores": {str(name): score for name, score in scores.items() if name != "exact"},
             "matched": matched + [name for name in ("text", "meaning") if name in scores],
         })  # fmt: skip
     return explained
+
+
+def _parts(results: Results, ranked: Ranked, ranks: dict[Strategy, dict[str, int]]) -> dict[str, float]:
+    """Return what the points of an entity add up from."""
+    if ranked.at != BY_INDEX:
+        return dict(ranked.parts)
+    weights = results.ordering.weights
+    return {
+        str(name): round(weights[name] / (RANK_OFFSET + listed[ranked.id]), 9)
+        for name, listed in ranks.items()
+        if ranked.id in listed
+    }

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from graphmem.database.search_copies import OwnerCopy
+from graphmem.database.owner_copy import OwnerCopy
 from graphmem.matching import kind_plans
 from graphmem.matching.kind_plans import Member, TypePlan
 from graphmem.matching.kinds import Phrase

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from graphmem.database.search_copies import OwnerCopy
+from graphmem.database.owner_copy import OwnerCopy
 from graphmem.matching import kind_plans, kinds
 from graphmem.matching.kind_members import KindKey
 from graphmem.matching.kind_plans import Fit, KindPlan, Member, TypeShape

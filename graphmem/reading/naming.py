@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from graphmem.database.search_copies import ExactMatch, OwnerCopy
+from graphmem.database.copied_rows import ExactMatch
+from graphmem.database.owner_copy import OwnerCopy
 from graphmem.matching import mentions, name_parts, questions, relationship_roles
 from graphmem.matching.mentions import ATTRIBUTES, Question, Run
 from graphmem.matching.relationship_roles import Followed

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from graphmem.database.search_copies import OwnerCopy
+from graphmem.database.owner_copy import OwnerCopy
 from graphmem.embedding.meaning import Embedder, Vector, Weighted
 from graphmem.errors import EmbeddingUnavailable
 from graphmem.matching import search_ranking
@@ -238,18 +238,21 @@ def _ranked(copy: SearchCopy, ranking: Ranking, number: int, kinds: dict[str, fl
         scores["text"] = float(ranking.words[number])
     if ranking.similarities[number] > 0:
         scores["meaning"] = float(ranking.similarities[number])
-    return Ranked(entity_id, float(ranking.points[number]), scores, int(copy.times[number]))
+    parts = {str(name): part for name, part in ranking.parts_of(number).items()}
+    return Ranked(entity_id, float(ranking.points[number]), scores, int(copy.times[number]), parts)
 
 
 def _hits(
     copy: SearchCopy, ranking: Ranking, named: Sequence[Named], limit: int
 ) -> dict[Strategy, list[StrategyHit]]:
-    """Return the first hits of each strategy by itself."""
+    """Return the first hits of each strategy by itself; what is named in several ways stands once, first."""
     lists: dict[Strategy, list[StrategyHit]] = {"exact": [], "text": [], "meaning": []}
     if limit:
-        lists["exact"] = [
-            StrategyHit(hit.id, float(hit.kind)) for hit in named if copy.number_of(hit.id) is not None
-        ]
+        kinds: dict[str, int] = {}
+        for hit in named:
+            if copy.number_of(hit.id) is not None:
+                kinds.setdefault(hit.id, hit.kind)
+        lists["exact"] = [StrategyHit(entity_id, float(kind)) for entity_id, kind in kinds.items()]
         scores_by_name: dict[Strategy, search_ranking.Scores] = {
             "text": ranking.words, "meaning": ranking.similarities
         }  # fmt: skip

@@ -1,8 +1,9 @@
 """The search engine: exact names, words and meaning, in one order.
 
-A copy of the owner's entities in memory is compared as a whole (:mod:`graphmem.reading.search_by_copy`).
-While it is being read, and for an owner whose entities do not fit into the memory, the indexes of the
-database answer (:mod:`graphmem.reading.search_by_index`), and the answer says so.
+A copy of the owner's entities in memory is compared as a whole (:mod:`graphmem.reading.search_by_copy`). For
+an owner whose entities do not fit into the memory or could not be read, and for one with very many while they
+are being read, the indexes of the database answer (:mod:`graphmem.reading.search_by_index`), and the answer
+says so.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Final
 
-from graphmem.database.search_copies import OwnerCopy
+from graphmem.database.owner_copy import OwnerCopy
 from graphmem.matching import mentions
 from graphmem.matching.mentions import Question
 from graphmem.model import times
@@ -25,8 +26,8 @@ from graphmem.registry import Context
 from graphmem.text import identifiers
 
 NOT_EXACT: Final = (
-    "the index answered, and may miss some: the entities of this owner are being read into memory, or there "
-    "are more than fit (GRAPHMEM_SEARCH_MEMORY)"
+    "the index answered, and may miss some: the entities of this owner are being read into memory, or they "
+    "take more than GRAPHMEM_SEARCH_MEMORY"
 )
 PHRASES_LIMIT: Final = 2
 """Phrases of one question that are tried as kinds."""
@@ -36,6 +37,7 @@ async def search(context: Context, search: Search) -> Results:
     """Search an owner's live entities.
 
     Raises:
+        ServiceBusy: the owner's entities are being read into memory, and not soon enough.
         Stale: relationships of what the query names are to be folded again.
         Unavailable: the database failed.
     """
@@ -60,7 +62,7 @@ async def search(context: Context, search: Search) -> Results:
             "types": [],
             "list_limit": services.limits.search_list,
         },
-        services.limits.copy_wait_seconds,
+        services.limits,
     )
     named = naming.by_names(question, search.query, exact)
     if copy is None or (search.after is not None and search.after.at == BY_INDEX):

@@ -6,7 +6,9 @@ Three strategies each have a list of hits: ``exact`` (identifiers, names and ali
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field
@@ -21,6 +23,9 @@ NEWEST_FIRST: Final = "Newest first among hits about one matter."
 Strategy = Literal["exact", "text", "meaning"]
 Semantic = Literal["ready", "pending", "unavailable"]
 STRATEGIES: Final[tuple[Strategy, ...]] = ("exact", "text", "meaning")
+RANK_OFFSET: Final = 60
+"""Added to a rank where it makes points: the weight of its list, divided by this sum
+(``search/find.cypher``)."""
 
 
 class VectorCoverage(NamedTuple):
@@ -53,13 +58,15 @@ BY_INDEX: Final = -1
 class Ranked(NamedTuple):
     """An entity in the order of all hits: its points, and the strategies that found it, with its score.
 
-    ``at`` is the time of its newest observation in microseconds, or ``BY_INDEX``.
+    ``at`` is the time of its newest observation in microseconds, or ``BY_INDEX``. ``parts`` add up to the
+    points; where the indexes answered they are not listed, as the rank in each list gives them.
     """
 
     id: str
     points: float
     scores: dict[Strategy, float]
     at: int = BY_INDEX
+    parts: Mapping[str, float] = MappingProxyType({})
 
 
 class RankedPlace(NamedTuple):

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,16 @@ import pytest
 from typer.testing import CliRunner
 
 from graphmem import __version__, auth, runtime
+from graphmem import settings as graphmem_settings
 from graphmem.cli.main import app
 from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import database
+from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import DatabaseTimeout
 from graphmem.registry import Services
 from graphmem.settings import Settings
+from graphmem.worker import claim
 from tests.support.actors import full_actor
 from tests.support.commands import environment
 from tests.support.doctor import SECRET, Examine, failed_findings
@@ -148,6 +152,21 @@ def test_a_model_that_is_not_the_databases_is_told_and_one_that_is_away_fails(
         assert "text-embedding-3-small" in str(failed_findings(findings, "vectors"))
     assert SECRET not in str(findings)
     assert "something else than vectors" in str(failed_findings(look(embedding_url=silent), "embedding"))
+
+
+def test_a_model_of_the_settings_that_the_database_uses_is_no_other_one(
+    look: Examine, loop: Loop, services: Services
+) -> None:
+    address = f"http://127.0.0.1:{free_port()}/v1"
+    settings = graphmem_settings.load(embedding_url=address)
+    embedder = RemoteEmbedder(settings)
+    try:
+        loop.run(claim(replace(services, embedder=embedder)))
+        findings = look(embedding_url=address, embedding_timeout=1)
+        assert "these settings say" not in str(failed_findings(findings, "vectors"))
+    finally:
+        loop.run(claim(services))
+        loop.run(embedder.close())
 
 
 def test_a_language_model_that_reads_nothing_fails_and_its_key_is_not_shown(look: Examine) -> None:

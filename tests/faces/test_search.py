@@ -224,30 +224,74 @@ def test_owners_whose_ids_share_parts_see_nothing_of_each_other(loop: Loop, serv
         assert by(explained, "text") == by(explained, "meaning") == by(explained, "exact") == mine
 
 
-def test_the_points_are_the_sum_of_the_scores(run: Call) -> None:
+@pytest.mark.parametrize("by_index", [False, True], ids=["by a copy", "by the indexes"])
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_the_points_are_the_sum_of_their_parts(
+    run: Call, loop: Loop, services: Services, owner: str, by_index: bool, newest_first: bool
+) -> None:
     both, named, expenses = store(
         run,
         {"name": "Budget meeting", "note": "finance meeting"},
         {"name": "Planning", "aliases": ["budget meeting"]},
         {"name": "Discussion of expenses", "note": "a gathering about the finances and the spending plan"},
     )
-    explained = run("search.explain", search="budget meeting")
+    call = by_runner(loop, without_copies(services), owner) if by_index else run
+    explained = call("search.explain", search="budget meeting", newest_first=newest_first)
     assert by(explained, "exact") == [both, named]
-    points = {entity["entity_id"]: entity["points"] for entity in explained["entities"]}
+    for entity in explained["entities"]:
+        assert sum(entity["parts"].values()) == pytest.approx(entity["points"], abs=1e-8)
+        assert ("exact" in entity["parts"]) == ("exact" in entity["ranks"])
+    assert set(ids(explained)[:2]) == {both, named}
+    assert explained["total"] == len(explained["entities"])
+    assert explained["entities"][0]["matched"] == ["name", "text", "meaning"] or newest_first
+    following = call("search.explain", search="budget meeting", newest_first=newest_first, offset=1, limit=1)
+    assert following["entities"] == explained["entities"][1:2]
+    assert expenses in ids(explained) or expenses not in by(explained, "meaning")
+
+
+def test_each_part_of_the_points_is_what_the_order_says(run: Call) -> None:
+    store(
+        run,
+        {"name": "Budget meeting", "note": "finance meeting"},
+        {"name": "Planning", "aliases": ["budget meeting"]},
+        {"name": "A meeting of gardeners", "note": "about roses"},
+        *({"name": name} for name in ("A harbour", "A railway", "A painter")),
+    )
+    explained = run("search.explain", search="budget meeting")
     best = max(entity["scores"].get("text", 0) for entity in explained["entities"])
     for entity in explained["entities"]:
-        is_exact = "exact" in entity["ranks"]
-        scores = entity["scores"]
-        least = 0.5 * scores.get("text", 0) / best + scores.get("meaning", 0) + 4 * is_exact
-        assert least - 1e-5 <= points[entity["entity_id"]] <= least + 0.2 + 1 * is_exact + 1e-5
-    assert ids(explained)[:2] == [both, named]
-    assert explained["total"] == len(explained["entities"])
-    assert explained["entities"][0]["matched"] == ["name", "text", "meaning"]
-    assert (
-        run("search.explain", search="budget meeting", offset=1, limit=1)["entities"]
-        == explained["entities"][1:2]
-    )
-    assert expenses in points or expenses not in by(explained, "meaning")
+        parts, scores = entity["parts"], entity["scores"]
+        assert parts.get("meaning", 0) == scores.get("meaning", 0)
+        assert parts.get("text", 0) == pytest.approx(0.5 * scores.get("text", 0) / best, abs=2e-6)
+    parts = {entity["canonical_name"]: entity["parts"] for entity in explained["entities"]}
+    assert (parts["Budget meeting"]["name"], "name" in parts["Planning"]) == (0.2, False)
+    assert 0 < parts["A meeting of gardeners"]["name"] < 0.1
+    assert parts["Budget meeting"]["exact"] > parts["Planning"]["exact"] > 4
+    assert "exact" not in parts["A meeting of gardeners"]
+
+
+def test_what_is_raised_as_the_newest_says_by_how_much(run: Call) -> None:
+    for number in range(3):
+        store(run, {"name": f"Lena lives in town {number}"})
+    plain = run("search.explain", search="where does Lena live")["entities"]
+    raised = run("search.explain", search="where does Lena live", newest_first=True)["entities"]
+    assert not any("newest_first" in entity["parts"] for entity in plain)
+    assert all(entity["parts"]["newest_first"] > 0 for entity in raised)
+
+
+def test_an_entity_that_is_named_in_two_ways_is_listed_once(run: Call) -> None:
+    (boss, tom) = ids(run("store", entities=[
+        {"entity_type": "person", "name": "Mara Holt", "email": "mara@example.org"},
+        {"entity_type": "person", "name": "Tom Ek"},
+    ]))  # fmt: skip
+    run("relationships.create", relationship_type="REPORTS_TO", source_entity_id=tom, target_entity_id=boss)
+    explained = run("search.explain", search="Is Mara Holt Tom Ek's boss?")
+    (exact,) = [each for each in explained["strategies"] if each["strategy"] == "exact"]
+    assert [hit["entity_id"] for hit in exact["hits"]] == [boss, tom]
+    assert [hit["rank"] for hit in exact["hits"]] == [1, 2]
+    assert exact["found"] == 2
+    first = explained["entities"][0]
+    assert (first["entity_id"], first["ranks"]["exact"], first["matched"][0]) == (boss, 1, "relationship")
 
 
 def test_a_type_narrows_every_strategy_before_its_limit(run: Call) -> None:
@@ -375,6 +419,28 @@ def test_vectors_of_another_model_are_made_anew_and_pending_until_then(
     while run("server.stats")["semantic_pending"]:
         loop.run(make_vectors(services, owner))
     assert by(run("search.explain", search="grocery shopping milk"), "meaning") == [entity_id]
+
+
+def test_vectors_of_passages_that_were_divided_otherwise_are_made_anew(
+    run: Call, loop: Loop, services: Services, owner: str, script: Script
+) -> None:
+    """An earlier version cut a sentence after 2,000 characters, and called its model so."""
+    loop.run(claim(services))
+    store(run, {"name": "A long evening", "note": "we talked about the weather " * 100})
+    earlier = "wordllama l2_supercat 256, lower case, passages"
+    packed = "MATCH (n:Meaning {owner: $owner}) RETURN n.packed AS packed"
+    (row,) = script(packed)
+    script("MATCH (n:Meaning {owner: $owner}) SET n.packed = $old, n.model = $model",
+           old=row["packed"][: 2 * 256], model=earlier)  # fmt: skip
+    script("MATCH (n:Model {use: 'meaning'}) SET n.model = $model", model=earlier)
+    assert run("server.check_snapshots")["healthy"]
+    assert run("search.explain", search="rain")["semantic"] == "pending"
+    loop.run(claim(services))
+    while run("server.stats")["semantic_pending"]:
+        loop.run(make_vectors(services, owner))
+    assert script(packed) == [row]
+    assert run("server.check_snapshots")["healthy"]
+    assert run("search.explain", search="rain")["semantic"] == "ready"
 
 
 DAMAGES = {

@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphmem.database.search_copies import Commit, CopiedEntity, OwnerCopy, SearchCopies, _is_whole
+from graphmem.database import copied_rows, search_copies
+from graphmem.database.copied_rows import Commit, CopiedEntity, is_whole
+from graphmem.database.owner_copy import OwnerCopy
+from graphmem.database.search_copies import SearchCopies
 from graphmem.embedding.local import LocalEmbedder
-from graphmem.errors import InvalidCursor
+from graphmem.errors import DatabaseTimeout, InternalError, InvalidCursor, ServiceBusy
 from graphmem.matching.search_copy import SearchCopy
 from graphmem.model.canonical import decode
 from graphmem.registry import REGISTRY, Services
@@ -27,6 +30,8 @@ from tests.support.faces import Call, by_runner
 from tests.support.search_copies import without_copies
 
 MEMORY = 100_000_000
+LARGE = Limits(copy_wait_seconds=0.0, compared_exactly=0)
+"""Limits by which every owner has more entities than must be compared exactly."""
 Then = Callable[[OwnerCopy, Callable[[OwnerCopy], Awaitable[Any]]], Awaitable[Any]]
 WORDS = ("garden", "harbour", "invoice", "meeting", "painter", "railway")
 
@@ -167,6 +172,17 @@ def test_a_long_text_is_found_by_what_any_passage_means(run: Call) -> None:
     assert run("server.check_snapshots")["healthy"]
 
 
+@pytest.mark.parametrize("between", [" ", ", "])
+def test_a_text_without_sentence_ends_is_found_by_what_its_end_means(run: Call, between: str) -> None:
+    chatter = between.join(["we talked about the weather and the neighbours for a long while"] * 60)
+    surgery = between.join(["the surgeon operated on her broken leg in the hospital"] * 6)
+    note = {"entity_type": "note", "title": "A long evening", "text": f"{chatter}{between}{surgery}"}
+    (entity_id,) = ids(run("store", entities=[note]))
+    explained = run("search.explain", search="medical treatment")
+    (meaning,) = [each for each in explained["strategies"] if each["strategy"] == "meaning"]
+    assert [hit["entity_id"] for hit in meaning["hits"]] == [entity_id]
+
+
 def test_without_memory_the_indexes_answer_and_say_so(
     run: Call, loop: Loop, services: Services, owner: str
 ) -> None:
@@ -179,33 +195,196 @@ def test_without_memory_the_indexes_answer_and_say_so(
     assert "exact" not in run("entities.query", search="garden")
 
 
-def test_while_a_copy_is_read_the_indexes_answer(
+async def allow(event: asyncio.Event) -> None:
+    """Set an event in the event loop, where it is waited for."""
+    event.set()
+
+
+def search_of(services: Services, owner: str, words: str) -> Any:
+    """Return a search as a coroutine."""
+    return REGISTRY["entities.query"].run(services, full_actor(owner), {"search": words})
+
+
+@pytest.fixture
+def may_read(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Have copies read only their first page until this is set."""
+    may_read, put = asyncio.Event(), asyncio.to_thread
+
+    async def later(function: Any, *args: Any) -> Any:
+        if function is copied_rows.put:
+            await may_read.wait()
+        return await put(function, *args)
+
+    monkeypatch.setattr(search_copies.asyncio, "to_thread", later)
+    return may_read
+
+
+def test_while_the_copy_of_very_many_entities_is_read_the_indexes_answer(
+    loop: Loop, services: Services, owner: str, run: Call, may_read: asyncio.Event
+) -> None:
+    (garden,) = store(run, "A garden")
+    impatient = replace(with_new_copies(services), limits=LARGE)
+
+    async def searches() -> list[dict[str, Any]]:
+        loaded = asyncio.create_task(search_of(services=patient, owner=owner, words="garden"))
+        while True:
+            answer = decode(await search_of(impatient, owner, "garden"))
+            if "exact" in answer:
+                break
+        may_read.set()
+        await loaded
+        return [answer, decode(await search_of(impatient, owner, "garden"))]
+
+    patient = replace(impatient, limits=Limits())
+    before, after = loop.run(searches())
+    assert (ids(before), before["exact"]) == ([garden], False)
+    assert (ids(after), "exact" in after) == ([garden], False)
+    loop.run(impatient.search_copies.close())
+
+
+def test_a_search_of_fewer_entities_waits_for_the_copy_however_long_it_takes(
+    loop: Loop, services: Services, owner: str, run: Call, may_read: asyncio.Event
+) -> None:
+    (garden,) = store(run, "A garden")
+    patient = replace(with_new_copies(services), limits=Limits(copy_wait_seconds=0.0))
+
+    async def searches() -> list[dict[str, Any]]:
+        waiting = [asyncio.create_task(search_of(patient, owner, "garden")) for _ in range(3)]
+        done, _ = await asyncio.wait(waiting, timeout=0.3)
+        assert not done
+        may_read.set()
+        return [decode(await each) for each in waiting]
+
+    for answer in loop.run(searches()):
+        assert (ids(answer), "exact" in answer) == ([garden], False)
+
+
+def test_a_search_that_waited_too_long_is_refused_and_the_copy_is_read_on(
+    loop: Loop, services: Services, owner: str, run: Call, may_read: asyncio.Event
+) -> None:
+    (garden,) = store(run, "A garden")
+    limits = Limits(copy_wait_seconds=0.0, exact_wait_seconds=0.2)
+    impatient = by_runner(loop, replace(with_new_copies(services), limits=limits), owner)
+    with pytest.raises(ServiceBusy, match="still being read into memory") as busy:
+        impatient("entities.query", search="garden")
+    assert busy.value.retryable
+    loop.run(allow(may_read))
+    while True:
+        try:
+            answer = impatient("entities.query", search="garden")
+            break
+        except ServiceBusy:
+            continue
+    assert (ids(answer), "exact" in answer) == ([garden], False)
+
+
+def test_a_copy_that_cannot_be_read_keeps_no_search_waiting(
     loop: Loop, services: Services, owner: str, run: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (garden,) = store(run, "A garden")
-    impatient = replace(with_new_copies(services), limits=Limits(copy_wait_seconds=0.0))
-    may_read, read_all = asyncio.Event(), SearchCopies._read_all
+    monkeypatch.setattr(search_copies, "FAILED_SECONDS", 0.0)
+    failing, read_all = with_new_copies(services), SearchCopies._read_all
+    failures: list[type[Exception]] = [DatabaseTimeout, DatabaseTimeout, ValueError]
+    is_stuck = asyncio.Event()
 
-    async def read_later(*args: Any) -> None:
-        await may_read.wait()
+    async def fail(*args: Any) -> None:
+        if failures:
+            raise failures.pop()
+        await is_stuck.wait()
         await read_all(*args)
 
-    monkeypatch.setattr(SearchCopies, "_read_all", read_later)
-    answer = by_runner(loop, impatient, owner)("entities.query", search="garden")
-    assert (ids(answer), answer["exact"]) == ([garden], False)
+    monkeypatch.setattr(SearchCopies, "_read_all", fail)
+    search = by_runner(loop, failing, owner)
+    for _ in range(4):
+        answer = search("entities.query", search="garden")
+        assert (ids(answer), answer["exact"]) == ([garden], False)
+    assert not failures
+    loop.run(allow(is_stuck))
+    while "exact" in (answer := search("entities.query", search="garden")):
+        continue
+    assert ids(answer) == [garden]
 
-    async def later() -> dict[str, Any]:
-        may_read.set()
-        while True:
-            answer = decode(
-                await REGISTRY["entities.query"].run(impatient, full_actor(owner), {"search": "garden"})
-            )
-            if "exact" not in answer:
-                return answer
+
+def test_a_search_compares_its_copy_though_another_one_gives_that_up(
+    loop: Loop, services: Services, owner: str, run: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (garden,) = store(run, "A garden")
+    small, compare = with_new_copies(services), OwnerCopy.compare
+    others: list[dict[str, Any]] = []
+
+    async def compare_later(*args: Any) -> Any:
+        if not others:
+            others.append({})
+            small.search_copies._memory = 1
+            for _ in range(2):
+                others.append(decode(await search_of(small, owner, "garden")))
+        return await compare(*args)
+
+    monkeypatch.setattr(OwnerCopy, "compare", compare_later)
+    answer = by_runner(loop, small, owner)("entities.query", search="garden")
+    assert (ids(answer), "exact" in answer) == ([garden], False)
+    assert [ids(other) for other in others[1:]] == [[garden]] * 2
+    assert others[-1]["exact"] is False
+
+
+def test_a_copy_that_is_far_behind_is_read_anew_and_answers_exactly(
+    run: Call, other: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(run, "A garden")
+    assert len(other("entities.query", search="garden")["entities"]) == 1
+    monkeypatch.setattr(search_copies, "CHANGED_LIMIT", 2)
+    for number in range(5):
+        store(run, f"Garden {number}")
+    answer = other("entities.query", search="garden")
+    assert (len(answer["entities"]), "exact" in answer) == (6, False)
+
+
+@pytest.mark.parametrize(("count", "words"), [(5, 1), (1, 60)])
+def test_many_changes_or_long_ones_are_put_into_a_copy_in_a_thread(
+    loop: Loop,
+    services: Services,
+    owner: str,
+    run: Call,
+    monkeypatch: pytest.MonkeyPatch,
+    count: int,
+    words: int,
+) -> None:
+    """The event loop goes on meanwhile: the change waits for what only it can do."""
+    store(run, "A harbour")
+    run("entities.query", search="harbour")
+    monkeypatch.setattr(copied_rows, "INLINE_CHANGES", 4)
+    monkeypatch.setattr(copied_rows, "INLINE_CHARACTERS", 400)
+    change, goes_on, outcomes = copied_rows.change, threading.Event(), list[bool]()
+
+    def change_later(*args: Any, **more: Any) -> None:
+        outcomes.append(goes_on.wait(10))
+        change(*args, **more)
+
+    monkeypatch.setattr(copied_rows, "change", change_later)
+    gardens = store(run, *(f"A garden {number}" for number in range(count)), note="rose " * 2 * words)
+
+    async def search() -> Any:
+        waiting = asyncio.create_task(search_of(services, owner, "garden"))
+        while not outcomes:
             await asyncio.sleep(0.01)
+            if waiting.done():
+                break
+            goes_on.set()
+        return decode(await waiting)
 
-    assert ids(loop.run(later())) == [garden]
-    loop.run(impatient.search_copies.close())
+    assert set(gardens) <= set(ids(loop.run(search())))
+    assert outcomes == [True]
+
+
+def test_a_copy_into_which_a_change_failed_is_read_anew(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(run, "A harbour")
+    run("entities.query", search="harbour")
+    (garden,) = store(run, "A garden")
+    monkeypatch.setattr(copied_rows, "change", None)
+    with pytest.raises(InternalError):
+        run("entities.query", search="garden")
+    monkeypatch.undo()
+    assert ids(run("entities.query", search="garden")) == [garden]
 
 
 def pages(run: Call, *, first: dict[str, Any], **arguments: Any) -> list[str]:
@@ -256,9 +435,9 @@ def test_the_copy_that_was_used_longest_ago_gives_way(loop: Loop, services: Serv
 
 def test_a_commit_that_is_only_partly_visible_is_read_again() -> None:
     row = CopiedEntity("ent_1", 7, 0, "note", 0, "a", None, None)
-    assert not _is_whole([row], Commit(7, 2))
-    assert _is_whole([row], Commit(7, 1))
-    assert _is_whole([row, row._replace(changed=8)], Commit(7, 2))
+    assert not is_whole([row], Commit(7, 2))
+    assert is_whole([row], Commit(7, 1))
+    assert is_whole([row, row._replace(changed=8)], Commit(7, 2))
 
 
 @pytest.fixture
@@ -281,15 +460,21 @@ def before_rows_are_used(monkeypatch: pytest.MonkeyPatch) -> Callable[[Then], No
 
 
 def test_what_is_stored_while_a_copy_is_read_is_found(
-    loop: Loop, services: Services, owner: str, run: Call, before_rows_are_used: Callable[[Then], None]
+    loop: Loop,
+    services: Services,
+    owner: str,
+    run: Call,
+    before_rows_are_used: Callable[[Then], None],
+    may_read: asyncio.Event,
 ) -> None:
     """A search that did not wait for the copy may end after it was read: its rows do not say what changed."""
     store(run, "A harbour")
-    other = replace(with_new_copies(services), limits=Limits(copy_wait_seconds=0.0))
+    other = replace(with_new_copies(services), limits=LARGE)
 
     async def happens(copy: OwnerCopy, read: Callable[[OwnerCopy], Any]) -> Any:
-        if copy.loading is not None:
-            await asyncio.wait([copy.loading])
+        assert copy.loading is not None
+        may_read.set()
+        await asyncio.wait([copy.loading])
         for name in ("A garden", "A railway"):
             items = [{"entity_type": "thing", "name": name}]
             await REGISTRY["store"].run(services, full_actor(owner), {"entities": items})

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
+import threading
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,7 @@ DOCUMENTS = st.builds(
     at=st.integers(0, 10),
     text=st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join),
     vectors=st.none() | st.lists(VECTORS, min_size=1, max_size=3).map(b"".join),
+    is_pending=st.booleans(),
     version=st.just((0, 0)),
 )
 STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove", "compact"]), DOCUMENTS), max_size=30)
@@ -101,6 +105,8 @@ def test_changes_leave_no_trace(steps: list[tuple[str, Document]]) -> None:
     fresh = SearchCopy()
     fresh.put(sorted(documents.values()))
     assert len(copy) == len(fresh) == len(documents)
+    assert set(copy.types) == set(fresh.types)
+    assert copy.pending_count == fresh.pending_count
     for query in ("alpha beta", "zeta", "omega", "alpha-beta gamma"):
         assert answer(copy, query) == answer(fresh, query)
         assert answer(copy, query, ["task"]) == answer(fresh, query, ["task"])
@@ -264,3 +270,105 @@ def test_a_copy_says_how_much_memory_it_takes() -> None:
     before = copy.bytes
     copy.compact()
     assert copy.bytes < before / 2
+
+
+@pytest.mark.parametrize("others", [(), ("delta",), ("delta", "epsilon", "zeta")])
+def test_a_document_with_half_of_a_question_has_half_of_it_whatever_numbers_are_rounded(
+    others: tuple[str, ...],
+) -> None:
+    copy = copy_of("alpha", "beta", "gamma", *others)
+    match = search_ranking.match_words(copy, terms.of_question("alpha beta", []))
+    hits = search_ranking.rank(copy, match, None, floor=0.5, among=copy.alive, named={}, least_share=0.5)
+    assert {hits.ids[int(number)] for number in hits.hits} == {"ent_0", "ent_1"}
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_the_parts_of_the_points_add_up(newest_first: bool) -> None:
+    copy = SearchCopy()
+    copy.put(
+        Document(
+            f"ent_{n}", "note", n, f"{' '.join(WORDS[: n % 5 + 1])} | beta gamma {n}", vector_of(n, 9, 3)
+        )
+        for n in range(12)
+    )
+    hits = ranking(copy, "alpha beta gamma", newest_first=newest_first)
+    assert len(hits.hits) == 12
+    names = set[str]()
+    for number in hits.hits.tolist():
+        parts = hits.parts_of(number)
+        names |= parts.keys()
+        assert sum(parts.values()) == pytest.approx(float(hits.points[number]), abs=1e-9)
+    assert names == {"exact", "text", "name", "meaning", *(["newest_first"] if newest_first else [])}
+
+
+def test_a_compaction_drops_the_terms_that_no_document_has_any_more() -> None:
+    copy = SearchCopy()
+    for turn in range(5):
+        copy.put(Document(f"ent_{n}", "note", 0, f"word{turn}x{n} kept", None) for n in range(2_000))
+        copy.compact()
+    assert len(copy.terms) == 2_001
+    fresh = copy_of(*(f"word4x{n} kept" for n in range(2_000)))
+    fresh.compact()
+    assert abs(copy.bytes - fresh.bytes) < 0.1 * fresh.bytes
+    for query in ("kept", "word4x7", "word3x7", "word4x7 kept"):
+        assert answer(copy, query) == answer(fresh, query)
+
+
+def test_inflections_are_found_after_terms_were_dropped_and_others_came() -> None:
+    english = "the house and the garden are where she was with him"
+    texts = [f"{english} {word}" for word in ("painting", "walks", "bakeries", "harbour", "cycling")]
+    copy = copy_of(*texts)
+    assert answer(copy, "painted walking baking")
+    copy.remove("ent_0")
+    copy.compact()
+    copy.put([Document("ent_5", "note", 0, f"{english} painters paint", None)])
+    fresh = SearchCopy()
+    fresh.put(Document(f"ent_{n}", "note", 0, texts[n], None) for n in range(1, 5))
+    fresh.put([Document("ent_5", "note", 0, f"{english} painters paint", None)])
+    for _ in range(2):
+        for query in ("painted", "painting", "walking", "bakery", "cycle"):
+            assert answer(copy, query) == answer(fresh, query)
+        copy.compact()
+    assert "painting" not in copy.terms
+
+
+def test_the_stems_of_terms_count_for_the_memory_and_can_be_given_back() -> None:
+    copy = copy_of(
+        *(f"the word{chr(97 + n % 26) * 3}{chr(97 + n // 26)} is of the house" for n in range(600))
+    )
+    before = copy.bytes
+    assert answer(copy, "words")
+    stemmed = copy.bytes
+    assert stemmed - before > 100 * 600
+    copy.forget_stems()
+    assert copy.bytes == before
+    assert answer(copy, "words")
+    assert copy.bytes == stemmed
+
+
+@pytest.fixture
+def impatient_threads() -> Iterator[None]:
+    """Have threads take turns all the time."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("impatient_threads")
+def test_what_waits_for_a_vector_is_counted_while_a_thread_compacts() -> None:
+    copy = copy_of(*["alpha beta"] * 2_000, is_pending=True)
+    has_ended = threading.Event()
+
+    def change() -> None:
+        for _ in range(60):
+            copy.put(Document(f"ent_{n}", "note", 0, "alpha gamma", None, True) for n in range(40))
+            copy.compact()
+        has_ended.set()
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    while not has_ended.is_set():
+        assert 0 <= copy.pending_count <= 2_000
+    thread.join()
+    assert copy.pending_count == 2_000

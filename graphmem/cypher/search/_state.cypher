@@ -1,4 +1,4 @@
-// Up to where a copy in memory follows an owner, as `state`; in Python: graphmem.database.search_copies.OwnerState. Null
+// Up to where a copy in memory follows an owner, as `state`; in Python: graphmem.database.copied_rows.OwnerState. Null
 // if there is no such owner.
 CALL () {
   OPTIONAL MATCH (owner:Owner {id: $owner})

@@ -1,12 +1,18 @@
 // search.copy: some listed entities of an owner by type and id, for a copy in memory.
 //
 // params  type: STRING, after: STRING, limit: INTEGER
-// returns state: LIST, documents: LIST<LIST>
+// returns state: LIST, entities: INTEGER, documents: LIST<LIST>
 // mode    read
-// index   entity_by_type (owner, listed, id), meaning_entity
+// index   entity_by_type (owner, listed, id), meaning_entity, count_type
 // cost    light
-// It reads what it answers, and belongs to no request: so it needs no place among the heavy ones. From the entity of `$type` after `$after` on, and of all types behind it.
+// It reads what it answers, and belongs to no request: so it needs no place among the heavy ones. From the entity of `$type` after `$after` on, and of all types behind it. `entities` is how many the owner has.
 <search._state>
+CALL () {
+  MATCH (counted:Count)
+  USING INDEX SEEK counted:Count(owner, kind, type)
+  WHERE counted.owner = $owner AND counted.kind = 'entity' AND counted.type IS NOT NULL
+  RETURN sum(counted.total) AS entities
+}
 CALL () {
   CALL () {
     MATCH (entity:Entity)
@@ -23,4 +29,4 @@ CALL () {
   OPTIONAL MATCH (meaning:Meaning {entity_id: entity.id})
   RETURN collect(<search._document>) AS documents
 }
-RETURN state, documents
+RETURN state, entities, documents
