@@ -527,6 +527,7 @@ class Limits:
 
     Attributes:
         search_list: entities in the list of one search strategy.
+        search_identified: entities with the words of an identifier that one search compares with it.
         search_meaning: entities that meaning lists at least, where so many are similar enough.
         copy_wait_seconds: how long a search waits for the copy of an owner's entities that is being read,
             where the index may answer.
@@ -557,6 +558,7 @@ class Limits:
     """
 
     search_list: int = 500
+    search_identified: int = 5_000
     search_meaning: int = 50
     copy_wait_seconds: float = 2.0
     exact_wait_seconds: float = 45.0

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from graphmem.matching import questions, relationship_roles
+from graphmem.matching.asked_identifiers import Asked, asked
 from graphmem.model.identity import fold_text, index_key
-from graphmem.model.ids import ENTITY_ID
 from graphmem.text import identifiers, languages, terms, words
 
 NAME_WORDS: Final = 6
@@ -26,7 +26,6 @@ EXTERNAL_ID_LENGTH_LEAST: Final = 3
 _AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡-–—"
 _SENTENCE_ENDS: Final = frozenset(".!?…:。！？")
 _POSSESSIVE = re.compile("(['’]s|(?<=s)['’])$", re.IGNORECASE)
-_ADDRESS = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 _ADDRESS_SIGNS: Final = frozenset("@./:")
 _DAYS: Final = questions.word_set(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july
@@ -125,18 +124,33 @@ class Question:
                     phrase = " ".join(self.spellings[start:end])
                     pairs = {pair for each in _spellings(phrase) for pair in _pairs(each, self.region)}
                     runs.append(Run(start, end, _plain(phrase), frozenset(pairs)))
-        return runs
+        longer = [each for each in self.addresses if each.end - each.start > NAME_WORDS]
+        return [
+            Run(each.start, each.end, each.text, frozenset(_pairs(each.text, self.region))) for each in longer
+        ] + runs
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
         """The (kind, index key) pairs of all runs."""
         return {pair for run in self.runs for pair in run.pairs}
 
-    @property
-    def address(self) -> str | None:
-        """The first e-mail address or id of an entity, if there is one: it means itself alone."""
-        texts = (piece.text.lower().removeprefix("mailto:") for piece in self.pieces)
-        return next((text for text in texts if _ADDRESS.fullmatch(text) or ENTITY_ID.fullmatch(text)), None)
+    @cached_property
+    def addresses(self) -> list[Asked]:
+        """The e-mail addresses, numbers and other identifiers in the question: each means itself alone."""
+        return asked(self.pieces)
+
+    def address(self, named: Iterable[tuple[int, int]] = ()) -> str | None:
+        """Return the first identifier in the question that is none of what it names, if there is one.
+
+        Args:
+            named: the places of what names something, each from a start up to an end.
+        """
+        spans = list(named)
+        unknown = (
+            each for each in self.addresses
+            if not any(start <= each.start and each.end <= end for start, end in spans)
+        )  # fmt: skip
+        return next((each.text for each in unknown), None)
 
     @cached_property
     def has_case(self) -> bool:

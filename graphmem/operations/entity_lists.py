@@ -224,7 +224,7 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
         "entities": named_entities(
             answers.entities(matches.page.items, snapshot=arguments.include_snapshots),
             results.named,
-            has_kind=results.understood is not None,
+            resembles=results.marks_rest,
         ),
         **matches.page.envelope(arguments, query),
         "applied_search_strategies": list(results.ran),

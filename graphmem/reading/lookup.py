@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, NotRequired, cast
 
 from graphmem.model import canonical
-from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.identity import CANONICAL_NAME, fold_text
 from graphmem.model.ids import ENTITY_ID
+from graphmem.model.schema import Document
 from graphmem.reading import answers, naming, search_engine
 from graphmem.reading.budgets import Budgeted
 from graphmem.reading.fresh import read_fresh
@@ -34,14 +36,16 @@ _NAMED_BESIDE: Final = "No entity is what `understood` says: these are what the 
 class NamedEntity(answers.Entity):
     """An entity, and how a question names it or resembles it.
 
-    ``matched`` is the kind of match: a kind of identifier; ``name`` or ``alias``; ``name_part``, such as a
-    first name; ``relationship``; ``kind``; ``text``; ``meaning``. ``matched_by`` has the words of the
-    question that name it. What "Tom's boss" names has its ``relationship_type``, and as ``related_to`` the
-    id of Tom. ``match`` is ``resemblance`` where it bears no such name.
+    ``matched`` is the kind of match: a kind of identifier; ``field`` where the identifier is the whole value
+    of ``matched_field``; ``name`` or ``alias``; ``name_part``, such as a first name; ``relationship``;
+    ``kind``; ``text``; ``meaning``. ``matched_by`` has the words of the question that name it. What "Tom's
+    boss" names has its ``relationship_type``, and as ``related_to`` the id of Tom. ``match`` is
+    ``resemblance`` where it bears no such name.
     """
 
     match: NotRequired[str]
     matched: NotRequired[str]
+    matched_field: NotRequired[str]
     matched_by: NotRequired[str]
     relationship_type: NotRequired[str]
     related_to: NotRequired[str]
@@ -54,7 +58,6 @@ class LookupHit(NamedEntity):
     scores are comparable within one answer only.
     """
 
-    matched_field: NotRequired[str]
     score: NotRequired[float]
 
 
@@ -81,15 +84,15 @@ class LookupHits(Shaped, Indexed, Budgeted):
 
 
 def named_entities(
-    entities: Iterable[answers.Entity], named: Sequence[Named], *, has_kind: bool = False
+    entities: Iterable[answers.Entity], named: Sequence[Named], *, resembles: bool = False
 ) -> list[NamedEntity]:
     """Return entities, each with how a question names it or resembles it, if it names any.
 
     Args:
-        has_kind: the question asks for a kind, of which there may be no entity.
+        resembles: what it does not name resembles it, also where it names nothing.
     """
     listed = list(entities)
-    marks = naming.marks(named, (entity["entity_id"] for entity in listed), has_kind=has_kind)
+    marks = naming.marks(named, (entity["entity_id"] for entity in listed), resembles=resembles)
     return [{**entity, **cast("NamedEntity", mark)} for entity, mark in zip(listed, marks, strict=True)]
 
 
@@ -160,7 +163,7 @@ async def _exactly(context: Context, text: str, types: list[str], limit: int) ->
 async def by_words(context: Context, text: str, types: list[str], limit: int) -> LookupHits:
     """Return the entities that a question names, or else those that a text finds by words or meaning."""
     search = Search(text, types, limit + RESEMBLING_LIMIT, looks_up=True)
-    results = await search_engine.search(context, search)
+    results = await _with_identity(context, text, await search_engine.search(context, search))
     entities = answers.entities(results.rows)
     if not entities:
         tried = "; ".join([f"{_TRIED} fits", *results.notes])
@@ -187,6 +190,59 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
     return answer
 
 
+class _Schema(NamedTuple):
+    entity_type: str
+    document: str | None
+    fields: list[str]
+    seen: list[str]
+
+
+class _Schemas(NamedTuple):
+    """The row of ``schema/shapes.cypher``."""
+
+    shapes: list[_Schema]
+
+
+async def _with_identity(context: Context, text: str, results: Results) -> Results:
+    """Return results that name the entities of which a looked-up text is the identity, by their schema.
+
+    One round trip if the text is the whole value of a field.
+
+    Raises:
+        Unavailable: the database failed.
+    """
+    folded = fold_text(text)
+    fields_by_id = {} if results.named else {row.id: _fields_with(folded, row) for row in results.rows}
+    types = {row.type for row in results.rows if fields_by_id.get(row.id)}
+    if not types:
+        return results
+    row = await context.graph.only("schema.shapes", _Schemas, types=sorted(types))
+    identities = {
+        each.entity_type: {
+            names[0] for names in Document.read(each.document).alternatives() or () if len(names) == 1
+        }
+        for each in row.shapes
+        if each.document is not None
+    }
+    named = [
+        Named(each.id, naming.FIELD, text, field=field)
+        for each in results.rows
+        for field in fields_by_id[each.id]
+        if field in identities.get(each.type, ())
+    ]
+    return replace(results, named=named, counts={**results.counts, "exact": len(named)}) if named else results
+
+
+def _fields_with(folded: str, row: EntityRow) -> list[str]:
+    """Return the fields of which a folded text is a whole value, without those that are looked up exactly."""
+    values = zip(row.fields, row.values, strict=True)
+    return [
+        field
+        for field, value in values
+        if field not in identifiers.FIELDS and folded in map(fold_text, words.strings_of(value))
+    ]
+
+
 def _with_kind(answer: LookupHits, results: Results) -> LookupHits:
     """Return an answer with how a question was read that asks for a kind."""
     if results.understood is not None:
@@ -198,7 +254,7 @@ def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit])
     """Return the answer to a question that names something."""
     kinds = {each.kind for each in results.named}
     by_name = "name" if any(naming.KINDS[kind] in identifiers.NAMES for kind in kinds) else "name_part"
-    is_exact = any(naming.KINDS[kind] in identifiers.EXACT for kind in kinds)
+    is_exact = any(kind == naming.FIELD or naming.KINDS[kind] in identifiers.EXACT for kind in kinds)
     by_identifier = "identifier" if is_exact else by_name
     modes = {naming.KIND: "kind", naming.RELATIONSHIP: "relationship"}
     answer: LookupHits = {
@@ -230,7 +286,7 @@ def _resembling(results: Results, hits: list[LookupHit]) -> LookupHits:
 def _naming(named: Named, row: EntityRow) -> LookupHit:
     """Return how a question names an entity."""
     hit = cast("LookupHit", {**named.answered, "score": 1.0})
-    if named.related_to is None and named.kind != naming.KIND:
+    if named.related_to is None and named.kind not in (naming.KIND, naming.FIELD):
         kind = naming.KINDS[named.kind]
         hit["matched_field"] = identifiers.matching_field(_identifying_fields(row), kind, set(named.pairs))
     return hit
@@ -243,7 +299,8 @@ def _resemblance(results: Results, row: EntityRow) -> LookupHit:
     hit = cast("LookupHit", {"match": RESEMBLANCE, "matched": matched, "score": ranked.points})
     if matched == "text":
         snapshot = zip(row.fields, row.values, strict=True)
-        hit["matched_field"] = words.best_field(results.spellings, row.name, snapshot)
+        field = results.fields.get(row.id)
+        hit["matched_field"] = field or words.best_field(results.spellings, row.name, snapshot)
     return hit
 
 

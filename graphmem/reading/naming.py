@@ -18,12 +18,13 @@ from graphmem.text import identifiers
 
 RESEMBLANCE: Final = "resemblance"
 """``match`` of what does not bear the name or identifier that was looked up."""
-KINDS: Final = (*identifiers.KINDS, "name_part", "relationship", "kind")
-"""How a question may name an entity: by an identifier, by a part of its name, by a relationship, or by its
-kind."""
+KINDS: Final = (*identifiers.KINDS, "name_part", "relationship", "kind", "field")
+"""How a question may name an entity: by an identifier, by a part of its name, by a relationship, by its kind,
+or by an identifier that is all of a value of any field."""
 NAME_PART: Final = KINDS.index("name_part")
 RELATIONSHIP: Final = KINDS.index("relationship")
 KIND: Final = KINDS.index("kind")
+FIELD: Final = KINDS.index("field")
 PART_WEIGHT: Final = 2.0
 """The points of an entity that a part of its name names: more than words and meaning give, which is 1.7."""
 EXACT_WEIGHT: Final = 5.0
@@ -34,6 +35,8 @@ RELATIONSHIP_WEIGHT: Final = 8.0
 """The points of what a question asks for by a relationship: more than what it names besides."""
 KIND_WEIGHT: Final = 10.0
 """The points of what is of the kind that a question asks for: more than what it names besides."""
+FIELD_WEIGHT: Final = 4.0
+"""The points of an entity that has the identifier as the whole value of a field: less than a whole name."""
 FOLLOWED_LIMIT: Final = 10
 """Named entities whose relationships are followed."""
 SCANNED_LIMIT: Final = 1_000
@@ -45,7 +48,9 @@ METADATA_LIMIT: Final = 300
 
 _ASKING: Final = questions.word_set("who whom whose what which where")
 """Words of which one begins a question that may ask for the other end of a relationship."""
-_WEIGHTS: Final = {NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT}
+_WEIGHTS: Final = {
+    NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT, FIELD: FIELD_WEIGHT
+}  # fmt: skip
 
 
 class Named(NamedTuple):
@@ -57,6 +62,7 @@ class Named(NamedTuple):
         pairs: the (kind, index key) pairs of a whole name or identifier.
         relationship_type: of the relationship by which it is named.
         related_to: the id of the entity at the other end of that relationship.
+        field: the field whose whole value is the identifier.
     """
 
     id: str
@@ -67,6 +73,7 @@ class Named(NamedTuple):
     pairs: tuple[tuple[str, str], ...] = ()
     relationship_type: str | None = None
     related_to: str | None = None
+    field: str | None = None
 
     @property
     def points(self) -> float:
@@ -79,18 +86,19 @@ class Named(NamedTuple):
         answered = {"matched": KINDS[self.kind], "matched_by": self.words}
         if self.relationship_type is not None and self.related_to is not None:
             answered |= {"relationship_type": self.relationship_type, "related_to": self.related_to}
-        return answered
+        return answered if self.field is None else {**answered, "matched_field": self.field}
 
 
 def marks(
-    named: Sequence[Named], entity_ids: Iterable[str], *, has_kind: bool = False
+    named: Sequence[Named], entity_ids: Iterable[str], *, resembles: bool = False
 ) -> list[dict[str, str]]:
     """Return what a list says of entities: how the question names each, or that it only resembles it.
 
-    Empty if the question names nothing, and asks for no kind.
+    Args:
+        resembles: the others resemble the question also if it names none. Otherwise nothing is said of them.
     """
     by_id = {each.id: each for each in reversed(named)}
-    rest = {"match": RESEMBLANCE} if named or has_kind else {}
+    rest = {"match": RESEMBLANCE} if named or resembles else {}
     return [by_id[each].answered if each in by_id else rest for each in entity_ids]
 
 

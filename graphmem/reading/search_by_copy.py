@@ -108,7 +108,8 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, meant: Mean
     embedder = context.services.embedder
     start = time.perf_counter()
     vector, reason = None, None
-    if not embedder.at_once:
+    has_meaning = words.has_letter(search.query)
+    if has_meaning and not embedder.at_once:
         try:
             (vector,) = await embedder.embed([search.query[: words.TEXT_LIMIT]])
         except EmbeddingUnavailable as exc:
@@ -127,7 +128,7 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, meant: Mean
     rows, truncated = await rows_of(context, shown)
     read = time.perf_counter()
     has_words = bool(comparison.question.concepts)
-    ran = {"exact": True, "text": has_words, "meaning": has_words and reason is None}
+    ran = {"exact": True, "text": has_words, "meaning": has_words and has_meaning and reason is None}
     notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if comparison.question.left_out else []
     if reason is not None and has_words:
         notes.append(f"meaning was not searched: {reason}")
@@ -174,16 +175,18 @@ def _compared(
     limit: int,
 ) -> _Comparison:
     """Compare a question with all documents of a copy. It runs in a thread, and waits for nothing."""
-    question = terms.of_question(search.query, copy.languages, begins=not search.looks_up)
+    has_meaning = words.has_letter(search.query)
+    question = terms.of_question(search.query, copy.languages, begins=has_meaning and not search.looks_up)
     match = search_ranking.match_words(copy, question)
-    if embedder.at_once:
+    if embedder.at_once and has_meaning:
         # The floor of a look-up is that of whole texts: a weighted one may resemble what has one word of it.
         weighted = zip(question.pieces, match.weights, strict=True)
         parts = [(search.query[: words.TEXT_LIMIT], 1.0)] if search.looks_up else weighted
         vector = embedder.weighted([Weighted(*part) for part in parts])
     among = copy.of_types(search.types)
     if search.among is not None:
-        among &= copy.of_ids(search.among)
+        # A new array: the one for all types is the copy's own.
+        among = among & copy.of_ids(search.among)
     named = meant.hits
     is_apart = search.apart and bool(named or meant.kind is not None)
     share = LOOKED_UP_SHARE if search.looks_up else NAMED_SHARE if is_apart else 0.0

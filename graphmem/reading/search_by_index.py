@@ -70,37 +70,40 @@ class _SearchRows(NamedTuple):
 async def by_index(context: Context, search: Search, identifiers_of: Collection[tuple[str, str]]) -> Results:
     """Search an owner's live entities, in one round trip; further ones where the index has to be read again.
 
-    A look-up searches meaning only if no words match. An address or a number has no meaning.
+    A look-up searches meaning only if no words match. Numbers alone have no meaning.
 
     Args:
         identifiers_of: the (kind, index key) pairs of the identifiers and names in the query.
     """
-    text_query = words.parse_query(search.query, begins=not search.looks_up)
+    has_meaning = words.has_letter(search.query)
+    text_query = words.parse_query(search.query, begins=has_meaning and not search.looks_up)
     pairs = sorted(identifiers_of)
     notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if text_query.left_out else []
     start = time.perf_counter()
     vector, unavailable = None, False
-    if text_query.phrases and not identifiers.is_identifier(search.query):
+    if text_query.phrases and has_meaning:
         try:
             (vector,) = await context.services.embedder.embed([search.query[: words.TEXT_LIMIT]])
         except EmbeddingUnavailable as exc:
             unavailable = True
             notes.append(f"meaning was not searched: {exc}")
     elif text_query.phrases:
-        notes.append("meaning was not searched: the query is an address or a number")
+        notes.append("meaning was not searched: the query has no words")
     embedded = time.perf_counter()
     limits = context.services.limits
+    meaning_limit = max(limits.search_meaning, min(search.offset + search.limit, limits.search_list))
     row = await _find(context, {
         "pairs": [list(pair) for pair in pairs],
         "kinds": list(identifiers.KINDS),
         "types": search.types,
         "lucene": words.lucene(text_query, context.graph.owner, search.types) if text_query.phrases else None,
         "patterns": text_query.patterns,
+        "among": None if search.among is None else sorted(search.among),
         "list_limit": limits.search_list,
         "vector": vector,
         "model": context.services.embedder.model,
         "floor": context.services.embedder.floor,
-        "meaning_limit": max(limits.search_meaning, min(search.offset + search.limit, limits.search_list)),
+        "meaning_limit": meaning_limit,
         "exact_limit": limits.compared_exactly,
         "unindexed_limit": limits.compared_unindexed,
         "index_share": limits.index_share,
@@ -113,6 +116,8 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
     hits: dict[Strategy, list[StrategyHit]] = {"exact": row.exact, "text": row.text, "meaning": row.meaning}
     scores = {name: dict(listed) for name, listed in hits.items()}
     ran = {"exact": bool(pairs), "text": bool(text_query.phrases), "meaning": row.coverage.searched}
+    # Of some entities alone, each is compared.
+    text_hits = len(row.text) if search.among is None else 0
     ranked = [
         Ranked(
             each.id,
@@ -122,7 +127,7 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
         for each in row.ranked
     ]
     if search.after is not None:
-        ranked = _behind(ranked, search.after)
+        ranked = behind(ranked, search.after)
     return Results(
         spellings=frozenset(word for phrase in text_query.phrases for word in phrase),
         phrases=[
@@ -140,9 +145,10 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
         coverage=row.coverage,
         semantic="unavailable" if unavailable else "pending" if row.coverage.pending else "ready",
         is_exact=row.coverage.total <= limits.compared_exactly,
+        is_cut=text_hits >= limits.search_list or len(row.meaning) >= meaning_limit,
         notes=[
             *notes,
-            *_left_out(limits, row.coverage, len(row.text)),
+            *_left_out(limits, row.coverage, text_hits),
             *(
                 ["newest_first was left out: the indexes do not know what nearly fits"]
                 if search.newest_first
@@ -156,7 +162,7 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
     )
 
 
-def _behind(ranked: list[Ranked], after: RankedPlace) -> list[Ranked]:
+def behind(ranked: list[Ranked], after: RankedPlace) -> list[Ranked]:
     """Return the hits behind a place.
 
     Raises:

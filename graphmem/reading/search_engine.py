@@ -3,13 +3,14 @@
 A copy of the owner's entities in memory is compared as a whole (:mod:`graphmem.reading.search_by_copy`). For
 an owner whose entities do not fit into the memory or could not be read, and for one with very many while they
 are being read, the indexes of the database answer (:mod:`graphmem.reading.search_by_index`), and the answer
-says so.
+says so. An identifier is looked for by the indexes, and compared with the values that they propose
+(:mod:`graphmem.reading.search_by_identifier`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from graphmem.database.owner_copy import OwnerCopy
@@ -20,10 +21,11 @@ from graphmem.reading import kind_lookup, naming
 from graphmem.reading.kind_lookup import Kind
 from graphmem.reading.naming import Named
 from graphmem.reading.search_by_copy import Meant, by_copy
+from graphmem.reading.search_by_identifier import by_identifier
 from graphmem.reading.search_by_index import by_index
 from graphmem.reading.search_results import BY_INDEX, Results, Search
 from graphmem.registry import Context
-from graphmem.text import identifiers
+from graphmem.text import identifiers, written_identifiers
 
 NOT_EXACT: Final = (
     "the index answered, and may miss some: the entities of this owner are being read into memory, or they "
@@ -45,12 +47,10 @@ async def search(context: Context, search: Search) -> Results:
     search = dataclasses.replace(search, types=sorted(set(search.types)))
     region = services.settings.phone_region
     whole = set() if search.looks_up else identifiers.candidates(search.query, region)
-    if identifiers.is_identifier(search.query):
-        # Nothing rather than something similar: all words of an address, in a row. The index compares them
-        # so.
-        results = await by_index(context, search, whole)
-        named = [Named(hit.id, int(hit.score), search.query.strip()) for hit in results.hits["exact"]]
-        return dataclasses.replace(results, named=named)
+    sought = written_identifiers.sought(search.query, region)
+    if sought is not None:
+        # Nothing rather than something similar.
+        return await by_identifier(context, search, sought, whole)
     question = mentions.read(search.query, region)
     copy, exact, aliases = await services.search_copies.follow(
         context.graph.owner,
@@ -65,17 +65,65 @@ async def search(context: Context, search: Search) -> Results:
         services.limits,
     )
     named = naming.by_names(question, search.query, exact)
+    asked = question.address((each.start, each.end) for each in named)
+    borne = None if asked is None else await _borne(context, search, asked)
     if copy is None or (search.after is not None and search.after.at == BY_INDEX):
         types = {each.id: each.type for each in exact}
         named = [each for each in named if not search.types or types[each.id] in search.types]
+        if borne is not None and search.looks_up and not named:
+            return borne
+        search, named = _with_borne(search, named, borne)
         pairs = {pair for each in named for pair in each.pairs}
         results = await by_index(context, search, pairs)
-        return dataclasses.replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
-    meant = await _meant(context, search, copy, question, named, aliases)
-    if search.looks_up and not meant.hits and question.address is not None:
-        # An address that nobody has is not answered by what else the question says.
-        return await by_index(context, dataclasses.replace(search, query=question.address), set())
-    return await by_copy(context, search, copy, meant)
+        results = dataclasses.replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
+    else:
+        meant = await _meant(context, search, copy, question, named, aliases)
+        if search.looks_up and not meant.hits and (first := question.address()) is not None:
+            # What is similar to the rest of the question does not have the identifier.
+            return borne or await _borne(context, search, first)
+        search, named = _with_borne(search, meant.named, borne, meant.hits)
+        results = await by_copy(context, search, copy, dataclasses.replace(meant, named=named))
+    if borne is None or borne.named:
+        return results
+    notes = [*results.notes, f"no entity has the identifier {asked}"]
+    return dataclasses.replace(results, unknown=asked, notes=notes)
+
+
+async def _borne(context: Context, search: Search, asked: str) -> Results:
+    """Return the entities that have an identifier which a question asks for.
+
+    Raises:
+        Stale: some entities were folded under an older schema.
+        Unavailable: the database failed.
+    """
+    region = context.services.settings.phone_region
+    sought = written_identifiers.sought(asked, region) or written_identifiers.code(asked)
+    after = None if search.looks_up else {"after": None, "offset": 0, "bare": True}
+    return await by_identifier(
+        context, dataclasses.replace(search, query=asked, **after or {}), sought, set()
+    )
+
+
+def _with_borne(
+    search: Search, named: list[Named], borne: Results | None, hits: Sequence[Named] = ()
+) -> tuple[Search, list[Named]]:
+    """Return a search, and what it names, with the entities that have the identifier which it asks for.
+
+    Beside what it names, a look-up answers only what has the identifier: nothing similar to the rest.
+
+    Args:
+        hits: what the search means besides.
+    """
+    if borne is None:
+        return search, named
+    known = {each.id for each in named}
+    named = [*named, *(each for each in borne.named if each.id not in known)]
+    if not search.looks_up:
+        return search, named
+    among = {each.id for each in (*named, *hits)} | {hit.id for hit in borne.hits["text"]}
+    if search.among is not None:
+        among &= search.among
+    return dataclasses.replace(search, among=frozenset(among)), named
 
 
 async def _meant(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import identity
@@ -59,7 +60,11 @@ async def page(
     results = await search_engine.search(context, search)
     ranked = results.ranked[search.offset :]
     if has_filters:
-        return SearchPage(await _filtered(scan, among, ranked, has_more=results.has_more), results)
+        has_more = results.has_more
+        page = await _filtered(scan, among, ranked, has_more=has_more, is_cut=results.is_cut)
+        # Hits that a cut list lacks might fit.
+        results = replace(results, is_exact=results.is_exact and not results.is_cut)
+        return SearchPage(page, results)
     rows, truncated = await rows_of(context, [each.id for each in ranked], request)
     last = ranked[-1] if ranked else None
     if truncated:
@@ -69,11 +74,12 @@ async def page(
 
 
 async def _filtered(
-    scan: Scan, among: Sequence[Candidate] | None, ranked: Sequence[Ranked], *, has_more: bool
+    scan: Scan, among: Sequence[Candidate] | None, ranked: Sequence[Ranked], *, has_more: bool, is_cut: bool
 ) -> Page[EntityRow]:
     """Return the page of the hits that fit filters.
 
     Args:
+        is_cut: further hits may be missing, so that no total is known.
         among: the compared values of the only entities that may fit; without them they are read.
     """
     request = scan.request
@@ -99,7 +105,7 @@ async def _filtered(
     chosen = fitting[request.offset : request.offset + request.limit]
     rows, last = await scan.answered(chosen)
     is_whole = compared == len(ranked) and not has_more
-    total = len(fitting) if is_whole else None
+    total = len(fitting) if is_whole and not is_cut else None
     if chosen and (last or len(fitting) > request.offset + len(chosen)):
         following = _place_of(by_id[(last or chosen[-1]).id])
         return Page(rows, following, last is not None, total, scan.scanned)

@@ -108,8 +108,11 @@ class Results:
         counts: how many hits each strategy has; a lower bound where its list was cut.
         total: how many hits there are; a lower bound where a list was cut.
         has_more: whether further hits follow the page.
+        is_cut: a list was cut, so that hits may be missing; without further filters the first ones are there.
         named: the entities that the query names. If it names some, what has little of it is left out.
         understood: how a question was read that asks for a kind.
+        unknown: an identifier in the question that is the identifier of no entity.
+        fields: of hits that have an identifier in a value, the field of the value, by id.
         is_exact: whether every entity was compared. Otherwise the index proposed the ones that were.
         notes: what was left out, and why.
     """
@@ -128,10 +131,18 @@ class Results:
     coverage: VectorCoverage
     semantic: Semantic
     is_exact: bool
+    is_cut: bool = False
     named: list[Named] = field(default_factory=list)
     understood: Understood | None = None
+    unknown: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def marks_rest(self) -> bool:
+        """Whether what the query does not name only resembles it, also where it names nothing."""
+        return self.understood is not None or self.unknown is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +158,7 @@ class Search:
         newest_first: of the hits about the matter of the best one, the newest come first.
         apart: where the query names something, what resembles it little is left out.
         bare: leave the rows of the entities out.
-        among: only these entities may be hits, by id; all if ``None``. The indexes of the database do not
-            know them, so that others may be among the hits that they propose.
+        among: only these entities may be hits, by id; all if ``None``.
     """
 
     query: str

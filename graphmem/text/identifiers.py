@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from graphmem.model import identity
 from graphmem.model.identity import fold_text, identity_value, index_key
-from graphmem.text import phones, urls
+from graphmem.text import phones, urls, written_identifiers
 
 EXACT: Final = ("external_id", "email", "phone", "url", "domain")
 """The kinds of identifier besides names, the strongest first."""
@@ -102,6 +102,8 @@ def keys(kind: str, text: str) -> set[tuple[str, str]]:
 def candidates(looked_up: str, region: str | None = None) -> set[tuple[str, str]]:
     """Return every (kind, index key) pair that a looked-up text may stand for.
 
+    An external id is tried with and without blanks and hyphens, because it may be stored so.
+
     Args:
         region: the country of phone numbers without a country code, such as ``DE``.
     """
@@ -109,17 +111,9 @@ def candidates(looked_up: str, region: str | None = None) -> set[tuple[str, str]
     if not text:
         return set()
     pairs = {(kind, index_key(text)) for kind in ("external_id", "name", "alias")}
-    for kind in ("email", "phone", "url", "domain"):
-        pairs |= keys(kind, text)
-    pairs.update(("phone", number) for number in phones.regional_forms(text, region))
+    for spelled in dict.fromkeys((text, written_identifiers.bare(text) or text)):
+        pairs.update(("external_id", index_key(each)) for each in written_identifiers.code_spellings(spelled))
+        for kind in ("email", "phone", "url", "domain"):
+            pairs |= keys(kind, spelled)
+        pairs.update(("phone", number) for number in phones.regional_forms(spelled, region))
     return pairs
-
-
-def is_identifier(looked_up: str) -> bool:
-    """Return whether a text is an address or a number rather than words."""
-    text = fold_text(looked_up)
-    if phones.is_phone(text) or ("@" in text and " " not in text):
-        return True
-    if " " in text:
-        return False
-    return urls.parse(text) is not None or any(c.isdigit() for c in text)

@@ -51,6 +51,22 @@ def regional_forms(folded: str, region: str | None) -> Iterator[str]:
         yield _NOT_A_DIGIT.sub("", national)
 
 
+def written_forms(number: str, region: str | None) -> Iterator[str]:
+    """Yield how people write a normalised number: grouped as in its country, with the country and without.
+
+    Args:
+        region: the country that is meant where the number names none, such as ``DE``.
+    """
+    import phonenumbers
+
+    try:
+        parsed = phonenumbers.parse(number, region)
+    except phonenumbers.NumberParseException:
+        return
+    yield phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.INTERNATIONAL)
+    yield phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.NATIONAL)
+
+
 def significant_digits(folded: str) -> str:
     """Return the last digits of a number, by which similarity compares; empty where there are too few."""
     digits = _NOT_A_DIGIT.sub("", folded.partition("ext")[0])

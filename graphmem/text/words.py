@@ -101,6 +101,11 @@ def tokens(text: str) -> list[str]:
     return [word if len(word) <= WORD_LENGTH_LIMIT else word[:WORD_LENGTH_LIMIT] for word in words]
 
 
+def has_letter(text: str) -> bool:
+    """Return whether a text has a letter: numbers and signs alone say nothing that has a meaning."""
+    return any(character.isalpha() for character in text)
+
+
 def strings(value: Any) -> Iterator[str]:
     """Yield the strings of a value, those inside lists and objects too, in order."""
     if isinstance(value, str):
@@ -209,6 +214,15 @@ def lucene(query: TextQuery, owner: str, types: Sequence[str]) -> str:
         clauses[-1] = f'+("{last}" OR {last}*)'
         if before:
             clauses[-1] += f' +"{" ".join(before)}"'
+    return lucene_of(clauses, owner, types)
+
+
+def lucene_of(clauses: Sequence[str], owner: str, types: Sequence[str]) -> str:
+    """Return clauses about the text as a query of the full-text index for some types of an owner.
+
+    Args:
+        clauses: in the language of the index; words in them come from :func:`tokens`.
+    """
     kinds = f" +listed:({' '.join(_quoted(kind) for kind in types)})^0" if types else ""
     return f"+owner:{_quoted(owner)}^0{kinds} +text:({' '.join(clauses)})"
 

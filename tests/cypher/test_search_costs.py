@@ -11,7 +11,7 @@ import pytest
 from graphmem import cypher
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.registry import Services
-from graphmem.text import identifiers
+from graphmem.text import identifiers, written_identifiers
 from graphmem.text import words as wording
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
@@ -72,7 +72,7 @@ def parameters(query: str, owner: str, **more: Any) -> dict[str, Any]:
         "pairs": [], "kinds": list(identifiers.KINDS), "types": [], "vector": None,
         "model": LocalEmbedder.model,
         "lucene": wording.lucene(words, owner, []), "patterns": words.patterns,
-        "list_limit": 500, "floor": 0.28,
+        "among": None, "list_limit": 500, "floor": 0.28,
         "meaning_limit": 50, "one_by_one_limit": 2_000, "exact_limit": 100_000, "unindexed_limit": 2_000,
         "index_share": 1_000, "index_rows": 500, "only_without_words": False, "weights": [3.0, 1.0, 1.0],
         "offset": 0, "limit": 10, **more,
@@ -98,6 +98,34 @@ def test_words_read_what_they_propose_and_no_more(loop: Loop, services: Services
     assert hits(loop, services, "search.find", owner, **parameters("absent", owner)) <= 60
     # 500 of the 2,100 that say it are proposed.
     assert hits(loop, services, "search.find", owner, **parameters("common", owner)) <= 500 * 12 + PAGE
+
+
+def sought(looked_up: str, owner: str, **more: Any) -> dict[str, Any]:
+    """Return the parameters of a search for an identifier."""
+    identifier = written_identifiers.sought(looked_up)
+    assert identifier is not None
+    clauses = " OR ".join(spelling.clause for spelling in identifier.spellings)
+    return {
+        "pairs": [], "kinds": list(identifiers.KINDS), "types": [],
+        "lucene": wording.lucene_of([f"({clauses})"], owner, []), "patterns": identifier.patterns,
+        "needles": identifier.needles, "among": None, "list_limit": 5_000, "characters": 2_000, **more,
+    }  # fmt: skip
+
+
+def test_an_identifier_reads_what_has_its_words_and_no_more(
+    loop: Loop, services: Services, owner: str
+) -> None:
+    assert hits(loop, services, "search.bearing", owner, **sought("rare777", owner)) <= 100
+    assert hits(loop, services, "search.bearing", owner, **sought("absent-1", owner)) <= 60
+    assert hits(loop, services, "search.bearing", owner, **sought("DE89370400440532013000", owner)) <= 60
+    # Of what is related to something, each is compared, whatever the words are.
+    ids = [row["id"] for row in loop.run(services.database.script(
+        "MATCH (n:Entity {owner: $o}) RETURN n.id AS id ORDER BY n.id LIMIT 100", o=owner
+    ))]  # fmt: skip
+    among = sought("x-7", owner, among=ids)
+    assert hits(loop, services, "search.bearing", owner, **among) <= len(ids) * 15 + 60
+    among = parameters("common", owner, among=ids)
+    assert hits(loop, services, "search.find", owner, **among) <= len(ids) * 15 + PAGE
 
 
 def test_meaning_compares_each_or_asks_the_index(loop: Loop, services: Services, owner: str) -> None:

@@ -204,6 +204,16 @@ def test_a_look_up_costs_one_round_trip_a_miss_two_and_a_question_three_or_four(
     sent.clear()
     run("entities.find", identifier="Who is the boss of Ada?")
     assert sent == ["entity.find", "search.follow", "search.related", "entity.rows"]
+    run("store", entities=[{"entity_type": "order", "title": "Chairs", "order_number": "ORD-77"}])
+    for identifier, queries in (
+        ("ORD-78", ["entity.find", "search.bearing"]),
+        ("ORD-77", ["entity.find", "search.bearing", "entity.rows"]),
+        ("Status of ORD-78?", ["entity.find", "search.follow", "search.bearing"]),
+        ("Status of ORD-77?", ["entity.find", "search.follow", "search.bearing", "entity.rows"]),
+    ):
+        sent.clear()
+        run("entities.find", identifier=identifier)
+        assert sent == queries, identifier
 
 
 def test_an_id_is_never_matched_as_text(run: Call) -> None:

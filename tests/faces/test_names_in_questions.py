@@ -131,9 +131,10 @@ def test_an_address_that_nobody_has_is_answered_by_nothing_similar(run: Call, qu
 
 def test_a_search_for_an_identifier_answers_nothing_similar(run: Call) -> None:
     run("store", entities=[{"entity_type": "invoice", "number": "INV-2023-001", "phone": "+49 30 123456"}])
-    for text in ("INV-2023-002", "+49 30 123457", "030 123457"):
+    for text in ("INV-2023-002", "INV-2023-00", "INV-2023-0010", "+49 30 123457", "030 123457"):
         assert found(run("entities.query", search=text)) == []
-    assert len(found(run("entities.query", search="INV-2023-00"))) == 1
+    for text in ("INV-2023-001", "inv 2023 001", "+49 30 123456"):
+        assert len(found(run("entities.query", search=text))) == 1
 
 
 def test_a_name_within_a_longer_name_names_nothing(world: Call) -> None:

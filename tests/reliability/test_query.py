@@ -19,7 +19,16 @@ from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.faces import Call
-from tests.support.page_model import COMPARED, NAMES, NEEDLES, KnownEntity, expected_ids
+from tests.support.page_model import (
+    COMPARED,
+    NAMES,
+    NEEDLES,
+    SEARCHED,
+    KnownEntity,
+    expected_ids,
+    searched_ids,
+)
+from tests.support.search_copies import without_copies
 from tests.support.worker_pass import fold_all
 
 TYPES = ("alpha", "beta", "gamma")
@@ -68,6 +77,10 @@ QUESTION = st.tuples(
     st.integers(1, 4),
     st.integers(0, 8),
 )
+SEARCH = st.tuples(
+    ENTITY_FILTERS, st.sampled_from(sorted(SEARCHED)), st.booleans(), st.integers(1, 4), st.integers(0, 8)
+)
+"""Filters, what is searched, whether the indexes answer, the length of a page, and an offset."""
 DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")
 
 
@@ -175,11 +188,30 @@ class World:
 
     def pages(self, arguments: dict[str, Any], **rest: Any) -> Iterator[dict[str, Any]]:
         """Yield every page, by its cursor."""
-        page = self.run("entities.query", **arguments, **rest)
+        return pages_of(self.run, arguments, **rest)
+
+    def filters(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Return filters with the times and the ids that their numbers stand for."""
+        filters, every = dict(options), list(self.known.values())
+        times = sorted({time for entity in every for time in (entity.created, entity.updated)})
+        anchors = [entity.id for entity in every if entity.into is None and not entity.deleted]
+        for name in ("updated_since", "created_since"):
+            if name in filters:
+                filters[name] = times[filters[name] % len(times)]
+        if "related_to" in filters:
+            filters["related_to"] = anchors[filters["related_to"] % len(anchors)]
+            return {name: each for name, each in filters.items() if not name.startswith("include")}
+        filters.pop("relationship_types", None)
+        return filters
+
+
+def pages_of(run: Call, arguments: dict[str, Any], **rest: Any) -> Iterator[dict[str, Any]]:
+    """Yield every page of a query, by its cursor."""
+    page = run("entities.query", **arguments, **rest)
+    yield page
+    while "next_cursor" in page:
+        page = run("entities.query", **arguments, **rest, cursor=page["next_cursor"])
         yield page
-        while "next_cursor" in page:
-            page = self.run("entities.query", **arguments, **rest, cursor=page["next_cursor"])
-            yield page
 
 
 def ids(page: dict[str, Any]) -> list[str]:
@@ -192,6 +224,7 @@ def ids(page: dict[str, Any]) -> list[str]:
     turns=st.lists(TURN, max_size=6),
     links=st.lists(LINK, max_size=6),
     questions=st.lists(QUESTION, min_size=8, max_size=8),
+    searches=st.lists(SEARCH, min_size=4, max_size=4),
     declared=st.lists(
         st.tuples(st.integers(0, 6), st.sampled_from(TYPES), st.sampled_from(["f", "g", "fg"]))
     ),
@@ -204,11 +237,13 @@ def test_every_page_is_that_of_a_plain_model(
     turns: list[Any],
     links: list[Any],
     questions: list[Any],
+    searches: list[Any],
     declared: list[Any],
     worked: bool,
 ) -> None:
     """Whether fields are declared filterable, and when, and whether the worker was there, makes no odds."""
-    world = World(faces.by_runner(loop, services, str(uuid.uuid4())))
+    owner = str(uuid.uuid4())
+    world = World(faces.by_runner(loop, services, owner))
     world.store(items[:2])
     for step in range(7):
         for _, kind, fields in (declaration for declaration in declared if declaration[0] == step):
@@ -222,18 +257,8 @@ def test_every_page_is_that_of_a_plain_model(
         fold_all(loop, services, world.run)
     everything = world.settle()
     world.merge_links()
-    anchors = [entity.id for entity in everything if entity.into is None and not entity.deleted]
-    times = sorted({time for entity in everything for time in (entity.created, entity.updated)})
     for options, sort_by, sort_order, limit, offset in questions:
-        filters = dict(options)
-        for name in ("updated_since", "created_since"):
-            if name in filters:
-                filters[name] = times[filters[name] % len(times)]
-        if "related_to" in filters:
-            filters["related_to"] = anchors[filters["related_to"] % len(anchors)]
-            filters = {name: each for name, each in filters.items() if not name.startswith("include")}
-        else:
-            filters.pop("relationship_types", None)
+        filters = world.filters(options)
         wanted = expected_ids(everything, filters, sort_by, sort_order)
         arguments = {"filters": filters, "sort_by": sort_by, "sort_order": sort_order, "limit": limit}
         walked = list(world.pages(arguments))
@@ -244,6 +269,19 @@ def test_every_page_is_that_of_a_plain_model(
         part = world.run("entities.query", **arguments, offset=offset, include_total_count=True)
         assert (ids(part), part["total"]) == (wanted[offset : offset + limit], len(wanted)), message
         assert ("next_cursor" in part) == (offset + limit < len(wanted)), message
+    by_index = faces.by_runner(loop, without_copies(services), owner)
+    for options, search, is_by_index, limit, offset in searches:
+        run = by_index if is_by_index else world.run
+        filters = world.filters(
+            {name: each for name, each in options.items() if not name.startswith("include")}
+        )
+        wanted = searched_ids(everything, filters, search)
+        arguments = {"search": search, "filters": filters, "limit": limit}
+        walked = [entity_id for page in pages_of(run, arguments) for entity_id in ids(page)]
+        message = f"{arguments}, by the indexes: {is_by_index}"
+        assert (len(walked), set(walked)) == (len(wanted), wanted), message
+        part = run("entities.query", **arguments, offset=offset, include_total_count=True)
+        assert (ids(part), part["total"]) == (walked[offset : offset + limit], len(wanted)), message
     report = world.run("server.check_snapshots")
     assert report["healthy"], report
 

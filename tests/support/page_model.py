@@ -61,6 +61,8 @@ NEEDLES = {
     "the cto": "the cto", "2026-01": "2026-01", "5": "5",
 }  # fmt: skip
 """Texts to look for, and their folded form."""
+SEARCHED = {"2026": "2026", "2026-01-01": "2026-01-01", "2026-01": "2026-01"}
+"""A year, a day and a month, and with what the values begin that a search for them finds."""
 
 
 def compared(value: Any) -> SortedAs | None:
@@ -98,6 +100,23 @@ def matches_query(entity: KnownEntity, query: Mapping[str, Any]) -> bool:
         and is_related(entity, query)
         and all(matches(entity.fields.get(name), f) for name, f in query.get("snapshot_filters", {}).items())
     )
+
+
+def searched_ids(everything: list[KnownEntity], query: Mapping[str, Any], search: str) -> set[str]:
+    """Return the ids of the entities that match a query and are found by a search."""
+    return {
+        entity.id
+        for entity in everything
+        if matches_query(entity, query)
+        for value in entity.fields.values()
+        if any(text.startswith(SEARCHED[search]) for text in texts(value))
+    }
+
+
+def texts(value: Any) -> list[str]:
+    """Return the texts that a value is or holds."""
+    listed = value if isinstance(value, list) else [value]
+    return [each for each in listed if isinstance(each, str)]
 
 
 def is_related(entity: KnownEntity, query: Mapping[str, Any]) -> bool:

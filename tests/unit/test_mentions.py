@@ -95,6 +95,64 @@ def test_words_of_a_whole_name_are_no_parts_of_another() -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "identifiers_in_it"),
+    [
+        ("Who is ada@example.org?", ["ada@example.org"]),
+        ("mailto:ada@example.org, please", ["ada@example.org"]),
+        ("what is ent_0123456789abcdef01234567", ["ent_0123456789abcdef01234567"]),
+        ("Who owns https://acme.example/jobs?", ["https://acme.example/jobs"]),
+        ("Status of INV-2024-999?", ["INV-2024-999"]),
+        ("Is it (inv-2024-999)?", ["inv-2024-999"]),
+        ("Compare ORD-77 with ORD-78.", ["ORD-77", "ORD-78"]),
+        ("Order 4711", ["4711"]),
+        ("ticket #4711: open?", ["#4711"]),
+        ("invoice number 471", ["471"]),
+        ("who is 47110815", ["47110815"]),
+        ("ISBN 978-3-16-148410-0", ["978-3-16-148410-0"]),
+        ("Who has +44 20 7946 0019?", ["+44 20 7946 0019"]),
+        ("Who has +44 (20) 7946-0019 or 030 901820?", ["+44 20 7946-0019", "030 901820"]),
+        ("Who has 01 23 45 67 32?", ["01 23 45 67 32"]),
+        ("Whose is DE89 3704 0044 0532 0130 01, and why?", ["DE89 3704 0044 0532 0130 01"]),
+        ("IBAN FR14 2004 1010 0505 0001 3M02 606", ["FR14 2004 1010 0505 0001 3M02 606"]),
+        ("paid by 4111 1111 1111 1112", ["4111 1111 1111 1112"]),
+        ("parcel 1Z999AA10123456784", ["1Z999AA10123456784"]),
+        # Dates, times, years.
+        ("What happened on 2024-05-08?", []),
+        ("on 8 May 2024 at 10:30", []),
+        ("08.05.2024 or 2024/05/08, 2024-05-08T14:00:00Z", []),
+        ("from 2023 to 2024, 2023-2024, 2023/24", []),
+        ("the 2024 budget, budget-2024, order 2024", []),
+        ("the 1990s, Q3, Q3-2024, H1 2024", []),
+        # Amounts, sizes, quantities.
+        ("3 bedrooms", []),
+        ("room 12", []),
+        ("the 600 mm mirror, 5km, 16GB 512GB, 1080p", []),
+        ("more than 120000 people, 1500000 euros, 120,000.50, 10 000 000", []),
+        ("$4,711 and 50% of €1500, 24/7, 16:9, 1/2", []),
+        ("4711 chairs, order 12, chapter 300", []),
+        ("version 3.12.1, v1.2.3, 1st, 21st", []),
+        # Names.
+        ("iPhone 15, GPT-4, covid-19, COVID-19, UTF-16, MP3, WD-40, AK-47, H1N1, B-52, R2-D2", []),
+        ("who is Henry 8th", []),
+    ],
+)
+def test_identifiers_in_a_question_mean_themselves(question: str, identifiers_in_it: list[str]) -> None:
+    assert [each.text for each in mentions.read(question).addresses] == identifiers_in_it
+
+
+def test_an_identifier_that_is_named_is_known() -> None:
+    question = mentions.read("Has Tom paid ORD-77 or ORD-78?")
+    assert question.address() == "ORD-77"
+    assert question.address([(1, 2), (3, 4)]) == "ORD-78"
+    assert question.address([(0, 6)]) is None
+
+
+def test_a_long_identifier_is_looked_up_whole() -> None:
+    iban = "FR14 2004 1010 0505 0001 3M02 606"
+    assert ("external_id", iban.lower()) in mentions.read(f"Whose is {iban}?").pairs
+
+
+@pytest.mark.parametrize(
     ("question", "outgoing", "incoming"),
     [
         ("Who is Tom's boss?", {"REPORTS_TO"}, {"MANAGES"}),

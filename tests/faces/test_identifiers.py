@@ -1,0 +1,247 @@
+"""Identifiers: what is looked up answers itself or nothing, in look-ups, in searches and within questions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from graphmem.registry import Services
+from graphmem.settings import Limits
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+from tests.support.search_copies import without_copies
+
+IBAN = "DE89 3704 0044 0532 0130 00"
+CARD = "4111 1111 1111 1111"
+
+
+def names(answer: dict[str, Any]) -> list[str]:
+    return [item["canonical_name"] for item in answer["entities"]]
+
+
+def note(run: Call, name: str, **fields: Any) -> str:
+    item = {"entity_type": "note", "canonical_name": name, **fields}
+    return run("store", entities=[item], find_duplicates=False)["entities"][0]["entity_id"]
+
+
+@pytest.fixture(params=[False, True], ids=["by a copy", "by the indexes"])
+def call(request: pytest.FixtureRequest, run: Call, loop: Loop, services: Services, owner: str) -> Call:
+    """Call an operation for an owner with, or without, a copy in memory."""
+    return by_runner(loop, without_copies(services), owner) if request.param else run
+
+
+@pytest.mark.parametrize(
+    ("looked_up", "has", "others"),
+    [
+        (
+            "ada@example.org",
+            "write to <Ada@example.org>, please",
+            ["ada@example.org.uk", "mary-ada@example.org", "https://ada.example.org/", "ada example org"],
+        ),
+        ("https://acme.example/jobs", "see acme.example/jobs.", ["https://acme.example/jobs/42"]),
+        (
+            "INV-2024-001",
+            "Please pay INV-2024-001 soon.",
+            ["INV-2024-001-B", "INV-2024-0010", "XINV-2024-001", "INV-2024-00", "a/INV-2024-001"],
+        ),
+        (
+            "01 23 45 67 32",
+            "call 01 23 45 67 32 or write",
+            ["phone 01 23 45 67 89, fax 01 98 76 54 32", "01 23 45 67 32 10"],
+        ),
+        ("47110815", "No. 47110815!", ["47110815.5", "147110815", "+47110815", "$47110815"]),
+        (IBAN, f"IBAN: {IBAN}.", ["DE89 3704 0044 0532 0130 01", f"{IBAN[:-3]}", "DE89 3704"]),
+        (IBAN.replace(" ", ""), f"IBAN: {IBAN}.", ["DE89 3704 0044 0532 0130 01"]),
+        (IBAN.replace(" ", "-"), f"IBAN: {IBAN}.", ["DE89370400440532013001"]),
+        (CARD, CARD.replace(" ", ""), [f"{CARD} 1111", "4111 1111 1111"]),
+    ],
+)
+def test_an_identifier_finds_itself_alone(call: Call, looked_up: str, has: str, others: list[str]) -> None:
+    """No identifier is the beginning or the end of another one."""
+    for number, text in enumerate(others):
+        note(call, f"other {number}", text=text)
+    for operation, argument in (("entities.find", "identifier"), ("entities.query", "search")):
+        assert names(call(operation, **{argument: looked_up})) == []
+    note(call, "one that has it", text=has)
+    for operation, argument in (("entities.find", "identifier"), ("entities.query", "search")):
+        assert names(call(operation, **{argument: looked_up})) == ["one that has it"]
+
+
+def test_the_words_of_a_number_stand_in_a_row_in_one_value(call: Call) -> None:
+    note(call, "Office", phone="01 23 45 67 89", fax="01 98 76 54 32")
+    assert names(call("entities.find", identifier="01 23 45 67 32")) == []
+    answer = call("entities.find", identifier="01 98 76 54 32")
+    assert (names(answer), answer["match_mode"]) == (["Office"], "identifier")
+
+
+@pytest.mark.parametrize("spelled", [IBAN, IBAN.replace(" ", ""), IBAN.replace(" ", "-"), IBAN.lower()])
+def test_an_external_id_is_the_same_with_and_without_blanks_and_hyphens(run: Call, spelled: str) -> None:
+    for stored in (IBAN, IBAN.replace(" ", "")):
+        note(run, stored, external_id=stored)
+    for text in (spelled, f"Whose is {spelled}?"):
+        answer = run("entities.find", identifier=text)
+        assert (sorted(names(answer)), answer["match_mode"]) == (
+            sorted([IBAN, IBAN.replace(" ", "")]), "identifier"
+        )  # fmt: skip
+
+
+def test_a_code_is_the_same_with_and_without_hyphens_in_the_same_places(run: Call) -> None:
+    for stored in ("INV-2024-001", "INV-2024-0011", "INV-20240-01"):
+        note(run, stored, number=stored)
+    for spelled in ("INV-2024-001", "INV2024001", "inv2024001"):
+        assert names(run("entities.find", identifier=spelled)) == ["INV-2024-001"]
+    assert names(run("entities.find", identifier="INV-2024001")) == []
+
+
+@pytest.mark.parametrize("number", ["DE89 3704 0044 0532 0130 01", "4111 1111 1111 1112", "AB12 CD34 EF57"])
+def test_a_grouped_number_that_nobody_has_answers_nothing(call: Call, number: str) -> None:
+    note(call, "Accounts", text="a bank account number, an order number, a card number")
+    note(call, "Payments", iban=IBAN, card=CARD, order_number="AB12 CD34 EF56")
+    for operation, argument in (("entities.find", "identifier"), ("entities.query", "search")):
+        assert names(call(operation, **{argument: number})) == []
+
+
+@pytest.mark.parametrize(
+    "date", ["2024-05-08", "2024/05/08", "08.05.2024", "8 May 2024", "May 8, 2024", "2024-05-08T14:00:00Z"]
+)
+def test_a_date_is_no_identifier_and_matches_however_it_is_written(call: Call, date: str) -> None:
+    note(call, "Visit", at="2024-05-08T14:00:00Z")
+    note(call, "Later", at="2024-05-09T14:00:00Z", text="2024 05 08")
+    note(call, "Before", at="2024-05-18", text="INV-2024-05-08")
+    for operation, argument in (("entities.find", "identifier"), ("entities.query", "search")):
+        assert names(call(operation, **{argument: date}))[:1] == ["Visit"]
+    assert names(call("entities.find", identifier=date)) == ["Visit"]
+
+
+def test_a_day_and_a_month_find_what_is_written_in_words(call: Call) -> None:
+    note(call, "In words", text="we met on 8 May 2024 in Rome")
+    note(call, "As digits", text="we met on 2024-05-08, in Oslo")
+    note(call, "Another month", text="we met on 2024-06-08, in Oslo")
+    for looked_up in ("2024-05-08", "2024-05"):
+        assert sorted(names(call("entities.find", identifier=looked_up))) == ["As digits", "In words"]
+
+
+ORDERS = "the status of an order, the phone of somebody, an invoice for chairs, an account"
+UNKNOWN = [
+    "Status of INV-2024-999?", "Order 4711", "Who has +44 20 7946 0019?", "What about ORD-77?",
+    "Whose IBAN is DE89 3704 0044 0532 0130 01?", "Is ticket #4711 open?",
+    "Who paid with 4111 1111 1111 1112?",
+    "Who owns https://acme.example/jobs?", "invoice number 47110815",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("question", UNKNOWN)
+def test_an_identifier_within_a_question_that_nobody_has_answers_nothing_similar(
+    call: Call, question: str
+) -> None:
+    note(call, "Orders", text=ORDERS)
+    note(call, "More", text=f"{ORDERS}, of INV-2024-998, +44 20 7946 0018")
+    answer = call("entities.find", identifier=question)
+    assert (names(answer), answer["match_mode"]) == ([], "none")
+    # A list has the rest of the question, and says that it is only that.
+    page = call("entities.query", search=question)
+    assert {item["match"] for item in page["entities"]} <= {"resemblance"}
+
+
+@pytest.mark.parametrize("question", ["Status of INV-2024-999?", "Who mentions ORD-77 and why?"])
+def test_what_mentions_an_identifier_answers_the_question_that_has_it(call: Call, question: str) -> None:
+    note(call, "Letter", text="We wait for INV-2024-999 and ORD-77.")
+    note(call, "Orders", text=ORDERS)
+    answer = call("entities.find", identifier=question)
+    assert (names(answer), answer["match"]) == (["Letter"], "resemblance")
+
+
+def test_beside_what_a_question_names_nothing_similar_stands_for_an_unknown_identifier(call: Call) -> None:
+    call("store", entities=[{"entity_type": "person", "name": "Tom Ek"}])
+    note(call, "Paid", text="did somebody pay the invoice, and when did he pay it")
+    answer = call("entities.find", identifier="When did Tom Ek pay INV-2024-999?")
+    assert (names(answer), answer.get("resembling")) == (["Tom Ek"], None)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "3 bedrooms", "the 2024 budget", "room 12 keys", "the iPhone 15 case", "the 600 mm mirror",
+        "plans for Q3", "a meeting at 10:30", "a run of 5km",
+    ],
+)  # fmt: skip
+def test_small_numbers_and_quantities_in_a_question_are_no_identifiers(call: Call, question: str) -> None:
+    note(call, "It", text=f"notes on {question} of ours")
+    note(call, "Not it", text="an unrelated text about singing birds")
+    assert names(call("entities.find", identifier=question)) == ["It"]
+
+
+FIELDS = {
+    "order_number": "ORD-77", "iban": IBAN, "sku": "TB-0042", "isbn": "978-3-16-148410-0",
+    "tracking_number": "1Z999AA10123456784", "serial_number": "SN4711-0815-22",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_whole_value_of_any_field_is_an_identifier_of_its_entity(call: Call, field: str) -> None:
+    value = FIELDS[field]
+    call("store", entities=[{"entity_type": "order", "title": "Chairs", field: value}])
+    note(call, "Letter", text=f"about {value}, as we said")
+    for looked_up in (value, value.lower(), f"What is the status of {value}?"):
+        answer = call("entities.find", identifier=looked_up)
+        assert (names(answer), answer["match_mode"], answer["total"]) == (["Chairs"], "identifier", 1), (
+            looked_up
+        )
+        (first,) = answer["entities"]
+        assert (first["matched"], first["matched_field"], first["score"]) == ("field", field, 1.0)
+        assert "match" not in answer
+        assert "match" not in first
+        assert [item["canonical_name"] for item in answer["resembling"]] == ["Letter"]
+    page = call("entities.query", search=value)
+    assert names(page) == ["Chairs", "Letter"]
+    assert [item.get("matched_field") for item in page["entities"]] == [field, None]
+    assert page["entities"][1]["match"] == "resemblance"
+
+
+def test_a_field_that_a_schema_names_as_identity_identifies(call: Call) -> None:
+    schema = {"fields": {"badge": "string", "team": "string"}, "canonical_name_fields": ["badge"]}
+    call("schemas.register", entity_type="guard", schema=schema)
+    call("store", entities=[{"entity_type": "guard", "badge": "Blue Falcon", "team": "North Gate"}])
+    note(call, "Letter", text="the blue falcon stands at the north gate")
+    answer = call("entities.find", identifier="blue falcon")
+    assert (len(names(answer)), answer["match_mode"]) == (1, "identifier")
+    first = answer["entities"][0]
+    assert (first["entity_type"], first["matched"], first["matched_field"]) == ("guard", "field", "badge")
+    answer = call("entities.find", identifier="north gate")
+    assert (answer["match_mode"], answer["match"]) == ("text", "resemblance")
+
+
+def test_a_restriction_reaches_what_an_identifier_proposes(
+    call: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    """The list of one strategy is cut before the filters, unless they reach the query."""
+    items = [{"entity_type": "note", "title": f"Note {i}", "text": "CODE-2026 agreed"} for i in range(12)]
+    items.append({"entity_type": "company", "name": "Acme"})
+    link = {"relationship_type": "REFERS_TO", "source_index": 7, "target_index": 12}
+    stored = call("store", entities=items, relationships=[link], find_duplicates=False)["entities"]
+    limits = Limits(search_list=5, search_identified=5)
+    limited = by_runner(loop, replace(without_copies(services), limits=limits), owner)
+    related = {"related_to": stored[12]["entity_id"]}
+    for search in ("CODE-2026", "agreed"):
+        page = limited("entities.query", search=search, filters=related, include_total_count=True)
+        assert (names(page), page["total"]) == (["Note 7"], 1), search
+    # Where a list was cut, the answer says so, and counts nothing.
+    title = {"snapshot_filters": {"title": {"op": "eq", "value": "Note 7"}}}
+    page = limited("entities.query", search="CODE-2026", filters=title, include_total_count=True)
+    assert (page["exact"], page.get("total")) == (False, None)
+    page = call("entities.query", search="CODE-2026", filters=title, include_total_count=True)
+    assert (names(page), page["total"]) == (["Note 7"], 1)
+    assert "exact" not in page
+
+
+def test_a_year_finds_dates_and_words_in_a_list_with_filters(call: Call) -> None:
+    items = [{"entity_type": "note", "title": f"Note {i}", "day": f"2026-01-{i + 1:02}"} for i in range(6)]
+    items += [{"entity_type": "company", "name": "Acme"}, {"entity_type": "note", "title": "20261"}]
+    link = {"relationship_type": "REFERS_TO", "source_index": 3, "target_index": 6}
+    stored = call("store", entities=items, relationships=[link], find_duplicates=False)["entities"]
+    assert len(names(call("entities.query", search="2026"))) == 6
+    related = {"related_to": stored[6]["entity_id"]}
+    page = call("entities.query", search="2026", filters=related, include_total_count=True)
+    assert (names(page), page["total"]) == (["Note 3"], 1)
