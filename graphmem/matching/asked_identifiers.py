@@ -63,7 +63,7 @@ class Word(Protocol):
     def ends(self) -> bool: ...
 
 
-class Asked(NamedTuple):
+class AskedIdentifier(NamedTuple):
     """An identifier in a question: the places of its words, from ``start`` up to ``end``, and its text."""
 
     start: int
@@ -71,9 +71,9 @@ class Asked(NamedTuple):
     text: str
 
 
-def asked(pieces: Sequence[Word]) -> list[Asked]:
+def identifiers_in(pieces: Sequence[Word]) -> list[AskedIdentifier]:
     """Return the identifiers in a question, in their order."""
-    found: list[Asked] = []
+    identifiers: list[AskedIdentifier] = []
     texts = [fold_text(piece.text) for piece in pieces]
     place = 0
     while place < len(pieces):
@@ -84,9 +84,9 @@ def asked(pieces: Sequence[Word]) -> list[Asked]:
             place = end
             continue
         text = " ".join(piece.text for piece in pieces[place:end])
-        found.append(Asked(place, end, text.removeprefix("mailto:")))
+        identifiers.append(AskedIdentifier(place, end, text.removeprefix("mailto:")))
         place = end
-    return found
+    return identifiers
 
 
 def _run_end(pieces: Sequence[Word], texts: Sequence[str], start: int) -> int:

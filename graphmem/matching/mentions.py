@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from graphmem.matching import questions, relationship_roles
-from graphmem.matching.asked_identifiers import Asked, asked
+from graphmem.matching.asked_identifiers import AskedIdentifier, identifiers_in
 from graphmem.model.identity import fold_text, index_key
 from graphmem.text import identifiers, languages, terms, words
 
@@ -124,7 +124,7 @@ class Question:
                     phrase = " ".join(self.spellings[start:end])
                     pairs = {pair for each in _spellings(phrase) for pair in _pairs(each, self.region)}
                     runs.append(Run(start, end, _plain(phrase), frozenset(pairs)))
-        longer = [each for each in self.addresses if each.end - each.start > NAME_WORDS]
+        longer = [each for each in self.asked_identifiers if each.end - each.start > NAME_WORDS]
         return [
             Run(each.start, each.end, each.text, frozenset(_pairs(each.text, self.region))) for each in longer
         ] + runs
@@ -135,11 +135,11 @@ class Question:
         return {pair for run in self.runs for pair in run.pairs}
 
     @cached_property
-    def addresses(self) -> list[Asked]:
+    def asked_identifiers(self) -> list[AskedIdentifier]:
         """The e-mail addresses, numbers and other identifiers in the question: each means itself alone."""
-        return asked(self.pieces)
+        return identifiers_in(self.pieces)
 
-    def address(self, named: Iterable[tuple[int, int]] = ()) -> str | None:
+    def unknown_identifier(self, named: Iterable[tuple[int, int]] = ()) -> str | None:
         """Return the first identifier in the question that is none of what it names, if there is one.
 
         Args:
@@ -147,7 +147,7 @@ class Question:
         """
         spans = list(named)
         unknown = (
-            each for each in self.addresses
+            each for each in self.asked_identifiers
             if not any(start <= each.start and each.end <= end for start, end in spans)
         )  # fmt: skip
         return next((each.text for each in unknown), None)

@@ -60,8 +60,8 @@ class _Proposed(NamedTuple):
     values: list[tuple[str, str]] | None
 
 
-class _BearingRows(NamedTuple):
-    """The row of ``search/bearing.cypher``."""
+class _IdentifierRows(NamedTuple):
+    """The row of ``search/identifier.cypher``."""
 
     exact: list[StrategyHit]
     proposed: int
@@ -69,7 +69,7 @@ class _BearingRows(NamedTuple):
     total: int
 
 
-class _Borne(NamedTuple):
+class _Match(NamedTuple):
     """A value that has the identifier: how much of the value it is."""
 
     extent: Extent
@@ -94,8 +94,8 @@ async def by_identifier(
     start = time.perf_counter()
     clauses = [spelling.clause for spelling in sought.spellings]
     row = await context.graph.only(
-        "search.bearing",
-        _BearingRows,
+        "search.identifier",
+        _IdentifierRows,
         pairs=[list(pair) for pair in sorted(identifiers_of)],
         kinds=list(identifiers.KINDS),
         types=search.types,
@@ -106,7 +106,7 @@ async def by_identifier(
         list_limit=limits.search_identified,
         characters=VALUE_CHARACTERS,
     )
-    borne, is_whole = await _borne(context, sought, row.text)
+    matches, is_whole = await _matches(context, sought, row.text)
     is_cut = not is_whole or (search.among is None and row.proposed >= limits.search_identified)
     text = search.query.strip()
     named = [Named(hit.id, int(hit.score), text) for hit in row.exact]
@@ -114,10 +114,10 @@ async def by_identifier(
     if not sought.is_date:
         named += [
             Named(entity_id, FIELD, text, field=each.field)
-            for entity_id, each in borne.items()
+            for entity_id, each in matches.items()
             if each.extent is Extent.WHOLE and entity_id not in known
         ]
-    ranked = _ranked(named, {each.id: each.score for each in row.text if each.id in borne})
+    ranked = _ranked(named, {each.id: each.score for each in row.text if each.id in matches})
     page = behind(ranked, search.after) if search.after is not None else ranked
     shown = page[: search.offset + search.limit]
     read = time.perf_counter()
@@ -146,7 +146,7 @@ async def by_identifier(
         is_exact=not is_cut,
         is_cut=is_cut,
         named=named,
-        fields={entity_id: each.field for entity_id, each in borne.items()},
+        fields={entity_id: each.field for entity_id, each in matches.items()},
         notes=_notes(sought, limits, is_named=bool(named), is_cut=is_cut),
         milliseconds={
             "database": round((read - start) * 1000, 2),
@@ -166,14 +166,14 @@ def _notes(sought: Sought, limits: Limits, *, is_named: bool, is_cut: bool) -> l
     return notes
 
 
-async def _borne(
+async def _matches(
     context: Context, sought: Sought, proposed: Iterable[_Proposed]
-) -> tuple[dict[str, _Borne], bool]:
+) -> tuple[dict[str, _Match], bool]:
     """Return the values that have an identifier, by the ids of their entities, and whether all were read."""
     listed = list(proposed)
     short = [each for each in listed if each.values is not None]
     # Many are compared beside the event loop.
-    borne = (
+    matches = (
         await asyncio.to_thread(_compared, sought, short)
         if len(short) > COMPARED_IN_LOOP
         else _compared(sought, short)
@@ -186,28 +186,28 @@ async def _borne(
             characters += sum(map(len, row.values))
             value = _value(sought, row.name, zip(row.fields, row.values, strict=True))
             if value is not None:
-                borne[row.id] = value
+                matches[row.id] = value
         waiting = waiting[part.index(rows[-1].id) + 1 if truncated else len(part) :]
-    return borne, not waiting
+    return matches, not waiting
 
 
-def _compared(sought: Sought, proposed: Iterable[_Proposed]) -> dict[str, _Borne]:
+def _compared(sought: Sought, proposed: Iterable[_Proposed]) -> dict[str, _Match]:
     """Return the values that have an identifier, by the ids of their entities."""
     values = {each.id: _value(sought, each.name, each.values or ()) for each in proposed}
     return {entity_id: value for entity_id, value in values.items() if value is not None}
 
 
-def _value(sought: Sought, name: str, values: Iterable[tuple[str, str]]) -> _Borne | None:
+def _value(sought: Sought, name: str, values: Iterable[tuple[str, str]]) -> _Match | None:
     """Return the value that has the identifier: rather all of a value, and a field before the name."""
-    best: _Borne | None = None
+    best: _Match | None = None
     for field, text in values:
         for string in words.strings_of(text):
             extent = sought.extent_in(string)
             if extent is not None and (best is None or _strength(extent, field) > _strength(*best)):
-                best = _Borne(extent, field)
+                best = _Match(extent, field)
     of_name = sought.extent_in(name)
     if of_name is not None and (best is None or of_name.value > best.extent.value):
-        best = _Borne(of_name, CANONICAL_NAME)
+        best = _Match(of_name, CANONICAL_NAME)
     return best
 
 

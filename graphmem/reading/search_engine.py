@@ -65,31 +65,32 @@ async def search(context: Context, search: Search) -> Results:
         services.limits,
     )
     named = naming.by_names(question, search.query, exact)
-    asked = question.address((each.start, each.end) for each in named)
-    borne = None if asked is None else await _borne(context, search, asked)
+    unknown = question.unknown_identifier((each.start, each.end) for each in named)
+    holders = None if unknown is None else await _holders(context, search, unknown)
+    first = question.unknown_identifier()
     if copy is None or (search.after is not None and search.after.at == BY_INDEX):
         types = {each.id: each.type for each in exact}
         named = [each for each in named if not search.types or types[each.id] in search.types]
-        if borne is not None and search.looks_up and not named:
-            return borne
-        search, named = _with_borne(search, named, borne)
+        if search.looks_up and not named and first is not None:
+            return holders or await _holders(context, search, first)
+        search, named = _with_holders(search, named, holders)
         pairs = {pair for each in named for pair in each.pairs}
         results = await by_index(context, search, pairs)
         results = dataclasses.replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
     else:
         meant = await _meant(context, search, copy, question, named, aliases)
-        if search.looks_up and not meant.hits and (first := question.address()) is not None:
+        if search.looks_up and not meant.hits and first is not None:
             # What is similar to the rest of the question does not have the identifier.
-            return borne or await _borne(context, search, first)
-        search, named = _with_borne(search, meant.named, borne, meant.hits)
+            return holders or await _holders(context, search, first)
+        search, named = _with_holders(search, meant.named, holders, meant.hits)
         results = await by_copy(context, search, copy, dataclasses.replace(meant, named=named))
-    if borne is None or borne.named:
+    if holders is None or holders.named:
         return results
-    notes = [*results.notes, f"no entity has the identifier {asked}"]
-    return dataclasses.replace(results, unknown=asked, notes=notes)
+    notes = [*results.notes, f"no entity has the identifier {unknown}"]
+    return dataclasses.replace(results, unknown=unknown, notes=notes)
 
 
-async def _borne(context: Context, search: Search, asked: str) -> Results:
+async def _holders(context: Context, search: Search, identifier: str) -> Results:
     """Return the entities that have an identifier which a question asks for.
 
     Raises:
@@ -97,15 +98,15 @@ async def _borne(context: Context, search: Search, asked: str) -> Results:
         Unavailable: the database failed.
     """
     region = context.services.settings.phone_region
-    sought = written_identifiers.sought(asked, region) or written_identifiers.code(asked)
-    after = None if search.looks_up else {"after": None, "offset": 0, "bare": True}
-    return await by_identifier(
-        context, dataclasses.replace(search, query=asked, **after or {}), sought, set()
-    )
+    sought = written_identifiers.sought(identifier, region) or written_identifiers.code(identifier)
+    search = dataclasses.replace(search, query=identifier)
+    if not search.looks_up:
+        search = dataclasses.replace(search, after=None, offset=0, bare=True)
+    return await by_identifier(context, search, sought, set())
 
 
-def _with_borne(
-    search: Search, named: list[Named], borne: Results | None, hits: Sequence[Named] = ()
+def _with_holders(
+    search: Search, named: list[Named], holders: Results | None, hits: Sequence[Named] = ()
 ) -> tuple[Search, list[Named]]:
     """Return a search, and what it names, with the entities that have the identifier which it asks for.
 
@@ -114,15 +115,13 @@ def _with_borne(
     Args:
         hits: what the search means besides.
     """
-    if borne is None:
+    if holders is None:
         return search, named
     known = {each.id for each in named}
-    named = [*named, *(each for each in borne.named if each.id not in known)]
+    named = [*named, *(each for each in holders.named if each.id not in known)]
     if not search.looks_up:
         return search, named
-    among = {each.id for each in (*named, *hits)} | {hit.id for hit in borne.hits["text"]}
-    if search.among is not None:
-        among &= search.among
+    among = {each.id for each in (*named, *hits)} | {hit.id for hit in holders.hits["text"]}
     return dataclasses.replace(search, among=frozenset(among)), named
 
 

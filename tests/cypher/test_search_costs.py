@@ -115,15 +115,15 @@ def sought(looked_up: str, owner: str, **more: Any) -> dict[str, Any]:
 def test_an_identifier_reads_what_has_its_words_and_no_more(
     loop: Loop, services: Services, owner: str
 ) -> None:
-    assert hits(loop, services, "search.bearing", owner, **sought("rare777", owner)) <= 100
-    assert hits(loop, services, "search.bearing", owner, **sought("absent-1", owner)) <= 60
-    assert hits(loop, services, "search.bearing", owner, **sought("DE89370400440532013000", owner)) <= 60
+    assert hits(loop, services, "search.identifier", owner, **sought("rare777", owner)) <= 100
+    assert hits(loop, services, "search.identifier", owner, **sought("absent-1", owner)) <= 60
+    assert hits(loop, services, "search.identifier", owner, **sought("DE89370400440532013000", owner)) <= 60
     # Of what is related to something, each is compared, whatever the words are.
     ids = [row["id"] for row in loop.run(services.database.script(
         "MATCH (n:Entity {owner: $o}) RETURN n.id AS id ORDER BY n.id LIMIT 100", o=owner
     ))]  # fmt: skip
     among = sought("x-7", owner, among=ids)
-    assert hits(loop, services, "search.bearing", owner, **among) <= len(ids) * 15 + 60
+    assert hits(loop, services, "search.identifier", owner, **among) <= len(ids) * 15 + 60
     among = parameters("common", owner, among=ids)
     assert hits(loop, services, "search.find", owner, **among) <= len(ids) * 15 + PAGE
 

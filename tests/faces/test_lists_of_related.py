@@ -63,6 +63,8 @@ def test_a_search_is_among_what_is_related(
     rest = call("entities.query", search="blue guitar", filters=filters, limit=1, cursor=first["next_cursor"])
     assert sorted([*names(first), *names(rest)]) == sorted(names(page))
     assert names(call("entities.query", search="drummer", filters=filters)) == []
+    # What one search is among, the next is not.
+    assert "Blue guitar seller" in names(call("entities.query", search="blue guitar"))
 
 
 def test_the_survivor_of_a_merge_is_meant(run: Call, band: dict[str, str]) -> None:

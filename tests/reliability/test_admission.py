@@ -19,7 +19,14 @@ from graphmem.settings import load
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 
-HEAVY = ("search.find", "relationship.reach", "entity.scan[asc]", "entity.candidates", "duplicate.by_type")
+HEAVY = (
+    "search.find",
+    "search.identifier",
+    "relationship.reach",
+    "entity.scan[asc]",
+    "entity.candidates",
+    "duplicate.by_type",
+)
 
 
 def test_what_reads_far_more_than_it_answers_is_heavy() -> None:
@@ -85,7 +92,7 @@ def test_no_more_run_at_once_than_there_are_places(
 
     async def counted(name: str, *rest: Any) -> Any:
         nonlocal running, most
-        heavy = name == "search.find"
+        heavy = name == "search.identifier"
         running += heavy
         most = max(most, running)
         try:

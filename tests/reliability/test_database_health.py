@@ -59,8 +59,8 @@ def test_health_without_a_database_is_200_and_says_so_and_ready_is_503(faulty: F
     ("operation", "query", "slow_plan_seconds", "outcome"),
     [
         ("server.stats", "owner.stats", math.inf, "ok"),
-        ("search.explain", "search.find", 0.0, "ok"),
-        ("search.explain", "search.find", math.inf, "DB_TIMEOUT"),
+        ("search.explain", "search.identifier", 0.0, "ok"),
+        ("search.explain", "search.identifier", math.inf, "DB_TIMEOUT"),
     ],
     ids=["light", "heavy-planned-anew", "heavy-with-a-plan"],
 )

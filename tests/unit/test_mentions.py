@@ -137,14 +137,14 @@ def test_words_of_a_whole_name_are_no_parts_of_another() -> None:
     ],
 )
 def test_identifiers_in_a_question_mean_themselves(question: str, identifiers_in_it: list[str]) -> None:
-    assert [each.text for each in mentions.read(question).addresses] == identifiers_in_it
+    assert [each.text for each in mentions.read(question).asked_identifiers] == identifiers_in_it
 
 
 def test_an_identifier_that_is_named_is_known() -> None:
     question = mentions.read("Has Tom paid ORD-77 or ORD-78?")
-    assert question.address() == "ORD-77"
-    assert question.address([(1, 2), (3, 4)]) == "ORD-78"
-    assert question.address([(0, 6)]) is None
+    assert question.unknown_identifier() == "ORD-77"
+    assert question.unknown_identifier([(1, 2), (3, 4)]) == "ORD-78"
+    assert question.unknown_identifier([(0, 6)]) is None
 
 
 def test_a_long_identifier_is_looked_up_whole() -> None:

@@ -1,4 +1,4 @@
-// search.bearing: the entities that identifiers name, and the entities whose text has an identifier in one of some
+// search.identifier: the entities that identifiers name, and the entities whose text has an identifier in one of some
 // spellings, with the values that may have it.
 //
 // params  pairs: LIST<LIST>, kinds: LIST<STRING>, types: LIST<STRING>, lucene: STRING, patterns: LIST<STRING>,
