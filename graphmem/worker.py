@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 import structlog
 
+from graphmem.checking import rule_dates
 from graphmem.database.halving import in_halves
 from graphmem.embedding import meaning
 from graphmem.errors import EmbeddingRefused, GraphmemError
@@ -252,12 +253,17 @@ class _Owners(NamedTuple):
 
 
 async def refold_excluded(services: Services) -> int:
-    """Fold again things of which other observations count now; return how many."""
+    """Fold again things of which other observations count now; return how many.
+
+    Once nothing of an owner waits, work out again when merges by rule held, where turns could not date them.
+    """
     row = await services.database.reads(None).only("exclusion.owners", _Owners, limit=PENDING_TYPES_LIMIT)
     done = 0
     for owner in random.sample(row.owners, min(len(row.owners), REFOLDED_TYPES_LIMIT)):
         try:
             done += await services.writers.refold_excluded(owner, EXCLUDED_LIMIT)
+            if dated := await rule_dates.mend_undated(services.database, owner, services.writers):
+                _log.info("merges by rule dated again", owner=owner, entities=dated)
         except GraphmemError as exc:
             _log.warning("withdrawn observations are folded out later", owner=owner, reason=str(exc)[:500])
     return done

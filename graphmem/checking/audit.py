@@ -4,17 +4,20 @@ The audit first compares what is noted on observations, when they count, with th
 owner's entities and relationships in stretches. It derives snapshots, provenance, counts,
 names, identifiers, liveness and edges again from the observations, and compares them with the nodes. A
 stretch bounds the memory. Counters and the state hash are summed up over all stretches, and compared if
-nothing was written meanwhile.
+nothing was written meanwhile. Last it compares when merges by rule held
+(:mod:`graphmem.checking.rule_dates`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from graphmem.checking import rule_dates
 from graphmem.checking.deriving import Seen, derive
 from graphmem.checking.stamps import StampCheck
 from graphmem.checking.stretch import Difference, StoredNodes, Stretch
@@ -146,6 +149,7 @@ class Audit:
         if self.deep:
             await self._compare_heads(before.revision)
         await self._settle(before)
+        await self._check_rule_dates(entity_types)
         return self.report
 
     async def _check_stamps(self, entity_types: list[str], relationship_types: list[str]) -> None:
@@ -163,6 +167,22 @@ class Audit:
             self.report.fixed += len(check.differences)
         else:
             self.report.counted.update(check.differences)
+
+    async def _check_rule_dates(self, entity_types: list[str]) -> None:
+        """Compare when merges by rule held, once every entity is merged as the rule demands."""
+        arguments = (self.database, self.owner, self.writers, entity_types)
+        if self.fix:
+            dates = await rule_dates.mend(*arguments)
+            await self.writers.refold_excluded(self.owner, sys.maxsize)
+        elif await rule_dates.is_certain(self.database, self.owner):
+            dates = await rule_dates.compare(*arguments)
+        else:
+            # The worker has yet to work them out.
+            return
+        for each in dates.wrong:
+            stored, derived = (list(map(rule_dates.shown_as, spans)) for spans in (each.stored, each.derived))
+            self.report.note([Difference(each.subject_id, "ruled", stored, derived)])
+            self.report.fixed += self.fix
 
     async def _stretches(
         self, entity_types: list[str], relationship_types: list[str]
@@ -224,7 +244,7 @@ class Audit:
 
         Returns false, and adds to ``further``, if more has to be read for that.
         """
-        with_rule = [each for each in subject_ids if (thing := derived.entities.get(each)) and thing.rule]
+        with_rule = [each for each in subject_ids if (thing := derived.entities.get(each)) and thing.has_rule]
         unread = Touched()
         for entity_id in with_rule:
             entity = derived.entities[entity_id]

@@ -1,7 +1,8 @@
 """When merges by rule held: worked out again from all facts of an owner, and corrected where it is stored.
 
-A restore writes older facts after newer ones, and observations that are excluded already. What writes noted
-of when merges by rule began and ended follows the order of writing then, and not that of recording.
+A turn dates the merges that it makes and ends. It cannot know all dates where a restore writes older facts
+after newer ones, where other writes come between a withdrawal and the folding of what it changed, and where
+the rule of a type changes. All facts tell the dates, by the rule of today.
 """
 
 from __future__ import annotations
@@ -27,8 +28,6 @@ from graphmem.writing.things import evidence_of
 
 SUBJECTS: Final = 500
 """Entities that one query reads, or writes."""
-ATTEMPTS: Final = 3
-"""How often the facts are read while others write."""
 
 
 class _SubjectPage(NamedTuple):
@@ -66,34 +65,121 @@ class _DismissalRows(NamedTuple):
     dismissals: list[_DismissalRow]
 
 
-class _Dated(NamedTuple):
-    """The row of ``audit/date_rules.cypher``."""
+class _Revision(NamedTuple):
+    """The row of ``audit/date_rules.cypher`` and ``audit/dated.cypher``."""
 
     revision: int
 
 
+class _StoredSpan(NamedTuple):
+    into: str
+    alternative: str
+    start: int
+    until: int | None
+
+
+class _StoredMerge(NamedTuple):
+    """The merge by rule of an entity as it is now, and all that are stored; the last may be open."""
+
+    subject_id: str
+    into: str | None
+    alternative: str | None
+    stored: list[_StoredSpan]
+
+    @property
+    def spans(self) -> list[RuleSpan]:
+        """All merges by rule that it had, in the order of time."""
+        spans = [
+            RuleSpan(
+                self.subject_id,
+                each.into,
+                each.start,
+                times.LATEST if each.until is None else each.until,
+                each.alternative,
+            )
+            for each in self.stored
+        ]
+        return sorted(spans, key=lambda span: (span.start, span.end))
+
+
+class _StoredMerges(NamedTuple):
+    """The row of ``audit/rule_spans.cypher``."""
+
+    merges: list[_StoredMerge]
+
+
+class _Undated(NamedTuple):
+    """The row of ``audit/undated.cypher``."""
+
+    undated: int | None
+    waiting: int
+    revision: int | None
+
+
+class _StoredTypes(NamedTuple):
+    """The row of ``audit/types.cypher``."""
+
+    entities: list[str]
+    relationships: list[str]
+    total: int
+
+
+class WrongDates(NamedTuple):
+    """An entity of which it is stored otherwise when its merges by rule held; both sorted."""
+
+    subject_id: str
+    stored: list[RuleSpan]
+    derived: list[RuleSpan]
+
+
+@dataclass(slots=True)
+class Dates:
+    """What a comparison found.
+
+    ``has_missed``: the merges of some entities changed during the comparison: they were not compared.
+    """
+
+    wrong: list[WrongDates] = field(default_factory=list)
+    has_missed: bool = False
+
+
 @dataclass(slots=True)
 class _Facts:
-    """What is read of an owner: the facts, and the merges by rule as they are stored."""
+    """What is read of an owner: the facts that were recorded up to ``known_at``, and the merges by rule as
+    they are stored. ``is_whole``: nothing was written meanwhile."""
 
+    known_at: int = times.EARLIEST
+    is_whole: bool = False
     rules: dict[str, OwnRule] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
     merges: set[MergeFact] = field(default_factory=set)
     dismissals: list[Dismissal] = field(default_factory=list)
-    stored: set[RuleSpan] = field(default_factory=set)
+    stored: dict[str, _StoredMerge] = field(default_factory=dict)
 
-    def differences(self) -> list[dict[str, Any]]:
-        """Return the entities of which it is stored otherwise when their merges by rule held, as rows."""
+    def compared(self) -> Dates:
+        """Compare what is stored with what the facts come to.
+
+        An entity that is not merged now as they say is left out: it waits to be folded, or is damaged.
+        """
         facts = RuleFacts(self.rules, self.statements, self.merges, self.dismissals)
-        derived, stored = (
-            _by_subject(rule_history.spans(facts)),
-            _by_subject(rule_history.joined(self.stored)),
-        )
-        return [
-            {"subject_id": subject_id, "spans": [_stored_as(span) for span in derived.get(subject_id, ())]}
-            for subject_id in sorted({*derived, *stored})
-            if derived.get(subject_id) != stored.get(subject_id)
-        ]
+        derived = _by_subject(rule_history.spans(facts))
+        dates = Dates()
+        for subject_id in sorted({*derived, *self.stored}):
+            spans = derived.get(subject_id, [])
+            merge = self.stored.get(subject_id) or _StoredMerge(subject_id, None, None, [])
+            stored = merge.spans
+            moments = {moment for span in stored for moment in (span.start, span.end)} - {times.LATEST}
+            if not self.is_whole and max(moments, default=self.known_at) > self.known_at:
+                dates.has_missed = True
+            elif rule_history.joined(stored) != spans and _is_present(merge, spans):
+                dates.wrong.append(WrongDates(subject_id, stored, spans))
+        return dates
+
+
+def _is_present(merge: _StoredMerge, spans: list[RuleSpan]) -> bool:
+    """Return whether an entity is merged now as the last of its spans says."""
+    present = [(span.into, span.alternative) for span in spans if span.end == times.LATEST]
+    return present == ([(merge.into, merge.alternative)] if merge.alternative is not None else [])
 
 
 def _by_subject(spans: Iterable[RuleSpan]) -> dict[str, list[RuleSpan]]:
@@ -103,9 +189,52 @@ def _by_subject(spans: Iterable[RuleSpan]) -> dict[str, list[RuleSpan]]:
     return by_subject
 
 
+def shown_as(span: RuleSpan) -> dict[str, Any]:
+    """Return a span as a report shows it."""
+    until = None if span.end == times.LATEST else times.render(span.end)
+    return {
+        "into": span.into,
+        "alternative": span.alternative,
+        "from": times.render(span.start),
+        "until": until,
+    }
+
+
 def _stored_as(span: RuleSpan) -> dict[str, Any]:
     until = None if span.end == times.LATEST else span.end
     return {"into": span.into, "alternative": span.alternative, "from": span.start, "until": until}
+
+
+def _columns(span: RuleSpan) -> list[Any]:
+    until = -1 if span.end == times.LATEST else span.end
+    return [span.into, span.alternative, span.start, until]
+
+
+async def compare(
+    database: Database,
+    owner: str,
+    writers: Writers,
+    entity_types: Iterable[str],
+    progress: Callable[[int], None] | None = None,
+) -> Dates:
+    """Compare when the merges by rule of an owner held with what the facts come to; writes may go on.
+
+    Args:
+        entity_types: all types of the owner.
+        progress: called with the number of entities that were read since the last call.
+
+    Raises:
+        Unavailable: the database failed.
+    """
+    # Waits for commits under way: what was recorded until then is read whole.
+    locked = await database.writes(owner).one("owner.lock", LockedOwner)
+    if locked is None:
+        return Dates()
+    reads, facts = database.reads(owner), _Facts(locked.recorded_at or 0)
+    await _read(reads, owner, writers, facts, sorted(entity_types), progress)
+    now = await reads.only("audit.undated", _Undated)
+    facts.is_whole = now.revision == locked.revision
+    return await asyncio.to_thread(facts.compared)
 
 
 async def mend(
@@ -114,63 +243,77 @@ async def mend(
     writers: Writers,
     entity_types: Iterable[str],
     progress: Callable[[int], None] | None = None,
-) -> int:
-    """Correct when the merges by rule of an owner held.
+) -> Dates:
+    """Correct when the merges by rule of an owner held; see :func:`compare`.
 
-    Nothing is changed where others write all the time.
+    All entities that were ever merged with a corrected one wait then to be folded again
+    (:meth:`graphmem.writing.writers.Writers.refold_excluded`): versions count when merges began and ended.
+    """
+    before = await database.reads(owner).only("audit.undated", _Undated)
+    dates = await compare(database, owner, writers, entity_types, progress)
+    rows = [
+        {
+            "subject_id": each.subject_id,
+            "stored": sorted(map(_columns, each.stored)),
+            "spans": list(map(_stored_as, each.derived)),
+        }
+        for each in dates.wrong
+    ]
+    if rows:
+        writers.check_disk()
+        async with database.transaction(owner) as tx:
+            for start in range(0, len(rows), SUBJECTS):
+                await tx.only("audit.date_rules", _Revision, rows=rows[start : start + SUBJECTS])
+    if before.undated is not None and not before.waiting and not dates.has_missed:
+        await database.write("audit.dated", owner, undated=before.undated)
+    return dates
 
-    Args:
-        progress: called with the number of entities that were read since the last call.
 
-    Returns: the entities whose merges were dated otherwise.
+async def is_certain(database: Database, owner: str) -> bool:
+    """Return whether the turns of an owner have dated all merges by rule: no work of the worker is left."""
+    row = await database.reads(owner).only("audit.undated", _Undated)
+    return row.undated is None and not row.waiting
+
+
+async def mend_undated(database: Database, owner: str, writers: Writers) -> int:
+    """Correct when the merges by rule of an owner held, where turns could not date all of them.
+
+    It does nothing while withdrawals or changed schemas wait to be folded. Returns the number of entities
+    whose merges were dated otherwise.
 
     Raises:
         Unavailable: the database failed.
     """
-    for _ in range(ATTEMPTS):
-        locked = await database.writes(owner).one("owner.lock", LockedOwner)
-        if locked is None:
-            return 0
-        facts = await _read(database.reads(owner), owner, writers, sorted(entity_types), progress)
-        rows = await asyncio.to_thread(facts.differences)
-        if not rows:
-            return 0
-        writers.check_disk()
-        async with database.transaction(owner) as tx:
-            now = await tx.only("owner.lock", LockedOwner)
-            if now.revision != locked.revision:
-                continue
-            for start in range(0, len(rows), SUBJECTS):
-                await tx.only("audit.date_rules", _Dated, rows=rows[start : start + SUBJECTS])
-        return len(rows)
-    return 0
+    row = await database.reads(owner).only("audit.undated", _Undated)
+    if row.undated is None or row.waiting:
+        return 0
+    types = await database.reads(owner).only("audit.types", _StoredTypes)
+    return len((await mend(database, owner, writers, types.entities)).wrong)
 
 
 async def _read(
     queries: Queries,
     owner: str,
     writers: Writers,
+    facts: _Facts,
     entity_types: list[str],
     progress: Callable[[int], None] | None,
-) -> _Facts:
-    facts = _Facts()
+) -> None:
     touched = Touched(types=set(entity_types))
     look = await queries.only("write.look", LookRow, **touched.parameters)
     state = states.of_look(look, owner, touched, writers.rules_off, whole=False)
-    if state is None:
-        return facts
-    for kind in entity_types:
-        rule = state.own_rule(kind)
-        if rule is None:
-            continue
+    # Of the other types no rule merges entities, and none ever did.
+    kinds = [kind for kind in entity_types if state is not None and state.may_have_keys(kind)]
+    for kind in kinds:
+        rule = state.own_rule(kind) if state else None
         async for entity_ids in _entity_ids(queries, kind):
             await _add(queries, facts, rule, entity_ids)
             if progress is not None:
                 progress(len(entity_ids))
     if facts.rules:
         row = await queries.only("audit.dismissals", _DismissalRows)
-        facts.dismissals = [Dismissal(*each, transaction_id="") for each in row.dismissals]
-    return facts
+        dismissals = [Dismissal(*each, transaction_id="") for each in row.dismissals]
+        facts.dismissals = [each for each in dismissals if each.recorded_at <= facts.known_at]
 
 
 async def _entity_ids(queries: Queries, kind: str) -> AsyncIterator[list[str]]:
@@ -187,14 +330,24 @@ async def _entity_ids(queries: Queries, kind: str) -> AsyncIterator[list[str]]:
             after = page.last[1] if page.last else None
 
 
-async def _add(queries: Queries, facts: _Facts, rule: OwnRule, entity_ids: list[str]) -> None:
-    """Add the facts about some entities of one type."""
+async def _add(queries: Queries, facts: _Facts, rule: OwnRule | None, entity_ids: list[str]) -> None:
+    """Add the facts about some entities of one type, and their merges as they are stored."""
+    stored = await queries.only("audit.rule_spans", _StoredMerges, entity_ids=entity_ids)
+    facts.stored.update({each.subject_id: each for each in stored.merges})
+    if rule is None:
+        return
+    known_at = facts.known_at
     subjects = [[entity_id, rule.fields] for entity_id in entity_ids]
     row = await queries.only("audit.statements", _StatementRows, subjects=subjects)
     for each in row.statements:
-        evidence = evidence_of(rule, dict(zip(each.names, each.values, strict=True)))
-        facts.statements.append(Statement(each.subject_id, evidence, each.recorded_at, tuple(each.toggles)))
+        if each.recorded_at <= known_at:
+            evidence = evidence_of(rule, dict(zip(each.names, each.values, strict=True)))
+            toggles = _until(known_at, each.toggles)
+            facts.statements.append(Statement(each.subject_id, evidence, each.recorded_at, toggles))
     facts.rules.update(dict.fromkeys(entity_ids, rule))
-    merges = await refolding.membership(queries, entity_ids)
-    facts.merges.update(merges.facts)
-    facts.stored.update(merges.rules)
+    merges = await refolding.membership(queries, entity_ids, known_at)
+    facts.merges.update(each._replace(toggles=_until(known_at, each.toggles)) for each in merges.facts)
+
+
+def _until(known_at: int, moments: Iterable[int]) -> tuple[int, ...]:
+    return tuple(moment for moment in moments if moment <= known_at)

@@ -213,7 +213,7 @@ class _Restorer:
         """Derive everything again for owners who have more facts than the dump, or had observations wait.
 
         A fact that comes between facts of the database may change what is derived from those, such as the
-        version of a merged entity. So does what is known later of when a merge by rule held.
+        version of a merged entity. For the other owners it is worked out again when merges by rule held.
         """
         if self.result.dry_run:
             return
@@ -223,8 +223,9 @@ class _Restorer:
             locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
             has_more = locked is not None and locked.sequence > contents["transactions"]
             kinds = await self._database.reads(owner).only("audit.types", _StoredTypes)
-            dated = await rule_dates.mend(self._database, owner, self._writers, kinds.entities)
-            if not has_more and not dated and owner not in self._late:
+            if not has_more and owner not in self._late:
+                await rule_dates.mend(self._database, owner, self._writers, kinds.entities)
+                await self._writers.refold_excluded(owner, sys.maxsize)
                 continue
             self._report("check", 0, kinds.total)
             audit = Audit(

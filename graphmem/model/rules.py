@@ -50,7 +50,8 @@ class Rules:
         sources: the rank of each observation source, the greatest wins; ``None`` for the default ranks.
         filterable: the fields whose values are indexed.
         temporal: the fields that are times, each with the type of its events; empty goes by their names.
-        identity: the alternatives of identity, where the rule may merge by them: there are two or more.
+        identity: the registered alternatives of identity, where the rule may merge by them, because there are
+            two or more, or where it may not merge any more by those of a shipped rule.
     """
 
     policies: Mapping[str, Policy] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from graphmem.writing.interpretations import Interpretation
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.sources import NewSource
 from graphmem.writing.state import NameKey, RuleSpans, State, WrittenTransaction
-from graphmem.writing.things import Thing, Things, note_bearers, note_names
+from graphmem.writing.things import WAITING, Thing, Things, note_bearers, note_names
 
 if TYPE_CHECKING:
     from graphmem.writing.requests import WriteRequest
@@ -32,7 +32,7 @@ class Draft:
 
     ``aliases`` are the names of types that it gives, or (``None``) takes away. ``bumped`` are things whose
     version it has raised. ``repeated`` are ids of observations that earlier transactions recorded.
-    ``created_names`` are the ids of the entities that it creates, by name.
+    ``created_names`` are the ids of the entities that it creates, by name. ``undated``: see :class:`State`.
     """
 
     state: State
@@ -47,6 +47,7 @@ class Draft:
     aliases: dict[str, str | None] = field(default_factory=dict)
     bumped: set[str] = field(default_factory=set)
     created_names: dict[NameKey, list[str]] = field(default_factory=dict)
+    undated: bool = False
     source_rows: list[dict[str, Any]] = field(default_factory=list)
     interpretation_rows: list[dict[str, Any]] = field(default_factory=list)
     exclusions: list[Exclusion] = field(default_factory=list)
@@ -150,9 +151,16 @@ class Draft:
     def bump(self, things: Things, subject_id: str) -> None:
         """Raise the version of a thing, once in a transaction."""
         known = things.get(subject_id)
-        if known is not None and subject_id not in self.bumped:
-            self.bumped.add(subject_id)
-            things.put(replace(known, version=known.version + 1, updated_at=self.recorded_at))
+        if known is None or subject_id in self.bumped:
+            return
+        self.bumped.add(subject_id)
+        newest = max(known.updated_at + 1, self.state.recorded_at)
+        if things is self.entities and self.recorded_at < newest and not self.request.writes_facts:
+            # What is folded in came earlier. The version may count that moment already, and now counts what
+            # moved members were told since then: it is counted again.
+            things.put(replace(known, refold=known.refold + 1, projection=WAITING))
+            return
+        things.put(replace(known, version=known.version + 1, updated_at=self.recorded_at))
 
     def survivor_key(self, key: str) -> str:
         """Return the key of a relationship's survivor."""
@@ -212,7 +220,10 @@ class Draft:
         description = {
             "kind": change, "fields_added": list(active.added), "fields_removed": list(active.removed),
         }  # fmt: skip
-        self.heads[entity_type] = self.head(entity_type).with_active(active)
+        head = self.head(entity_type)
+        self.heads[entity_type] = head.with_active(active)
+        if entity_type in self.state.heads and head.rules.identity != self.heads[entity_type].rules.identity:
+            self.undated = True
         self.versions.append({
             "transaction_id": self.request.transaction_id,
             "properties": {
@@ -255,6 +266,7 @@ class Draft:
         state.relationships.accept(self.relationships)
         state.added.extend(self.added.values())
         state.rule_spans.update(self.rule_spans)
+        state.undated = state.undated or self.undated
         changed = [self.entities[each] for each in self.entities.changed()]
         note_bearers(state.new_bearers, changed)
         note_names(state.new_near, changed)

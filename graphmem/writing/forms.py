@@ -99,7 +99,7 @@ def _needs_whole(params: Mapping[str, Any]) -> bool:
         for row in params["relationships"]
     )
     parts = ("versions", "aliases", "dismissals", "rule_merges")
-    return bool(merges or moves or any(params[part] for part in parts))
+    return bool(merges or moves or params["undated"] or any(params[part] for part in parts))
 
 
 def _parameters(name: str, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from graphmem.model import person_names, rule_merges
 from graphmem.model.person_names import NameGroup, NearNames
 from graphmem.writing.draft import Draft
 from graphmem.writing.requests import LookAgain, Touched
+from graphmem.writing.state import State
 from graphmem.writing.things import KEY_KIND, Thing, Things, note_names
 
 
@@ -15,6 +16,12 @@ def bearers_of(rule: rule_merges.OwnRule, basis: str, entity_id: str) -> Touched
     """Return what to read for the bearers of an id."""
     borne = (KEY_KIND + basis, entity_id, tuple(rule.fields))
     return Touched(entities={entity_id}, borne={borne}, stored={entity_id})
+
+
+def more_bearers(state: State, entity_id: str) -> Touched | None:
+    """Return what to read for more bearers of an id; ``None`` where all are read."""
+    limit = state.looked.bearers_limit if state.looked else 0
+    return Touched(bearers_limit=2 * limit) if 0 < limit <= len(state.bearers[entity_id]) else None
 
 
 class KnownNames:
@@ -104,7 +111,11 @@ class KnownNames:
         name_id, bearers = rule.id_of_name(rule.level(group.basis), name), self._draft.state.bearers
         if name_id not in bearers:
             raise LookAgain(bearers_of(rule, group.basis, name_id))
-        return any(self._draft.entities.get(row.entity_id) is None for row in bearers[name_id])
+        if any(self._draft.entities.get(row.entity_id) is None for row in bearers[name_id]):
+            return True
+        if further := more_bearers(self._draft.state, name_id):
+            raise LookAgain(further)
+        return False
 
     def _stored(self, group: NameGroup, more: int = 0) -> frozenset[str] | None:
         """Return the stored texts of a group; ``None`` for more than the limit and ``more``."""

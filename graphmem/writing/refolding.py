@@ -260,13 +260,34 @@ def settle(state: State, owner: str) -> None:
         LookAgain: the look has not read an entity that the rule needs.
     """
     changed = [each for each in state.entities if state.entities_before.get(each) != state.entities[each]]
-    if not any(state.entities[each].rule for each in changed):
+    if not any(state.entities[each].has_rule for each in changed):
         return
     note_bearers(state.new_bearers, [state.entities[each] for each in changed])
     note_names(state.new_near, [state.entities[each] for each in changed])
-    draft = _draft(state, owner, [state.entities[each].updated_at for each in changed])
+    moments = [moment for each in changed if (moment := _withdrawn_at(state, each)) is not None]
+    if any(moment < state.recorded_at for moment in moments):
+        # What was written since then was decided with observations that did not count any more.
+        state.undated = True
+    draft = _draft(state, owner, max(moments, default=state.recorded_at))
+    if draft.recorded_at == state.recorded_at:
+        # The versions of those that were counted in this turn may count the withdrawal already.
+        draft.bumped.update(
+            each
+            for each in changed
+            if state.entities_before[each].refold and state.entities[each].updated_at == draft.recorded_at
+        )
     rule_merging.settle_from(draft, state.entities_before, changed)
     draft.accept(None)
+
+
+def _withdrawn_at(state: State, entity_id: str) -> int | None:
+    """Return when observations of an entity were withdrawn or reinstated, if the state has folded that in."""
+    before, after = state.entities_before[entity_id], state.entities[entity_id]
+    is_counted_otherwise = (before.observation_count, before.unmade) != (
+        after.observation_count,
+        after.unmade,
+    )
+    return after.updated_at if before.refold and after.has_rule and is_counted_otherwise else None
 
 
 def settle_all(state: State, owner: str, entity_ids: Iterable[str]) -> None:
@@ -274,19 +295,14 @@ def settle_all(state: State, owner: str, entity_ids: Iterable[str]) -> None:
     everything = [state.entities[each] for each in state.entities]
     note_bearers(state.new_bearers, everything)
     note_names(state.new_near, everything)
-    draft = _draft(state, owner, [])
+    draft = _draft(state, owner, state.recorded_at)
     rule_merging.settle_entities(draft, entity_ids)
     draft.accept(None)
 
 
-def _draft(state: State, owner: str, moments: list[int]) -> Draft:
+def _draft(state: State, owner: str, recorded_at: int) -> Draft:
     request = RefoldRequest(owner=owner, transaction_id="", entity_ids=())
-    draft = Draft.of(state, request, max(moments, default=state.recorded_at))
-    # The withdrawal that is folded in counts in these versions already.
-    draft.bumped.update(
-        each for each in state.entities if state.entities[each].updated_at == draft.recorded_at
-    )
-    return draft
+    return Draft.of(state, request, recorded_at)
 
 
 async def _recount(queries: Queries, state: State) -> None:

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from graphmem.model import facts, ids, person_names
+from graphmem.model import facts, ids, person_names, rule_merges
 from graphmem.model.person_names import NameGroup
 from graphmem.model.rule_merges import Evidence, OwnRule
 from graphmem.model.schema import shipped
@@ -53,9 +53,9 @@ class Touched:
 
     ``names`` are the names that a request may give to a new entity. ``borne`` are ids of entities that may be
     merged by rule: what else bears them is read if the entity is there, or if it is one of ``stored``, which
-    a request may create. ``moved`` are pairs of an entity and the one that it is newly merged into by rule,
-    ``None`` where a merge ends. ``near`` are groups of names: the names in each are read, if these are
-    ``near_limit`` at most.
+    a request may create; ``bearers_limit`` of each at most. ``moved`` are pairs of an entity and the one that
+    it is newly merged into by rule, ``None`` where a merge ends. ``near`` are groups of names: the names in
+    each are read, if these are ``near_limit`` at most.
     """
 
     keys: set[str] = field(default_factory=set)
@@ -74,6 +74,7 @@ class Touched:
     moved: set[tuple[str, str | None]] = field(default_factory=set)
     near: set[NameGroup] = field(default_factory=set)
     near_limit: int = field(default_factory=lambda: person_names.LIMIT + 1)
+    bearers_limit: int = field(default_factory=lambda: rule_merges.BEARERS_LIMIT + 2)
 
     def add_relationship(self, key: str) -> None:
         """Add a relationship with the entities at its ends."""
@@ -102,6 +103,7 @@ class Touched:
         self.moved |= further.moved
         self.near |= further.near
         self.near_limit = max(self.near_limit, further.near_limit)
+        self.bearers_limit = max(self.bearers_limit, further.bearers_limit)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -124,6 +126,7 @@ class Touched:
             ],
             "near": sorted([NEAR_KIND + group.basis, group.prefix] for group in self.near),
             "near_limit": self.near_limit,
+            "bearers_limit": self.bearers_limit,
             "moved": [
                 *([[self.merging.source, self.merging.target]] if self.merging else []),
                 *([source, onto] for source, onto in sorted(self.moved, key=str)),

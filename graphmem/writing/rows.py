@@ -64,7 +64,11 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
             written = subject_id in added or subject_id in always
             if after is not None and (written or before is None or before.properties != after.properties):
                 rules = state.rules(after.view.kind)
-                row = _entity_row(before, after, rules) if is_entity else _relationship_row(before, after)
+                row = (
+                    _entity_row(before, after, rules, state.may_have_keys(after.own.kind))
+                    if is_entity
+                    else _relationship_row(before, after)
+                )
                 rows = [_observation_row(owner, each, is_entity) for each in added.get(subject_id, ())]
                 row |= {"subject_id": subject_id, "observations": rows}
                 row["properties"] |= {"owner": owner, "type": after.own.kind}
@@ -96,6 +100,7 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
             for subject_id, spans in sorted(state.rule_spans.items())
             if spans.ended is not None or spans.begun
         ],
+        "undated": state.undated,
         "sources": state.source_rows,
         "sourced": [
             {"id": each.id, "source_id": each.source_id} for each in state.added if each.source_id is not None
@@ -329,12 +334,12 @@ def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int
     numbers[3] += sign * node.own.observation_count
 
 
-def _entity_row(before: Node | None, after: Node, rules: Rules) -> dict[str, Any]:
+def _entity_row(before: Node | None, after: Node, rules: Rules, may_have_keys: bool) -> dict[str, Any]:
     old, new = before.identifiers if before else set[tuple[str, str]](), after.identifiers
     old_into, new_into = before.own.into if before else None, after.own.into
     is_moved = (old_into, before.own.merged_by if before else None) != (new_into, after.own.merged_by)
     # Which keys are stored is not known where they were written under another rule, or before there were any.
-    is_rekeyed = before is not None and after.own.rule is not None and _is_renewed(before, after)
+    is_rekeyed = before is not None and may_have_keys and _is_renewed(before, after)
     if is_rekeyed:
         old = {pair for pair in old if not pair[0].startswith(KEY_KIND)}
     text_changed = after.embedded_text != (before.embedded_text if before else None)

@@ -14,7 +14,7 @@ from graphmem.model import rule_merges
 from graphmem.model.person_names import NearNames
 from graphmem.model.rule_merges import Identified, RuleMerge
 from graphmem.writing.draft import Draft
-from graphmem.writing.known_names import KnownNames, bearers_of
+from graphmem.writing.known_names import KnownNames, bearers_of, more_bearers
 from graphmem.writing.requests import LookAgain, Needs, Touched
 from graphmem.writing.state import BearerRow
 from graphmem.writing.things import Thing, Things, note_bearers
@@ -63,7 +63,8 @@ def _is_apart(draft: Draft, created: Thing, names: KnownNames) -> bool:
     if created.into is not None or not draft.entities.is_alone(created.subject_id):
         return False
     for borne_id, level in created.borne.items():
-        if level and (state.bearers.get(borne_id, True) or state.new_bearers.get(borne_id)):
+        is_read = borne_id in state.bearers or borne_id in state.unread_bearers
+        if level and (not is_read or state.bearers.get(borne_id) or state.new_bearers.get(borne_id)):
             return False
         if borne_id != created.subject_id and draft.entities.get(borne_id) is not None:
             return False
@@ -72,15 +73,15 @@ def _is_apart(draft: Draft, created: Thing, names: KnownNames) -> bool:
 
 def settle_entities(draft: Draft, entity_ids: Iterable[str]) -> None:
     """Merge some entities by rule, and end such merges; see :func:`settle`."""
-    affected = sorted(each for each in entity_ids if _has_rule(draft, each))
+    affected = sorted(each for each in entity_ids if _may_be_merged(draft, each))
     if affected:
         rule_merges.settle(_DraftMerges(draft), affected)
 
 
-def _has_rule(draft: Draft, entity_id: str) -> bool:
-    """Return whether a rule may concern an entity: one of an unknown type may be the id of another."""
+def _may_be_merged(draft: Draft, entity_id: str) -> bool:
+    """Return whether a rule concerns an entity, or did: one of an unknown type may be the id of another."""
     entity = draft.entities.get(entity_id)
-    return entity is None or entity.rule is not None
+    return entity is None or entity.has_rule
 
 
 class _DraftMerges:
@@ -152,8 +153,11 @@ class _DraftMerges:
             if entity_id in self._draft.entities[bearer_id].borne:
                 bearers.add(bearer_id)
         bearers.discard(entity_id)
-        if merged and len(bearers) <= rule_merges.BEARERS_LIMIT:
-            raise LookAgain(Touched(entities=merged))
+        if len(bearers) <= rule_merges.BEARERS_LIMIT:
+            # Of those that were read, some bear the id no more: others may not be read yet.
+            further = more_bearers(state, entity_id)
+            if merged or further is not None:
+                raise LookAgain(further or Touched(entities=merged))
         return bearers
 
     def separated(self, entity_id: str) -> Iterable[str]:
@@ -245,9 +249,10 @@ class _DraftMerges:
         if entity_id in self._near:
             rule, level = self._near[entity_id]
         else:
-            entity = self._draft.entities[entity_id]
-            assert entity.rule is not None
-            rule, level = entity.rule, entity.borne[entity_id]
+            entity = self._thing(entity_id)
+            rule = entity.rule if entity is not None else self._rule_of_row(self._rows[entity_id])
+            assert rule is not None
+            level = self.borne(entity_id)[entity_id]
         raise LookAgain(bearers_of(rule, rule.basis(level), entity_id))
 
     def _need_relationships(self, moved: list[Thing], entity_id: str, onto: str | None) -> None:

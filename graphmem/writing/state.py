@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphmem.errors import AuthInvalid
-from graphmem.model import state_hash
+from graphmem.model import identity, state_hash
 from graphmem.model.dismissals import Dismissal, Pair
 from graphmem.model.membership import Exclusion
 from graphmem.model.person_names import NameGroup
@@ -105,9 +105,11 @@ class State:
     types of the owner that begin as those that the turn names. ``file_keys`` are the ids of sources by the
     idempotency keys of files. ``repeated`` are the observations that transactions of the turn recorded again.
     ``looked`` is what the look read. ``bearers`` are stored entities by the ids that they bear,
-    ``new_bearers`` those that the turn changed. ``near`` are the stored names of persons by groups, ``None``
+    ``unread_bearers`` the ids of which they were not read because no entity has the id, ``new_bearers`` those
+    that the turn changed. ``near`` are the stored names of persons by groups, ``None``
     for more than were asked for, ``new_near`` those of entities that the turn changed. ``rules_off`` are the
-    alternatives that merge nothing, by type.
+    alternatives that merge nothing, by type. ``undated``: when merges by rule held has to be worked out again
+    from all facts.
     """
 
     sequence: int = 0
@@ -142,11 +144,13 @@ class State:
     owner: str = ""
     rules_off: Mapping[str, frozenset[str]] = field(default_factory=dict)
     bearers: dict[str, list[BearerRow]] = field(default_factory=dict)
+    unread_bearers: set[str] = field(default_factory=set)
     new_bearers: dict[str, set[str]] = field(default_factory=dict)
     near: dict[NameGroup, frozenset[str] | None] = field(default_factory=dict)
     new_near: dict[NameGroup, set[str]] = field(default_factory=dict)
     looked: Touched | None = None
     rule_spans: dict[str, RuleSpans] = field(default_factory=dict)
+    undated: bool = False
     entities_before: Things = field(default_factory=Things)
     relationships_before: Things = field(default_factory=Things)
 
@@ -164,6 +168,11 @@ class State:
         head = self.heads.get(entity_type)
         registered = head.alternatives if head else None
         return own_rule(self.owner, entity_type, registered, self.rules_off.get(entity_type, frozenset()))
+
+    def may_have_keys(self, entity_type: str) -> bool:
+        """Return whether entities of a type may have keys for merges by its rule, or by an earlier one."""
+        head = self.heads.get(entity_type)
+        return (head is not None and head.active is not None) or len(identity.own_rule(entity_type)) > 1
 
     def stale(self) -> set[str]:
         """Return the survivors of members that were folded under other rules than those of their type."""
@@ -206,6 +215,7 @@ class LockedOwner(NamedTuple):
 
     sequence: int
     revision: int | None
+    recorded_at: int | None
 
 
 class AliasRow(NamedTuple):
@@ -312,7 +322,11 @@ def of_look(
             if each.toggles
         },
     )
-    state.bearers = {borne_id: [] for _, borne_id, _ in touched.borne} if touched else {}
+    borne = {borne_id for _, borne_id, _ in touched.borne} if touched else set[str]()
+    stored = touched.stored if touched else set[str]()
+    # Of an entity that is neither there nor to be created, the bearers are not read.
+    state.unread_bearers = borne - stored - {row.subject_id for row in look.entities}
+    state.bearers = {borne_id: [] for borne_id in borne - state.unread_bearers}
     for row in look.bearers:
         state.bearers.setdefault(row.borne_id, []).append(row)
     for near in look.near:

@@ -24,6 +24,8 @@ KEY_KIND: Final = "key:"
 """Begins the kinds of identifiers of entities that may be merged by rule; the alternative follows."""
 NEAR_KIND: Final = f"{KEY_KIND}near:"
 """Begins the kinds of identifiers that hold names of persons by groups; the alternative follows."""
+WAITING: Final = "withdrawn"
+"""The projection of an entity that waits to be folded again, whatever its rules: no rules have this key."""
 UNUSED: Final = ""
 """``into`` of a relationship that has no observations and no members any more: no answer shows it."""
 
@@ -70,6 +72,11 @@ class Thing:
     def made(self) -> bool:
         """Whether observations that count make it: else no answer shows it for its own sake."""
         return self.observation_count > 0 and not self.unmade
+
+    @property
+    def has_rule(self) -> bool:
+        """Whether a rule may merge it, or an earlier rule of its type did."""
+        return self.rule is not None or self.merged_by is not None
 
     @property
     def live(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import uuid
 from dataclasses import replace
@@ -9,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from graphmem.dump import verifying
+from graphmem.dump.records import Observation
 from graphmem.errors import GraphmemError
 from graphmem.registry import Services
 from graphmem.writing import Writers
 from tests.reliability.test_failpoints import Doom, doom
 from tests.support.dumps import Dumps
 from tests.support.faces import Call
+from tests.support.rule_merging import ADA, ADA_BY_EMAIL, home_of, shown_as
 
 __all__ = ["doom"]
 
@@ -155,3 +159,32 @@ def test_a_restore_merges_by_no_alternative_that_is_off(run: Call, dumps: Dumps,
         dumps.services = chosen
         dumps.restore(made)
         assert run("entities.get", entity_id=by_name)["entity_id"] == shown
+
+
+def test_an_unmerge_of_a_merge_by_rule_separates_in_every_order_of_restores(run: Call, dumps: Dumps) -> None:
+    by_name = home_of(run, ADA)
+    parts = [dumps.create("by name").path]
+    dumps.wipe()
+    by_email = home_of(run, ADA_BY_EMAIL)
+    parts.append(dumps.create("by e-mail").path)
+    dumps.restore(parts[0])
+    assert shown_as(run, by_name) == [by_email]
+    run("entities.unmerge", entity_id=by_name)
+    parts.append(dumps.create("whole").path)
+    for order in (*itertools.permutations(parts), parts[2:]):
+        dumps.wipe()
+        for path in order:
+            dumps.restore(path)
+        assert shown_as(run, by_name, by_email) == [by_name, by_email]
+        assert home_of(run, {**ADA, "note": "again"}) == by_name
+        assert shown_as(run, by_name) == [by_name]
+        assert run("server.check_snapshots")["healthy"]
+
+
+def test_a_dump_holds_facts_and_no_merges_by_rule(run: Call, dumps: Dumps) -> None:
+    by_name, by_email = home_of(run, ADA), home_of(run, ADA_BY_EMAIL)
+    assert shown_as(run, by_name) == [by_email]
+    made = dumps.create()
+    with verifying.open_file(made.path) as file:
+        dumped = [record for record in verifying.read(file) if isinstance(record, Observation)]
+    assert [(each.subject_id, each.kind) for each in dumped] == [(by_name, "value"), (by_email, "value")]

@@ -17,12 +17,14 @@ from graphmem.cli.main import app as cli
 from graphmem.doctor import Finding, examine
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical
-from graphmem.registry import REGISTRY, Services
+from graphmem.reading import snapshot_check
+from graphmem.registry import REGISTRY, Context, Services
 from graphmem.settings import Settings
 from tests.support.actors import full_actor
 from tests.support.doctor import Examine
 from tests.support.event_loop import Loop
 from tests.support.faces import share_services
+from tests.support.rule_merging import Audited
 from tests.support.service import Service, free_port, running
 
 Command = Callable[..., tuple[int, str, str]]
@@ -44,6 +46,19 @@ def together(loop: Loop, services: Services, owner: str) -> Together:
         return await asyncio.gather(*(outcome(name, arguments) for arguments in calls))
 
     return lambda name, calls: loop.run(every(name, calls))
+
+
+@pytest.fixture
+def audited(services: Services, owner: str, loop: Loop) -> Audited:
+    """Compare all that is stored with what the facts come to; return what differs."""
+
+    def audit(deep: bool) -> dict[str, Any]:
+        context = Context(full_actor(owner, client="test"), services)
+        report = loop.run(snapshot_check.audit(context, fix=False, deep=deep))
+        assert report.settled
+        return report.stale
+
+    return audit
 
 
 @pytest.fixture(scope="session")

@@ -65,6 +65,33 @@ def test_a_near_name_of_somebody_else_ends_a_merge_until_it_is_withdrawn(
     assert_nothing_to_mend(services, owner, loop)
 
 
+def test_who_is_known_by_a_near_name_is_counted_when_another_is_known_by_it_too(
+    run: Call, services: Services, owner: str, loop: Loop
+) -> None:
+    of_file(run, person("Tom King", "tom"))
+    known, _ = of_file(run, person("King, Thomas", "thomas"))
+    alone, _ = of_file(run, person("King, Thomas"))
+    assert not are_one(run, alone, known)
+    # Nobody is known as Tom King alone: whoever bears the name has to be read all the same.
+    of_file(run, person("Tom King", "thomas"))
+    assert not are_one(run, alone, known)
+    assert_nothing_to_mend(services, owner, loop)
+
+
+def test_who_is_found_by_another_name_is_compared_by_its_own_name_in_the_same_turn(
+    run: Call, services: Services, owner: str, loop: Loop
+) -> None:
+    born = {"birthday": "1815-12-10"}
+    tom, _ = of_file(run, person("Tom King"))
+    run("store", entities=[{"target_id": tom, "name": "Ada Lovelace", **born}])
+    ada, _ = of_file(run, person("Ada Lovelace") | born)
+    items = [person("Ada Lovelace", "both") | born, person("Tom Kign", "both")]
+    (known, _) = (entity["entity_id"] for entity in run("store", entities=items)["entities"])
+    # Tom has Ada's name and birthday too, and is known by a weaker alternative than these.
+    assert [are_one(run, known, each) for each in (ada, tom)] == [True, False]
+    assert_nothing_to_mend(services, owner, loop)
+
+
 def test_initials_stand_for_the_other_name_of_who_has_them(run: Call) -> None:
     (alone, _), (known, _) = (of_file(run, person("Ada Lovelace", email)) for email in (None, "ada"))
     of_file(run, person("A. Lovelace", "other"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import itertools
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, LiteralString
 
@@ -17,43 +16,9 @@ from graphmem.writing import Writers, forms
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.rule_merging import ADA, ADA_BY_EMAIL, OTHER_ADA, Audited, shown_as, store
 
-ADA = {"entity_type": "person", "name": "Ada Lovelace"}
-ADA_BY_EMAIL = {**ADA, "email": "ada@example.org"}
-OTHER_ADA = {**ADA, "email": "ada@example.com"}
 ACME = {"entity_type": "company", "name": "Acme"}
-
-
-Audited = Callable[[bool], dict[str, Any]]
-
-
-@pytest.fixture
-def audited(services: Services, owner: str, loop: Loop) -> Audited:
-    """Compare all that is stored with what the facts come to; return what differs."""
-
-    def audit(deep: bool) -> dict[str, Any]:
-        context = Context(full_actor(owner, client="test"), services)
-        report = loop.run(snapshot_check.audit(context, fix=False, deep=deep))
-        assert report.settled
-        return report.stale
-
-    return audit
-
-
-def store(run: Call, *items: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
-    """Store items and return what became of each."""
-    return run("store", entities=list(items), **more)["entities"]
-
-
-def shown_as(run: Call, *entity_ids: str) -> list[str]:
-    """Return the entity that each id leads to."""
-    return [run("entities.get", entity_id=entity_id)["entity_id"] for entity_id in entity_ids]
-
-
-def ids_of(run: Call, *items: dict[str, Any]) -> list[str]:
-    """Return the ids that items have if nothing is merged, by storing them in a plan."""
-    plans = [run("store", entities=[item], commit=False)["entities"][0] for item in items]
-    return [plan["entity_id"] for plan in plans]
 
 
 def test_a_name_alone_reaches_the_entity_with_this_name_and_an_email(run: Call) -> None:

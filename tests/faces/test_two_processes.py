@@ -19,6 +19,7 @@ from graphmem.writing import TurnLimits, Writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faulty_database import faulty_services, lost
+from tests.support.rule_merging import Audited
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
 
@@ -65,6 +66,36 @@ def test_two_processes_on_one_owner_lose_nothing(
     fields = {name for entity in page["entities"] for name in entity["snapshot"]} - {"name"}
     assert fields == {f"f{i}" for i in range(200)}
     assert [entity["version"] for entity in page["entities"]] == [40] * 5
+
+
+def test_two_processes_merge_by_rule_what_one_process_merges(
+    loop: Loop, services: Services, second: Services, audited: Audited, owner: str
+) -> None:
+    limits = TurnLimits(requests=3)
+    both = [
+        replace(each, writers=Writers(each.database, each.settings, each.embedder, limits))
+        for each in (services, second)
+    ]
+    names = ("Ada Lovelace", "Lovelace, Ada", "Tom King", "Tom Kign", "Mary Shelley", "Robert Miller")
+    items = [{"entity_type": "person", "name": names[i % 6], "note": i} for i in range(12)]
+    items += [{**items[i % 6], "email": f"{i % 9}@example.org"} for i in range(24)]
+
+    async def stored(owner: str, *where: Services) -> list[str]:
+        """Store all items at once, each in a process in turn; return what each leads to in the end."""
+        stores = (
+            ask(where[i % len(where)], owner, "store", entities=[item], find_duplicates=False)
+            for i, item in enumerate(items)
+        )
+        answers = [answer["entities"][0] for answer in await asyncio.gather(*stores)]
+        homes = [each.get("home_entity_id", each["entity_id"]) for each in answers]
+        shown = [await ask(services, owner, "entities.get", entity_id=home) for home in homes]
+        return [each["entity_id"] for each in shown]
+
+    alone, shared = loop.run(stored(str(uuid.uuid4()), services)), loop.run(stored(owner, *both))
+    groups = [[ids.index(entity_id) for entity_id in ids] for ids in (alone, shared)]
+    assert groups[0] == groups[1]
+    assert len(set(groups[0])) < len({(item["name"], item.get("email")) for item in items})
+    assert audited(True) == {}
 
 
 @pytest.mark.parametrize("form", ["write.look", "write.look[plain]"])

@@ -76,7 +76,11 @@ INTERPRETS = {
 """tests/reliability/test_interpretation_queue.py has them."""
 EXCLUDES = ("before:write.exclude", "after:write.exclude")
 SUPPOSES = ("before:exclusion.suppose", "after:exclusion.suppose")
-UNTRIED = {f"{side}:exclusion.{step}" for step in ("stamp", "settle") for side in ("before", "after")}
+UNTRIED = {
+    f"{side}:{step}"
+    for step in ("exclusion.stamp", "exclusion.settle", "audit.dated")
+    for side in ("before", "after")
+}
 """The worker of any service may do these first, so that no process can be made to die there.
 tests/faces/test_withdrawing.py has a worker go on with what a process left undone."""
 SECRETS = {"before:secret.make", "after:secret.make"}

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
+import sys
 import uuid
 from typing import Any
 
 import pytest
 
 from graphmem.auth import Actor
+from graphmem.checking import rule_dates
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical, person_names
-from graphmem.reading import snapshot_check
+from graphmem.reading import exclusions, snapshot_check
 from graphmem.registry import REGISTRY, Context, Services
+from graphmem.writing import writers
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 
@@ -51,6 +54,12 @@ class Owner:
         """Call an operation."""
         return canonical.decode(self.loop.run(REGISTRY[name].run(self.services, self.actor, arguments)))
 
+    def begin(self) -> None:
+        """Store something with every field: a discovered schema keeps the fields of what is withdrawn."""
+        self.store(
+            [{"entity_type": "person", "name": "Eve", "birthday": "2000-01-01", "email": "e@example.org"}]
+        )
+
     def store(self, items: list[dict[str, Any]], **more: Any) -> list[str]:
         """Store items; return the entity that each is about, whatever that is merged into."""
         stored = self.call("store", entities=items, **more)["entities"]
@@ -61,6 +70,26 @@ class Owner:
     def survivor(self, entity_id: str) -> str:
         """Return the entity that an id leads to."""
         return self.call("entities.get", entity_id=entity_id, include_deleted=True)["entity_id"]
+
+    def shown(self, **clocks: str) -> dict[str, Any]:
+        """Return what is shown of live entities, now or as of a time."""
+        rows = self.call("entities.query", limit=100, **clocks)["entities"]
+        names = "canonical_name", "version", "observation_count", "snapshot", "provenance"
+        return {row["entity_id"]: [row[name] for name in names] for row in rows}
+
+    def wrong_dates(self) -> list[Any]:
+        """Return the merges by rule that are dated otherwise than the facts say."""
+        services, owner = self.services, self.actor.owner
+        dates = self.loop.run(rule_dates.compare(services.database, owner, services.writers, ["person"]))
+        assert not dates.has_missed
+        return dates.wrong
+
+    def work(self) -> None:
+        """Do the work that is left for the worker."""
+        writers, owner = self.services.writers, self.actor.owner
+        self.loop.run(writers.refold_excluded(owner, sys.maxsize))
+        self.loop.run(rule_dates.mend_undated(self.services.database, owner, writers))
+        self.loop.run(writers.refold_excluded(owner, sys.maxsize))
 
     def differences(self) -> dict[str, Any]:
         """Return what is stored otherwise than the facts come to."""
@@ -103,40 +132,144 @@ def test_every_order_and_batching_of_stores_comes_to_one_end_state(
     assert states[0] == states[1] == states[2]
 
 
+BY_BIRTHDAY = {"name": "Tom King", "birthday": "1815-12-10"}
+HISTORY: dict[str, tuple[str, dict[str, Any]]] = {
+    "by name": ("", {"name": "Tom King", "town": "Bath"}),
+    "by e-mail": ("", {**BY_BIRTHDAY, "email": "a@example.org"}),
+    "by birthday": ("", BY_BIRTHDAY),
+    "other": ("", {"name": "Tom King", "email": "b@example.org"}),
+    "married": ("", {"name": "Thomas Brown", "town": "Rome"}),
+    "corrected": ("by e-mail", {"field": "name", "value": "Thomas Brown"}),
+    "deleted": ("by e-mail", {}),
+    "withdrawn": ("other", {}),
+}
+"""Stores, and what follows a store: a correction, a deletion of an entity known by e-mail, a withdrawal."""
+
+
+def take(owner: Owner, label: str, homes: dict[str, str], files: dict[str, str]) -> None:
+    """Take one step of the history."""
+    after, arguments = HISTORY[label]
+    if label == "corrected":
+        owner.call("entities.correct", entity_id=homes[after], **arguments)
+    elif label == "deleted":
+        owner.call("entities.delete", entity_id=homes[after])
+    elif label == "withdrawn":
+        owner.call("sources.withdraw", source_id=files[after])
+    else:
+        day = [*HISTORY].index(label) + 1
+        item = {"entity_type": "person", "observed_at": f"2020-01-{day:02}", **arguments}
+        file = {"file_content": uuid.uuid4().hex, "mime_type": "text/plain"}
+        answer = owner.call("store", entities=[item], **file)
+        files[label] = answer["source_id"]
+        (stored,) = answer["entities"]
+        homes[label] = stored.get("home_entity_id", stored["entity_id"])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_order_of_stores_corrections_deletions_and_withdrawals_comes_to_one_end_state(
+    services: Services, loop: Loop, seed: int
+) -> None:
+    rng = random.Random(seed)
+    states = []
+    for _ in range(6):
+        owner, homes, files = Owner(services, loop), dict[str, str](), dict[str, str]()
+        steps = rng.sample([*HISTORY], len(HISTORY))
+        while steps:
+            label = next(each for each in steps if HISTORY[each][0] in ("", *homes))
+            steps.remove(label)
+            take(owner, label, homes, files)
+        named = {entity_id: label for label, entity_id in homes.items()}
+        shown = {
+            label: owner.call("entities.get", entity_id=entity_id, include_deleted=True)
+            for label, entity_id in homes.items()
+            if label != "other"
+        }
+        states.append({
+            label: (named[entity["entity_id"]], entity["snapshot"], entity["state"])
+            for label, entity in shown.items()
+        })  # fmt: skip
+        assert owner.differences() == {}
+    assert states == states[:1] * len(states)
+    assert {(survivor, shown) for survivor, _, shown in states[0].values()} == {("by e-mail", "deleted")}
+
+
+CHANGES = (
+    "store", "store", "store", "extend", "new", "merge", "unmerge", "turn", "file", "withdraw", "correct",
+    "dismiss",
+)  # fmt: skip
+
+
+def change_at_random(owner: Owner, rng: random.Random, files: list[str]) -> None:
+    """Take one step of a history; what is refused changes nothing."""
+    step, item = rng.choice(CHANGES), random_item(rng)
+    entity_id, other = (rng.choice(owner.homes or [""]) for _ in range(2))
+    try:
+        if step == "store" or not owner.homes:
+            owner.store([random_item(rng) for _ in range(rng.randrange(1, 4))])
+        elif step == "extend":
+            del item["entity_type"]
+            owner.store([{**item, "target_id": entity_id}])
+        elif step == "new":
+            owner.store([{**item, "intent": "create_new"}])
+        elif step == "merge":
+            owner.call("entities.merge", source_entity_id=entity_id, target_entity_id=other)
+        elif step == "unmerge":
+            owner.call("entities.unmerge", entity_id=entity_id)
+        elif step == "turn":
+            owner.call(rng.choice(["entities.delete", "entities.restore"]), entity_id=entity_id)
+        elif step == "correct":
+            field, value = rng.choice([("name", rng.choice(NAMES)), ("email", rng.choice(EMAILS))])
+            owner.call("entities.correct", entity_id=entity_id, field=field, value=value)
+        elif step == "dismiss":
+            undo = rng.random() < 0.3
+            owner.call("entities.dismiss_duplicates", entity_a=entity_id, entity_b=other, undo=undo)
+        elif step == "file" or not files:
+            file = {"file_content": uuid.uuid4().hex, "mime_type": "text/plain"}
+            answer = owner.call("store", entities=[item, random_item(rng)], **file)
+            files.append(answer["source_id"])
+        else:
+            owner.call(rng.choice(["sources.withdraw", "sources.reinstate"]), source_id=rng.choice(files))
+    except GraphmemError as exc:
+        if exc.status >= 500:
+            raise
+
+
 @pytest.mark.usefixtures("names_limit")
 @pytest.mark.parametrize("seed", range(12))
 def test_random_histories_are_what_their_facts_come_to(services: Services, loop: Loop, seed: int) -> None:
     rng, owner, files = random.Random(seed), Owner(services, loop), list[str]()
-    refused: list[GraphmemError] = []
+    seen: list[tuple[str, dict[str, Any]]] = []
+    owner.begin()
     for _ in range(STEPS):
-        step = rng.choice(
-            ["store", "store", "store", "extend", "new", "merge", "unmerge", "turn", "file", "withdraw"]
-        )
-        entity_id, other = (rng.choice(owner.homes or [""]) for _ in range(2))
-        item = random_item(rng)
-        try:
-            if step == "store" or not owner.homes:
-                owner.store([random_item(rng) for _ in range(rng.randrange(1, 4))])
-            elif step == "extend":
-                del item["entity_type"]
-                owner.store([{**item, "target_id": entity_id}])
-            elif step == "new":
-                owner.store([{**item, "intent": "create_new"}])
-            elif step == "merge":
-                owner.call("entities.merge", source_entity_id=entity_id, target_entity_id=other)
-            elif step == "unmerge":
-                owner.call("entities.unmerge", entity_id=entity_id)
-            elif step == "turn":
-                owner.call(rng.choice(["entities.delete", "entities.restore"]), entity_id=entity_id)
-            elif step == "file":
-                content = uuid.uuid4().hex
-                answer = owner.call("store", entities=[item], file_content=content, mime_type="text/plain")
-                files.append(answer["source_id"])
-            elif files:
-                owner.call(rng.choice(["sources.withdraw", "sources.reinstate"]), source_id=rng.choice(files))
-        except GraphmemError as exc:
-            refused.append(exc)
-        for home in owner.homes:
-            owner.survivor(home)
-    assert all(each.status < 500 for each in refused)
+        change_at_random(owner, rng, files)
+        seen.append((owner.call("server.stats")["last_updated"], owner.shown()))
     assert owner.differences() == {}
+    assert owner.wrong_dates() == []
+    for moment, shown in seen:
+        assert owner.shown(at_ingested=moment) == shown
+
+
+@pytest.mark.usefixtures("names_limit")
+@pytest.mark.parametrize("seed", range(12, 20))
+def test_histories_whose_withdrawals_are_folded_late_are_what_their_facts_come_to(
+    services: Services, loop: Loop, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exclusions, "APPLIED_AT_ONCE", 0)
+    monkeypatch.setattr(writers, "REFOLDED_LIMIT", 1)
+    rng, owner, files = random.Random(seed), Owner(services, loop), list[str]()
+    seen: list[tuple[str, dict[str, Any]]] = []
+    owner.begin()
+    for _ in range(STEPS):
+        change_at_random(owner, rng, files)
+        if rng.random() < 0.3:
+            loop.run(services.writers.refold_excluded(owner.actor.owner, rng.randrange(1, 4)))
+        if rng.random() < 0.3:
+            owner.work()
+        stats = owner.call("server.stats")
+        if "pending" not in stats:
+            seen.append((stats["last_updated"], owner.shown()))
+    owner.work()
+    assert owner.differences() == {}
+    assert owner.wrong_dates() == []
+    for moment, shown in seen:
+        assert owner.shown(at_ingested=moment) == shown

@@ -12,7 +12,7 @@ from graphmem.model import membership, rule_history, rule_merges
 from graphmem.model.dismissals import Dismissal, DismissalKind, pair_of
 from graphmem.model.membership import Membership, MergeFact, RuleSpan
 from graphmem.model.rule_history import RuleFacts, Statement
-from tests.unit.test_rule_merges import ALTERNATIVES, OWNER, People, entity_id, random_fields
+from tests.support.people import ALTERNATIVES, OWNER, People, entity_id, random_fields
 
 RULE = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES)
 MOMENTS = 24

@@ -4,136 +4,21 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
 from graphmem.model import identity, ids, near_names, rule_merges
-from graphmem.model.person_names import NameGroup, NearNames
-from graphmem.model.rule_merges import Evidence, Identified, RuleMerge
-
-OWNER = "00000000-0000-0000-0000-000000000000"
-ALTERNATIVES = (("email",), ("name", "birthday"), ("name",))
-ADA = {"name": "Ada"}
-ADA_BY_EMAIL = {"name": "Ada", "email": "ada@example.org"}
-OTHER_ADA = {"name": "Ada", "email": "ada@example.com"}
-ADA_BY_BIRTHDAY = {"name": "Ada", "birthday": "1815-12-10"}
-
-
-def entity_id(fields: Mapping[str, object]) -> str:
-    """Return the id that the alternatives make of some fields."""
-    return identity.identify(OWNER, "person", fields, ALTERNATIVES).entity_id
-
-
-class People:
-    """Entities in memory, with all that the rule asks for."""
-
-    def __init__(self) -> None:
-        self.evidence: dict[str, Evidence] = {}
-        self.merged: dict[str, str] = {}
-        self.pairs: set[tuple[str, str]] = set()
-        self.rule_merges: dict[str, RuleMerge] = {}
-        self.disabled: Collection[int] = ()
-
-    def store(self, fields: Mapping[str, object], target: str | None = None) -> str:
-        """Store an observation."""
-        subject_id = target or entity_id(fields)
-        more = rule_merges.evidence("person", fields, ALTERNATIVES)
-        self.evidence[subject_id] = rule_merges.joined(self.evidence.get(subject_id, frozenset()), more)
-        self.settle([subject_id])
-        return subject_id
-
-    def withdraw(self, subject_id: str) -> None:
-        """Leave out all observations of an entity."""
-        changed = list(self.members(self.survivor(subject_id)))
-        borne = [*self.borne(subject_id), *self.near(subject_id).weak]
-        del self.evidence[subject_id]
-        self.settle([*changed, *borne])
-
-    def merge_by_hand(self, entity_id: str, into: str | None) -> None:
-        """Merge an entity as a fact, or end its merge and separate it from the members it leaves."""
-        survivor_id = self.survivor(entity_id)
-        changed = list(self.members(survivor_id))
-        if into is None:
-            own = set(self.members(entity_id))
-            self.pairs |= {(entity_id, other) for other in changed if other not in own}
-            self.merged.pop(entity_id, None)
-        elif entity_id in self.merged or survivor_id == self.survivor(into) or survivor_id != entity_id:
-            return
-        else:
-            self.rule_merges.pop(entity_id, None)
-            self.merged[entity_id] = into
-        self.settle([*changed, entity_id])
-
-    def settle(self, entity_ids: Iterable[str]) -> None:
-        """Decide after a change."""
-        rule_merges.settle(self, entity_ids)
-
-    def again(self) -> dict[str, str]:
-        """Return the merges by rule of the same facts, decided at once."""
-        people = People()
-        people.evidence, people.merged, people.pairs = self.evidence, self.merged, self.pairs
-        people.disabled = self.disabled
-        people.settle(sorted(self.evidence))
-        return people.shown()
-
-    def shown(self) -> dict[str, str]:
-        """Return what each entity is merged into by rule."""
-        return {each: merge.into for each, merge in self.rule_merges.items()}
-
-    def identified(self, entity_id: str) -> Identified | None:
-        evidence = self.evidence.get(entity_id)
-        if evidence is None:
-            return None
-        rule = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES, frozenset(self.disabled))
-        return rule.identified(entity_id, evidence)
-
-    def borne(self, entity_id: str) -> Mapping[str, int]:
-        return rule_merges.borne(OWNER, "person", self.evidence.get(entity_id, frozenset()), ALTERNATIVES)
-
-    def near(self, entity_id: str) -> NearNames:
-        rule = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES)
-        return rule.near(rule.names(entity_id, self.evidence.get(entity_id, frozenset())), self.names_of)
-
-    def names_of(self, group: NameGroup) -> Collection[str]:
-        rule = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES)
-        names = [name for each, evidence in self.evidence.items() for name in rule.names(each, evidence)]
-        return {text for name in names for of, text in name.texts if of == group}
-
-    def bearers(self, entity_id: str) -> Collection[str]:
-        return [each for each in self.evidence if each != entity_id and entity_id in self.borne(each)]
-
-    def separated(self, entity_id: str) -> Iterable[str]:
-        return [other for pair in self.pairs if entity_id in pair for other in pair if other != entity_id]
-
-    def _into(self, entity_id: str, level: int | None) -> str | None:
-        merge = self.rule_merges.get(entity_id)
-        by_rule = merge.into if merge and (level is None or merge.level < level) else None
-        return self.merged.get(entity_id, by_rule)
-
-    def survivor(self, entity_id: str, level: int | None = None) -> str:
-        while (into := self._into(entity_id, level)) is not None:
-            entity_id = into
-        return entity_id
-
-    def members(self, entity_id: str, level: int | None = None) -> Iterable[str]:
-        return [each for each in sorted(self.evidence) if self.survivor(each, level) == entity_id]
-
-    def merge(self, entity_id: str) -> RuleMerge | None:
-        return self.rule_merges.get(entity_id)
-
-    def put(self, entity_id: str, merge: RuleMerge | None) -> None:
-        self.rule_merges.pop(entity_id, None)
-        if merge is not None:
-            self.rule_merges[entity_id] = merge
-
-    def noting_needs(self) -> AbstractContextManager[object]:
-        return nullcontext()
-
-    def read_needs(self) -> None:
-        pass
-
+from tests.support.people import (
+    ADA,
+    ADA_BY_BIRTHDAY,
+    ADA_BY_EMAIL,
+    ALTERNATIVES,
+    OTHER_ADA,
+    OWNER,
+    People,
+    entity_id,
+    random_fields,
+)
 
 ROBERT = {"name": "Robert Miller"}
 ROBERT_BY_EMAIL = {**ROBERT, "email": "robert@example.org"}
@@ -323,6 +208,71 @@ def test_an_entity_that_was_unmerged_is_merged_no_more():
     assert people.shown() == {}
 
 
+AUGUSTA, COUNTESS = {"name": "Augusta King"}, {"name": "Countess"}
+BY_BOTH = {**ADA_BY_EMAIL, **ADA_BY_BIRTHDAY}
+PATHS = {
+    "itself": (ADA, ADA_BY_EMAIL),
+    "a member of the target": (ADA, AUGUSTA),
+    "a member of its own": (COUNTESS, ADA_BY_EMAIL),
+    "members of both": (COUNTESS, AUGUSTA),
+}
+"""By what two that were separated would meet; the pair is separated."""
+
+
+def join(people: People, part: str) -> None:
+    """Store the target with a member, or a name alone with a member, or what stands between them."""
+    if part == "target":
+        people.store(BY_BOTH)
+        people.merge_by_hand(entity_id(AUGUSTA), entity_id(BY_BOTH))
+    elif part == "own":
+        people.store(ADA)
+        people.merge_by_hand(entity_id(COUNTESS), entity_id(ADA))
+    else:
+        people.store(ADA_BY_BIRTHDAY)
+
+
+@pytest.mark.parametrize("pair", PATHS.values(), ids=PATHS)
+@pytest.mark.parametrize("parts", [("target", "own"), ("target", "own", "chain")])
+def test_two_that_were_separated_meet_by_no_path(pair: tuple[dict[str, str], ...], parts: tuple[str, ...]):
+    for order in itertools.permutations(parts):
+        people = People()
+        people.store(AUGUSTA)
+        people.store(COUNTESS)
+        people.pairs = {(entity_id(pair[0]), entity_id(pair[1]))}
+        for part in order:
+            join(people, part)
+            assert people.shown() == people.again()
+            assert people.met_by_rule() == []
+        chain = {entity_id(ADA_BY_BIRTHDAY): entity_id(BY_BOTH)} if "chain" in parts else {}
+        assert people.shown() == chain
+        people.pairs = set()
+        people.settle(sorted(people.evidence))
+        assert people.survivor(entity_id(ADA)) == entity_id(BY_BOTH)
+
+
+def test_of_those_that_fit_alike_the_one_with_the_smallest_id_is_taken():
+    pair = [entity_id(ADA_BY_EMAIL), entity_id(OTHER_ADA)]
+    for source, target in itertools.permutations(pair):
+        for order in itertools.permutations([ADA, ADA_BY_EMAIL, OTHER_ADA]):
+            people = People()
+            for fields in order:
+                people.store(fields)
+            people.merge_by_hand(source, target)
+            assert people.shown() == {entity_id(ADA): min(pair)}
+            assert people.survivor(entity_id(ADA)) == target
+
+
+def test_one_that_fits_by_a_stronger_alternative_is_taken_before_a_smaller_id():
+    by_birthday, by_email = ADA_BY_BIRTHDAY, {**ADA_BY_EMAIL, **ADA_BY_BIRTHDAY}
+    for number in range(4):
+        people = People()
+        fields = {**by_email, "email": f"{number}@example.org"}
+        people.store(ADA)
+        people.store(by_birthday)
+        target = people.store(fields)
+        assert people.shown() == {entity_id(ADA): target, entity_id(by_birthday): target}
+
+
 def test_two_that_were_separated_do_not_meet_in_a_third():
     people = People()
     augusta = {"name": "Augusta"}
@@ -430,16 +380,9 @@ def test_an_id_that_is_borne_is_the_id_of_what_is_stored_by_these_values():
     assert ids.ENTITY_ID.fullmatch(entity_id(ADA))
 
 
-NAMES, BIRTHDAYS = ("Tom King", "King, Thomas", "Ada King", None), ("1815", "1816", None, None)
-EMAILS = ("a@example.org", "b@example.org", "c@example.org", None, None, None)
-STEPS = ("store", "store", "store", "store", "extend", "new", "merge", "merge", "unmerge", "withdraw")
-
-
-def random_fields(rng: random.Random) -> dict[str, str]:
-    """Return fields that identify somebody."""
-    fields = {"name": rng.choice(NAMES), "birthday": rng.choice(BIRTHDAYS), "email": rng.choice(EMAILS)}
-    kept = {name: value for name, value in fields.items() if value is not None}
-    return kept if "name" in kept or "email" in kept else random_fields(rng)
+STEPS = (
+    "store", "store", "store", "store", "extend", "new", "merge", "merge", "unmerge", "withdraw", "separate",
+)  # fmt: skip
 
 
 def random_step(people: People, rng: random.Random, number: int) -> None:
@@ -457,6 +400,8 @@ def random_step(people: People, rng: random.Random, number: int) -> None:
         people.merge_by_hand(subject_id, rng.choice(known))
     elif step == "unmerge":
         people.merge_by_hand(subject_id, None)
+    elif step == "separate":
+        people.separate(subject_id, rng.choice(known))
     elif not {subject_id} & {*people.merged, *people.merged.values()}:
         people.withdraw(subject_id)
 
@@ -468,3 +413,4 @@ def test_deciding_after_each_change_comes_to_what_deciding_at_once_does(seed):
     for number in range(30):
         random_step(people, rng, number)
         assert people.shown() == people.again()
+        assert people.met_by_rule() == []

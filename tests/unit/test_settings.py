@@ -21,6 +21,10 @@ from graphmem.settings import load
         ("SERVICE_BEARER_TOKEN", "short", "needs 32"),
         ("SERVICE_BEARER_TOKEN", "a token of more than thirty-two characters", "without spaces"),
         ("SERVICE_BEARER_TOKEN", "é" * 32, "ASCII"),
+        ("GRAPHMEM_MERGE_RULES_OFF", "person", "such as person:name"),
+        ("GRAPHMEM_MERGE_RULES_OFF", "person:", "such as person:name"),
+        ("GRAPHMEM_MERGE_RULES_OFF", "Person:name", "such as person:name"),
+        ("GRAPHMEM_MERGE_RULES_OFF", "person:name;event:title", "such as person:name"),
     ],
 )
 def test_a_setting_that_cannot_be_says_what_can(
@@ -44,6 +48,14 @@ def test_every_way_to_reach_a_neo4j_is_taken(monkeypatch: pytest.MonkeyPatch, ur
 def test_a_port_may_be_given_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHMEM_PORT", "3999")
     assert load().service_port == 3999
+
+
+def test_the_alternatives_that_are_off_are_told_by_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load().merge_rules_off_by_type == {}
+    monkeypatch.setenv("GRAPHMEM_MERGE_RULES_OFF", " person:name, person:name+birthday ,event:title,")
+    assert load().merge_rules_off_by_type == {
+        "person": frozenset({"name", "name+birthday"}), "event": frozenset({"title"}),
+    }  # fmt: skip
 
 
 def test_a_data_directory_has_one_name(tmp_path: Path) -> None:

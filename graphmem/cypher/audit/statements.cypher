@@ -6,13 +6,14 @@
 // index   observed_in_time (home, at)
 // cost    heavy
 // `subjects` are [entity id, names of its identifying fields]. A row is [entity id, recorded_at, the times at which the
-// observation stopped and began again to count, names, values].
+// observation stopped and began again to count, names, values]. Of observations that say the same and count alike it is
+// the earliest.
 UNWIND $subjects AS subject
 MATCH ()-[seen:OBSERVED]->(observation:Observation)
 USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = subject[0] AND seen.at IS NOT NULL AND observation.owner = $owner
   AND seen.kind IN <fact._value_kinds>
-WITH subject, seen, [i IN range(0, size(observation.fields) - 1) WHERE observation.fields[i] IN subject[1]
-  | [observation.fields[i], observation.values[i]]] AS pairs
-RETURN collect([subject[0], seen.recorded_at, coalesce(seen.excluded, []), [pair IN pairs | pair[0]],
-  [pair IN pairs | pair[1]]]) AS statements
+WITH subject[0] AS subject_id, coalesce(seen.excluded, []) AS toggles,
+  [i IN range(0, size(observation.fields) - 1) WHERE observation.fields[i] IN subject[1]
+    | [observation.fields[i], observation.values[i]]] AS pairs, min(seen.recorded_at) AS recorded_at
+RETURN collect([subject_id, recorded_at, toggles, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]]]) AS statements

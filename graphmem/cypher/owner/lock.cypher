@@ -1,7 +1,7 @@
 // owner.lock: take an owner's write lock: for a transaction, or to wait until all earlier commits are visible.
 //
 // params  none
-// returns sequence: INTEGER, revision: INTEGER
+// returns sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER
 // mode    write
 // index   owner_id
 // cost    light
@@ -10,4 +10,4 @@
 // releases the lock after them.
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
-RETURN owner.sequence AS sequence, owner.revision AS revision
+RETURN owner.sequence AS sequence, owner.revision AS revision, owner.recorded_at AS recorded_at

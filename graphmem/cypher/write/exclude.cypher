@@ -10,12 +10,14 @@
 // cost    light
 // `excluded` of a subject is a list of times: when it was excluded, included again, and so on. The functions
 // `subject_toggles` and `toggles` of graphmem.model.membership say the same. Of many observations the first `limit`
-// are noted, and `exclusion.stamp` goes on: one transaction has too little memory for all.
+// are noted, and `exclusion.stamp` goes on: one transaction has too little memory for all. While another exclusion is
+// folded in, it has to be worked out again when merges by rule held (audit/undated.cypher).
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
 WITH owner WHERE owner.revision = $revision
 SET owner.sequence = $sequence + size($transactions), owner.revision = $revision + 1,
-  owner.recorded_at = $recorded_at, owner.refolding = true
+  owner.recorded_at = $recorded_at,
+  owner.undated = CASE WHEN owner.refolding THEN $revision + 1 ELSE owner.undated END, owner.refolding = true
 WITH owner
 CALL () {
   <write._transactions>

@@ -3,7 +3,7 @@
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, types: LIST<STRING>, names: LIST<LIST>, initials: LIST<STRING>,
 //         sources: LIST<STRING>, file_keys: LIST<STRING>, interpretations: LIST<STRING>, moved: LIST<LIST>,
-//         borne: LIST<LIST>, near: LIST<LIST>, near_limit: INTEGER
+//         borne: LIST<LIST>, near: LIST<LIST>, near_limit: INTEGER, bearers_limit: INTEGER
 // returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>, namesakes: LIST<LIST>,
 //         bearers: LIST<LIST>, near: LIST<LIST>,
@@ -24,7 +24,7 @@
 // members of that survivor. `moved` are pairs of an entity and the one that it is merged into, null where a merge
 // ends: its relationships come as well, with those that will be merged with them.
 // `borne` are [kind, id, identifying fields, whether the turn may create the entity] of entities that may be merged by
-// rule. `bearers` are the entities that bear such an id, 202 of each at most.
+// rule. `bearers` are the entities that bear such an id, `bearers_limit` of each at most, in no order.
 // `near` are [kind, beginning] of groups of names of persons. The column has the values of each group, null for more
 // than `near_limit`.
 // A row of `sources` is [id, the times at which the source was excluded and included again, its observations]. `names` are [kind, key, type] of entities that may be created. `namesakes` are the live entities of that type under
@@ -170,7 +170,7 @@ RETURN owner,
     MATCH (identifier:Identifier {owner: $owner, kind: reference[0], value: reference[1]})
     CALL (identifier) {
       MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
-      RETURN entity LIMIT 202
+      RETURN entity LIMIT $bearers_limit
     }
     WITH reference, entity,
       [i IN range(0, size(entity.fields) - 1) WHERE entity.fields[i] IN reference[2] | i] AS places

@@ -5,7 +5,7 @@
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
 //         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>,
 //         sources: LIST<MAP>, sourced: LIST<MAP>, interpretations: LIST<MAP>, interpreted: LIST<MAP>,
-//         repeated: LIST<MAP>, dismissals: LIST<MAP>, rule_merges: LIST<MAP>
+//         repeated: LIST<MAP>, dismissals: LIST<MAP>, rule_merges: LIST<MAP>, undated: BOOLEAN
 // returns sequence: INTEGER
 // mode    write
 // index   owner_id and the constraints of every label that it writes
@@ -88,6 +88,11 @@ CALL () {
   SET edge.by = CASE WHEN row.merged_by IS NOT NULL THEN 'rule' END, edge.alternative = row.merged_by
   MERGE (entity)-[:MERGED]->(into)
 }
+CALL (owner) {
+  // The worker has to work out again when merges by rule held (audit/undated.cypher).
+  WITH owner WHERE $undated
+  SET owner.undated = $revision + 1, owner.refolding = true
+}
 CALL () {
   // When merges by rule began and ended: readers of earlier times need it.
   UNWIND $rule_merges AS row
@@ -97,6 +102,8 @@ CALL () {
     MATCH (entity)-[span:ruled]->(:Entity)
     WHERE span.until IS NULL
     SET span.until = row.ended
+    WITH span WHERE span.until <= span.from
+    DELETE span
   }
   CALL (row, entity) {
     UNWIND row.begun AS begun

@@ -145,8 +145,14 @@ class Document:
             sources=listed if listed and _PRIORITISED & set(policies.values()) else None,
             filterable=frozenset(name for name, declared in self.fields.items() if declared.filterable),
             temporal={} if self._has_usual_times() else self._temporal(),
-            identity=names if len(names := self.canonical_name_fields) > 1 and not self.opted_out else (),
+            identity=self._identity(),
         )
+
+    def _identity(self) -> identity.Alternatives:
+        """Return the registered alternatives where they change by what entities are merged; else none."""
+        registered = self.alternatives() or ()
+        is_overruled = len(identity.own_rule(self.entity_type)) > 1
+        return registered if is_overruled or (len(registered) > 1 and not self.opted_out) else ()
 
     def _temporal(self) -> dict[str, str]:
         kinds = {temporal.field: temporal.event_type for temporal in self.temporal_fields}

@@ -1,0 +1,142 @@
+"""A registered rule that is changed: its merges are those that the rule of today makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from graphmem import worker
+from graphmem.registry import Services
+from tests.support.event_loop import Loop
+from tests.support.faces import Call
+from tests.support.rule_merging import ADA, ADA_BY_EMAIL, Audited, home_of, shown_as
+from tests.support.worker_pass import fold_all
+
+DUNE = {"entity_type": "book", "title": "Dune"}
+DUNE_BY_ISBN = {**DUNE, "isbn": "1"}
+OPT_OUT = {"identity_opt_out": "heuristic_canonical_name"}
+
+
+def register(run: Call, *alternatives: str, **more: Any) -> None:
+    """Register the alternatives of a book, such as author+title."""
+    names = [{"composite": each.split("+")} for each in alternatives]
+    fields = {name: {"type": "string"} for name in ("title", "isbn", "author")}
+    identity = {"canonical_name_fields": names} if names else {}
+    run("schemas.register", entity_type="book", schema_definition={"fields": fields, **identity, **more})
+
+
+@pytest.fixture
+def worked(run: Call, loop: Loop, services: Services) -> Callable[[], None]:
+    """Let the worker fold again all that waits, and work out again when merges by rule held."""
+
+    def work() -> None:
+        fold_all(loop, services, run)
+        loop.run(worker.refold_excluded(services))
+
+    return work
+
+
+@pytest.fixture
+def kinds_of_keys(loop: Loop, services: Services, owner: str) -> Callable[[], set[str]]:
+    """Return the alternatives under which the rule finds entities."""
+    query = (
+        "MATCH (key:Identifier {owner: $owner})-[:IDENTIFIES]->(:Entity) "
+        "WHERE key.kind STARTS WITH 'key:' RETURN DISTINCT key.kind AS kind"
+    )
+    return lambda: {row["kind"] for row in loop.run(services.database.script(query, owner=owner))}
+
+
+@pytest.mark.parametrize(
+    ("alternatives", "more"),
+    [(["title"], {}), (["isbn", "author+title"], {}), ([], {}), ([], OPT_OUT)],
+    ids=["one", "others", "none", "opted out"],
+)
+def test_an_alternative_that_is_gone_ends_its_merges_until_it_comes_back(
+    run: Call,
+    audited: Audited,
+    worked: Callable[[], None],
+    kinds_of_keys: Callable[[], set[str]],
+    alternatives: list[str],
+    more: dict[str, str],
+) -> None:
+    register(run, "isbn", "title")
+    by_title, by_isbn = (home_of(run, item) for item in (DUNE, DUNE_BY_ISBN))
+    assert shown_as(run, by_title) == [by_isbn]
+    assert kinds_of_keys() == {"key:title"}
+    for is_read_first in (False, True):
+        register(run, *alternatives, **more)
+        if is_read_first:
+            assert shown_as(run, by_title) == [by_title]
+        worked()
+        assert shown_as(run, by_title) == [by_title]
+        assert kinds_of_keys() == set()
+        assert audited(True) == {}
+        register(run, "isbn", "title")
+        if is_read_first:
+            # Of the two only one is folded again: the worker folds the other.
+            assert shown_as(run, by_title) == [by_title]
+        worked()
+        assert shown_as(run, by_title) == [by_isbn]
+        assert kinds_of_keys() == {"key:title"}
+        assert audited(True) == {}
+
+
+@pytest.mark.parametrize(
+    "identity", [{"canonical_name_fields": ["name"]}, OPT_OUT], ids=["one alternative", "opted out"]
+)
+def test_a_registered_rule_of_a_shipped_type_takes_the_place_of_the_shipped_one(
+    run: Call,
+    audited: Audited,
+    worked: Callable[[], None],
+    kinds_of_keys: Callable[[], set[str]],
+    identity: dict[str, Any],
+) -> None:
+    by_name, by_email = (home_of(run, item) for item in (ADA, ADA_BY_EMAIL))
+    run("schemas.update", entity_type="person", new_fields={"desk": "string"})
+    worked()
+    assert shown_as(run, by_name) == [by_email]
+    run("schemas.update", entity_type="person", **identity)
+    worked()
+    assert shown_as(run, by_name) == [by_name]
+    assert kinds_of_keys() == set()
+    assert audited(True) == {}
+    fields = {"name": {"type": "string"}, "email": {"type": "string"}}
+    run("schemas.register", entity_type="person", schema_definition={"fields": fields})
+    worked()
+    assert shown_as(run, by_name) == [by_email]
+    assert audited(True) == {}
+
+
+def test_a_changed_rule_is_the_rule_of_earlier_times_too(
+    run: Call, audited: Audited, worked: Callable[[], None]
+) -> None:
+    register(run, "isbn", "title")
+    by_title, first = home_of(run, DUNE), run("server.stats")["last_updated"]
+    by_isbn, second = home_of(run, DUNE_BY_ISBN), run("server.stats")["last_updated"]
+    home_of(run, {**DUNE_BY_ISBN, "author": "Herbert"})
+    register(run, "title")
+    worked()
+    assert shown_as(run, by_title, at_ingested=second) == [by_title]
+    register(run, "isbn", "title")
+    worked()
+    assert shown_as(run, by_title, at_ingested=first) == [by_title]
+    assert shown_as(run, by_title, at_ingested=second) == [by_isbn]
+    assert audited(True) == {}
+
+
+def test_a_new_alternative_keeps_ids_and_lets_what_was_stored_take_part(
+    run: Call, audited: Audited, worked: Callable[[], None]
+) -> None:
+    register(run, "isbn", "title")
+    by_title = home_of(run, {**DUNE, "author": "Herbert"})
+    register(run, "isbn", "author+title", "title")
+    worked()
+    assert home_of(run, DUNE) == by_title
+    by_author = home_of(run, {**DUNE, "author": "Herbert"})
+    assert by_author != by_title
+    assert shown_as(run, by_title) == [by_author]
+    by_isbn = home_of(run, {**DUNE_BY_ISBN, "author": "Herbert"})
+    assert shown_as(run, by_title, by_author) == [by_isbn] * 2
+    assert audited(True) == {}
