@@ -113,10 +113,13 @@ def test_the_index_finds_what_an_exact_comparison_finds(loop: Loop, services: Se
     # Other tests store more: the index is read though the owner has less than 5 % by then.
     limits = Limits(compared_one_by_one=0, index_share=2**31)
     run = by_runner(loop, replace(without_copies(services), limits=limits), own.owner)
+    by_index: list[bool] = []
     for question in own.questions:
         explained = run("search.explain", search=question, limit=FIRST)
         (meaning,) = [each for each in explained["strategies"] if each["strategy"] == "meaning"]
         (vector,) = LocalEmbedder().vectors([question])
         assert vector is not None
         compare(meaning["hits"], own.similarities(vector), LocalEmbedder.floor)
-        assert explained["compared"]["by_index"]
+        by_index.append(explained["compared"]["by_index"])
+    # Where very many vectors of others are nearer, the owner's own are compared one by one.
+    assert any(by_index)
