@@ -10,10 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
 
-from graphmem.matching import questions
 from graphmem.model.identity import fold_text
 from graphmem.model.ids import ENTITY_ID
-from graphmem.text import phones, written_identifiers
+from graphmem.text import codes, phones, words, written_dates, written_identifiers
 
 CODE_DIGITS_LEAST: Final = 3
 """Digits of a code with letters, years left out: ``GPT-4`` and ``covid-19`` are words."""
@@ -26,21 +25,21 @@ NUMBER_DIGITS_LEAST: Final = 6
 PHONE_DIGITS_LEAST: Final = 7
 """Digits of a telephone number that begins with a 0 or with its country."""
 
-_LABELS: Final = questions.word_set(
+_LABELS: Final = words.word_set(
     """account auftrag auftragsnummer bestellnummer bestellung booking case commande contract customer facture
     id ids invoice konto kunde kundennummer nr no num number nummer order parcel policy po purchase rechnung
     rechnungsnummer receipt ref reference reservation serial shipment sku sn ticket tracking transaction
     vertrag vertragsnummer"""
 )
 """Words before a number that is one of an order, an invoice, a customer."""
-_COMPARING: Final = questions.word_set(
+_COMPARING: Final = words.word_set(
     "about above almost approximately around at below exceeds least most nearly over some than under up"
 )
-_UNITS: Final = questions.word_set(
+_UNITS: Final = words.word_set(
     """bytes chf cm days dollars employees eur euro euros followers gbp hours kg km m members meters metres
     miles minutes mm people percent pounds seats seconds tons units usd users views visitors years"""
 )
-_WORDS_WITH_NUMBERS: Final = questions.word_set("covid sars utf iso mig top")
+_WORDS_WITH_NUMBERS: Final = words.word_set("covid sars utf iso mig top")
 """Letters before a number that make a word of it: ``COVID-19``."""
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 _URL = re.compile(r"(?:https?://|www\.)\S+\.\S+")
@@ -104,13 +103,13 @@ def _is_number_in_groups(texts: Sequence[str]) -> bool:
     text = " ".join(texts)
     if _AMOUNT.fullmatch(text) and not text.startswith("0"):
         return False
-    if any(written_identifiers.parse_date(each) is not None for each in texts):
+    if any(written_dates.parse(each) is not None for each in texts):
         return False
     if phones.is_phone(text) and not all(map(_YEAR.fullmatch, texts)):
         digits = sum(map(str.isdigit, text))
         is_dialled = text.startswith(("+", "0")) and digits >= PHONE_DIGITS_LEAST
         return is_dialled or digits >= written_identifiers.DIALLED_DIGITS_LEAST
-    return written_identifiers.is_grouped(text)
+    return codes.is_grouped(text)
 
 
 def _is_identifier(pieces: Sequence[Word], texts: Sequence[str], place: int) -> bool:
@@ -118,7 +117,7 @@ def _is_identifier(pieces: Sequence[Word], texts: Sequence[str], place: int) -> 
     text = texts[place].removeprefix("mailto:")
     if _EMAIL.fullmatch(text) or ENTITY_ID.fullmatch(text) or _URL.fullmatch(text) or _HASH.fullmatch(text):
         return True
-    if not _has_digit(text) or written_identifiers.parse_date(text) is not None or _is_measure(text):
+    if not _has_digit(text) or written_dates.parse(text) is not None or _is_measure(text):
         return False
     if any(character.isalpha() for character in text):
         return _is_code(pieces[place].text)

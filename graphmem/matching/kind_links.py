@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from graphmem.matching.questions import word_set
+from graphmem.text.words import word_set
 
 BEFORE: Final = word_set("all any every the my our your these those of still currently current")
 """Words between a state or a time and its type, or before them."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from graphmem.matching import kind_states, kind_times, questions
+from graphmem.matching import kind_states, kind_times
 from graphmem.matching.kind_states import State
 from graphmem.matching.kind_times import Moment
 from graphmem.matching.kinds import Phrase
@@ -18,12 +18,12 @@ _MAY_BE_VALUES: Final = frozenset({"active", "inactive", "pending", "value"})
 """The meanings of words that mean one value where it is in use."""
 REFERENCE_FIELDS_LIMIT: Final = 12
 """Fields of a type in which names are compared."""
-_FREE_TEXT: Final = questions.word_set(
+_FREE_TEXT: Final = words.word_set(
     """title name canonical_name description notes note content text summary body subject comment comments url
     details message number id external_id currency language tags status state priority aliases outcome"""
 )
 """Fields whose words refer to nobody: a task may be to call Tom, and be somebody else's."""
-_SORT_FIELDS: Final = questions.word_set("type kind category subtype")
+_SORT_FIELDS: Final = words.word_set("type kind category subtype")
 
 
 class TypeShape(NamedTuple):

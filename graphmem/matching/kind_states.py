@@ -12,7 +12,6 @@ import functools
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from graphmem.matching import questions
 from graphmem.text import words
 
 Meaning = Literal[
@@ -64,14 +63,14 @@ STATES: Final[Mapping[tuple[str, ...], Meaning]] = {
 """The words for states, and what each means."""
 STATE_WORDS: Final = max(map(len, STATES))
 """Most words of one state."""
-AFTER_ITS_NOUN: Final = questions.word_set(
+AFTER_ITS_NOUN: Final = words.word_set(
     """ouvert ouverte ouverts ouvertes abierta abierto abiertas abiertos fermee fermees cerrada cerradas
     terminee terminees terminada terminadas impayee impayees impagada impagadas payee payees pagada pagadas
     vencida
     vencidas pendiente pendientes"""
 ) | {"in progress", "on hold", "in review", "en retard"}
 """States that stand behind their noun: "tasks in progress", "factures impayées"."""
-VERBS: Final = questions.word_set(
+VERBS: Final = words.word_set(
     """paid settled closed done finished completed resolved sent draft open cancelled canceled archived
     blocked approved rejected won lost planned scheduled confirmed accepted declined refunded shipped
     delivered read
@@ -84,29 +83,27 @@ OPPOSITE: Final[Mapping[Meaning, Meaning]] = {
 }  # fmt: skip
 """What "not" makes of a state."""
 
-_PAID: Final = questions.word_set("paid overpaid settled cleared bezahlt beglichen payee paye pagada pagado")
+_PAID: Final = words.word_set("paid overpaid settled cleared bezahlt beglichen payee paye pagada pagado")
 _RECEIVED: Final = frozenset({"payment", "received"})
 """Words that together say that something was paid."""
-_VOID: Final = questions.word_set(
+_VOID: Final = words.word_set(
     """cancelled canceled void voided refunded credited rejected declined withdrawn abandoned dropped deleted
     obsolete uncollectible lost expired duplicate invalid storniert abgebrochen annule annulee cancelada
     cancelado"""
 )
 _WRITTEN_OFF: Final = frozenset({"written", "off"})
-_DONE: Final = questions.word_set(
+_DONE: Final = words.word_set(
     """done finished completed complete closed resolved solved fixed fulfilled ended archived won terminated
     merged erledigt abgeschlossen fertig geschlossen termine terminee ferme fermee terminada terminado cerrada
     cerrado inactive"""
 )
-_DELIVERED: Final = questions.word_set("delivered shipped")
-_DRAFT: Final = questions.word_set("draft entwurf brouillon borrador planned")
-_NOT: Final = questions.word_set(
+_DELIVERED: Final = words.word_set("delivered shipped")
+_DRAFT: Final = words.word_set("draft entwurf brouillon borrador planned")
+_NOT: Final = words.word_set(
     """not no never un partially partly partial half almost nearly awaiting pending to will ready nicht
     teilweise"""
 )
-_PENDING: Final = questions.word_set(
-    "pending open waiting new todo queued unstarted awaiting pendiente offen"
-)
+_PENDING: Final = words.word_set("pending open waiting new todo queued unstarted awaiting pendiente offen")
 _LATE: Final = frozenset({"overdue", "late", "pastdue", "uberfallig"})
 
 _FIELDS: Final[Mapping[str, str]] = {
@@ -131,7 +128,7 @@ _FIELDS: Final[Mapping[str, str]] = {
 }
 """Fields that say a state, and how."""
 _ORDER: Final = list(dict.fromkeys(_FIELDS.values()))
-_PLACES: Final = questions.word_set("city address country postal_code zip zip_code street latitude capital")
+_PLACES: Final = words.word_set("city address country postal_code zip zip_code street latitude capital")
 """Fields beside which ``state`` is a part of a country."""
 _ENDED: Final = frozenset({"ended", "done", "paid", "inactive"})
 """The states of what has ended."""

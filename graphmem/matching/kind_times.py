@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
-from graphmem.matching import kind_dates, questions
+from graphmem.matching import kind_dates
 from graphmem.model import dates, times
 from graphmem.text import words
 
@@ -64,11 +64,11 @@ class Moment(NamedTuple):
         return after_start and (period.end is None or self.start < period.end)
 
 
-_FUTURE: Final = questions.word_set(
+_FUTURE: Final = words.word_set(
     """upcoming future coming forthcoming soon kommende kommenden anstehende anstehenden proximas proximos
     prochaines"""
 )
-_PAST: Final = questions.word_set("past previous bygone vergangene vergangenen")
+_PAST: Final = words.word_set("past previous bygone vergangene vergangenen")
 _DAYS: Final = {
     "today": 0, "todays": 0, "tomorrow": 1, "tomorrows": 1, "yesterday": -1, "yesterdays": -1, "tonight": 0,
     "heute": 0, "morgen": 1, "gestern": -1, "aujourdhui": 0, "demain": 1, "hoy": 0,
@@ -220,7 +220,7 @@ _GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "end": "ends_at end_at ends_on end_date date_end end end_time ended_at",
     }.items()
 }
-_NO_TIME_OF_ITS_OWN: Final = questions.word_set(
+_NO_TIME_OF_ITS_OWN: Final = words.word_set(
     "birthday birth_date date_of_birth born created_at updated_at modified_at last_seen_at joined_at"
 )
 

@@ -27,23 +27,23 @@ _AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡-–—"
 _SENTENCE_ENDS: Final = frozenset(".!?…:。！？")
 _POSSESSIVE = re.compile("(['’]s|(?<=s)['’])$", re.IGNORECASE)
 _ADDRESS_SIGNS: Final = frozenset("@./:")
-_DAYS: Final = questions.word_set(
+_DAYS: Final = words.word_set(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may june july
     august september october november december"""
 )
 """Names of days and months, some of which are names of people."""
-_BEFORE_DAYS: Final = questions.word_set(
+_BEFORE_DAYS: Final = words.word_set(
     "by during early every in last late mid next on since this throughout until till"
 )
 """Words before a day or a month: nobody is meant by it."""
-ATTRIBUTES: Final = _DAYS | questions.word_set(
+ATTRIBUTES: Final = _DAYS | words.word_set(
     """address age birthday born city company country date details e email employer home id job language
     latest link live lives location mail meet meeting mobile name need needs nickname note notes number phone
     photo profile role said say says status tel telephone think title today tomorrow url want wants website
     work works write wrote yesterday"""
 )
 """Words that ask for something of an entity, or for a day: beside a name they are no part of it."""
-_COMMANDS: Final = questions.word_set(
+_COMMANDS: Final = words.word_set(
     """add answer apologise apologize append archive ask assign book brief bring buy call cancel change check
     collect compare complete confirm congratulate contact correct count create delete describe draft edit
     email ensure explain export fetch file find finish fix follow forget forward get give greet hand help
@@ -55,12 +55,12 @@ _COMMANDS: Final = questions.word_set(
     verify visit wait warn watch welcome write dear hello hey hi ok okay thanks"""
 )
 """Words that begin an order or a greeting; a capital letter there says nothing."""
-_TITLES: Final = questions.word_set(
+_TITLES: Final = words.word_set(
     """mr mrs ms miss mister madam sir lady lord dr doctor prof professor rev reverend father sister captain
     judge herr frau monsieur madame senor senora"""
 )
 """Words before the name of a person that are no part of it."""
-_CONTRACTED: Final = questions.word_set(
+_CONTRACTED: Final = words.word_set(
     "he here how it let she that there this what when where who why wo er es sie wie was"
 )
 """Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""

@@ -22,6 +22,7 @@ from rapidfuzz.fuzz import token_sort_ratio
 
 from graphmem.model.identity import fold_text, words
 from graphmem.model.nicknames import are_forms_of_one_name
+from graphmem.text.words import word_set
 
 Kind = Literal["person", "company", "other"]
 """Whose name it is: people have honorifics and initials, companies have legal forms."""
@@ -44,17 +45,13 @@ SAME_WORD = 0.8
 """Least similarity of two words that count as the same word."""
 
 
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_FORMS = _word_set(
+_FORMS = word_set(
     """inc incorporated ltd limited llc llp lp plc corp corporation co company gmbh mbh ag kg kgaa ohg ug ev
     se sa sas sasu sarl srl spa sl bv nv ab oy oyj as asa aps kk pty pte sdn bhd ооо оао зао пао ао ип тоо
     株式会社 有限会社 有限公司 股份有限公司 주식회사 유한회사"""
 )
 _ATTACHED_FORMS = ("株式会社", "有限会社", "股份有限公司", "有限公司", "주식회사", "유한회사")
-_HONORIFICS = _word_set(
+_HONORIFICS = word_set(
     """mr mrs ms miss mx dr prof professor sir dame rev herr frau mme mlle monsieur madame signor signora
     dott dottore señor señora senor senora sra phd esq dipl господин госпожа 先生 様 氏"""
 )
@@ -62,9 +59,9 @@ _GENERATION_WORDS: dict[Kind, dict[str, str]] = {
     "person": {"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr"}, "company": {}, "other": {},
 }  # fmt: skip
 _GENERATIONS = frozenset({"jr 1", "sr 1"})
-_ROMAN = _word_set("ii iii iv vii viii ix xii xiii xiv xv xvi xvii xviii xix xx")
+_ROMAN = word_set("ii iii iv vii viii ix xii xiii xiv xv xvi xvii xviii xix xx")
 """Without those that are names: Vi, Xi."""
-_PARTICLES = _word_set(
+_PARTICLES = word_set(
     "the a an of and for und der die das von van zu zur le la les du de des del della di da y e et i и"
 )
 _LETTERS = str.maketrans({

@@ -12,6 +12,7 @@ from typing import Final
 
 from graphmem.matching import questions
 from graphmem.model.relationship import RelationshipType
+from graphmem.text import words
 
 _TABLE: Final = """
     REPORTS_TO outgoing boss manager supervisor superior lead
@@ -64,7 +65,7 @@ def roles(relationship_type: str, direction: str) -> tuple[str, ...]:
 
 _WORDS: Final = frozenset(role for listed in ROLES.values() for role in listed)
 _PLURALS: Final = {"people": "people", "wives": "wife", "children": "child", "staff": "staff"}
-_IS_NO_VERB: Final = questions.word_set(
+_IS_NO_VERB: Final = words.word_set(
     "a an and as at by for from has have in is of on or related refers the to with"
 )
 """Words of relationship types that say nothing of their own."""

@@ -14,7 +14,7 @@ from graphmem.model import ending, times
 from graphmem.model.reduction import Stale
 from graphmem.model.relationship import BUILTIN
 from graphmem.registry import Context
-from graphmem.text import identifiers
+from graphmem.text import identifiers, words
 
 RESEMBLANCE: Final = "resemblance"
 """``match`` of what does not bear the name or identifier that was looked up."""
@@ -46,7 +46,7 @@ RELATED_LIMIT: Final = 100
 METADATA_LIMIT: Final = 300
 """Characters of a value that says whether a relationship has ended."""
 
-_ASKING: Final = questions.word_set("who whom whose what which where")
+_ASKING: Final = words.word_set("who whom whose what which where")
 """Words of which one begins a question that may ask for the other end of a relationship."""
 _WEIGHTS: Final = {
     NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT, FIELD: FIELD_WEIGHT

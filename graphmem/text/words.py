@@ -75,6 +75,11 @@ class _Table(dict[int, str | None]):
 _TABLE = _Table()
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(text.split())
+
+
 def is_dense(token: str) -> bool:
     """Return whether a word is a character of a script that is written without blanks."""
     return not token.isascii() and any(first <= ord(token[0]) <= last for first, last in _DENSE)
