@@ -324,6 +324,6 @@ def _compact(documents: SearchCopy) -> None:
 def _shrink(documents: SearchCopy, memory: int) -> None:
     """Take all memory from a copy that it can do without, at the cost of time, until it fits."""
     if documents.bytes > memory:
-        documents.forget_stems()
+        documents.terms.forget_stems()
     if documents.bytes > memory:
         documents.compact()

@@ -118,13 +118,13 @@ class _Pairs:
         self.add([i, j] for i in centres for j in range(self.count))
 
 
-def _compared(members: list[Profile], keys: Iterable[int], sure: int, threshold: float) -> Iterator[Pair]:
+def _compared(members: list[Profile], keys: Collection[int], sure: int, threshold: float) -> Iterator[Pair]:
     """Yield the pairs with at least the threshold's score.
 
     The first ``sure`` pairs may share more than names; the others are skipped if their names differ.
     """
     count = len(members)
-    names_of = [[name for name, _ in member.names] for member in members]
+    names_of = [[name for name, _ in member.names] for member in members] if len(keys) > sure else []
     for place, key in enumerate(keys):
         i, j = divmod(key, count)
         if place >= sure and not _alike(names_of[i], names_of[j], threshold):

@@ -10,16 +10,16 @@ A copy costs some 0.8 KB per entity with 25 words, and 20 KB per entity with 2,5
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from graphmem.matching.arrays import GrowingArray
+from graphmem.matching.vocabulary import Vocabulary
 from graphmem.text import languages, terms
 
 DIMENSIONS: Final = 256
@@ -32,15 +32,8 @@ DEAD_SHARE: Final = 4
 """A copy is compacted once one of so many documents is dead."""
 BYTES_PER_ID: Final = 180
 """Bytes of an id in a list and in a dictionary, about."""
-BYTES_PER_TERM: Final = 100
-"""Bytes of a term beside its characters: its places in a dictionary and a list, and its number."""
-BYTES_PER_STEM: Final = 175
-"""Bytes of a stem in a dictionary, and its number, about."""
-
 CHARACTERS_AT_ONCE: Final = 200_000
 """Characters of the documents that are added at once. No other thread runs while numpy takes over a list."""
-STEMMED_AT_ONCE: Final = 2_000
-"""Words that are stemmed at once. No other thread runs meanwhile."""
 
 Numbers = npt.NDArray[np.int32]
 
@@ -79,33 +72,6 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield batch
 
 
-class _Growing:
-    """An array that grows at its end."""
-
-    def __init__(self, dtype: npt.DTypeLike, width: int = 0) -> None:
-        self._array = np.empty((64, width) if width else 64, dtype)
-        self.size = 0
-
-    def extend(self, values: npt.ArrayLike) -> None:
-        added = np.asarray(values, self._array.dtype)
-        needed = self.size + len(added)
-        if needed > len(self._array):
-            larger = np.empty((max(needed, len(self._array) * 3 // 2), *self._array.shape[1:]), added.dtype)
-            larger[: self.size] = self._array[: self.size]
-            self._array = larger
-        self._array[self.size : needed] = added
-        self.size = needed
-
-    @property
-    def values(self) -> npt.NDArray[Any]:
-        return self._array[: self.size]
-
-    @property
-    def bytes(self) -> int:
-        """The memory of its values: the room behind them was never written, so that it takes none."""
-        return self.values.nbytes
-
-
 class Posting(NamedTuple):
     """Documents that have a term, and how often each has it; the bit ``IN_NAME`` of a count is set apart."""
 
@@ -117,77 +83,37 @@ class Posting(NamedTuple):
 class _Arrays:
     """What a copy holds of each document, of each row of vectors, and of each pair of document and term."""
 
-    types: _Growing
-    times: _Growing
-    versions: _Growing
-    lengths: _Growing
-    languages: _Growing
-    alive: _Growing
-    pending: _Growing
-    first_rows: _Growing
-    vectors: _Growing
-    lengths_of_vectors: _Growing
-    new_terms: _Growing
-    new_documents: _Growing
-    new_counts: _Growing
+    types: GrowingArray
+    times: GrowingArray
+    versions: GrowingArray
+    lengths: GrowingArray
+    languages: GrowingArray
+    alive: GrowingArray
+    pending: GrowingArray
+    first_rows: GrowingArray
+    vectors: GrowingArray
+    lengths_of_vectors: GrowingArray
+    new_terms: GrowingArray
+    new_documents: GrowingArray
+    new_counts: GrowingArray
 
     @classmethod
     def empty(cls) -> _Arrays:
         return cls(
-            types=_Growing(np.int32),
-            times=_Growing(np.int64),
-            versions=_Growing(np.int64, 2),
-            lengths=_Growing(np.int32),
-            languages=_Growing(np.uint8),
-            alive=_Growing(np.bool_),
-            pending=_Growing(np.bool_),
-            first_rows=_Growing(np.int32),
-            vectors=_Growing(np.int8, DIMENSIONS),
-            lengths_of_vectors=_Growing(np.float64),
-            new_terms=_Growing(np.int32),
-            new_documents=_Growing(np.int32),
-            new_counts=_Growing(np.uint16),
+            types=GrowingArray(np.int32),
+            times=GrowingArray(np.int64),
+            versions=GrowingArray(np.int64, 2),
+            lengths=GrowingArray(np.int32),
+            languages=GrowingArray(np.uint8),
+            alive=GrowingArray(np.bool_),
+            pending=GrowingArray(np.bool_),
+            first_rows=GrowingArray(np.int32),
+            vectors=GrowingArray(np.int8, DIMENSIONS),
+            lengths_of_vectors=GrowingArray(np.float64),
+            new_terms=GrowingArray(np.int32),
+            new_documents=GrowingArray(np.int32),
+            new_counts=GrowingArray(np.uint16),
         )
-
-
-class _Stems:
-    """The stems of the terms in one language. They are numbers, so that the collection of garbage, which
-    holds up everything, has nothing to look at."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._of_terms = _Growing(np.int32)
-
-    def extend(self, language: str, terms: Sequence[str]) -> None:
-        """Add the stems of the terms behind those that have one; what is no word has none."""
-        numbers = self._numbers
-        for start in range(self._of_terms.size, len(terms), STEMMED_AT_ONCE):
-            new = terms[start : start + STEMMED_AT_ONCE]
-            stems = languages.stems(language, [term if term.isalpha() else "" for term in new])
-            self._of_terms.extend([numbers.setdefault(stem, len(numbers)) if stem else -1 for stem in stems])
-
-    def terms_of(self, stem: str) -> list[int]:
-        """Return the numbers of the terms that have a stem."""
-        number = self._numbers.get(stem)
-        return [] if number is None else np.flatnonzero(self._of_terms.values == number).tolist()
-
-    def without(self, is_used: npt.NDArray[np.bool_]) -> _Stems:
-        """Return the stems of those terms that are used, by their new numbers."""
-        of_terms = self._of_terms.values
-        kept = of_terms[is_used[: len(of_terms)]]
-        is_kept = np.zeros(len(self._numbers), np.bool_)
-        is_kept[kept[kept >= 0]] = True
-        # The last one is that of a term without a stem, whose number is -1.
-        renumbered = np.append(np.cumsum(is_kept, dtype=np.int32) - 1, np.int32(-1))
-        stems = _Stems()
-        used = (stem for stem, is_left in zip(self._numbers, is_kept.tolist(), strict=True) if is_left)
-        stems._numbers = {stem: number for number, stem in enumerate(used)}
-        stems._of_terms.extend(renumbered[kept])
-        return stems
-
-    @property
-    def bytes(self) -> int:
-        return self._of_terms.bytes + BYTES_PER_STEM * len(self._numbers)
 
 
 class SearchCopy:
@@ -195,7 +121,7 @@ class SearchCopy:
 
     def __init__(self) -> None:
         self.ids: list[str] = []
-        self.terms: dict[str, int] = {}
+        self.terms = Vocabulary()
         self._numbers: dict[str, int] = {}
         self._type_numbers: dict[str, int] = {}
         self._arrays = _Arrays.empty()
@@ -204,9 +130,6 @@ class SearchCopy:
         self._dead = 0
         self._type_counts: list[int] = []
         self._pending = 0
-        self._term_bytes = 0
-        self._words: list[str] = []
-        self._stems: dict[str, _Stems] = {}
         self._languages: list[str] | None = None
 
     def __len__(self) -> int:
@@ -242,7 +165,7 @@ class SearchCopy:
 
     def _add(self, documents: Collection[Document]) -> None:
         """Add documents whose ids are new."""
-        arrays, number_of = self._arrays, self.terms
+        arrays, number_of = self._arrays, self.terms.numbers
         new_terms, new_counts, sizes, lengths, spoken = [], [], [], [], []
         for document in documents:
             name, values = terms.of_text(document.text)
@@ -254,9 +177,7 @@ class SearchCopy:
             sizes.append(len(counts))
             lengths.append(len(name) + len(values))
             spoken.append(_LANGUAGE_NUMBERS[languages.language_of(counts)])
-        added = list(islice(reversed(number_of), len(number_of) - len(self._words)))
-        self._words += reversed(added)
-        self._term_bytes += sum(map(sys.getsizeof, added))
+        self.terms.note_added()
         numbers = range(len(self.ids), len(self.ids) + len(documents))
         arrays.new_terms.extend(new_terms)
         arrays.new_counts.extend(new_counts)
@@ -345,24 +266,15 @@ class SearchCopy:
         is_used[of_terms] = True
         if is_used.all():
             return of_terms
-        self._words = [term for term, is_kept in zip(self._words, is_used.tolist(), strict=True) if is_kept]
-        self.terms = {term: number for number, term in enumerate(self._words)}
-        self._term_bytes = sum(map(sys.getsizeof, self._words))
-        self._stems = {language: stems.without(is_used) for language, stems in self._stems.items()}
+        self.terms.keep(is_used)
         return (np.cumsum(is_used, dtype=np.int32) - 1)[of_terms]
-
-    def forget_stems(self) -> None:
-        """Give the memory of stems back; the next question that needs them makes them again."""
-        self._stems = {}
 
     @property
     def bytes(self) -> int:
         """The memory of the copy, about."""
         arrays = sum(getattr(self._arrays, name).bytes for name in _Arrays.__slots__)
         postings = self._starts.nbytes + self._sorted.documents.nbytes + self._sorted.counts.nbytes
-        terms_bytes = self._term_bytes + BYTES_PER_TERM * len(self.terms)
-        stems = sum(each.bytes for each in list(self._stems.values()))
-        return arrays + postings + BYTES_PER_ID * len(self.ids) + terms_bytes + stems
+        return arrays + postings + BYTES_PER_ID * len(self.ids) + self.terms.bytes
 
     @property
     def alive(self) -> npt.NDArray[np.bool_]:
@@ -436,7 +348,7 @@ class SearchCopy:
 
     def postings(self, groups: Sequence[Sequence[str]]) -> Iterator[Posting]:
         """Yield the documents that have any term of each group; dead documents are among them."""
-        numbers = [[self.terms[term] for term in group if term in self.terms] for group in groups]
+        numbers = [[self.terms.numbers[term] for term in group if term in self.terms] for group in groups]
         new_terms = self._arrays.new_terms.values
         is_asked = np.zeros(len(self.terms), np.bool_)
         is_asked[[number for group in numbers for number in group]] = True
@@ -480,17 +392,6 @@ class SearchCopy:
         if len(rows) == len(self.ids):
             return cosines
         return np.maximum.reduceat(cosines, self._arrays.first_rows.values.astype(np.int64))
-
-    def inflections(self, language: str, word: str) -> list[str]:
-        """Return the words of the copy that have the stem of a word in a language."""
-        stems = self._stems.setdefault(language, _Stems())
-        stems.extend(language, self._words)
-        (stem,) = languages.stems(language, [word])
-        return [self._words[number] for number in stems.terms_of(stem)]
-
-    def beginning_with(self, word: str) -> list[str]:
-        """Return the words of the copy that begin with a word."""
-        return [term for term in self._words if term.startswith(word)]
 
 
 ROWS_AT_ONCE: Final = 2_048

@@ -130,9 +130,11 @@ def _groups(copy: SearchCopy, question: Question) -> list[list[str]]:
         group = dict.fromkeys(concept.terms)
         for word in concept.terms:
             if word.isalpha():
-                group.update(dict.fromkeys(form for each in likely for form in copy.inflections(each, word)))
+                group.update(
+                    dict.fromkeys(form for each in likely for form in copy.terms.inflections(each, word))
+                )
             if not concept.is_whole:
-                group.update(dict.fromkeys(copy.beginning_with(word)))
+                group.update(dict.fromkeys(copy.terms.beginning_with(word)))
         groups.append(list(group))
     return groups
 

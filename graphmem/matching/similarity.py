@@ -175,11 +175,15 @@ class Profile:
 def may_reach(a: Profile, b: Profile, least: float) -> bool:
     """Return whether two entities of one type may have at least a score: a fast look before :func:`score`.
 
-    Without an equal value of :data:`BLOCKING_KINDS` a score is no higher than the similarity of the names.
-    The comparisons that a schema declares are not foreseen.
+    Without an equal value of :data:`BLOCKING_KINDS` a score is no higher than the similarity of the names,
+    and than what differing values allow. The comparisons that a schema declares are not foreseen.
     """
     if a.kinds is not COMPARED_FIELDS or not a.keys.isdisjoint(b.keys):
         return True
+    rule = a.rule
+    # Values are compared faster than names: most namesakes have other e-mail addresses.
+    if any(_limit(kind, rule, a, b, False, []) < least for kind in _limiting(rule)):
+        return False
     return any(names.similarity(name, other) >= least for name, _ in a.names for other, _ in b.names)
 
 

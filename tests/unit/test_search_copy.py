@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.matching import search_ranking
+from graphmem.matching import search_ranking, vocabulary
 from graphmem.matching.search_copy import DIMENSIONS, Document, SearchCopy
 from graphmem.matching.search_ranking import K1, B, Ranking
+from graphmem.matching.vocabulary import Vocabulary
 from graphmem.text import languages, terms, words
 from tests.support.examples import examples
 
@@ -314,6 +315,32 @@ def test_a_compaction_drops_the_terms_that_no_document_has_any_more() -> None:
         assert answer(copy, query) == answer(fresh, query)
 
 
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("add"), st.text("abc", min_size=1, max_size=4)),
+            st.tuples(st.just("keep"), st.sampled_from("abc")),
+            st.tuples(st.just("look"), st.text("abc", min_size=1, max_size=3)),
+        ),
+        max_size=60,
+    )
+)
+@examples(200)
+def test_terms_that_begin_with_a_text_are_found_whatever_came_and_went(steps: list[tuple[str, str]]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vocabulary, "SORTED_AT_ONCE", 4)
+        copy = Vocabulary()
+        for step, text in steps:
+            if step == "add":
+                copy.numbers.setdefault(text, len(copy))
+                copy.note_added()
+            elif step == "keep":
+                copy.keep(np.array([text in term for term in copy.numbers], np.bool_))
+            else:
+                found = copy.beginning_with(text)
+                assert sorted(found) == sorted(term for term in copy.numbers if term.startswith(text))
+
+
 def test_inflections_are_found_after_terms_were_dropped_and_others_came() -> None:
     english = "the house and the garden are where she was with him"
     texts = [f"{english} {word}" for word in ("painting", "walks", "bakeries", "harbour", "cycling")]
@@ -340,7 +367,7 @@ def test_the_stems_of_terms_count_for_the_memory_and_can_be_given_back() -> None
     assert answer(copy, "words")
     stemmed = copy.bytes
     assert stemmed - before > 100 * 600
-    copy.forget_stems()
+    copy.terms.forget_stems()
     assert copy.bytes == before
     assert answer(copy, "words")
     assert copy.bytes == stemmed

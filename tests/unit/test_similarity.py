@@ -293,6 +293,16 @@ def test_what_has_another_name_and_no_equal_value_reaches_nothing() -> None:
     assert not similarity.may_reach(first, second, 0.8)
 
 
+def test_namesakes_with_other_emails_reach_nothing_and_their_names_are_not_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = entity("person", "ent_a", name="Ada Lovelace", email="ada@x.example")
+    second = entity("person", "ent_b", name="Ada Lovelace", email="lovelace@y.example")
+    assert similarity.score(first, second).score < 0.9
+    monkeypatch.setattr(similarity.names, "similarity", None)
+    assert not similarity.may_reach(first, second, 0.9)
+
+
 @given(st.lists(FIELDS, max_size=12), st.randoms(use_true_random=False))
 def test_proposals_hang_neither_on_order_nor_on_repetition(rows, random) -> None:
     profiles = [entity("person", f"ent_{place:024d}", **fields) for place, fields in enumerate(rows)]

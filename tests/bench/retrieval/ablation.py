@@ -18,6 +18,7 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.meaning import Weighted
 from graphmem.matching import search_ranking
 from graphmem.matching.search_copy import SearchCopy
+from graphmem.matching.vocabulary import Vocabulary
 from graphmem.registry import Services
 from graphmem.text import languages, terms
 from tests.bench.retrieval import changes, dialogues, topics
@@ -35,7 +36,7 @@ def _no_stop_words(patch: Patch) -> None:
 
 
 def _no_stems(patch: Patch) -> None:
-    patch.setattr(SearchCopy, "inflections", lambda *_: [])
+    patch.setattr(Vocabulary, "inflections", lambda *_: [])
 
 
 def _no_dates(patch: Patch) -> None:
