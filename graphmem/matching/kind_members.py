@@ -65,9 +65,10 @@ class KindMembers:
             revisions: of all entities of the types.
             members: what was read of those that were missing.
         """
-        kept = self._kept.pop(key, {})
-        kept.update({each.id: _Kept(revisions[each.id], each) for each in members if each.id in revisions})
-        kept = {entity_id: kept[entity_id] for entity_id in revisions if entity_id in kept}
+        kept, read = self._kept.pop(key, {}), list(members)
+        kept.update({each.id: _Kept(revisions[each.id], each) for each in read if each.id in revisions})
+        if read or len(kept) != len(revisions):
+            kept = {entity_id: kept[entity_id] for entity_id in revisions if entity_id in kept}
         self._kept[key] = kept
         while len(self._kept) > 1 and sum(map(len, self._kept.values())) > MEMBERS_LIMIT:
             self._kept.popitem(last=False)

@@ -16,6 +16,8 @@ from graphmem.text import words
 
 _MAY_BE_VALUES: Final = frozenset({"active", "inactive", "pending", "value"})
 """The meanings of words that mean one value where it is in use."""
+_ABSENT: Final = object()
+"""Stands for the value of a field that an entity does not have."""
 REFERENCE_FIELDS_LIMIT: Final = 12
 """Fields of a type in which names are compared."""
 _FREE_TEXT: Final = words.word_set(
@@ -54,7 +56,7 @@ class TypePlan:
     sorts: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def state_fields(self) -> dict[str, str]:
         """The fields that may say a state, and how: those with declared values count as status."""
         return {**self.states, **{name: "status" for name in self.valued if name not in self.states}}
@@ -102,7 +104,7 @@ class KindPlan:
             return period.direction == "past"
         return any(state.meaning == "overdue" for state in self.phrase.states)
 
-    @property
+    @cached_property
     def leaves_ended_out(self) -> bool:
         """Whether what has ended does not count, though no word says so: it is not due any more."""
         if self.phrase.states:
@@ -129,15 +131,32 @@ class KindPlan:
             used: the states that are values in use.
         """
         fits: list[Fit] = []
-        for member in self._of_sort(members):
-            plan = self.types[member.entity_type]
-            if all(self._is_in(plan, member, state, state in used) for state in self.phrase.states):
-                moment = self._moment(plan, member)
-                if self.phrase.period is None or (
-                    moment is not None and moment.is_within(self.phrase.period)
-                ):
-                    fits.append(Fit(member.id, None if moment is None else moment.start))
+        period = self.phrase.period
+        for member in self._in_states(self._of_sort(members), used):
+            moment = self._moment(self.types[member.entity_type], member)
+            if period is None or (moment is not None and moment.is_within(period)):
+                fits.append(Fit(member.id, None if moment is None else moment.start))
         return fits
+
+    def _in_states(self, members: Sequence[Member], used: Collection[State]) -> Sequence[Member]:
+        """Return the entities that are in the states of the question."""
+        states = [(state, state in used) for state in self.phrase.states]
+        if not states:
+            return members
+        depends_on_time = any(state.meaning == "overdue" for state, _ in states)
+        # Many entities have the same values, and so the same answer.
+        known: dict[tuple[Any, ...] | None, bool] = {}
+        chosen: list[Member] = []
+        for member in members:
+            plan = self.types[member.entity_type]
+            key = None if depends_on_time else _texts_of(member, plan.state_fields)
+            is_in = known.get(key)
+            if key is None or is_in is None:
+                is_in = all(self._is_in(plan, member, state, is_used) for state, is_used in states)
+                known[key] = is_in
+            if is_in:
+                chosen.append(member)
+        return chosen
 
     def _is_in_use(self, state: State, members: Sequence[Member]) -> bool:
         return any(
@@ -180,6 +199,14 @@ class KindPlan:
 
 
 _OPEN: Final = State("open", "open")
+
+
+def _texts_of(member: Member, fields: Iterable[str]) -> tuple[Any, ...] | None:
+    """Return the type of an entity and its values of some fields, ``None`` if one is no text."""
+    values = [member.values.get(name, _ABSENT) for name in fields]
+    if any(not isinstance(value, str) and value is not _ABSENT for value in values):
+        return None
+    return member.entity_type, *values
 
 
 def _first_moment(fields: Sequence[str], values: Mapping[str, Any]) -> Moment | None:
@@ -261,22 +288,21 @@ def _references(shape: TypeShape, states: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in fields if name not in shape.dated)[:REFERENCE_FIELDS_LIMIT]
 
 
-def refers(member: Member, fields: Iterable[str], names: Iterable[Collection[str]]) -> bool:
-    """Return whether a field of an entity refers to a name: it has all of its words, or only words of it.
+Spellings = frozenset[frozenset[str]]
+"""The words of each spelling of a name."""
 
-    Args:
-        names: the words of each spelling of the name.
-    """
-    listed = [frozenset(name) for name in names if name]
-    for each in fields:
-        value = member.values.get(each)
-        for text in value if isinstance(value, list) else [value]:
-            value_words = _words_of(text) if isinstance(text, str) else frozenset[str]()
-            if value_words and any(name <= value_words or value_words <= name for name in listed):
+
+def refers(member: Member, fields: Iterable[str], names: Spellings) -> bool:
+    """Return whether a field of an entity refers to a name: it has all of its words, or only words of it."""
+    for name in fields:
+        value = member.values.get(name)
+        for text in value if isinstance(value, list) else (value,):
+            if isinstance(text, str) and _refers(text, names):
                 return True
     return False
 
 
 @functools.lru_cache(maxsize=8_192)
-def _words_of(text: str) -> frozenset[str]:
-    return frozenset(words.tokens(text))
+def _refers(text: str, names: Spellings) -> bool:
+    value_words = frozenset(words.tokens(text))
+    return bool(value_words) and any(name <= value_words or value_words <= name for name in names if name)

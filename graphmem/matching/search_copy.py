@@ -139,6 +139,11 @@ class SearchCopy:
         """Return the number of an entity's document, if there is one."""
         return self._numbers.get(entity_id)
 
+    def numbers_of(self, entity_ids: Iterable[str]) -> Numbers:
+        """Return the numbers of the documents of some entities, -1 for those that have none."""
+        numbers = self._numbers
+        return np.array([numbers.get(entity_id, -1) for entity_id in entity_ids], np.int32)
+
     def version_of(self, entity_id: str) -> tuple[int, int] | None:
         """Return the version of an entity's document, if there is one."""
         number = self._numbers.get(entity_id)

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmem.matching import newest
-from graphmem.matching.search_copy import IN_NAME, SearchCopy
+from graphmem.matching.search_copy import IN_NAME, Numbers, SearchCopy
 from graphmem.text.terms import Question
 
 K1: Final = 1.2
@@ -230,10 +230,8 @@ def rank(
         floor = min(floor, max(floor, nearest) * FAINT_SHARE)
     is_hit |= similarities >= floor
     bonuses = np.zeros(len(copy.ids))
-    for entity_id, bonus in named.items():
-        number = copy.number_of(entity_id)
-        if number is not None:
-            bonuses[number] = round(bonus, DIGITS)
+    numbers, values = _of_documents(copy, named)
+    bonuses[numbers] = np.round(values, DIGITS)
     is_hit |= bonuses > 0
     hits = np.flatnonzero(is_hit & among)
     parts: dict[Part, Scores] = {
@@ -247,11 +245,14 @@ def rank(
         # The matter is that of the best hit, not of the person whom the question names besides.
         points = newest.newest_first(copy, points, hits[bonuses[hits] == 0])
         points = newest.newest_first(copy, points + NEWEST_ROOM * (bonuses > 0), hits[bonuses[hits] > 0])
-    fixed_numbers = {
-        number: value
-        for entity_id, value in fixed.items()
-        if (number := copy.number_of(entity_id)) is not None
-    }
-    for number, value in fixed_numbers.items():
-        points[number] = value
+    numbers, values = _of_documents(copy, fixed)
+    points[numbers] = values
+    fixed_numbers = dict(zip(numbers.tolist(), values.tolist(), strict=True))
     return Ranking(copy.ids, hits, points, np.round(match.scores, DIGITS), similarities, parts, fixed_numbers)
+
+
+def _of_documents(copy: SearchCopy, values: Mapping[str, float]) -> tuple[Numbers, Scores]:
+    """Return the numbers of the documents that have a value by their id, and these values."""
+    numbers = copy.numbers_of(values)
+    are_known = numbers >= 0
+    return numbers[are_known], np.array(list(values.values()), np.float64)[are_known]

@@ -9,7 +9,7 @@ from typing import Final
 
 from graphmem.database.owner_copy import OwnerCopy
 from graphmem.matching import kind_plans
-from graphmem.matching.kind_plans import Member, TypePlan
+from graphmem.matching.kind_plans import Member, Spellings, TypePlan
 from graphmem.matching.kinds import Phrase
 from graphmem.matching.mentions import Piece, Question
 from graphmem.model import canonical
@@ -33,7 +33,7 @@ class Anchor:
     """
 
     words: str
-    spellings: list[Collection[str]]
+    spellings: Spellings
     related: frozenset[str]
     is_strict: bool
     is_cut: bool = False
@@ -112,7 +112,7 @@ def _anchor(
     # Of "Tom's boss", the tasks of the boss are meant, and not those of Tom.
     is_strict = span not in asked.beside and (is_named or is_written_as_name)
     known = spellings if has_relationship else [tokens, *spellings]
-    return Anchor(text, known, related, is_strict, is_cut)
+    return Anchor(text, frozenset(map(frozenset, known)), related, is_strict, is_cut)
 
 
 def _written(pieces: Sequence[Piece]) -> str:

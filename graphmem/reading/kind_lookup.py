@@ -127,10 +127,10 @@ async def of_phrase(
     if not any(fit.at is not None for fit in listed):
         is_past, listed = True, await copy.look(lambda documents: _with_times(documents, listed))
     points = {} if rest else {fit.id: _points(fit.at, is_past) for fit in listed}
-    ordered = sorted(listed, key=lambda fit: (-points.get(fit.id, 0.0), fit.id))
+    ordered = sorted((-points.get(fit.id, 0.0), fit.id) for fit in listed)
     is_truncated = is_truncated or any(anchor.is_cut for anchor in anchors)
     understood = understood_of(plan, fits.used, fits.related, rest, len(listed), is_truncated=is_truncated)
-    return Kind([Named(fit.id, KIND, phrase.text) for fit in ordered], points, understood)
+    return Kind([Named(entity_id, KIND, phrase.text) for _, entity_id in ordered], points, understood)
 
 
 def _beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
@@ -150,10 +150,10 @@ def _without(rest: Sequence[str], question: Question, spans: Iterable[tuple[int,
 
 def _with_times(documents: SearchCopy, fits: Sequence[Fit]) -> list[Fit]:
     """Return what fits with the time of its newest observation."""
-    numbers = {fit.id: documents.number_of(fit.id) for fit in fits}
-    newest = documents.times
+    numbers = documents.numbers_of(fit.id for fit in fits)
+    newest = documents.times[numbers].tolist()
     return [
-        Fit(entity_id, int(newest[number])) for entity_id, number in numbers.items() if number is not None
+        Fit(fit.id, at) for fit, number, at in zip(fits, numbers.tolist(), newest, strict=True) if number >= 0
     ]
 
 
@@ -240,8 +240,14 @@ def _first_fits(
     plans: Sequence[KindPlan], members: Sequence[Member], anchors: Sequence[Anchor]
 ) -> tuple[KindPlan, _Fits] | None:
     """Return the first plan that something fits, or else the first one, with what fits."""
-    fitting = [(plan, fits) for plan in plans if (fits := _fits(plan, members, anchors)) is not None]
-    return next((each for each in fitting if each[1].listed), fitting[0] if fitting else None)
+    first: tuple[KindPlan, _Fits] | None = None
+    for plan in plans:
+        fits = _fits(plan, members, anchors)
+        if fits is not None and fits.listed:
+            return plan, fits
+        if fits is not None and first is None:
+            first = plan, fits
+    return first
 
 
 def _fits(plan: KindPlan, members: Sequence[Member], anchors: Sequence[Anchor]) -> _Fits | None:

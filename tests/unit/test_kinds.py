@@ -254,5 +254,6 @@ def test_a_type_without_the_fields_has_no_such_kind() -> None:
 
 def test_a_name_is_compared_with_fields_that_refer_to_somebody() -> None:
     member = Member("id", "task", {"assignee": "Tom Ek", "title": "Call Ann"})
-    assert kind_plans.refers(member, ["assignee"], [["tom"]])
-    assert not kind_plans.refers(member, ["assignee"], [["tom", "smith"], ["ann"]])
+    tom, others = frozenset({"tom"}), [frozenset({"tom", "smith"}), frozenset({"ann"})]
+    assert kind_plans.refers(member, ["assignee"], frozenset({tom}))
+    assert not kind_plans.refers(member, ["assignee"], frozenset(others))
