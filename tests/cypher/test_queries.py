@@ -211,6 +211,17 @@ def test_a_query_demands_its_seeks(name: str, loop: Loop, services: Services, wo
             assert f"USING INDEX SEEK {seek['index']}" in text, details
 
 
+@pytest.mark.parametrize("name", [name for name in QUERIES if "replan=skip" in cypher.query(name).text])
+def test_a_query_that_keeps_its_plan_aggregates_no_property_that_it_seeks_by_a_range(name: str) -> None:
+    """An aggregate of a property tells the planner that the property is not null. From that the planner makes
+    a second seek, of all values instead of the range, and takes either by chance while the index is empty.
+    """
+    text = cypher.query(name).text
+    ranges = set(re.findall(r"(\w+\.\w+) (?:STARTS WITH|[<>]=?) ", text))
+    ranges |= {alias for value, alias in re.findall(r"(\w+\.\w+) AS (\w+)", text) if value in ranges}
+    assert not ranges & set(re.findall(r"\b(?:collect|min|max|count)\((?:DISTINCT )?([\w.]+)\)", text))
+
+
 @pytest.mark.parametrize("name", [name for name in QUERIES if cypher.query(name).takes_types])
 def test_a_query_can_be_planned_with_every_type_that_may_be_registered(
     name: str, loop: Loop, services: Services, world: None

@@ -26,7 +26,8 @@
 // `borne` are [kind, id, identifying fields, whether the turn may create the entity] of entities that may be merged by
 // rule. `bearers` are the entities that bear such an id, `bearers_limit` of each at most, in no order.
 // `near` are [kind, beginning] of groups of names of persons. The column has the values of each group, null for more
-// than `near_limit`.
+// than `near_limit`. A `collect()` of the values would offer the planner a seek of all values of the kind: it
+// seems as cheap while the index is empty.
 // A row of `sources` is [id, the times at which the source was excluded and included again, its observations]. `names` are [kind, key, type] of entities that may be created. `namesakes` are the live entities of that type under
 // each: the three observed last of 200 with that key, deleted ones among the 200. `types_in_use` are at most 200 types
 // of the owner that begin with one of `initials`. The column `interpretations` has those that have ended.
@@ -180,14 +181,13 @@ RETURN owner,
   } AS bearers,
   COLLECT {
     UNWIND $near AS reference
-    CALL (reference) {
+    WITH reference, COLLECT {
       MATCH (identifier:Identifier)
       USING INDEX SEEK identifier:Identifier(owner, kind, value)
       WHERE identifier.owner = $owner AND identifier.kind = reference[0] AND identifier.value STARTS WITH reference[1]
         AND EXISTS { (identifier)-[:IDENTIFIES]->() }
-      WITH identifier.value AS value LIMIT $near_limit + 1
-      RETURN collect(value) AS values
-    }
+      RETURN identifier.value LIMIT $near_limit + 1
+    } AS values
     RETURN [reference[0], reference[1], CASE WHEN size(values) <= $near_limit THEN values END]
   } AS near,
   COLLECT {
