@@ -17,9 +17,9 @@ from graphmem.cli.main import app as cli
 from graphmem.doctor import Finding, examine
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical
-from graphmem.reading import snapshot_check
-from graphmem.registry import REGISTRY, Context, Services
+from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
+from tests.support import audits
 from tests.support.actors import full_actor
 from tests.support.doctor import Examine
 from tests.support.event_loop import Loop
@@ -51,14 +51,7 @@ def together(loop: Loop, services: Services, owner: str) -> Together:
 @pytest.fixture
 def audited(services: Services, owner: str, loop: Loop) -> Audited:
     """Compare all that is stored with what the facts come to; return what differs."""
-
-    def audit(deep: bool) -> dict[str, Any]:
-        context = Context(full_actor(owner, client="test"), services)
-        report = loop.run(snapshot_check.audit(context, fix=False, deep=deep))
-        assert report.settled
-        return report.stale
-
-    return audit
+    return lambda deep: audits.differences(loop, services, owner, deep=deep)
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from graphmem.model import person_names
-from graphmem.reading import snapshot_check
-from graphmem.registry import Context, Services
-from tests.support.actors import full_actor
-from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.rule_merging import Audited
 
 SURNAMES = ("Lovelace", "Grimshaw", "Oakridge", "Hazelwood", "Pemberton", "Quartermain")
 
@@ -40,17 +37,9 @@ def are_one(run: Call, *entity_ids: str) -> bool:
     return len({run("entities.get", entity_id=entity_id)["entity_id"] for entity_id in entity_ids}) == 1
 
 
-def assert_nothing_to_mend(services: Services, owner: str, loop: Loop) -> None:
-    """Compare all that is stored with what the facts come to."""
-    context = Context(full_actor(owner, client="test"), services)
-    report = loop.run(snapshot_check.audit(context, fix=False, deep=True))
-    assert report.settled
-    assert report.stale == {}
-
-
 @pytest.mark.parametrize("near", ["A. {}", "Ada {}s", "Ada Byron {}"])
 def test_a_near_name_of_somebody_else_ends_a_merge_until_it_is_withdrawn(
-    run: Call, services: Services, owner: str, loop: Loop, near: str
+    run: Call, audited: Audited, near: str
 ) -> None:
     for surname, order in zip(SURNAMES, itertools.permutations(range(3)), strict=True):
         name, other = f"Ada {surname}", near.format(surname)
@@ -62,11 +51,11 @@ def test_a_near_name_of_somebody_else_ends_a_merge_until_it_is_withdrawn(
         assert are_one(run, alone, known)
         run("sources.reinstate", source_id=file)
         assert not are_one(run, alone, known)
-    assert_nothing_to_mend(services, owner, loop)
+    assert audited(True) == {}
 
 
 def test_who_is_known_by_a_near_name_is_counted_when_another_is_known_by_it_too(
-    run: Call, services: Services, owner: str, loop: Loop
+    run: Call, audited: Audited
 ) -> None:
     of_file(run, person("Tom King", "tom"))
     known, _ = of_file(run, person("King, Thomas", "thomas"))
@@ -75,11 +64,11 @@ def test_who_is_known_by_a_near_name_is_counted_when_another_is_known_by_it_too(
     # Nobody is known as Tom King alone: whoever bears the name has to be read all the same.
     of_file(run, person("Tom King", "thomas"))
     assert not are_one(run, alone, known)
-    assert_nothing_to_mend(services, owner, loop)
+    assert audited(True) == {}
 
 
 def test_who_is_found_by_another_name_is_compared_by_its_own_name_in_the_same_turn(
-    run: Call, services: Services, owner: str, loop: Loop
+    run: Call, audited: Audited
 ) -> None:
     born = {"birthday": "1815-12-10"}
     tom, _ = of_file(run, person("Tom King"))
@@ -89,7 +78,7 @@ def test_who_is_found_by_another_name_is_compared_by_its_own_name_in_the_same_tu
     (known, _) = (entity["entity_id"] for entity in run("store", entities=items)["entities"])
     # Tom has Ada's name and birthday too, and is known by a weaker alternative than these.
     assert [are_one(run, known, each) for each in (ada, tom)] == [True, False]
-    assert_nothing_to_mend(services, owner, loop)
+    assert audited(True) == {}
 
 
 def test_initials_stand_for_the_other_name_of_who_has_them(run: Call) -> None:
@@ -102,7 +91,7 @@ def test_initials_stand_for_the_other_name_of_who_has_them(run: Call) -> None:
 
 @pytest.mark.parametrize("is_last", [False, True])
 def test_too_many_names_of_one_group_merge_nothing(
-    run: Call, services: Services, owner: str, loop: Loop, monkeypatch: pytest.MonkeyPatch, is_last: bool
+    run: Call, audited: Audited, monkeypatch: pytest.MonkeyPatch, is_last: bool
 ) -> None:
     monkeypatch.setattr(person_names, "LIMIT", 6)
     ada = [person("Ada Lovelace"), person("Ada Lovelace", "ada")]
@@ -114,8 +103,8 @@ def test_too_many_names_of_one_group_merge_nothing(
     for name in ("Lamb", "Lee"):
         files.append(of_file(run, person(f"Ada {name}", name))[1])
         assert not are_one(run, alone, known)
-    assert_nothing_to_mend(services, owner, loop)
+    assert audited(True) == {}
     for file, is_one in zip(files, [False, True], strict=False):
         run("sources.withdraw", source_id=file)
         assert are_one(run, alone, known) is is_one
-    assert_nothing_to_mend(services, owner, loop)
+    assert audited(True) == {}

@@ -13,9 +13,10 @@ from graphmem.auth import Actor
 from graphmem.checking import rule_dates
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical, person_names
-from graphmem.reading import exclusions, snapshot_check
-from graphmem.registry import REGISTRY, Context, Services
+from graphmem.reading import exclusions
+from graphmem.registry import REGISTRY, Services
 from graphmem.writing import writers
+from tests.support import audits
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 
@@ -93,10 +94,7 @@ class Owner:
 
     def differences(self) -> dict[str, Any]:
         """Return what is stored otherwise than the facts come to."""
-        context = Context(self.actor, self.services)
-        report = self.loop.run(snapshot_check.audit(context, fix=False, deep=True))
-        assert report.settled
-        return report.stale
+        return audits.differences(self.loop, self.services, self.actor.owner, deep=True)
 
 
 def in_batches(items: list[Any], rng: random.Random) -> list[list[Any]]:
