@@ -67,7 +67,7 @@ class KindMembers:
         """
         kept, read = self._kept.pop(key, {}), list(members)
         kept.update({each.id: _Kept(revisions[each.id], each) for each in read if each.id in revisions})
-        if read or len(kept) != len(revisions):
+        if read or kept.keys() != revisions.keys():
             kept = {entity_id: kept[entity_id] for entity_id in revisions if entity_id in kept}
         self._kept[key] = kept
         while len(self._kept) > 1 and sum(map(len, self._kept.values())) > MEMBERS_LIMIT:

@@ -144,17 +144,15 @@ class KindPlan:
         if not states:
             return members
         depends_on_time = any(state.meaning == "overdue" for state, _ in states)
-        # Many entities have the same values, and so the same answer.
+        # Many entities have the same values, and so the same answer. Without a key, each is compared.
         known: dict[tuple[Any, ...] | None, bool] = {}
         chosen: list[Member] = []
         for member in members:
             plan = self.types[member.entity_type]
             key = None if depends_on_time else _texts_of(member, plan.state_fields)
-            is_in = known.get(key)
-            if key is None or is_in is None:
-                is_in = all(self._is_in(plan, member, state, is_used) for state, is_used in states)
-                known[key] = is_in
-            if is_in:
+            if key is None or key not in known:
+                known[key] = all(self._is_in(plan, member, state, is_used) for state, is_used in states)
+            if known[key]:
                 chosen.append(member)
         return chosen
 

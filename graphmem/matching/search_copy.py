@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -144,6 +145,13 @@ class SearchCopy:
         numbers = self._numbers
         return np.array([numbers.get(entity_id, -1) for entity_id in entity_ids], np.int32)
 
+    def times_of(self, entity_ids: Sequence[str]) -> dict[str, int]:
+        """Return the time of the newest observation of those of some entities that have a document, by id."""
+        numbers = self.numbers_of(entity_ids)
+        are_known = numbers >= 0
+        known = compress(entity_ids, are_known.tolist())
+        return dict(zip(known, self.times[numbers[are_known]].tolist(), strict=True))
+
     def version_of(self, entity_id: str) -> tuple[int, int] | None:
         """Return the version of an entity's document, if there is one."""
         number = self._numbers.get(entity_id)
@@ -170,19 +178,18 @@ class SearchCopy:
 
     def _add(self, documents: Collection[Document]) -> None:
         """Add documents whose ids are new."""
-        arrays, number_of = self._arrays, self.terms.numbers
+        arrays = self._arrays
         new_terms, new_counts, sizes, lengths, spoken = [], [], [], [], []
         for document in documents:
             name, values = terms.of_text(document.text)
             counts: dict[str, int] = Counter(values)
             for term in name:
                 counts[term] = counts.get(term, 0) + 1 | IN_NAME
-            new_terms += [number_of.setdefault(term, len(number_of)) for term in counts]
+            new_terms += self.terms.add(counts)
             new_counts += counts.values()
             sizes.append(len(counts))
             lengths.append(len(name) + len(values))
             spoken.append(_LANGUAGE_NUMBERS[languages.language_of(counts)])
-        self.terms.note_added()
         numbers = range(len(self.ids), len(self.ids) + len(documents))
         arrays.new_terms.extend(new_terms)
         arrays.new_counts.extend(new_counts)
@@ -323,8 +330,8 @@ class SearchCopy:
     def of_ids(self, entity_ids: Iterable[str]) -> npt.NDArray[np.bool_]:
         """Return which documents are those of some entities."""
         chosen = np.zeros(len(self.ids), dtype=np.bool_)
-        numbers = [number for each in entity_ids if (number := self.number_of(each)) is not None]
-        chosen[numbers] = True
+        numbers = self.numbers_of(entity_ids)
+        chosen[numbers[numbers >= 0]] = True
         return chosen
 
     def ids_of_types(self, types: Sequence[str]) -> list[str]:

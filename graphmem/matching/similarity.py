@@ -182,7 +182,7 @@ def may_reach(a: Profile, b: Profile, least: float) -> bool:
         return True
     rule = a.rule
     # Values are compared faster than names: most namesakes have other e-mail addresses.
-    if any(_limit(kind, rule, a, b, False, []) < least for kind in _limiting(rule)):
+    if any(_limit(kind, rule, a, b, proven=False, reasons=[]) < least for kind in _limiting(rule)):
         return False
     return any(names.similarity(name, other) >= least for name, _ in a.names for other, _ in b.names)
 

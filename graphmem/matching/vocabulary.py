@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
@@ -19,9 +19,9 @@ BYTES_PER_TERM: Final = 110
 BYTES_PER_STEM: Final = 175
 """Bytes of a stem in a dictionary, and its number, about."""
 STEMMED_AT_ONCE: Final = 2_000
-"""Words that are stemmed at once. No other thread runs meanwhile."""
+"""Terms that are stemmed at once. No other thread runs meanwhile."""
 SORTED_AT_ONCE: Final = 4_096
-"""Words that are sorted at once. No other thread runs meanwhile."""
+"""Terms that are sorted at once. No other thread runs meanwhile."""
 
 
 class _Stems:
@@ -68,12 +68,12 @@ class Vocabulary:
     """The terms of a copy of documents.
 
     Attributes:
-        numbers: of each term, counted from 0; new terms are added here, then :meth:`note_added` is called.
+        numbers: the number of each term, counted from 0.
     """
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
-        self._words: list[str] = []
+        self._terms: list[str] = []
         self._stems: dict[str, _Stems] = {}
         self._sorted: list[list[str]] = []
         self._sorted_count = 0
@@ -85,18 +85,21 @@ class Vocabulary:
     def __contains__(self, term: object) -> bool:
         return term in self.numbers
 
-    def note_added(self) -> None:
-        """Take over the terms that were added to the numbers."""
-        added = list(islice(reversed(self.numbers), len(self.numbers) - len(self._words)))
-        self._words += reversed(added)
+    def add(self, terms: Iterable[str]) -> list[int]:
+        """Return the numbers of some terms; those that are new are added."""
+        numbers = self.numbers
+        found = [numbers.setdefault(term, len(numbers)) for term in terms]
+        added = list(islice(reversed(numbers), len(numbers) - len(self._terms)))
+        self._terms += reversed(added)
         self._characters += sum(map(sys.getsizeof, added))
+        return found
 
     def inflections(self, language: str, word: str) -> list[str]:
         """Return the terms that have the stem of a word in a language."""
         stems = self._stems.setdefault(language, _Stems())
-        stems.extend(language, self._words)
+        stems.extend(language, self._terms)
         (stem,) = languages.stems(language, [word])
-        return [self._words[number] for number in stems.terms_of(stem)]
+        return [self._terms[number] for number in stems.terms_of(stem)]
 
     def beginning_with(self, text: str) -> list[str]:
         """Return the terms that begin with a text, in no order.
@@ -104,11 +107,12 @@ class Vocabulary:
         Terms are sorted in parts, and each part is searched by bisection; the last ones are compared one by
         one. So the cost hardly grows with the number of terms, and none is sorted twice.
         """
-        while self._sorted_count + SORTED_AT_ONCE <= len(self._words):
+        while self._sorted_count + SORTED_AT_ONCE <= len(self._terms):
             end = self._sorted_count + SORTED_AT_ONCE
-            self._sorted.append(sorted(self._words[self._sorted_count : end]))
+            self._sorted.append(sorted(self._terms[self._sorted_count : end]))
             self._sorted_count = end
-        found = [term for term in self._words[self._sorted_count :] if term.startswith(text)]
+        unsorted = self._terms[self._sorted_count :]
+        found = [term for term in unsorted if term.startswith(text)]
         for part in self._sorted:
             start = end = bisect_left(part, text)
             while end < len(part) and part[end].startswith(text):
@@ -122,9 +126,9 @@ class Vocabulary:
         Args:
             is_used: of each term, by number.
         """
-        self._words = [term for term, is_kept in zip(self._words, is_used.tolist(), strict=True) if is_kept]
-        self.numbers = {term: number for number, term in enumerate(self._words)}
-        self._characters = sum(map(sys.getsizeof, self._words))
+        self._terms = [term for term, is_kept in zip(self._terms, is_used.tolist(), strict=True) if is_kept]
+        self.numbers = {term: number for number, term in enumerate(self._terms)}
+        self._characters = sum(map(sys.getsizeof, self._terms))
         self._stems = {language: stems.without(is_used) for language, stems in self._stems.items()}
         parts = ([term for term in part if term in self.numbers] for part in self._sorted)
         self._sorted = [part for part in parts if part]

@@ -15,7 +15,6 @@ from graphmem.matching.kind_plans import Fit, KindPlan, Member, TypeShape
 from graphmem.matching.kind_states import State
 from graphmem.matching.kinds import Phrase
 from graphmem.matching.mentions import Question
-from graphmem.matching.search_copy import SearchCopy
 from graphmem.model import canonical, schema, times
 from graphmem.model.schema import Document
 from graphmem.reading import naming
@@ -125,7 +124,9 @@ async def of_phrase(
     rest = " ".join([*phrase.rest, *left])
     is_past, listed = plan.is_past, fits.listed
     if not any(fit.at is not None for fit in listed):
-        is_past, listed = True, await copy.look(lambda documents: _with_times(documents, listed))
+        ids = [fit.id for fit in listed]
+        newest = await copy.look(lambda documents: documents.times_of(ids))
+        is_past, listed = True, [Fit(*each) for each in newest.items()]
     points = {} if rest else {fit.id: _points(fit.at, is_past) for fit in listed}
     ordered = sorted((-points.get(fit.id, 0.0), fit.id) for fit in listed)
     is_truncated = is_truncated or any(anchor.is_cut for anchor in anchors)
@@ -146,15 +147,6 @@ def _without(rest: Sequence[str], question: Question, spans: Iterable[tuple[int,
     """Return the words beside a phrase that are in no name."""
     names = {question.pieces[place].token for span in spans for place in range(*span)}
     return tuple(word for word in rest if word not in names)
-
-
-def _with_times(documents: SearchCopy, fits: Sequence[Fit]) -> list[Fit]:
-    """Return what fits with the time of its newest observation."""
-    numbers = documents.numbers_of(fit.id for fit in fits)
-    newest = documents.times[numbers].tolist()
-    return [
-        Fit(fit.id, at) for fit, number, at in zip(fits, numbers.tolist(), newest, strict=True) if number >= 0
-    ]
 
 
 async def _shapes(context: Context, types: Sequence[str]) -> list[_Shape]:

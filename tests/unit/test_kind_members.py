@@ -37,6 +37,8 @@ def test_what_is_read_anew_replaces_what_was_kept_and_what_is_gone_is_dropped() 
     # An entity that was not there when it was read is asked for again.
     assert kept.put(INVOICES, {**now, "d": 4}, []) == [member("b", "paid"), member("c")]
     assert kept.missing(INVOICES, {**now, "d": 4}) == ["d"]
+    # As many are left as before, and one of them is another that was not there when it was read.
+    assert kept.put(INVOICES, {"b": 3, "d": 4}, []) == [member("b", "paid")]
 
 
 def test_the_kind_that_was_asked_for_longest_ago_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -315,6 +315,13 @@ def test_a_compaction_drops_the_terms_that_no_document_has_any_more() -> None:
         assert answer(copy, query) == answer(fresh, query)
 
 
+def test_entities_that_the_copy_does_not_have_have_no_time() -> None:
+    copy = SearchCopy()
+    assert copy.times_of(["gone"]) == {}
+    copy.put([Document(name, "note", at, name, None, False, (0, 0)) for name, at in (("a", 3), ("b", 5))])
+    assert copy.times_of(["b", "gone", "a"]) == {"b": 5, "a": 3}
+
+
 @given(
     st.lists(
         st.one_of(
@@ -329,16 +336,15 @@ def test_a_compaction_drops_the_terms_that_no_document_has_any_more() -> None:
 def test_terms_that_begin_with_a_text_are_found_whatever_came_and_went(steps: list[tuple[str, str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vocabulary, "SORTED_AT_ONCE", 4)
-        copy = Vocabulary()
+        known = Vocabulary()
         for step, text in steps:
             if step == "add":
-                copy.numbers.setdefault(text, len(copy))
-                copy.note_added()
+                assert known.add([text, text]) == [known.numbers[text]] * 2
             elif step == "keep":
-                copy.keep(np.array([text in term for term in copy.numbers], np.bool_))
+                known.keep(np.array([text in term for term in known.numbers], np.bool_))
             else:
-                found = copy.beginning_with(text)
-                assert sorted(found) == sorted(term for term in copy.numbers if term.startswith(text))
+                beginning = [term for term in known.numbers if term.startswith(text)]
+                assert sorted(known.beginning_with(text)) == sorted(beginning)
 
 
 def test_inflections_are_found_after_terms_were_dropped_and_others_came() -> None:

@@ -26,8 +26,8 @@
 // `borne` are [kind, id, identifying fields, whether the turn may create the entity] of entities that may be merged by
 // rule. `bearers` are the entities that bear such an id, `bearers_limit` of each at most, in no order.
 // `near` are [kind, beginning] of groups of names of persons. The column has the values of each group, null for more
-// than `near_limit`. A `collect()` of the values would offer the planner a seek of all values of the kind: it
-// seems as cheap while the index is empty.
+// than `near_limit`. A `collect()` of the values would let the planner seek all values of the kind: while the
+// index is empty, that seek seems as cheap as the one of the range.
 // A row of `sources` is [id, the times at which the source was excluded and included again, its observations]. `names` are [kind, key, type] of entities that may be created. `namesakes` are the live entities of that type under
 // each: the three observed last of 200 with that key, deleted ones among the 200. `types_in_use` are at most 200 types
 // of the owner that begin with one of `initials`. The column `interpretations` has those that have ended.
