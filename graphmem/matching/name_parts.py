@@ -1,7 +1,7 @@
-"""Parts of names: the people and organisations of a copy that a question calls by a part of their name.
+"""Parts of names: the people and organisations of a copy that a question calls by a part of a name.
 
-People are called by any part of their name, organisations only where the question writes it as a name. The
-names of other things are words as any: "buy" names no task.
+People are called by any part of their name or of an alias, organisations only where the question writes that
+part as a name. The names of other things are words as any: "buy" names no task.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Final, NamedTuple
 
 from graphmem.matching import questions
 from graphmem.matching.mentions import Part, Question, Run
-from graphmem.matching.search_copy import IN_NAME, SearchCopy
+from graphmem.matching.search_copy import IN_ALIAS, IN_NAME, SearchCopy
 
 ENTITIES_LIMIT: Final = 100
 """Entities that one question calls by parts of their names."""
 
 
 class PartlyNamed(NamedTuple):
-    """An entity, and the first part of its name in the question."""
+    """An entity, and the first part of a name of it in the question."""
 
     id: str
     part: Part
@@ -44,7 +44,7 @@ def partly_named(
     written = question.written_names
     documents: dict[str, set[int]] = {}
     for word, posting in zip(name_words, copy.postings([[word] for word in name_words]), strict=True):
-        named = posting.documents[(posting.counts & IN_NAME) > 0]
+        named = posting.documents[(posting.counts & (IN_NAME | IN_ALIAS)) > 0]
         called = people + organisations if word in written else people
         if called and len(named):
             documents[word] = set(named[copy.of_types(called)[named]].tolist())

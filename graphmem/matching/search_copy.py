@@ -27,6 +27,10 @@ DIMENSIONS: Final = 256
 """Components of a vector, one byte each."""
 IN_NAME: Final = 0x8000
 """The bit of a count that says that the term is in the entity's name."""
+IN_ALIAS: Final = 0x4000
+"""The bit of a count that says that the term is in another name of the entity."""
+COUNTED: Final = IN_ALIAS - 1
+"""The bits of a count that say how often the document has the term."""
 UNSORTED_LIMIT: Final = 200_000
 """Terms of new documents that stand unsorted at least before they are sorted in."""
 DEAD_SHARE: Final = 4
@@ -74,7 +78,10 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 class Posting(NamedTuple):
-    """Documents that have a term, and how often each has it; the bit ``IN_NAME`` of a count is set apart."""
+    """Documents that have a term, and how often each has it.
+
+    ``IN_NAME`` and ``IN_ALIAS`` are bits of a count.
+    """
 
     documents: Numbers
     counts: npt.NDArray[np.uint16]
@@ -181,14 +188,16 @@ class SearchCopy:
         arrays = self._arrays
         new_terms, new_counts, sizes, lengths, spoken = [], [], [], [], []
         for document in documents:
-            name, values = terms.of_text(document.text)
-            counts: dict[str, int] = Counter(values)
-            for term in name:
+            text = terms.of_text(document.text)
+            counts: dict[str, int] = Counter(text.values)
+            for term in text.aliases:
+                counts[term] = counts.get(term, 0) + 1 | IN_ALIAS
+            for term in text.name:
                 counts[term] = counts.get(term, 0) + 1 | IN_NAME
             new_terms += self.terms.add(counts)
             new_counts += counts.values()
             sizes.append(len(counts))
-            lengths.append(len(name) + len(values))
+            lengths.append(sum(map(len, text)))
             spoken.append(_LANGUAGE_NUMBERS[languages.language_of(counts)])
         numbers = range(len(self.ids), len(self.ids) + len(documents))
         arrays.new_terms.extend(new_terms)

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmem.matching import newest
-from graphmem.matching.search_copy import IN_NAME, Numbers, SearchCopy
+from graphmem.matching.search_copy import COUNTED, IN_NAME, Numbers, SearchCopy
 from graphmem.text.terms import Question
 
 K1: Final = 1.2
@@ -84,7 +84,7 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
     groups = _groups(copy, question)
     for concept, posting in zip(question.concepts, copy.postings(groups), strict=True):
         counts = np.bincount(
-            posting.documents, weights=posting.counts & (IN_NAME - 1), minlength=size
+            posting.documents, weights=posting.counts & COUNTED, minlength=size
         ) * alive  # fmt: skip
         says = counts > 0
         idf = _idf(count, int(np.count_nonzero(says)))

@@ -286,7 +286,10 @@ def _resembling(results: Results, hits: list[LookupHit]) -> LookupHits:
 def _naming(named: Named, row: EntityRow) -> LookupHit:
     """Return how a question names an entity."""
     hit = cast("LookupHit", {**named.answered, "score": 1.0})
-    if named.related_to is None and named.kind not in (naming.KIND, naming.FIELD):
+    if named.kind == naming.NAME_PART:
+        aliases = [(field, text) for field, text in _values(row) if field in identifiers.ALIASES]
+        hit["matched_field"] = words.best_field(words.tokens(named.words), row.name, aliases)
+    elif named.related_to is None and named.kind not in (naming.KIND, naming.FIELD):
         kind = naming.KINDS[named.kind]
         hit["matched_field"] = identifiers.matching_field(_identifying_fields(row), kind, set(named.pairs))
     return hit
@@ -298,16 +301,18 @@ def _resemblance(results: Results, row: EntityRow) -> LookupHit:
     matched = "text" if "text" in ranked.scores else "meaning"
     hit = cast("LookupHit", {"match": RESEMBLANCE, "matched": matched, "score": ranked.points})
     if matched == "text":
-        snapshot = zip(row.fields, row.values, strict=True)
         field = results.fields.get(row.id)
-        hit["matched_field"] = field or words.best_field(results.spellings, row.name, snapshot)
+        hit["matched_field"] = field or words.best_field(results.spellings, row.name, _values(row))
     return hit
 
 
+def _values(row: EntityRow) -> list[tuple[str, str]]:
+    return list(zip(row.fields, row.values, strict=True))
+
+
 def _identifying_fields(row: EntityRow) -> dict[str, Any]:
-    pairs = zip(row.fields, row.values, strict=True)
     return {
         name: canonical.decode(text)
-        for name, text in pairs
+        for name, text in _values(row)
         if name in identifiers.FIELDS or name == CANONICAL_NAME
     }

@@ -37,6 +37,8 @@ FIELDS: Final[dict[str, str]] = {
     ),
 }  # fmt: skip
 """The fields by whose current value an entity is looked up, and the kind of each."""
+ALIASES: Final = frozenset(field for field, kind in FIELDS.items() if kind == "alias")
+"""The fields whose values are other names of an entity."""
 LIST_ELEMENTS_LIMIT: Final = 50
 """Elements of a list by which an entity is looked up."""
 

@@ -15,32 +15,52 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from graphmem.text import languages, words
 
 _DATE = re.compile(r"(?<!\S)((?:19|20)\d\d) (0[1-9]|1[0-2]) (0[1-9]|[12]\d|3[01])(?=t\d\d\b|\s|$)")
 _DAY = re.compile(r"([1-9]|[12]\d|3[01])(?:st|nd|rd|th)?")
 _YEAR = re.compile(r"[12]\d{3}")
-_NAME_END: Final = words.VALUE_SEPARATOR.strip()
+_SEPARATOR: Final = words.VALUE_SEPARATOR.strip()
+_ALIAS_SEPARATOR: Final = words.ALIAS_SEPARATOR.strip()
 
 
-def of_text(text: str) -> tuple[list[str], list[str]]:
-    """Return the terms of an entity's text: those of its name, and those of its values.
+class TextTerms(NamedTuple):
+    """The terms of an entity's text: those of its name, of its other names, and of all other values."""
+
+    name: list[str]
+    aliases: list[str]
+    values: list[str]
+
+
+def of_text(text: str) -> TextTerms:
+    """Return the terms of an entity's text.
 
     Args:
         text: what :func:`graphmem.text.words.text_of` returns: the name comes first.
     """
-    name, _, values = text.partition(_NAME_END)
+    name, values, aliases = _parted(text)
     terms = _split(values)
     if " 20" in text or " 19" in text or text[:2] in ("19", "20"):
         for year, month, day in _DATE.findall(text):
             terms += _date_terms(year, month, day)
-    return _split(name), terms
+    return TextTerms(_split(name), _split(aliases) if aliases else [], terms)
+
+
+def _parted(text: str) -> tuple[str, str, str]:
+    """Return the name in a text, its other values, and its other names."""
+    if _ALIAS_SEPARATOR not in text:
+        name, _, values = text.partition(_SEPARATOR)
+        return name, values, ""
+    name, *rest = text.replace(_ALIAS_SEPARATOR, _SEPARATOR + _ALIAS_SEPARATOR).split(_SEPARATOR)
+    aliases = [value[1:] for value in rest if value[:1] == _ALIAS_SEPARATOR]
+    values = [value for value in rest if value[:1] != _ALIAS_SEPARATOR]
+    return name, _SEPARATOR.join(values), _SEPARATOR.join(aliases)
 
 
 def _split(text: str) -> list[str]:
-    tokens = [token for token in text.split() if token != _NAME_END]
+    tokens = [token for token in text.split() if token != _SEPARATOR]
     if text.isascii():
         return tokens
     return tokens + [first + second for first, second in pairwise(tokens) if _are_dense(first, second)]

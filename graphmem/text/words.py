@@ -32,6 +32,8 @@ PREFIX_LENGTH_LEAST: Final = 2
 """A last word of at least so many characters may be the beginning of a word."""
 VALUE_SEPARATOR: Final = " | "
 """Separates two values: no phrase crosses it, and the index ignores it."""
+ALIAS_SEPARATOR: Final = " ~ "
+"""Stands before a value that is another name of the entity, in place of ``VALUE_SEPARATOR``."""
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+", re.ASCII)
 _ACCENTS = re.compile("[\u0300-\u036f]")
@@ -140,28 +142,34 @@ def _joined(text: str) -> str:
     return " ".join(tokens(text))
 
 
-def text_of(name: str, values: Iterable[tuple[str, str]]) -> str:
+def text_of(name: str, values: Iterable[tuple[str, str]], alias_fields: Collection[str] = ()) -> str:
     """Return the text of an entity that search compares: its words, value by value.
 
     Args:
         name: the entity's name.
         values: its fields with their canonical JSON.
+        alias_fields: the fields whose values are other names of the entity.
     """
-    parts: dict[str, None] = {}
+    parts: dict[str, str] = {}
     room = TEXT_LIMIT
     strings_of_values = (
-        string for field, text in values if field != CANONICAL_NAME for string in strings_of(text)
+        (string, ALIAS_SEPARATOR if field in alias_fields else VALUE_SEPARATOR)
+        for field, text in values
+        if field != CANONICAL_NAME
+        for string in strings_of(text)
     )
-    for string in (name, *strings_of_values):
+    for string, separator in ((name, ""), *strings_of_values):
         part = _joined(string) if len(string) <= 1_000 else " ".join(tokens(string[:room]))
         if len(part) > room:
             part = part[:room].rpartition(" ")[0]
         if part and part not in parts:
-            parts[part] = None
+            parts[part] = separator if parts else ""
             room -= len(part) + len(VALUE_SEPARATOR)
+        elif separator == ALIAS_SEPARATOR and parts.get(part):
+            parts[part] = separator
         if room <= 0:
             break
-    return VALUE_SEPARATOR.join(parts)
+    return "".join(separator + part for part, separator in parts.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from graphmem.model import (
 )
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import NULL, Rules
-from graphmem.text import words
+from graphmem.text import identifiers, words
 from graphmem.writing import vectors
 from graphmem.writing.events import EventChanges
 from graphmem.writing.state import State
@@ -273,7 +273,9 @@ class Node:
     @cached_property
     def text(self) -> str | None:
         """The words of a listed entity, as full-text search reads them."""
-        return words.text_of(self.view.name, self._values) if self.listed else None
+        if not self.listed:
+            return None
+        return words.text_of(self.view.name, self._values, identifiers.ALIASES)
 
     @cached_property
     def embedded_text(self) -> str | None:

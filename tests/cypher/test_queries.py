@@ -84,6 +84,9 @@ def world(services: Services, loop: Loop) -> None:
     run("sources.reinstate", source_id=stored["source_id"])
     run("entities.dismiss_duplicates", entity_a=ids[0], entity_b=ids[2], reason="x")
     run("entities.merge", source_entity_id=ids[0], target_entity_id=ids[1])
+    # The second person is the first one by the rule of persons.
+    for more in ({"email": "ada@example.org"}, {}):
+        run("store", entities=[{"entity_type": "person", "name": "Ada Lovelace", **more}])
     run("schemas.register", schema={"entity_type": "note", "fields": {"x": {"type": "number"}}})
     dated = {"entity_type": "event", "title": "x"}
     for day in ("2026-01-01", "2026-01-02"):
@@ -348,6 +351,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         21: "fb92ab11681730f1728ed67a5a0dc653546cd9e10ab8f83bd1d1791897e289d5",
         22: "f706bf97292d80cb26f2c6cc87b7e8b59b209fbccd831042f0307dda630ef625",
         23: "c663724c11e91784c35a5de5ae6c95e56dfc31028b88bf2d71f0a8764e9909ef",
+        24: "cb3176d8c605dc100f6e0e9a09153a6cbea3dec2bbed0d22f70aff7666c5ced5",
     }
 
 

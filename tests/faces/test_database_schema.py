@@ -6,6 +6,7 @@ These tests change what all owners share, so they have a database of their own.
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, LiteralString
@@ -24,6 +25,7 @@ from graphmem.model import person_names, rule_merges, times
 from graphmem.registry import Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
+from graphmem.text import identifiers
 from tests.reliability.test_failpoints import Doom, doom
 from tests.support import database as databases
 from tests.support.doctor import Examine, failed_findings
@@ -228,6 +230,31 @@ def test_what_was_merged_before_near_names_were_known_is_merged_no_more_where_on
     assert run("entities.snapshot", entity_id=by_name, at_ingested=known_at)["entity_id"] == by_name
     report = run("server.check_snapshots")
     assert report["stale_snapshots"] == []
+
+
+def test_the_text_of_an_entity_that_has_another_name_says_so_after_the_migration(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    people = [
+        {**MILLER, "aliases": ["Bob of Leeds", "Rob"]},
+        {**MILLER, "name": "Mary Smith", "note": "a ~ b"},
+    ]
+    run("store", entities=people)
+    texts = "MATCH (n:Entity {owner: $owner}) RETURN n.text AS text, n.refold AS refold ORDER BY text"
+    stored = loop.run(services.database.script(texts, owner=owner))
+    assert [row["text"] for row in stored] == ["mary smith | a b", "robert miller ~ bob of leeds ~ rob"]
+    loop.run(services.database.script(
+        "MATCH (n:Entity {owner: $owner}) SET n.text = replace(n.text, '~', '|')", owner=owner
+    ))  # fmt: skip
+    migrated_again(loop, services, owner, 24)
+    assert loop.run(services.database.script(texts, owner=owner)) == stored
+
+
+def test_every_field_of_other_names_was_in_a_migration() -> None:
+    """A new field needs one: entities that have it are folded again."""
+    (migration,) = [each for each in migrations.shipped() if each.version == 24]
+    (listed,) = re.findall(r"field IN \[([^\]]*)\]", migration.statements[0])
+    assert set(re.findall(r"'(\w+)'", listed)) == identifiers.ALIASES
 
 
 # The secret that signs the URLs of files

@@ -86,6 +86,40 @@ def test_what_a_question_names_answers(world: Call, question: str, mode: str, na
 
 
 @pytest.mark.parametrize(
+    ("question", "mode", "names", "field"),
+    [
+        ("Where is Peggy?", "name_part", ["Margaret Ash"], "also_known_as"),
+        ("what is weston's phone number", "name_part", ["Margaret Ash"], "former_names"),
+        ("Peggy Ash", "name_part", ["Margaret Ash"], "canonical_name"),
+        ("Peggy Weston", "name_part", ["Margaret Ash"], "also_known_as"),
+        ("Does Margaret know Tom?", "name_part", ["Margaret Ash", "Tom Ek"], "canonical_name"),
+        ("Who is Peggy's boss?", "relationship", ["Otto Lind", "Margaret Ash"], "also_known_as"),
+        ("Which boats does Northern buy?", "name_part", ["NBC"], "legal_name"),
+        ("is it northern", "text", [], None),
+        ("Peggy Smith", "text", [], None),
+        ("is that the harbour", "text", [], None),
+    ],
+)
+def test_a_part_of_an_alias_names_as_a_part_of_the_name(
+    world: Call, question: str, mode: str, names: list[str], field: str | None
+) -> None:
+    margaret = {
+        "entity_type": "person", "name": "Margaret Ash", "also_known_as": "Peggy Mae",
+        "former_names": ["Mabel Weston"], "note": "sails to the northern harbour with Smith",
+    }  # fmt: skip
+    company = {"entity_type": "company", "name": "NBC", "legal_name": "Northern Boat Company"}
+    otto = {"entity_type": "person", "name": "Otto Lind"}
+    links = [{"relationship_type": "REPORTS_TO", "source_index": 0, "target_index": 2}]
+    world("store", entities=[margaret, company, otto], relationships=links, find_duplicates=False)
+    answer = world("entities.find", identifier=question)
+    named = [item for item in answer["entities"] if item.get("match") != "resemblance"]
+    assert sorted(found({"entities": named})) == sorted(names)
+    if names:
+        assert answer["match_mode"] == mode
+        assert [item.get("matched_field") for item in named if item["matched"] == "name_part"][:1] == [field]
+
+
+@pytest.mark.parametrize(
     ("question", "names"),
     [
         ("Who works at Acme Robots?", ["Otto Lind", "Acme Robots"]),
