@@ -42,7 +42,7 @@ from graphmem.mcp.memory_arguments import (
     Relations,
     SearchNodes,
 )
-from graphmem.mcp.memory_graph import Node
+from graphmem.mcp.memory_graph import Edge, Node
 from graphmem.registry import Context, Face, Operation
 
 PREFIX: Final = "memory."
@@ -129,6 +129,8 @@ def _entity_answer(entity: Entity) -> EntityAnswer:
 async def create_relations(context: Context, arguments: Relations) -> RelationsAnswer:
     """Create relations between entities. A relation that exists is left as it is. Use the active voice.
 
+    A relation that has ended is current again.
+
     Example: {"relations": [{"from": "Ada Lovelace", "to": "Acme", "relationType": "works at"}]}
     """
     async with _lock(context):
@@ -141,14 +143,18 @@ async def create_relations(context: Context, arguments: Relations) -> RelationsA
         ]
         pairs = await graph.between(context, ends)
         created: list[Relation] = []
-        changed: dict[str, list[str]] = {}
+        changed: graph.EdgesByKey = {}
         for relation, (source, target) in zip(arguments.relations, ends, strict=True):
             stored = pairs[source.id, target.id]
-            if any(relation.relation_type in spellings for spellings in stored.values()):
+            current = [edge for key, edge in stored.items() if key in changed or not edge.ended_by]
+            if any(relation.relation_type in edge.spellings for edge in current):
                 continue
             key = await graph.key(context, relation.relation_type, source, target)
-            stored[key] = [*stored.get(key, []), relation.relation_type]
-            changed[key] = stored[key]
+            if key not in changed:
+                before = stored.get(key, Edge([], []))
+                spellings = [] if before.ended_by else before.spellings
+                stored[key] = changed[key] = Edge(spellings, before.ended_by)
+            changed[key].spellings.append(relation.relation_type)
             created.append(relation)
         await graph.relate(context, changed)
     return {"relations": [_relation_answer(relation) for relation in created]}
@@ -233,14 +239,14 @@ async def delete_relations(context: Context, arguments: Relations) -> Deleted:
             for relation in arguments.relations
         ]
         pairs = await graph.between(context, [(s, t) for s, t in ends if s and t])
-        changed: dict[str, list[str]] = {}
+        changed: graph.EdgesByKey = {}
         for relation, (source, target) in zip(arguments.relations, ends, strict=True):
             stored = pairs[source.id, target.id] if source and target else {}
-            for key, spellings in stored.items():
-                if relation.relation_type in spellings:
-                    changed[key] = stored[key] = [
-                        text for text in spellings if text != relation.relation_type
-                    ]
+            for key, edge in stored.items():
+                if relation.relation_type in edge.spellings:
+                    rest = [text for text in edge.spellings if text != relation.relation_type]
+                    # What ended the relationship still holds for the rest.
+                    changed[key] = stored[key] = Edge(rest, [])
                     deleted += 1
         await graph.relate(context, changed)
     count = len(arguments.relations)
@@ -255,7 +261,8 @@ async def read_graph(context: Context, arguments: ReadGraph) -> GraphAnswer:
     rows, are_cut = await graph.every_relationship(context)
     answer = _graph(nodes, rows, {node.id: node.name for node in nodes})
     if is_cut or are_cut:
-        answer["hint"] = "the graph is larger than this answer: search_nodes and open_nodes find the rest"
+        larger = "the graph is larger than this answer: search_nodes and open_nodes find the rest"
+        answer["hint"] = "; ".join([larger, *([answer["hint"]] if "hint" in answer else [])])
     return _within(answer, arguments)
 
 
@@ -288,22 +295,30 @@ async def _with_relations(context: Context, nodes: list[Node]) -> GraphAnswer:
 
 
 def _graph(nodes: list[Node], rows: Iterable[graph.Row], names: dict[str, str]) -> GraphAnswer:
-    """Return the answer of nodes and relationships; a relationship needs the names of both of its ends."""
+    """Return the answer of nodes and relationships that have not ended.
+
+    A relationship needs the names of both of its ends.
+    """
+    joining = [row for row in rows if row["source_entity_id"] in names and row["target_entity_id"] in names]
+    ended = {row["relationship_key"]: len(graph.spellings(row)) for row in joining if graph.ended_by(row)}
+    current = [row for row in joining if row["relationship_key"] not in ended]
     relations: list[RelationAnswer] = [
         {
             "from": names[row["source_entity_id"]],
             "to": names[row["target_entity_id"]],
             "relationType": spelling,
         }
-        for row in sorted(rows, key=lambda row: (row["created_at"], row["relationship_key"]))
-        if row["source_entity_id"] in names and row["target_entity_id"] in names
+        for row in sorted(current, key=lambda row: (row["created_at"], row["relationship_key"]))
         for spelling in graph.spellings(row)
     ]
     entities: list[EntityAnswer] = [
         {"name": node.name, "entityType": node.entity_type, "observations": [*node.texts, *node.others]}
         for node in nodes
     ]
-    return {"entities": entities, "relations": relations}
+    answer: GraphAnswer = {"entities": entities, "relations": relations}
+    if ended:
+        answer["hint"] = f"relations that have ended are left out: {sum(ended.values()):,}"
+    return answer
 
 
 async def _all_nodes(context: Context, names: list[str]) -> dict[str, Node]:

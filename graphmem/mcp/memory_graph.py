@@ -11,7 +11,7 @@ import orjson
 
 from graphmem.arguments import invalid, read
 from graphmem.mcp.memory_arguments import Entity
-from graphmem.model import canonical, identity, relationship
+from graphmem.model import canonical, ending, identity, relationship, times
 from graphmem.model.identity import fold_text as folded
 from graphmem.reading import answers
 from graphmem.reading.fresh import read_fresh
@@ -41,8 +41,6 @@ NAMES_AT_ONCE: Final = 100
 HITS_LIMIT: Final = 2_000
 
 Row = dict[str, Any]
-SpellingsByKey = dict[str, list[str]]
-"""The spellings of the relations that a relationship stands for, by its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +58,23 @@ class Node:
     texts: list[str]
     others: list[str]
     created_at: str
+
+
+@dataclass(slots=True)
+class Edge:
+    """A relationship that is stored.
+
+    Attributes:
+        spellings: the types of the relations that it stands for.
+        ended_by: the fields of its metadata that say that it has ended; none if it is current.
+    """
+
+    spellings: list[str]
+    ended_by: list[str]
+
+
+EdgesByKey = dict[str, Edge]
+"""Relationships by their keys."""
 
 
 def _node(entity: Row) -> Node:
@@ -231,6 +246,12 @@ def spellings(row: Row) -> list[str]:
     return texts if is_ours else [row["relationship_type"]]
 
 
+def ended_by(row: Row) -> list[str]:
+    """Return the fields of a relationship that say that it has ended."""
+    metadata = [(name, canonical.encode(value)) for name, value in row["snapshot"].items()]
+    return ending.ending_fields(metadata, times.now())
+
+
 async def key(context: Context, relation_type: str, source: Node, target: Node) -> str:
     """Return the key of the relationship that a relation is stored as."""
     spelled = relationship.spell(relation_type)
@@ -238,10 +259,8 @@ async def key(context: Context, relation_type: str, source: Node, target: Node) 
     return f"{spelled if spelled in known else GENERAL_RELATIONSHIP}:{source.id}:{target.id}"
 
 
-async def between(
-    context: Context, ends: Iterable[tuple[Node, Node]]
-) -> dict[tuple[str, str], SpellingsByKey]:
-    """Return the live relationships from the first to the second of each pair."""
+async def between(context: Context, ends: Iterable[tuple[Node, Node]]) -> dict[tuple[str, str], EdgesByKey]:
+    """Return the live relationships from the first to the second of each pair, ended ones too."""
     pairs = list(dict.fromkeys((source.id, target.id) for source, target in ends))
     pages = await _call_each(
         context,
@@ -249,27 +268,28 @@ async def between(
         ({"source_entity_id": s, "target_entity_id": t, "limit": PAGE_LIMIT} for s, t in pairs),
     )
     return {
-        pair: {row["relationship_key"]: spellings(row) for row in page["relationships"]}
+        pair: {row["relationship_key"]: Edge(spellings(row), ended_by(row)) for row in page["relationships"]}
         for pair, page in zip(pairs, pages, strict=True)
     }
 
 
-async def relate(context: Context, changed: SpellingsByKey) -> None:
-    """Store what relationships stand for; one that stands for no relation is deleted."""
+async def relate(context: Context, changed: EdgesByKey) -> None:
+    """Store what relationships stand for, without what ended them; one that stands for no relation is
+    deleted."""
     relationships = [
         {
             "relationship_type": relationship_type,
             "source_entity_id": source,
             "target_entity_id": target,
-            "metadata": {RELATION_TYPES: changed[key]},
+            "metadata": {RELATION_TYPES: edge.spellings, **dict.fromkeys(edge.ended_by)},
         }
-        for key in changed
-        if changed[key]
+        for key, edge in changed.items()
+        if edge.spellings
         for relationship_type, source, target in [key.split(":")]
     ]
     if relationships:
         await _call(context, "relationships.create_many", relationships=relationships)
-    gone = [key for key in changed if not changed[key]]
+    gone = [key for key, edge in changed.items() if not edge.spellings]
     await _call_each(context, "relationships.delete", ({"relationship_key": key} for key in gone))
 
 

@@ -55,6 +55,11 @@ def ended(metadata: Iterable[tuple[str, str]], now: int) -> str | None:
     return min(ends).value if ends else None
 
 
+def ending_fields(metadata: Iterable[tuple[str, str]], now: int) -> list[str]:
+    """Return the fields that say that a relationship ended before a time; without them it is current."""
+    return [name for name, value in metadata if (end := _end(name, value)) is not None and end.at <= now]
+
+
 def _plain(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 

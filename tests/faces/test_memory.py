@@ -141,6 +141,44 @@ def test_relations_are_deleted_one_by_one(memory: Tool) -> None:
     assert memory("read_graph")["relations"] == [likes]
 
 
+@pytest.mark.parametrize("end", [{"until": "2020-12-31"}, {"ended": True, "note": "sold"}])
+def test_a_relation_that_has_ended_is_left_out_until_it_is_created_again(
+    memory: Tool, run: Call, end: dict[str, Any]
+) -> None:
+    memory("create_entities", entities=[ADA, ACME])
+    likes, hosts = ({**WORKS, "relationType": kind} for kind in ("likes", "hosts"))
+    memory("create_relations", relations=[WORKS, likes, hosts])
+    links = {link["relationship_type"]: link for link in run("relationships.list")["relationships"]}
+    ends = ("relationship_type", "source_entity_id", "target_entity_id")
+    for link in links.values():
+        run("relationships.create", **{name: link[name] for name in ends}, metadata=end)
+    assert [len(links), memory("read_graph")["relations"]] == [2, []]
+    for answer in (memory("open_nodes", names=["Acme"]), memory("search_nodes", query="tea")):
+        assert (answer["relations"], answer["hint"]) == ([], "relations that have ended are left out: 3")
+    again = memory("create_relations", relations=[likes, likes, WORKS])
+    assert again == {"relations": [likes, WORKS]}
+    answer = memory("read_graph")
+    assert sorted(each["relationType"] for each in answer["relations"]) == ["likes", "works_at"]
+    assert "hint" not in answer
+    assert memory("create_relations", relations=[likes, WORKS]) == {"relations": []}
+    kept = {
+        link["relationship_type"]: link["snapshot"] for link in run("relationships.list")["relationships"]
+    }
+    assert {name: value for name, value in end.items() if name == "note"}.items() <= kept["WORKS_AT"].items()
+
+
+def test_deleting_a_relation_makes_no_other_current(memory: Tool, run: Call) -> None:
+    memory("create_entities", entities=[ADA, ACME])
+    likes, hosts = ({**WORKS, "relationType": kind} for kind in ("likes", "hosts"))
+    memory("create_relations", relations=[likes, hosts])
+    (link,) = run("relationships.list")["relationships"]
+    ends = ("relationship_type", "source_entity_id", "target_entity_id")
+    run("relationships.create", **{name: link[name] for name in ends}, metadata={"until": "2020"})
+    memory("delete_relations", relations=[likes])
+    answer = memory("read_graph")
+    assert (answer["relations"], answer["hint"]) == ([], "relations that have ended are left out: 1")
+
+
 def test_a_deleted_entity_comes_back_without_its_relations(memory: Tool) -> None:
     memory("create_entities", entities=[ADA, ACME])
     memory("create_relations", relations=[WORKS])
