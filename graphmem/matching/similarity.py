@@ -182,7 +182,7 @@ def may_reach(a: Profile, b: Profile, least: float) -> bool:
         return True
     rule = a.rule
     # Values are compared faster than names: most namesakes have other e-mail addresses.
-    if any(_limit(kind, rule, a, b, proven=False, reasons=[]) < least for kind in _limiting(rule)):
+    if any(_limit(kind, rule, a, b, proven=False) < least for kind in _limiting(rule)):
         return False
     return any(names.similarity(name, other) >= least for name, _ in a.names for other, _ in b.names)
 
@@ -301,8 +301,14 @@ def _companies(a: Profile, b: Profile) -> tuple[float, tuple[str, str]] | None:
     return alike, (vendor_a, vendor_b)
 
 
-def _limit(kind: str, rule: Rule, a: Profile, b: Profile, proven: bool, reasons: list[Reason]) -> float:
-    """Return the highest score that the values of one kind, or their absence, allow."""
+def _limit(
+    kind: str, rule: Rule, a: Profile, b: Profile, proven: bool, reasons: list[Reason] | None = None
+) -> float:
+    """Return the highest score that the values of one kind, or their absence, allow.
+
+    Args:
+        reasons: gets the values that differ.
+    """
     values_a, values_b = a.values.get(kind), b.values.get(kind)
     if not values_a or not values_b:
         return names.OMISSION_LIMIT if kind in rule.needed and (values_a or values_b) else 1.0
@@ -317,7 +323,8 @@ def _limit(kind: str, rule: Rule, a: Profile, b: Profile, proven: bool, reasons:
         comparison = persons.compare(kind, values_a, values_b)
         if comparison is not None and comparison.agreement == "near":
             return 1.0
-    reasons.append(_reason(min(values_a.items())[1], min(values_b.items())[1], 0.0))
+    if reasons is not None:
+        reasons.append(_reason(min(values_a.items())[1], min(values_b.items())[1], 0.0))
     if kind in rule.hard or (kind in rule.soft and not proven):
         return CONFLICT_LIMIT
     return 0.95 if kind in rule.soft else 1.0 if proven else DOUBT_LIMIT

@@ -253,9 +253,10 @@ def identifiers(snapshot: Mapping[str, Any], shown: str) -> set[tuple[str, str]]
     folded = fold_text(shown)
     pairs = {("name", index_key(folded))}
     names = {folded}
-    for name, kind in IDENTIFIER_KINDS.items():
-        value = identity_value(snapshot.get(name))
+    for name in IDENTIFIER_KINDS.keys() & snapshot.keys():
+        value = identity_value(snapshot[name])
         if value is not None:
+            kind = IDENTIFIER_KINDS[name]
             pairs.add((kind, index_key(value)))
             if kind == "name":
                 names.add(value)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -101,7 +101,7 @@ def in_conflict(evidence: Evidence, other: Evidence) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OwnRule:
     """The own rule of one type of an owner.
 
@@ -112,6 +112,15 @@ class OwnRule:
     entity_type: str
     alternatives: Alternatives
     off: frozenset[int] = frozenset()
+
+    def __hash__(self) -> int:
+        # An owner has few rules of one type, and caches hash rules often.
+        return hash((self.owner, self.entity_type))
+
+    @cached_property
+    def bases(self) -> tuple[str, ...]:
+        """The alternatives as ``identity_basis`` names them."""
+        return tuple("+".join(names) for names in self.alternatives)
 
     def evidence(self, fields: Mapping[str, Any]) -> Evidence:
         """Return the evidence that one observation adds; see :func:`evidence`."""
@@ -156,17 +165,17 @@ class OwnRule:
 
     def basis(self, level: int) -> str:
         """Return the alternative of a level as ``identity_basis`` names it."""
-        return "+".join(self.alternatives[level])
+        return self.bases[level]
 
     def level(self, basis: str) -> int:
         """Return the level of an alternative, -1 where the rule has it no more."""
         names = tuple(basis.split("+"))
         return self.alternatives.index(names) if names in self.alternatives else -1
 
-    @property
-    def fields(self) -> list[str]:
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
         """The identifying fields, under both names where one has two."""
-        return identity.identifying_names(self.entity_type, self.alternatives)
+        return tuple(identity.identifying_names(self.entity_type, self.alternatives))
 
 
 @lru_cache(maxsize=20_000)

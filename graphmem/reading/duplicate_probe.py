@@ -70,10 +70,11 @@ def neighbours(
 
 def profile(row: Sequence[Any], detections: Detections) -> Profile:
     """Return an entity from an item of ``duplicate/_row.cypher``."""
-    entity_id, entity_type, name, observations, created_at, values, *_ = row
-    # A commit may fall into the reading of an entity: a value that went with it is not compared.
-    texts = {field: value for field, value in values if value is not None}
+    entity_id, entity_type, name, observations, created_at, fields, values = row
     kinds = detections.kinds(entity_type)
+    # A commit may fall between the reading of the fields and that of their values: then neither is compared.
+    pairs = zip(fields, values, strict=True) if len(fields) == len(values) else ()
+    texts = compared(((field, value) for field, value in pairs if value is not None), kinds)
     return Profile(entity_id, entity_type, name, texts, (observations, -created_at), kinds)
 
 

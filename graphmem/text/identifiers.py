@@ -55,8 +55,9 @@ def identifiers(snapshot: Mapping[str, Any], canonical_name: str) -> set[tuple[s
         for pair in identity.identifiers(snapshot, canonical_name)
         if pair[0] in ("name", "tokens", "external_id")
     }
-    for field, kind in FIELDS.items():
-        if kind not in ("name", "external_id") and field in snapshot:
+    for field in FIELDS.keys() & snapshot.keys():
+        kind = FIELDS[field]
+        if kind not in ("name", "external_id"):
             for value in _values(snapshot[field]):
                 pairs.update(keys(kind, value))
     return pairs

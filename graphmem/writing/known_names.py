@@ -14,7 +14,7 @@ from graphmem.writing.things import KEY_KIND, Thing, Things, note_names
 
 def bearers_of(rule: rule_merges.OwnRule, basis: str, entity_id: str) -> Touched:
     """Return what to read for the bearers of an id."""
-    borne = (KEY_KIND + basis, entity_id, tuple(rule.fields))
+    borne = (KEY_KIND + basis, entity_id, rule.fields)
     return Touched(entities={entity_id}, borne={borne}, stored={entity_id})
 
 

@@ -90,7 +90,7 @@ class Touched:
         """Add the entities that may be merged into an entity with this evidence, or into which it may be."""
         for borne_id, level in rule.borne(evidence).items():
             if level:
-                self.borne.add((KEY_KIND + rule.basis(level), borne_id, tuple(rule.fields)))
+                self.borne.add((KEY_KIND + rule.basis(level), borne_id, rule.fields))
                 self.entities.add(borne_id)
         for name in rule.names("", evidence):
             self.near.update(name.groups)

@@ -147,6 +147,22 @@ def test_arguments_that_do_not_fit_are_refused(call: Call, arguments: dict[str, 
         call("entities.duplicates", **arguments)
 
 
+@pytest.mark.parametrize("characters", [10, 1_900, 5_000, 150_000])
+def test_an_entity_of_any_size_is_compared_by_its_short_values(run: Call, characters: int) -> None:
+    def thing(name: str, url: str, before: int, behind: int) -> dict[str, Any]:
+        notes = {"a_note": "x" * before, "zz_note": "y" * behind}
+        return {"entity_type": "thing", "intent": "create_new", "name": name, "url": url, **notes}
+
+    short, long = "https://example.org/apollo", f"https://example.org/{'u' * 1_000}"
+    a, b, *_ = ids(run("store", entities=[
+        thing("Apollo", short, characters, 5), thing("Apollo", short, 5, characters),
+        thing("Saturn", long, characters, 5), thing("Comet", long, 5, characters),
+    ]))  # fmt: skip
+    (pair,) = run("entities.duplicates")["candidates"]
+    assert {pair["entity_a"], pair["entity_b"]} == {a, b}
+    assert pair["matched_fields"] == ["name", "url"]
+
+
 def test_a_very_large_value_is_not_compared_and_does_no_harm(run: Call) -> None:
     note = {"entity_type": "note", "intent": "create_new", "title": "Minutes of May"}
     items = [{**note, "text": "x" * 300_000}, {**note, "url": "u" * 5_000}]

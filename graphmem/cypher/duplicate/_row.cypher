@@ -1,6 +1,9 @@
-// The part of an entity that is compared for likeness; in Python: graphmem.writing.duplicate_probe.profile. Takes
-// `entity` and `$compared`. Of a very large entity only the name is compared, because its values are not read.
+// The part of an entity that is compared for likeness; in Python: graphmem.reading.duplicate_probe.profile. Takes
+// `entity` and `$compared`. Of a small entity all fields are read: to choose among them takes longer. Of a very large
+// one only the name is compared, because its values are not read.
 [entity.id, entity.type, left(entity.canonical_name, 1000), entity.observation_count, entity.created_at,
- CASE WHEN entity.size <= 200000 THEN [i IN range(0, size(entity.fields) - 1)
-   WHERE entity.fields[i] IN $compared AND size(entity.values[i]) <= 1000 | [entity.fields[i], entity.values[i]]]
-   ELSE [] END]
+ CASE WHEN entity.size <= 2000 THEN entity.fields
+   WHEN entity.size <= 200000 THEN [name IN entity.fields WHERE name IN $compared] ELSE [] END,
+ CASE WHEN entity.size <= 2000 THEN entity.values
+   WHEN entity.size <= 200000 THEN [i IN range(0, size(entity.fields) - 1) WHERE entity.fields[i] IN $compared |
+     CASE WHEN size(entity.values[i]) <= 1000 THEN entity.values[i] END] ELSE [] END]
