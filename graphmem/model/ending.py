@@ -51,13 +51,19 @@ def ended(metadata: Iterable[tuple[str, str]], now: int) -> str | None:
         metadata: names and canonical JSON values of the relationship's fields.
         now: the time, in microseconds.
     """
-    ends = [end for name, value in metadata if (end := _end(name, value)) is not None and end.at <= now]
+    ends = [end for _, end in _ends(metadata, now)]
     return min(ends).value if ends else None
 
 
 def ending_fields(metadata: Iterable[tuple[str, str]], now: int) -> list[str]:
     """Return the fields that say that a relationship ended before a time; without them it is current."""
-    return [name for name, value in metadata if (end := _end(name, value)) is not None and end.at <= now]
+    return [name for name, _ in _ends(metadata, now)]
+
+
+def _ends(metadata: Iterable[tuple[str, str]], now: int) -> list[tuple[str, End]]:
+    """Return the fields that say that a relationship ended before a time, each with that end."""
+    ends = ((name, _end(name, value)) for name, value in metadata)
+    return [(name, end) for name, end in ends if end is not None and end.at <= now]
 
 
 def _plain(name: str) -> str:
