@@ -15,6 +15,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ from tests.support.alternating_proxy import AlternatingProxy, alternating_proxy
 from tests.support.event_loop import Loop
 from tests.support.oauth_clients import Storage
 from tests.support.oauth_flow import REDIRECT, parameters
+from tests.support.refusals import seconds_until_refused
 from tests.support.service import Service, free_port, start, until_end
 from tests.support.tls_server import Authority, TlsServer, answer, tls_server
 
@@ -138,11 +140,12 @@ class World:
 
     async def until_refused(self, access_token: str, seconds: float) -> None:
         """Wait until every process refuses an access token, at most some seconds."""
-        begin = time.monotonic()
-        for service in self.services:
-            while await self._status(service, access_token) != 401:
-                assert time.monotonic() - begin < seconds
-                await asyncio.sleep(0.1)
+        await asyncio.gather(
+            *(
+                seconds_until_refused(partial(self._status, service, access_token), seconds)
+                for service in self.services
+            )
+        )
 
     async def _status(self, service: Service, access_token: str) -> int:
         headers = {"Authorization": f"Bearer {access_token}"}

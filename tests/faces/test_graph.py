@@ -354,7 +354,8 @@ def test_a_small_walk_takes_one_round_trip_and_its_rows_two(
     read = services.database.read
 
     async def counted(name: str, *positional: Any, **params: Any) -> Any:
-        queries.append(name)
+        # What a process reads from time to time is left out.
+        queries.extend({name} - {"relationship_type.all", "exclusion.pending"})
         return await read(name, *positional, **params)
 
     run("entities.related", entity_id=a, depth=5)

@@ -145,13 +145,15 @@ def test_of_large_bodies_two_are_read_at_a_time(
     http: Http, loop: Loop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client: httpx.AsyncClient = http.client  # type: ignore[attr-defined]
-    running_now, most, release = 0, 0, asyncio.Event()
+    running_now, most, release, three = 0, 0, asyncio.Event(), asyncio.Event()
     real = REGISTRY["store"].function
 
     async def slow(context: Any, arguments: Any) -> Any:
         nonlocal running_now, most
         running_now += 1
         most = max(most, running_now)
+        if running_now == 3:
+            three.set()
         await release.wait()
         running_now -= 1
         return await real(context, arguments)
@@ -172,7 +174,7 @@ def test_of_large_bodies_two_are_read_at_a_time(
         await asyncio.sleep(0.05)
         # Others do not wait for them.
         answer = asyncio.create_task(client.post("/store", content=body(b"small"), headers=JSON))
-        await asyncio.sleep(0.4)
+        await asyncio.wait_for(three.wait(), 60)
         assert running_now == 3
         release.set()
         answers = await asyncio.gather(*large)

@@ -24,34 +24,39 @@ def day(shift: int) -> str:
 
 
 PEOPLE = ("Tom Ek", "Ann Lee")
-ENTITIES: tuple[dict[str, Any], ...] = (
-    *({"entity_type": "person", "name": name} for name in PEOPLE),
-    {"entity_type": "company", "name": "Acme Robots"},
-    {"entity_type": "invoice", "number": "I-open", "vendor": "Acme Robots", "status": "sent",
-     "invoice_date": day(-40), "due_date": day(5)},
-    {"entity_type": "invoice", "number": "I-late", "vendor": "Globex", "status": "sent",
-     "invoice_date": day(-90), "due_date": day(-10)},
-    {"entity_type": "invoice", "number": "I-paid", "vendor": "Acme Robots", "status": "Paid",
-     "invoice_date": day(-50), "due_date": day(-20)},
-    {"entity_type": "invoice", "number": "I-void", "vendor": "Globex", "status": "cancelled",
-     "invoice_date": day(-50), "due_date": day(3)},
-    {"entity_type": "invoice", "number": "I-unknown", "vendor": "Globex", "invoice_date": day(-50)},
-    {"entity_type": "task", "title": "Paint the boat", "status": "in_progress", "assignee": "Tom Ek",
-     "due_date": day(2)},
-    {"entity_type": "task", "title": "Call Tom", "status": "blocked", "due_date": day(1)},
-    {"entity_type": "task", "title": "Sell the car", "status": "done", "assignee": "Tom Ek",
-     "due_date": day(4)},
-    {"entity_type": "event", "title": "Review", "event_type": "meeting", "date_start": day(0),
-     "attendees": ["Tom Ek", "Ann Lee"]},
-    {"entity_type": "event", "title": "Fair", "event_type": "exhibition", "date_start": day(20)},
-    {"entity_type": "event", "title": "Retrospective", "event_type": "meeting", "date_start": day(-400)},
-    {"entity_type": "note", "title": "Windows", "text": "Open source people paid for the unpaid invoices"},
-)  # fmt: skip
+
+
+def entities() -> tuple[dict[str, Any], ...]:
+    """Return what the tests find, with days from today on."""
+    return (
+        *({"entity_type": "person", "name": name} for name in PEOPLE),
+        {"entity_type": "company", "name": "Acme Robots"},
+        {"entity_type": "invoice", "number": "I-open", "vendor": "Acme Robots", "status": "sent",
+         "invoice_date": day(-40), "due_date": day(5)},
+        {"entity_type": "invoice", "number": "I-late", "vendor": "Globex", "status": "sent",
+         "invoice_date": day(-90), "due_date": day(-10)},
+        {"entity_type": "invoice", "number": "I-paid", "vendor": "Acme Robots", "status": "Paid",
+         "invoice_date": day(-50), "due_date": day(-20)},
+        {"entity_type": "invoice", "number": "I-void", "vendor": "Globex", "status": "cancelled",
+         "invoice_date": day(-50), "due_date": day(3)},
+        {"entity_type": "invoice", "number": "I-unknown", "vendor": "Globex", "invoice_date": day(-50)},
+        {"entity_type": "task", "title": "Paint the boat", "status": "in_progress", "assignee": "Tom Ek",
+         "due_date": day(2)},
+        {"entity_type": "task", "title": "Call Tom", "status": "blocked", "due_date": day(1)},
+        {"entity_type": "task", "title": "Sell the car", "status": "done", "assignee": "Tom Ek",
+         "due_date": day(4)},
+        {"entity_type": "event", "title": "Review", "event_type": "meeting", "date_start": day(0),
+         "attendees": ["Tom Ek", "Ann Lee"]},
+        {"entity_type": "event", "title": "Fair", "event_type": "exhibition", "date_start": day(20)},
+        {"entity_type": "event", "title": "Retrospective", "event_type": "meeting", "date_start": day(-400)},
+        {"entity_type": "note", "title": "Windows",
+         "text": "Open source people paid for the unpaid invoices"},
+    )  # fmt: skip
 
 
 @pytest.fixture
 def world(run: Call) -> Call:
-    items = [{**entity, "intent": "create_new"} for entity in ENTITIES]
+    items = [{**entity, "intent": "create_new"} for entity in entities()]
     link = {"relationship_type": "RELATED_TO", "source_index": 9, "target_index": 0}
     run("store", entities=items, relationships=[link], find_duplicates=False)
     return run

@@ -11,6 +11,7 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem import cypher
+from graphmem.database import vocabulary
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
@@ -258,8 +259,16 @@ def test_a_type_registered_by_one_process_is_used_by_the_other_at_once(
 
 @pytest.mark.parametrize("way", ["all", "one", "listed", "deleted"])
 def test_what_one_process_wrote_with_a_new_type_the_other_finds_at_once(
-    loop: Loop, services: Services, second: Services, owner: str, new_type: str, way: str
+    loop: Loop,
+    services: Services,
+    second: Services,
+    owner: str,
+    new_type: str,
+    way: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # The other process does not read the types again by itself before it is asked.
+    monkeypatch.setattr(vocabulary, "REMEMBERED_SECONDS", 600.0)
     pair = [{"entity_type": "person", "name": name} for name in ("Ada", "Mary")]
     relation = {"relationship_type": new_type, "source_index": 0, "target_index": 1}
 

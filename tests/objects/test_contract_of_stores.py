@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -107,6 +108,7 @@ def test_a_call_that_is_cancelled_while_it_opens_a_file_closes_it(
     place: ObjectPlace, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     opened = []
+    begun, may_go_on = threading.Event(), threading.Event()
 
     async def work(store: ObjectStore) -> None:
         stored = await store.put(OWNER, parts(b"one"))
@@ -114,7 +116,8 @@ def test_a_call_that_is_cancelled_while_it_opens_a_file_closes_it(
         real = getattr(backend, step)
 
         def slow(*args: Any) -> Any:
-            time.sleep(0.3)
+            begun.set()
+            assert may_go_on.wait(60)
             made = real(*args)
             made.close = Mock(side_effect=made.close)
             opened.append(made)
@@ -123,8 +126,9 @@ def test_a_call_that_is_cancelled_while_it_opens_a_file_closes_it(
         monkeypatch.setattr(backend, step, slow)
         call = store.put(OWNER, parts(b"two")) if step == "stage" else whole(store, OWNER, stored.sha256)
         task = asyncio.create_task(call)
-        await asyncio.sleep(0.1)
+        assert await asyncio.to_thread(begun.wait, 60)
         task.cancel()
+        may_go_on.set()
         with pytest.raises(asyncio.CancelledError):
             await task
         (made,) = opened

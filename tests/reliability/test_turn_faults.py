@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -61,7 +62,21 @@ class Broken:
 
 @pytest.fixture
 def broken(loop: Loop, services: Services, planned: None, owner: str) -> Iterator[Broken]:
-    settings = services.settings.model_copy(update={"retry_seconds": RETRY})
+    """Services that try again for a second."""
+    with trying_again(loop, services, owner, RETRY) as broken:
+        yield broken
+
+
+@pytest.fixture
+def patient(loop: Loop, services: Services, planned: None, owner: str) -> Iterator[Broken]:
+    """Services that try again for longer than any test takes."""
+    with trying_again(loop, services, owner, 300.0) as broken:
+        yield broken
+
+
+@contextlib.contextmanager
+def trying_again(loop: Loop, services: Services, owner: str, seconds: float) -> Iterator[Broken]:
+    settings = services.settings.model_copy(update={"retry_seconds": seconds})
     with faulty_services(loop, services, settings) as (faulty, database):
         broken = Broken(loop, faulty, database, owner)
         broken.store(1, entities=[ADA])
@@ -92,11 +107,11 @@ async def lost_for_long(write: Write) -> Any:
 # Memory
 
 
-def test_memory_that_others_take_is_waited_for_together(broken: Broken) -> None:
-    broken.database.faults = [rolled_back(DatabaseCrowded)] * 3
+def test_memory_that_others_take_is_waited_for_together(patient: Broken) -> None:
+    patient.database.faults = [rolled_back(DatabaseCrowded)] * 3
     begin = time.monotonic()
-    assert all(isinstance(outcome, dict) for outcome in broken.store(5))
-    assert (len(broken.database.turns), len(broken.database.turns[-1]["transactions"])) == (4, 5)
+    assert all(isinstance(outcome, dict) for outcome in patient.store(5))
+    assert (len(patient.database.turns), len(patient.database.turns[-1]["transactions"])) == (4, 5)
     assert time.monotonic() - begin > 0.3, "it did not wait"
 
 

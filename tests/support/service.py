@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import random
 import signal
 import socket
 import subprocess
@@ -22,6 +24,8 @@ from tests.support.forked_services import ForkedProcess, forks
 READY_SECONDS = 500
 """Longer than a busy machine needs: the limit of the test ends a wait before."""
 STOP_SECONDS = 30.0
+PORTS_FROM, PORTS_EACH, PORT_RANGES = 18_000, 1_800, 8
+"""The ports of services: where they begin, how many each process of a run has, and of how many processes."""
 
 
 @dataclass(slots=True)
@@ -60,10 +64,17 @@ class Service:
 
 
 def free_port() -> int:
-    """Return a port that nobody has just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Return a port that nobody has just now.
+
+    Each process of a run has a range of its own, below the ports that connections and services without a
+    port of their own get: else another one could take it before the service does.
+    """
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % PORT_RANGES
+    while True:
+        port = PORTS_FROM + number * PORTS_EACH + random.randrange(PORTS_EACH)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def start(
