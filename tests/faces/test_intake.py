@@ -8,6 +8,7 @@ import dataclasses
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import httpx
@@ -175,6 +176,9 @@ def test_of_large_bodies_two_are_read_at_a_time(
         # Others do not wait for them.
         answer = asyncio.create_task(client.post("/store", content=body(b"small"), headers=JSON))
         await asyncio.wait_for(three.wait(), 60)
+        # Two of the large ones wait for their turn, and give up.
+        refused = [await each for each in islice(asyncio.as_completed(large, timeout=60), 2)]
+        assert [each.status_code for each in refused] == [503, 503]
         assert running_now == 3
         release.set()
         answers = await asyncio.gather(*large)
