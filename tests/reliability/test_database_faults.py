@@ -117,9 +117,10 @@ def write_arguments(entity_ids: list[str]) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def impatient(loop: Loop, patient: Settings, owner: str) -> Iterator[Faulty]:
-    """Services that give up soon, behind a proxy."""
-    waits = ("acquisition_timeout", "connection_timeout", "read_timeout", "write_timeout", "retry_seconds")
-    with behind_proxy(loop, patient.model_copy(update=dict.fromkeys(waits, 1.0)), owner) as services:
+    """Services that give up a statement soon, behind a proxy. A connection may take long to open."""
+    waits: dict[str, float] = dict.fromkeys(("read_timeout", "write_timeout", "retry_seconds"), 1.0)
+    waits |= dict.fromkeys(("acquisition_timeout", "connection_timeout"), 60.0)
+    with behind_proxy(loop, patient.model_copy(update=waits), owner) as services:
         services.services.database.answer_grace_seconds = 0.1
         yield services
 
