@@ -306,7 +306,8 @@ def test_the_search_for_the_file_never_fails() -> None:
     for part in (b'"file_content"', b'"file_content":', b'"file_content":""', b'"file_content" '):
         _longest_content(bytearray(part * (4_000_000 // len(part))))
         _longest_content(bytearray(part + b" " * 8_000_000))
-    assert time.monotonic() - begin < 5
+    # Looking again and again would take hours.
+    assert time.monotonic() - begin < 60
     text = b'{"file_content":"ab","x":{"file_content" : "abc"}}'
     start, end = _longest_content(bytearray(text))
     assert text[start:end] == b"abc"

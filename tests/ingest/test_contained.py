@@ -111,7 +111,8 @@ def test_devices_and_sockets_are_refused_at_once(world: tuple[Path, Path]) -> No
         begin = time.monotonic()
         assert outcome("socket", root) is outcome("in/fifo", root) is FilePathRefused
         assert outcome("/dev/null", Path("/dev")) is outcome("null", Path("/dev")) is FilePathRefused
-        assert time.monotonic() - begin < 1
+        # Whoever opens the pipe waits for ever.
+        assert time.monotonic() - begin < 30
 
 
 @contextlib.contextmanager
