@@ -262,7 +262,7 @@ async def read_graph(context: Context, arguments: ReadGraph) -> GraphAnswer:
     answer = _graph(nodes, rows, {node.id: node.name for node in nodes})
     if is_cut or are_cut:
         larger = "the graph is larger than this answer: search_nodes and open_nodes find the rest"
-        answer["hint"] = "; ".join([larger, *([answer["hint"]] if "hint" in answer else [])])
+        answer["hint"] = "; ".join(filter(None, [larger, answer.get("hint")]))
     return _within(answer, arguments)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,6 +35,7 @@ from tests.support.commands import environment
 from tests.support.database import database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner, share_services
+from tests.support.refusals import seconds_until_refused
 
 Command = Callable[..., Result]
 HOUR = 3_600_000_000
@@ -201,19 +201,13 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return put
 
 
-def seconds_until(application: Application, status: int, *request: Any) -> float:
-    """Return after how many seconds the last request was sent that had another status.
+def seconds_until_401(application: Application, *request: Any) -> float:
+    """Return for how many seconds a request was still answered. It is sent for twice as long as allowed."""
 
-    How long an answer takes says nothing of it. The request is sent for twice as long as allowed.
-    """
-    begin = sent = time.monotonic()
-    last = 0.0
-    while application(*request).status_code != status:
-        last = sent - begin
-        assert last < 2 * WITHIN_SECONDS
-        time.sleep(0.1)
-        sent = time.monotonic()
-    return last
+    async def status() -> int:
+        return application(*request).status_code
+
+    return asyncio.run(seconds_until_refused(status, 2 * WITHIN_SECONDS))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from graphmem.auth.authenticator import Authenticator, Caller
 from graphmem.database.driver import round_trips
 from graphmem.errors import AuthInvalid, NotFound
 from graphmem.model import times
-from tests.access.conftest import HOUR, WITHIN_SECONDS, Instance, seconds_until
+from tests.access.conftest import HOUR, WITHIN_SECONDS, Instance, seconds_until_401
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import full_actor
 
@@ -87,7 +87,7 @@ def test_a_revoked_key_ends_in_another_process_within_5_s(instance: Instance) ->
         instance.loop.run(instance.accounts.revoke_key(account.id, revoked.id)).revoked_at for _ in range(2)
     ]
     assert again[0] == again[1]
-    assert seconds_until(there, 401, "GET", "/stats", keys[0]) < WITHIN_SECONDS
+    assert seconds_until_401(there, "GET", "/stats", keys[0]) < WITHIN_SECONDS
     assert there("GET", "/stats", keys[1]).status_code == 200
 
 

@@ -20,7 +20,7 @@ from graphmem.cli import serve
 from graphmem.database.availability import Availability
 from graphmem.doctor import examine
 from graphmem.errors import DatabaseUnavailable
-from tests.access.conftest import WITHIN_SECONDS, Instance, seconds_until
+from tests.access.conftest import WITHIN_SECONDS, Instance, seconds_until_401
 from tests.faces.conftest import TOKEN
 from tests.faces.test_http_edges import envelope
 from tests.support.service import free_port
@@ -33,7 +33,7 @@ def test_the_first_key_turns_authentication_on_in_another_process_within_5_s(ins
     http = instance.application()
     assert http("GET", "/me").json()["authentication"] == "none"
     key = instance.key(account)
-    assert seconds_until(http, 401, "GET", "/stats") < WITHIN_SECONDS
+    assert seconds_until_401(http, "GET", "/stats") < WITHIN_SECONDS
     assert http("GET", "/stats", key).status_code == 200
     assert http("GET", "/health").status_code == 200
 

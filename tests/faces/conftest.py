@@ -117,3 +117,17 @@ def command(loop: Loop, services: Services, owner: str, monkeypatch: pytest.Monk
         return result.exit_code, result.stdout, result.stderr
 
     return run
+
+
+@pytest.fixture
+def queries(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the queries that are read. What a process reads from time to time is left out."""
+    names: list[str] = []
+    read = services.database.read
+
+    async def counted(name: str, *positional: Any, **params: Any) -> Any:
+        names.extend({name} - {"relationship_type.all", "exclusion.pending"})
+        return await read(name, *positional, **params)
+
+    monkeypatch.setattr(services.database, "read", counted)
+    return names

@@ -22,20 +22,6 @@ BIG = "x" * 3_000_000
 """A value of which an answer has place for two."""
 
 
-@pytest.fixture
-def queries(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the queries that are read. What a process reads from time to time is left out."""
-    names: list[str] = []
-    read = services.database.read
-
-    async def counted(name: str, *positional: Any, **params: Any) -> Any:
-        names.extend({name} - {"relationship_type.all", "exclusion.pending"})
-        return await read(name, *positional, **params)
-
-    monkeypatch.setattr(services.database, "read", counted)
-    return names
-
-
 def star(run: Call, count: int, kind: str = "thing") -> tuple[str, list[str]]:
     """Store an entity with some relationships; return its id and those of the others, sorted."""
     hub, *others = things(run, count + 1, kind)

@@ -13,8 +13,6 @@ from xdist.scheduler import LoadFileScheduling
 ACCESS: Final = "tests/access/"
 ACCESS_PROCESSES: Final = 2
 """A process that takes a file of tests/access starts a database of its own, which costs minutes of CPU."""
-
-
 MODEL: Final = frozenset({"tests/faces/test_doctor.py", "tests/faces/test_embedding.py"})
 """They say which model the database uses."""
 
