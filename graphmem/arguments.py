@@ -23,8 +23,8 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from graphmem.errors import InvalidInput, UnknownField, validation_message
-from graphmem.matching import spelling
 from graphmem.model import identity, times
+from graphmem.text import spelling
 
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 """HTTP methods whose arguments are in a JSON body; those of every other method are in the query string.

@@ -30,10 +30,9 @@ from graphmem.database.availability import Availability
 from graphmem.database.driver import Database, round_trips
 from graphmem.database.pending_refolds import PendingRefolds
 from graphmem.database.queries import OwnerGraph
-from graphmem.database.rows import typed
-from graphmem.database.search_copies import SearchCopies
+from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.database.type_aliases import TypeAliases
-from graphmem.database.vocabulary import Vocabulary
+from graphmem.database.typed_rows import typed
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import Forbidden, GraphmemError, InternalError, SandboxDisabled
 from graphmem.objects import ObjectStore
@@ -43,6 +42,7 @@ from graphmem.writing import Writers
 if TYPE_CHECKING:
     from graphmem.observability.metrics import Metrics
     from graphmem.observability.tracing import Tracer
+    from graphmem.search.search_copies import SearchCopies
 
 W = TypeVar("W")
 

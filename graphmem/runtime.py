@@ -17,9 +17,8 @@ from graphmem.database import failpoints, migrations
 from graphmem.database.availability import Availability, needs_restart, wait_until_up
 from graphmem.database.driver import Database, OnNotification
 from graphmem.database.pending_refolds import PendingRefolds
-from graphmem.database.search_copies import SearchCopies
+from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.database.type_aliases import TypeAliases
-from graphmem.database.vocabulary import Vocabulary
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
@@ -28,6 +27,7 @@ from graphmem.objects import new_object_store
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.registry import REGISTRY, Services
+from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Settings
 from graphmem.writing import Writers
 

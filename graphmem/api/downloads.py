@@ -21,7 +21,7 @@ from graphmem.auth import request_actor
 from graphmem.auth.file_urls import FileUrls
 from graphmem.errors import ObjectDamaged, RangeNotSatisfiable
 from graphmem.objects import ObjectStore
-from graphmem.reading.sources import SourceRow, read_source
+from graphmem.reading.source_answers import SourceRow, read_source
 from graphmem.registry import Context
 
 CONTENT_POLICY: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"

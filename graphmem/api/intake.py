@@ -22,8 +22,8 @@ from graphmem.arguments import Arguments, holding_json, invalid
 from graphmem.errors import FileTooLarge, InvalidJson, PayloadTooLarge, ServiceBusy
 from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.model import canonical
-from graphmem.reading.files import Upload, decoded
 from graphmem.settings import Settings
+from graphmem.storing.received_files import Upload, decoded
 
 MULTIPART: Final = "multipart/form-data"
 ALLOWANCE_BYTES: Final = 1 << 20

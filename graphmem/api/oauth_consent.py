@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphmem.api.html import page
-from graphmem.api.oauth import OAuth, form_of, oauth_of, redirect
+from graphmem.api.oauth_routes import OAuth, form_of, oauth_of, redirect
 from graphmem.auth import Scope, client_rules, tokens
 from graphmem.auth.grants import REFRESH_SECONDS, REQUEST_SECONDS, AuthorizationRequest, granted_scopes
 from graphmem.errors import OAuthRefused

@@ -144,7 +144,7 @@ def _later(module: str, name: str) -> Endpoint:
 
 def _metadata_of(path: str) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        return await importlib.import_module("graphmem.api.oauth").resource_metadata(path)(request)
+        return await importlib.import_module("graphmem.api.oauth_routes").resource_metadata(path)(request)
 
     return endpoint
 

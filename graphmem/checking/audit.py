@@ -26,11 +26,11 @@ from graphmem.database.halving import in_halves
 from graphmem.database.queries import Queries, Transaction
 from graphmem.model import ids, relationship, state_hash
 from graphmem.model.membership import Membership
-from graphmem.writing import Writers, forms, refolding, rows, vectors
+from graphmem.writing import Writers, forms, refolding, turn_rows, vectors
 from graphmem.writing import state as states
-from graphmem.writing.requests import LookAgain, Touched
 from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import LockedOwner, LookRow, State
+from graphmem.writing.write_requests import LookAgain, Touched
 
 STRETCH_SUBJECTS: Final = 100
 """Entities, or relationships, that are checked at once."""
@@ -293,7 +293,7 @@ class Audit:
             except LookAgain as exc:
                 further.add(exc.further)
                 continue
-            self.mended += await self._turn(rows.parameters(state, self.owner))
+            self.mended += await self._turn(turn_rows.parameters(state, self.owner))
             return
 
     async def _nodes(self, state: State) -> StoredNodes:
@@ -354,7 +354,7 @@ class Audit:
                     state.heads[kind] = replace(head, seen=seen)
                     state.changed_heads[kind] = state.recorded_at
             if self.fix and state.changed_heads:
-                self.mended += await self._turn(rows.parameters(state, self.owner))
+                self.mended += await self._turn(turn_rows.parameters(state, self.owner))
                 self.report.fixed += len(state.changed_heads)
 
     async def _mend(self, stretch: Stretch) -> bool:
@@ -366,7 +366,7 @@ class Audit:
         if not self.fix or not mendable:
             return True
         derived = stretch.derived
-        params = rows.parameters(derived, self.owner, always=mendable)
+        params = turn_rows.parameters(derived, self.owner, always=mendable)
         for part in ("entities", "relationships"):
             params[part] = [row for row in params[part] if row["subject_id"] in mendable]
         params["rule_merges"] = [row for row in params["rule_merges"] if row["subject_id"] in mendable]
@@ -438,7 +438,7 @@ class Audit:
         for difference in differences:
             report.note([difference])
         if self.fix and differences:
-            counts = rows.count_rows(
+            counts = turn_rows.count_rows(
                 {key: report.counts.get(key, [0] * 4) for key in {*stored, *report.counts}}
             )
             self.writers.check_disk()

@@ -13,7 +13,7 @@ from graphmem.model.reduction import OwnState, Winner
 from graphmem.model.rule_merges import NO_EVIDENCE, Evidence
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import placement, refolding
-from graphmem.writing.dismissals import dismissed_pairs
+from graphmem.writing.dismissing import dismissed_pairs
 from graphmem.writing.state import State
 from graphmem.writing.things import Thing, Things, evidence_of
 

@@ -22,9 +22,9 @@ from graphmem.model.rule_history import RuleFacts, Statement
 from graphmem.model.rule_merges import OwnRule
 from graphmem.writing import Writers, refolding
 from graphmem.writing import state as states
-from graphmem.writing.requests import Touched
 from graphmem.writing.state import LockedOwner, LookRow
 from graphmem.writing.things import evidence_of
+from graphmem.writing.write_requests import Touched
 
 SUBJECTS: Final = 500
 """Entities that one query reads, or writes."""

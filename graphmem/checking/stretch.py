@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.model import ids
 from graphmem.model.display_labels import DISPLAY_LABELS
-from graphmem.writing import events, rows, vectors
+from graphmem.writing import events, turn_rows, vectors
 from graphmem.writing.state import State
 
 REPORTED_CHARACTERS: Final = 500
@@ -98,11 +98,11 @@ class Stretch:
         return self._wanted if changed - self._wanted else changed
 
     @cached_property
-    def nodes(self) -> dict[str, rows.Node]:
+    def nodes(self) -> dict[str, turn_rows.Node]:
         """The nodes that the subjects should have."""
         sides = ((self.derived.entities, True), (self.derived.relationships, False))
         nodes = {
-            subject_id: rows.Node.of(things, subject_id, is_entity)
+            subject_id: turn_rows.Node.of(things, subject_id, is_entity)
             for things, is_entity in sides
             for subject_id in things
             if subject_id in self._wanted
@@ -120,7 +120,7 @@ class Stretch:
         self._relationships = {relationship.subject_id: relationship for relationship in stored.relationships}
         for subject_id, node in self.nodes.items():
             self.hash += node.hash
-            rows.count(self.counts, node, 1)
+            turn_rows.count(self.counts, node, 1)
             if entity := self._entities.get(subject_id):
                 differences = self._of_entity(entity, node)
                 differences += self._of_vectors(entity, expected.get(subject_id))
@@ -132,7 +132,7 @@ class Stretch:
             if differences:
                 self.differences[subject_id] = differences
 
-    def _of_entity(self, stored: StoredEntity, node: rows.Node) -> list[Difference]:
+    def _of_entity(self, stored: StoredEntity, node: turn_rows.Node) -> list[Difference]:
         subject_id, into = stored.subject_id, node.own.into or None
         differences = _of_properties(subject_id, stored.properties, node.properties)
         labels = _display_labels(stored)
@@ -155,7 +155,7 @@ class Stretch:
             for old, new in vectors.differences(stored_vectors, expected, self.owner)
         ]
 
-    def _of_relationship(self, stored: StoredRelationship, node: rows.Node) -> list[Difference]:
+    def _of_relationship(self, stored: StoredRelationship, node: turn_rows.Node) -> list[Difference]:
         subject_id, into = stored.subject_id, node.own.into or None
         differences = _of_properties(subject_id, stored.properties, node.properties)
         if stored.edges != [node.live]:
@@ -164,10 +164,12 @@ class Stretch:
             differences.append(Difference(subject_id, "SHOWN_AS", stored.shown_as, into))
         return differences
 
-    def _values(self, node: rows.Node) -> list[list[str]]:
+    def _values(self, node: turn_rows.Node) -> list[list[str]]:
         return node.values(self.derived.rules(node.view.kind))
 
-    def _of_events(self, subject_id: str, node: rows.Node, stored: list[dict[str, Any]]) -> list[Difference]:
+    def _of_events(
+        self, subject_id: str, node: turn_rows.Node, stored: list[dict[str, Any]]
+    ) -> list[Difference]:
         """Return the differences of an entity's events, each named by its id."""
         stored_by_id = {event["id"]: event for event in stored}
         derived = events.listed(self.owner, node.as_listed, self.derived.rules(node.view.kind))
@@ -185,7 +187,7 @@ class Stretch:
         for row in params["entities"]:
             stored = self._entities[row["subject_id"]]
             merged = stored.merged_into
-            node = rows.Node.of(self.derived.entities, row["subject_id"], True)
+            node = turn_rows.Node.of(self.derived.entities, row["subject_id"], True)
             derived = node.identifiers if node else set()
             row["meaning"] = vectors.row(node) if node else None
             stored_labels, labels = set(_display_labels(stored)), set(node.labels if node else ())

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.access import app
 from graphmem.cli.db import show
+from graphmem.cli.key_commands import app
 from graphmem.cli.session import Session, current, stderr, telling_errors
 from graphmem.errors import AuthInvalid, GraphmemError, InvalidInput, LoginFailed, NotFound
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from graphmem.client import Client
     from graphmem.client.logins import Login
-    from graphmem.client.oauth import Authorization, Server, Tokens
+    from graphmem.client.oauth_login import Authorization, Server, Tokens
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 BaseUrl = Annotated[str | None, typer.Option(help="Address of the service. Default: GRAPHMEM_BASE_URL.")]
@@ -172,16 +172,16 @@ def _login_by_key(address: str) -> Login:
 
 
 def _login_by_oauth(address: str, scopes: Any, by_code: bool) -> Login:
-    from graphmem.client import oauth
+    from graphmem.client import oauth_login
     from graphmem.client.logins import Login, Logins
 
     before = Logins().get(address)
-    with oauth.http_client() as http:
-        server = oauth.discover(http, address)
+    with oauth_login.http_client() as http:
+        server = oauth_login.discover(http, address)
         client_id = before.client_id if before is not None and before.issuer == server.issuer else None
-        client_id = client_id or oauth.register(http, server)
+        client_id = client_id or oauth_login.register(http, server)
         authorization, code = _authorized(server, client_id, tuple(scopes), by_code)
-        tokens: Tokens = oauth.redeem(http, server, authorization, code)
+        tokens: Tokens = oauth_login.redeem(http, server, authorization, code)
         new = Login(
             address,
             "oauth",
@@ -214,19 +214,19 @@ def _authorized(
     """
     import webbrowser
 
-    from graphmem.client import oauth, redirects
+    from graphmem.client import oauth_login, redirects
 
     with redirects.Receiver() as receiver:
-        authorization = oauth.begin(server, client_id, receiver.port, scopes)
-        receiver.expect(lambda parameters: oauth.is_answer_to(authorization, parameters))
+        authorization = oauth_login.begin(server, client_id, receiver.port, scopes)
+        receiver.expect(lambda parameters: oauth_login.is_answer_to(authorization, parameters))
         if not by_code and redirects.has_browser():
             _say("allow the login in the browser; if none opens, open this address:", authorization.url)
             if webbrowser.open(authorization.url):
-                return authorization, oauth.code_of(server, authorization, receiver.wait())
+                return authorization, oauth_login.code_of(server, authorization, receiver.wait())
     _say("open this address in any browser, and allow the login there:", authorization.url)
     _say("the browser then ends at an address that may not open: paste that address, or its code, here")
     answer = redirects.pasted(typer.prompt("Address or code", err=True))
-    code = answer if isinstance(answer, str) else oauth.code_of(server, authorization, answer)
+    code = answer if isinstance(answer, str) else oauth_login.code_of(server, authorization, answer)
     return authorization, code
 
 
@@ -301,14 +301,14 @@ def _row(login: Login) -> dict[str, Any]:
 
 def _revoked(login: Login) -> str | None:
     """Revoke the tokens of a login. Returns why that was not done, None if it was."""
-    from graphmem.client import oauth
+    from graphmem.client import oauth_login
 
     if login.kind == "key":
         return "the API key is forgotten here and stays valid: `graphmem auth keys revoke` revokes it"
     reason = "the service does not revoke it"
     try:
-        with oauth.http_client() as http:
-            if oauth.revoke(http, login):
+        with oauth_login.http_client() as http:
+            if oauth_login.revoke(http, login):
                 return None
     except GraphmemError as exc:
         reason = str(exc)
@@ -319,10 +319,10 @@ def _end(http: httpx.Client, login: Login) -> None:
     """Revoke the tokens of a login that nobody will use, as far as its service can be reached."""
     import contextlib
 
-    from graphmem.client import oauth
+    from graphmem.client import oauth_login
 
     with contextlib.suppress(GraphmemError):
-        oauth.revoke(http, login)
+        oauth_login.revoke(http, login)
 
 
 def _say(*lines: str) -> None:

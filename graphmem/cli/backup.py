@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from graphmem.dump import CreateResult, RestoreResult, VerifyResult
-    from graphmem.dump.files import MissingFiles
+    from graphmem.dump.file_chunks import MissingFiles
     from graphmem.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)

@@ -249,7 +249,7 @@ def _function(entry: Listed) -> Callable[..., None]:
             if not as_json:
                 raw = {**entry.people, **raw}
             if not entry.reads:
-                from graphmem.cli.access import tell_before
+                from graphmem.cli.key_commands import tell_before
 
                 tell_before(session, entry)
             body = session.run(entry, raw)
@@ -385,7 +385,7 @@ def _from_file(entry: Listed, file: str) -> dict[str, Any]:
 
     if entry.name in OPERATIONS and file != "-" and not is_request(file):
         return {"file_path": file}
-    from graphmem.ingest.requests import read_request
+    from graphmem.ingest.store_files import read_request
 
     return read_request(_bytes(file), file)
 

@@ -22,9 +22,9 @@ from graphmem.cli.lists import List
 from graphmem.cli.session import Session, console, fetching, run_async, tell_progress, uses_service
 from graphmem.cli.tables import Snapshot, plain
 from graphmem.errors import ConfigurationInvalid
-from graphmem.ingest.requests import read_request
+from graphmem.ingest.store_files import read_request
 from graphmem.model import canonical
-from graphmem.neo4j_local.files import private_directory, used_as_data
+from graphmem.neo4j_local.private_files import private_directory, used_as_data
 from graphmem.registry import REGISTRY
 from graphmem.runtime import open_services
 from graphmem.service import calling

@@ -14,7 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from graphmem.cli import context_lines, exclusion_plans
+from graphmem.cli import context_tables, withdrawal_tables
 from graphmem.cli.lists import List
 from graphmem.cli.tables import (
     WARNINGS,
@@ -339,13 +339,13 @@ def _key(answer: Row) -> RenderableType:
 
 
 _KEY = _layout(_key, "key")
-_EXCLUSION = _layout(exclusion_plans.changes, "entities", "relationships", "counts")
+_EXCLUSION = _layout(withdrawal_tables.changes, "entities", "relationships", "counts")
 _ENTITY = _layout(Snapshot, "snapshot", pairs=False)
 _RELATIONSHIP = _layout(_relationship_snapshot, "snapshot", pairs=False)
 
 
 LAYOUTS: dict[str, Layout] = {
-    "context.retrieve": _layout(context_lines.lines, "lines", "entities"),
+    "context.retrieve": _layout(context_tables.lines, "lines", "entities"),
     "entities.correct": _ENTITY,
     "entities.duplicates": _layout(_candidates, "candidates"),
     "entities.find": Layout(_matched, frozenset({"entities", "resembling", "hint", "match"})),

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from graphmem import __version__
-from graphmem.cli import auth, backup, cypher, db, server, sources, storage
+from graphmem.cli import auth, backup, cypher, db, local_service, source_content, storage
 from graphmem.cli.account import app as account_app
 from graphmem.cli.commands import add_commands, group_of, show_whole_summaries
 from graphmem.cli.session import Session, console, current, telling_errors, uses_service
@@ -316,12 +316,12 @@ def interpret(
 
 
 app.add_typer(db.app, name="db", help="Start, stop and inspect the embedded Neo4j.")
-app.add_typer(server.app, name="server", help="Start, stop and inspect the local service.")
+app.add_typer(local_service.app, name="server", help="Start, stop and inspect the local service.")
 app.add_typer(backup.app, name="backup", help="Write all facts to a file, verify the file, and restore it.")
 app.add_typer(storage.app, name="storage", help="Count the stored files, and remove those that nothing uses.")
 app.add_typer(cypher.app, name="cypher", help="Show the queries that graphmem sends to Neo4j.")
 app.add_typer(account_app, name="account", help="Create, list, disable and delete accounts: who may call.")
-add_commands(app, {"auth": auth.app, "sources": sources.app})
+add_commands(app, {"auth": auth.app, "sources": source_content.app})
 show_whole_summaries(app)
 
 

@@ -60,7 +60,7 @@ def renewed(logins: Logins, login: Login) -> Login:
         AuthInvalid: the login has ended, here or at the service; it is forgotten.
         ServiceUnreachable: the authorization server does not answer; the login is kept.
     """
-    from graphmem.client import oauth
+    from graphmem.client import oauth_login
 
     with logins.changing(login.address):
         current = logins.get(login.address)
@@ -69,9 +69,9 @@ def renewed(logins: Logins, login: Login) -> Login:
         if current.secrets.token != login.secrets.token:
             return current
         try:
-            with oauth.http_client() as http:
-                tokens = oauth.renew(http, current)
-        except oauth.GrantEnded:
+            with oauth_login.http_client() as http:
+                tokens = oauth_login.renew(http, current)
+        except oauth_login.GrantEnded:
             logins.forget(login.address)
             raise _ended(login) from None
         new = replace(current, secrets=tokens.secrets, scopes=tokens.scopes, expires_at=tokens.expires_at)

@@ -123,7 +123,7 @@ class Logins:
         kept = replace(login, kept_in="keyring" if in_keyring else "file")
         clear = {name: value for name, value in asdict(kept).items() if name != "secrets"}
         record = clear if in_keyring else {**clear, "secrets": secrets}
-        from graphmem.neo4j_local.files import write_private
+        from graphmem.neo4j_local.private_files import write_private
 
         with self._written():
             write_private(self._path(login.address), json.dumps(record))
@@ -171,7 +171,7 @@ class Logins:
     @contextlib.contextmanager
     def _written(self) -> Iterator[None]:
         """Have the folder, and report errors of the file system."""
-        from graphmem.neo4j_local.files import cause, private_directory
+        from graphmem.neo4j_local.private_files import cause, private_directory
 
         try:
             private_directory(self.folder)

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from graphmem.client.oauth import REDIRECT_PATH
+from graphmem.client.oauth_login import REDIRECT_PATH
 from graphmem.errors import LoginFailed
 
 WAIT_SECONDS: Final = 600.0

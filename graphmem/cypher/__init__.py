@@ -190,8 +190,8 @@ def form(name: str, way: Way, key: str | None = None) -> LiteralString:
 def with_types(name: str, types: frozenset[str]) -> LiteralString:
     """Return a query's text with relationship types filled in.
 
-    The types come from :class:`graphmem.database.vocabulary.Vocabulary`. Their names are checked again here,
-    where they become part of a text.
+    The types come from :class:`graphmem.database.relationship_vocabulary.Vocabulary`. Their names are checked
+    again here, where they become part of a text.
 
     Raises:
         ValueError: one of them is no name of a relationship type, or there is none.

@@ -37,7 +37,7 @@ from graphmem.database.driver_errors import (
 from graphmem.database.first_runs import FIRST_RUN_SECONDS, TRANSACTION, FirstRuns
 from graphmem.database.planning import Planning
 from graphmem.database.queries import Queries, Statements, Transaction, fetch_rows
-from graphmem.database.rows import Row
+from graphmem.database.typed_rows import Row
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseUnavailable,

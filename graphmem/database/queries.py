@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeVar
 from neo4j import AsyncManagedTransaction, AsyncResult, AsyncTransaction
 
 from graphmem import cypher
-from graphmem.database.rows import Row, typed
+from graphmem.database.typed_rows import Row, typed
 from graphmem.errors import InternalError
 
 if TYPE_CHECKING:

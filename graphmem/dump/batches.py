@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from graphmem.dump.files import decoded
+from graphmem.dump.file_chunks import decoded
 from graphmem.dump.records import (
     Account,
     Dismissal,

@@ -12,8 +12,8 @@ from graphmem.model import canonical, discovery, facts, reduction
 from graphmem.model.dismissals import Dismissal
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.membership import Exclusion
-from graphmem.writing.interpretations import Interpretation
-from graphmem.writing.sources import NewSource
+from graphmem.writing.new_interpretation import Interpretation
+from graphmem.writing.new_source import NewSource
 
 _PROPERTIES: Final = (
     "id", "recorded_at", "operation", "client", "idempotency_key", "request_hash", "answer",

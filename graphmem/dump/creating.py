@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Final, NamedTuple
 from graphmem.database.driver import Database
 from graphmem.database.owners import every_owner
 from graphmem.dump import container, records
-from graphmem.dump.files import FILE_CHUNK_BYTES, Contents, MissingFile, MissingFiles
+from graphmem.dump.file_chunks import FILE_CHUNK_BYTES, Contents, MissingFile, MissingFiles
 from graphmem.dump.stored import (
     OBSERVATION,
     StoredAccount,

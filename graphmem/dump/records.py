@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from graphmem.dump.files import FileOrder
+from graphmem.dump.file_chunks import FileOrder
 from graphmem.errors import validation_message
 from graphmem.model import canonical, facts, ids, times
 from graphmem.model.dismissals import DismissalKind

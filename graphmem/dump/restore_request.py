@@ -18,11 +18,11 @@ from graphmem.model.rule_merges import own_rule
 from graphmem.model.schema import Active
 from graphmem.writing import Merging, Receipt, WriteRequest, merging, rule_merging
 from graphmem.writing.draft import Draft
-from graphmem.writing.interpretations import Interpretation
-from graphmem.writing.requests import Touched
-from graphmem.writing.sources import NewSource
+from graphmem.writing.new_interpretation import Interpretation
+from graphmem.writing.new_source import NewSource
 from graphmem.writing.state import State
 from graphmem.writing.things import evidence_of
+from graphmem.writing.write_requests import Touched
 
 
 class EndedInterpretation(NamedTuple):

@@ -19,12 +19,12 @@ from graphmem.checking import rule_dates
 from graphmem.checking.audit import Audit
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
-from graphmem.database.vocabulary import Vocabulary
+from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, FileContent, OwnerStart, Part, batches
 from graphmem.dump.conflicts import Conflict, Missing, Present, PresentRow, find_missing, present_params
 from graphmem.dump.conversions import transaction_of
-from graphmem.dump.files import MissingFiles
+from graphmem.dump.file_chunks import MissingFiles
 from graphmem.dump.restore_request import RestoreRequest
 from graphmem.dump.restoring_accounts import AccountRestorer
 from graphmem.dump.restoring_files import FileRestorer

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Protocol
 
 from graphmem.dump.batches import Batch, FileContent
-from graphmem.dump.files import Contents, MissingFile, MissingFiles
+from graphmem.dump.file_chunks import Contents, MissingFile, MissingFiles
 from graphmem.errors import ObjectMissing
 from graphmem.objects import ObjectStore
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Part, Span
-from graphmem.ingest.table import Format
+from graphmem.ingest.format_table import Format
 
 WARNINGS_LIMIT = 100
 VALUE_DEPTH_LIMIT = 100

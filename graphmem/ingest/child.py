@@ -23,9 +23,9 @@ from typing import Any, NoReturn, TypeVar
 
 from graphmem.ingest.detection import contradicts, detect, essence, hinted
 from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, Document, Limits, ParseFailed
+from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.pipe import lines
 from graphmem.ingest.processes import MEMORY_STATUS
-from graphmem.ingest.table import BY_NAME
 
 T = TypeVar("T")
 OPEN_FILES_LIMIT = 64

@@ -15,7 +15,7 @@ from typing import Any
 from graphmem.ingest.archives import format_of
 from graphmem.ingest.decoding import beginning, decoded, is_text
 from graphmem.ingest.document import Limits, ParseFailed
-from graphmem.ingest.table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, Format
+from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, Format
 
 HEAD_BYTES = 65_536
 PDF_HEAD_BYTES = 1_024

@@ -17,7 +17,7 @@ from graphmem.ingest.detection import (
     signature_matches,
     structured_text,
 )
-from graphmem.ingest.table import BY_MEDIA_TYPE, BY_NAME
+from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME
 
 HEAD_BYTES = 8_192
 """How much of a file is looked at."""

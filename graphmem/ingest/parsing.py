@@ -25,9 +25,9 @@ from graphmem.ingest.document import (
     Limits,
     ParseFailed,
 )
+from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.pipe import DocumentInvalid, read_lines
 from graphmem.ingest.processes import MEMORY_STATUS, ParserProcess, start
-from graphmem.ingest.table import BY_NAME
 
 NAME_CHARACTERS_LIMIT = 255
 CHUNK_BYTES = 1 << 20
@@ -53,7 +53,7 @@ async def parsed(path: Path, declared: str | None, name: str, limits: Limits | N
 
 
 async def format_of(path: Path, declared: str | None, name: str, limits: Limits | None = None) -> str:
-    """Return the name of a file's format, as :mod:`graphmem.ingest.table` has it; nothing else is parsed.
+    """Return the name of a file's format, as :mod:`graphmem.ingest.format_table` has it.
 
     Raises:
         ParseFailed: the file has no format that is read, or exceeds the limits.

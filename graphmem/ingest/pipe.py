@@ -20,7 +20,7 @@ from graphmem.ingest.document import (
     Part,
     Span,
 )
-from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.format_table import BY_NAME
 
 
 class DocumentInvalid(ValueError):

@@ -1,7 +1,8 @@
 """Interpreting sources: from the bytes of a file to observations in the graph, now or by the worker.
 
 :mod:`graphmem.interpretation.runs` runs an interpreter over a source. Files that are small are interpreted
-before their store is answered; others wait in :mod:`graphmem.interpretation.queue` for the worker.
+before their store is answered; others wait for the worker in
+:mod:`graphmem.interpretation.interpretation_queue`.
 """
 
 from graphmem.interpretation.runs import interpret, run_next

@@ -15,8 +15,8 @@ from typing import Any, Final
 from pydantic import BaseModel, JsonValue
 
 from graphmem.ingest.document import Document, Part, Span
-from graphmem.ingest.interpreters.draft import SHOWN_CHARACTERS, redraft
 from graphmem.ingest.interpreters.labels import entity_type_of, field_name, is_empty
+from graphmem.ingest.interpreters.proposal_draft import SHOWN_CHARACTERS, redraft
 from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
 from graphmem.interpretation.model_prompt import Piece
 from graphmem.model import relationship

@@ -15,7 +15,7 @@ from graphmem.ingest.document import Document, ParseFailed
 from graphmem.interpretation import language_model
 from graphmem.interpretation.known_schemas import known_schemas
 from graphmem.model import schema
-from graphmem.reading.sources import SourceRow
+from graphmem.reading.source_answers import SourceRow
 from graphmem.registry import Context
 
 PROSE: Final = frozenset({"text", "html", "pdf", "docx", "pptx", "odt", "rtf"})

@@ -10,14 +10,19 @@ import structlog
 
 from graphmem.auth import Actor, Scope
 from graphmem.errors import GraphmemError, NotFound, StoreRefused
-from graphmem.interpretation import queue, writing
+from graphmem.interpretation import interpretation_queue, writing
 from graphmem.interpretation.readings import Reader, Reading, ReadingFailed, may_ask_model, read, reader_of
 from graphmem.model import canonical, times
-from graphmem.reading.exclusions import apply_exclusions
-from graphmem.reading.interpretations import InterpretationRow, next_run, read_interpretation, read_runs
-from graphmem.reading.sources import SourceRow, read_source
+from graphmem.reading.interpretation_answers import (
+    InterpretationRow,
+    next_run,
+    read_interpretation,
+    read_runs,
+)
+from graphmem.reading.source_answers import SourceRow, read_source
 from graphmem.registry import Context, Services
-from graphmem.writing.interpretations import ENDED, Interpretation, Status
+from graphmem.storing.withdrawals import apply_exclusions
+from graphmem.writing.new_interpretation import ENDED, Interpretation, Status
 
 PROMPT_BYTES: Final = 65_536
 """Size of the largest source that is interpreted before its caller is answered."""
@@ -85,29 +90,29 @@ async def interpret(
     if earlier is not None and not again:
         return earlier, True
     if reading is None or writing.size(reading.proposal) > PROMPT_OBSERVATIONS:
-        return await queue.add(context, interpretation), False
+        return await interpretation_queue.add(context, interpretation), False
     await _write(context, source, interpretation, reading)
     return await read_interpretation(context, interpretation.id), False
 
 
 async def run_next(services: Services) -> int:
     """Run the interpretation that is due for the longest time; return whether there was one, as 1 or 0."""
-    claim = await queue.claim_next(services.database, LEASE_SECONDS)
+    claim = await interpretation_queue.claim_next(services.database, LEASE_SECONDS)
     if claim is None:
         return 0
     row = claim.interpretation
     actor = Actor(claim.owner, frozenset({Scope.READ, Scope.WRITE}), claim.agent, claim.client)
     context = Context(replace(actor, account=claim.account), services)
     try:
-        async with queue.renewal(services.database, claim, LEASE_SECONDS):
+        async with interpretation_queue.renewal(services.database, claim, LEASE_SECONDS):
             await _run(context, row)
     except GraphmemError as exc:
         reason = str(exc)[:500]
-        if (row.attempts or 1) >= queue.ATTEMPTS_LIMIT or isinstance(exc, NotFound):
+        if (row.attempts or 1) >= interpretation_queue.ATTEMPTS_LIMIT or isinstance(exc, NotFound):
             await _end_failed(context, _of_row(context, row), reason)
             _log.warning("the last attempt of an interpretation failed", id=row.id, reason=reason)
         else:
-            await queue.postpone(services.database, claim, reason)
+            await interpretation_queue.postpone(services.database, claim, reason)
             _log.warning("an interpretation is tried again later", id=row.id, reason=reason)
     return 1
 
@@ -115,7 +120,7 @@ async def run_next(services: Services) -> int:
 async def _run(context: Context, row: InterpretationRow) -> None:
     """Run an interpretation of the queue to its end."""
     interpretation = _of_row(context, row)
-    if (row.attempts or 1) > queue.ATTEMPTS_LIMIT:
+    if (row.attempts or 1) > interpretation_queue.ATTEMPTS_LIMIT:
         reason = "every attempt to interpret the source ended before it was done"
         await _end_failed(context, interpretation, reason)
         return

@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 
 from graphmem.errors import GraphmemError
 from graphmem.interpretation.runs import interpret
-from graphmem.reading.interpretations import InterpretationRow, read_runs
-from graphmem.reading.sources import read_source
+from graphmem.reading.interpretation_answers import InterpretationRow, read_runs
+from graphmem.reading.source_answers import read_source
 from graphmem.registry import Context
 from graphmem.writing import Receipt
 

@@ -17,12 +17,12 @@ from graphmem.interpretation.readings import Reading
 from graphmem.model import canonical, items, times
 from graphmem.model.items import Item, Link, Reader
 from graphmem.model.ranks import ObservationSource
-from graphmem.reading.places import QUOTE_LIMIT
-from graphmem.reading.receipts import Parts, Writing, accept
-from graphmem.reading.sources import SourceRow
+from graphmem.reading.places_in_files import QUOTE_LIMIT
+from graphmem.reading.source_answers import SourceRow
 from graphmem.registry import Context
+from graphmem.storing.acceptance import Parts, Writing, accept
 from graphmem.writing import Receipt
-from graphmem.writing.interpretations import PRIORITY, SPECIFICITY, Interpretation
+from graphmem.writing.new_interpretation import PRIORITY, SPECIFICITY, Interpretation
 
 OPERATION: Final = "interpretations.run"
 """The operation of the transactions of an interpreter."""

@@ -15,8 +15,8 @@ from graphmem.model import canonical, ending, identity, relationship, times
 from graphmem.model.identity import fold_text as folded
 from graphmem.reading import answers
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.lookup import ExactHits
 from graphmem.registry import REGISTRY, Context
+from graphmem.search.lookup import ExactHits
 from graphmem.text import identifiers
 
 NAME: Final = "name"

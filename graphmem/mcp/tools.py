@@ -21,7 +21,7 @@ from graphmem.errors import Forbidden, GraphmemError, RateLimited, RouteNotFound
 from graphmem.ingest import own_files
 from graphmem.mcp import memory
 from graphmem.mcp.defaults import defaults_of
-from graphmem.mcp.schemas import shortened, untitled
+from graphmem.mcp.tool_schemas import shortened, untitled
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.model import canonical
 from graphmem.observability.logs import new_trace_id

@@ -9,7 +9,7 @@ observation. At equal ranks the greater observation id wins.
 ``most_specific``   specificity, priority, rank of the observation source, observed_at
 =================  =======================================================================
 
-``merge_array`` is not an order but a union: see :mod:`graphmem.model.arrays`.
+``merge_array`` is not an order but a union: see :mod:`graphmem.model.merged_arrays`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from graphmem.model import arrays, canonical, facts, membership, ranks
+from graphmem.model import canonical, facts, membership, merged_arrays, ranks
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.rules import PLAIN, Rules
 
@@ -39,8 +39,8 @@ class Winner(NamedTuple):
     @property
     def corrected_at(self) -> int | None:
         """The time of the correction that won, in microseconds; ``None`` if the winner is no correction."""
-        if arrays.is_union(self.rank):
-            return arrays.corrected_at(self.rank)
+        if merged_arrays.is_union(self.rank):
+            return merged_arrays.corrected_at(self.rank)
         return ranks.corrected_at(self.rank)
 
 
@@ -146,7 +146,7 @@ class Observation:
         """Return this observation as a winner of a field; ``value`` is the converted value."""
         policy, correction = rules.policy(name), self.kind == "correction"
         if policy == "merge_array":
-            parts = arrays.claim(
+            parts = merged_arrays.claim(
                 self.id, value, correction=correction, observed_at=self.observed_at, priority=self.priority
             )
             return Winner(*parts)
@@ -178,8 +178,8 @@ def greatest(holder: Winner | None, challenger: Winner) -> Winner:
     """Return which of two winners a field has, or their union where its policy is ``merge_array``."""
     if holder is None:
         return challenger
-    if arrays.is_union(holder.rank):
-        return Winner(*arrays.union(holder, challenger))
+    if merged_arrays.is_union(holder.rank):
+        return Winner(*merged_arrays.union(holder, challenger))
     return max(holder, challenger)
 
 

@@ -1,7 +1,8 @@
 """The vocabulary of relationship types: 26 built-in ones, and those that are registered.
 
 Names are read in any case; keys and edges have the canonical spelling, UPPER_SNAKE. The database holds the
-registered types (:mod:`graphmem.database.vocabulary`); the functions here take them as an argument.
+registered types (:mod:`graphmem.database.relationship_vocabulary`); the functions here take them as an
+argument.
 
 A type has a direction, and may have an ``inverse``: the name by which it is read from its target. The inverse
 describes; no second edge is ever written. Read in either direction, a name means one relationship only: see

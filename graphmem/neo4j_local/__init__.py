@@ -20,11 +20,11 @@ import filelock
 import psutil
 
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, EngineStartFailed, SetupError
-from graphmem.neo4j_local import archive, engine, files, server
+from graphmem.neo4j_local import archive, engine, private_files, server_process
 from graphmem.neo4j_local.engine import Progress, fetch, lacking
 from graphmem.neo4j_local.instance import Connection, Facts, Instance
 from graphmem.neo4j_local.lock import read
-from graphmem.neo4j_local.server import java_version
+from graphmem.neo4j_local.server_process import java_version
 from graphmem.settings import Settings
 
 __all__ = [
@@ -94,9 +94,9 @@ def ensure(
     """
     _refuse_windows()
     instance = Instance(settings)
-    with files.used_as_data(instance.root):
+    with private_files.used_as_data(instance.root):
         try:
-            process = server.find(instance, search=False)
+            process = server_process.find(instance, search=False)
             if process and (ready := _attach(instance, process, probe)):
                 return ready
             class_path = engine.fetch(settings, progress)
@@ -127,13 +127,13 @@ def launch(settings: Settings, progress: Progress | None = None) -> None:
     """
     _refuse_windows()
     instance = Instance(settings)
-    with files.used_as_data(instance.root):
-        if server.find(instance, search=False):
+    with private_files.used_as_data(instance.root):
+        if server_process.find(instance, search=False):
             return
         class_path = engine.fetch(settings, progress)
         with contextlib.suppress(filelock.Timeout), instance.lock(timeout=0):
             instance.stop_file.unlink(missing_ok=True)
-            if server.find(instance) is None:
+            if server_process.find(instance) is None:
                 _spawn(settings, instance, class_path, avoid=set())
 
 
@@ -152,7 +152,7 @@ def stop(
         DataDirectoryRefused: the data directory cannot be used, so nothing is known of a server.
     """
     instance = Instance(settings)
-    with files.used_as_data(instance.root):
+    with private_files.used_as_data(instance.root):
         if not instance.root.exists():
             return False
         try:
@@ -174,7 +174,7 @@ def exists(settings: Settings) -> bool:
         DataDirectoryRefused: it cannot be read, or instance.json is damaged or of a newer graphmem.
     """
     instance = Instance(settings)
-    with files.used_as_data(instance.root):
+    with private_files.used_as_data(instance.root):
         return instance.facts() is not None or instance.databases.exists()
 
 
@@ -186,8 +186,8 @@ def status(settings: Settings) -> Status:
     """
     instance = Instance(settings)
     known: dict[str, object] = {"disk_bytes": _disk_bytes(instance.root)}
-    with files.used_as_data(instance.root):
-        facts, process = instance.facts(), server.find(instance)
+    with private_files.used_as_data(instance.root):
+        facts, process = instance.facts(), server_process.find(instance)
         if facts:
             connection = instance.connection(facts)
             known |= {"version": facts.release, "uri": connection.uri, "browser_url": connection.browser_url}
@@ -211,8 +211,8 @@ def running(settings: Settings) -> int | None:
         DataDirectoryRefused: the data directory cannot be read.
     """
     instance = Instance(settings)
-    with files.used_as_data(instance.root):
-        process = server.find(instance, search=False)
+    with private_files.used_as_data(instance.root):
+        process = server_process.find(instance, search=False)
     return process.pid if process else None
 
 
@@ -223,7 +223,7 @@ def info(settings: Settings) -> Connection:
         DataDirectoryRefused: it was never started, or its directory is damaged or cannot be read.
     """
     instance = Instance(settings)
-    with files.used_as_data(instance.root):
+    with private_files.used_as_data(instance.root):
         if (facts := instance.facts()) is None:
             raise DataDirectoryRefused(
                 f"there is no database in {instance.root} yet: run `graphmem db start`"
@@ -251,14 +251,14 @@ def logs(settings: Settings, lines: int = 100) -> list[str]:
         DataDirectoryRefused: they cannot be read.
     """
     instance = Instance(settings)
-    with files.used_as_data(instance.root):
+    with private_files.used_as_data(instance.root):
         return _last_lines(instance, lines=lines)
 
 
 def _attach(instance: Instance, process: psutil.Process, probe: Probe) -> Connection | None:
     """Try a server once that may be running well; None if it does not answer."""
     facts = instance.facts()
-    if facts is None or not server.listens(process, facts.bolt_port, facts.http_port):
+    if facts is None or not server_process.listens(process, facts.bolt_port, facts.http_port):
         return None
     connection = instance.connection(facts)
     try:
@@ -274,7 +274,7 @@ def _attach_or_start(
     settings: Settings, instance: Instance, class_path: list[Path], probe: Probe, deadline: float
 ) -> Connection:
     """Wait for the server that runs, or start one. The caller holds the lock."""
-    if (process := server.find(instance)) and (facts := instance.facts()):
+    if (process := server_process.find(instance)) and (facts := instance.facts()):
         try:
             return _wait(instance, process, facts, probe, deadline)
         except _Died:  # it was being stopped, or fell over while somebody else waited for it
@@ -290,7 +290,7 @@ def _attach_or_start(
             if any("Address already in use" in line or "BindException" in line for line in log_lines):
                 avoid |= {facts.bolt_port, facts.http_port}
                 continue
-            raise server.start_failed("Neo4j ended while it was starting", log_lines) from exc
+            raise server_process.start_failed("Neo4j ended while it was starting", log_lines) from exc
     raise EngineStartFailed(
         f"{PORT_MOVES} times another program took the ports that were chosen for Neo4j: try again"
     )
@@ -302,7 +302,7 @@ def _spawn(
     """Start the server's process, on other ports than those to ``avoid``. The caller holds the lock."""
     lock = read(settings.neo4j_version)
     facts = instance.prepare(settings, lock, class_path, avoid)
-    return server.spawn(instance, lock), facts
+    return server_process.spawn(instance, lock), facts
 
 
 def _check_stop_file(instance: Instance, requested: bool) -> None:
@@ -320,9 +320,9 @@ def _wait(
     connection = instance.connection(facts)
     last: Exception | None = None
     while time.monotonic() < deadline:
-        if not server.is_alive(process):
+        if not server_process.is_alive(process):
             raise _Died
-        if server.listens(process, facts.bolt_port, facts.http_port):
+        if server_process.listens(process, facts.bolt_port, facts.http_port):
             try:
                 probe(connection)
                 return connection
@@ -332,7 +332,7 @@ def _wait(
                 last = exc
         time.sleep(POLL_SECONDS)
     # It is not killed: after a crash it may be replaying its log, and would have to begin again.
-    raise server.start_failed(
+    raise server_process.start_failed(
         f"Neo4j (process {process.pid}) runs but does not answer yet. Try again in a moment, raise "
         "GRAPHMEM_NEO4J_START_TIMEOUT, or stop it with `graphmem db stop`",
         _last_lines(instance),
@@ -341,11 +341,13 @@ def _wait(
 
 def _last_lines(instance: Instance, offset: int = 0, lines: int = 20) -> list[str]:
     """Return the server's last lines, its log's from byte ``offset`` on, then those of Java itself."""
-    return [*files.tail(instance.log, lines, offset), *files.tail(instance.console, lines)][-lines:]
+    return [*private_files.tail(instance.log, lines, offset), *private_files.tail(instance.console, lines)][
+        -lines:
+    ]
 
 
 def _stop(instance: Instance, timeout: float, only: int | None, on_purpose: bool) -> bool:
-    process = server.find(instance)
+    process = server_process.find(instance)
     if only is not None and (process is None or process.pid != only):
         return False
     if on_purpose:
@@ -355,7 +357,7 @@ def _stop(instance: Instance, timeout: float, only: int | None, on_purpose: bool
     if process is None:
         instance.run_file.unlink(missing_ok=True)
         return False
-    server.stop(instance, process, timeout)
+    server_process.stop(instance, process, timeout)
     return True
 
 

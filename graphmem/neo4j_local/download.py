@@ -22,7 +22,7 @@ from jgo.constants import MAVEN_CENTRAL_URL
 from jgo.maven import MavenContext, PythonResolver
 
 from graphmem.errors import EngineFetchFailed
-from graphmem.neo4j_local import files
+from graphmem.neo4j_local import private_files
 from graphmem.neo4j_local.engine import Progress
 from graphmem.neo4j_local.lock import Jar
 
@@ -73,7 +73,7 @@ def _fetch_jar(jar: Jar, repositories: dict[str, str], scratch: Path, home: Path
     for attempt in range(2):
         with meter.of(jar) as resolver:
             path = _download(jar, resolver, repositories, scratch / f"{attempt}")
-        if (actual := files.sha256(path)) == jar.sha256:
+        if (actual := private_files.sha256(path)) == jar.sha256:
             path.replace(home / jar.name)
             return
         log.warning("engine.jar_differs", jar=jar.name, expected=jar.sha256, actual=actual)

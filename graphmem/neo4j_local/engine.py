@@ -14,7 +14,7 @@ from pathlib import Path
 import filelock
 
 from graphmem.errors import EngineFetchFailed
-from graphmem.neo4j_local import files
+from graphmem.neo4j_local import private_files
 from graphmem.neo4j_local.lock import Jar, Lock, read
 from graphmem.settings import Settings
 
@@ -41,7 +41,7 @@ def fetch(settings: Settings, progress: Progress | None = None) -> list[Path]:
     lock, home = read(settings.neo4j_version), directory(settings)
     try:
         if _lacking(home, lock):
-            files.private_directory(home)
+            private_files.private_directory(home)
             with filelock.FileLock(
                 home.with_suffix(home.suffix + ".lock"), FETCH_LOCK_TIMEOUT_SECONDS, poll_interval=0.2
             ):
@@ -53,7 +53,7 @@ def fetch(settings: Settings, progress: Progress | None = None) -> list[Path]:
         ) from exc
     except OSError as exc:
         raise EngineFetchFailed(
-            f"Neo4j {lock.release} could not be kept in {files.cause(exc, home)} (GRAPHMEM_CACHE_DIR)"
+            f"Neo4j {lock.release} could not be kept in {private_files.cause(exc, home)} (GRAPHMEM_CACHE_DIR)"
         ) from exc
     return [home / jar.name for jar in lock.jars]
 
@@ -71,7 +71,7 @@ def lacking(settings: Settings, *, rehash: bool = False) -> tuple[str, Path, lis
         wrong = [
             jar
             for jar in lock.jars
-            if not (home / jar.name).is_file() or files.sha256(home / jar.name) != jar.sha256
+            if not (home / jar.name).is_file() or private_files.sha256(home / jar.name) != jar.sha256
         ]
         return lock.release, home, wrong
     return lock.release, home, _lacking(home, lock)
@@ -117,9 +117,9 @@ def _is_good(path: Path, jar: Jar, verified: object) -> bool:
         return False
     if stat.st_size != jar.size:
         return False
-    return verified == [jar.sha256, stat.st_mtime_ns] or files.sha256(path) == jar.sha256
+    return verified == [jar.sha256, stat.st_mtime_ns] or private_files.sha256(path) == jar.sha256
 
 
 def _write_marker(home: Path, lock: Lock) -> None:
     verified = {jar.name: [jar.sha256, (home / jar.name).stat().st_mtime_ns] for jar in lock.jars}
-    files.write_private(home / "verified.json", json.dumps(verified, indent=0))
+    private_files.write_private(home / "verified.json", json.dumps(verified, indent=0))

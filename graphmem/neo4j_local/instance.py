@@ -25,7 +25,7 @@ from pathlib import Path
 import filelock
 
 from graphmem.errors import DataDirectoryRefused, EngineStartFailed
-from graphmem.neo4j_local import archive, config, files
+from graphmem.neo4j_local import archive, config, private_files
 from graphmem.neo4j_local.lock import Lock
 from graphmem.settings import Settings
 
@@ -131,19 +131,19 @@ class Instance:
         bolt = _port(facts.bolt_port, avoid)
         facts = replace(facts, bolt_port=bolt, http_port=_port(facts.http_port, avoid | {bolt}))
         for name in ("", "conf", "logs", "run", "run/tmp", "data", "data/dbms"):
-            files.private_directory(self.home / name)
+            private_files.private_directory(self.home / name)
         auth = self.home / "data" / "dbms" / "auth.ini"
         if not self.databases.exists():
             if not self._password_file.exists():
-                files.write_private(self._password_file, secrets.token_urlsafe(32))
-            files.write_private(auth, config.auth_ini(self._password_file.read_text()))
+                private_files.write_private(self._password_file, secrets.token_urlsafe(32))
+            private_files.write_private(auth, config.auth_ini(self._password_file.read_text()))
         conf = config.neo4j_conf(settings, facts.bolt_port, facts.http_port)
-        files.write_private(self.home / "conf" / "neo4j.conf", conf)
+        private_files.write_private(self.home / "conf" / "neo4j.conf", conf)
         options = archive.options(class_path, self.home) + config.java_options(
             settings, self.home, class_path
         )
-        files.write_private(self.home / "conf" / "java.args", config.argument_file(options))
-        files.write_private(self._facts_file, json.dumps(asdict(facts), indent=2))
+        private_files.write_private(self.home / "conf" / "java.args", config.argument_file(options))
+        private_files.write_private(self._facts_file, json.dumps(asdict(facts), indent=2))
         return facts
 
     def _checked(self, lock: Lock) -> Facts:

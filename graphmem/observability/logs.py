@@ -100,7 +100,7 @@ def folder(settings: Settings) -> Path:
     Raises:
         DataDirectoryRefused: the log file cannot be written.
     """
-    from graphmem.neo4j_local.files import used_as_data
+    from graphmem.neo4j_local.private_files import used_as_data
 
     path = settings.data_path / "logs"
     with used_as_data(settings.data_path):

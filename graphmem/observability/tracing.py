@@ -1,8 +1,8 @@
 """Traces of requests, statements and turns.
 
 ``OTEL_EXPORTER_OTLP_ENDPOINT`` and the other standard variables name an OpenTelemetry collector. With one,
-:func:`start` returns :class:`graphmem.observability.spans.Spans`, which sends spans. Without one, it returns
-:data:`NO_TRACES`, which does nothing: OpenTelemetry is not even imported.
+:func:`start` returns :class:`graphmem.observability.otel_spans.Spans`, which sends spans. Without one, it
+returns :data:`NO_TRACES`, which does nothing: OpenTelemetry is not even imported.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def start() -> Tracer:
     if not wanted():
         return NO_TRACES
     # OpenTelemetry's SDK takes longer to import than the rest of a service: only who sends spans imports it.
-    from graphmem.observability.spans import Spans
+    from graphmem.observability.otel_spans import Spans
 
     try:
         spans = Spans()

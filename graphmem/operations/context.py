@@ -11,12 +11,16 @@ from pydantic import Field
 from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Spelled, Text, invalid
 from graphmem.embedding.token_counts import Unit
 from graphmem.errors import InvalidCursor, NotFound
-from graphmem.matching import context_ranking as lines_of
-from graphmem.matching.context_ranking import Focus, Line
-from graphmem.reading import answers, cursors, naming
+from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import MaxCharacters, size
-from graphmem.reading.context_lines import Subjects, known_lines
-from graphmem.reading.context_page import (
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.fresh import read_fresh
+from graphmem.reading.shaping import EVERY_FIELD, FieldNames
+from graphmem.reading.shared_rows import EntityResult
+from graphmem.registry import Context, Scope, operation
+from graphmem.search.context import context_ranking as lines_of
+from graphmem.search.context.context_lines import Subjects, known_lines
+from graphmem.search.context.context_page import (
     AboutSearch,
     ContextPage,
     FieldsSheet,
@@ -26,14 +30,11 @@ from graphmem.reading.context_page import (
     fitted,
     with_hint,
 )
-from graphmem.reading.context_text import TextSheet
-from graphmem.reading.cursors import Cursor
-from graphmem.reading.fresh import read_fresh
-from graphmem.reading.search_engine import search
-from graphmem.reading.search_results import NEWEST_FIRST, Results, Search
-from graphmem.reading.shaping import EVERY_FIELD, FieldNames
-from graphmem.reading.shared_rows import EntityResult
-from graphmem.registry import Context, Scope, operation
+from graphmem.search.context.context_ranking import Focus, Line
+from graphmem.search.context.context_text import TextSheet
+from graphmem.search.questions import naming
+from graphmem.search.search_engine import search
+from graphmem.search.search_results import NEWEST_FIRST, Results, Search
 from graphmem.text import words
 
 BUDGET_MINIMUM = 500

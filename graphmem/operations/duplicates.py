@@ -1,6 +1,6 @@
 """Listing likely duplicates, pairs of entities for somebody to review, and saying that a pair is none.
 
-Nothing is merged here. How pairs are scored is said in :mod:`graphmem.matching.similarity`.
+Nothing is merged here. How pairs are scored is said in :mod:`graphmem.duplicates.similarity`.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from graphmem.arguments import (
     Offset,
     invalid,
 )
+from graphmem.duplicates import blocking, duplicate_detection, duplicate_pages, similarity
+from graphmem.duplicates.blocking import Pair
+from graphmem.duplicates.duplicate_candidates import reason_of
+from graphmem.duplicates.similarity import Profile
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreRefused
-from graphmem.matching import blocking, similarity
-from graphmem.matching.blocking import Pair
-from graphmem.matching.similarity import Profile
 from graphmem.model import times
 from graphmem.model.dismissals import pair_of
-from graphmem.reading import answers, cursors, duplicate_detection, duplicate_pages
+from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
-from graphmem.reading.duplicate_candidates import reason_of
-from graphmem.reading.receipts import Reason, Writing, not_found, submit, transaction
 from graphmem.registry import Context, Scope, operation
+from graphmem.storing.acceptance import Reason, Writing, not_found, submit, transaction
 from graphmem.writing import DismissalRequest, DismissedPair
 
 CANDIDATES_DEFAULT = 50

@@ -25,7 +25,7 @@ from graphmem.reading import (
 )
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.places import Place, place_of
+from graphmem.reading.places_in_files import Place, place_of
 from graphmem.reading.shaping import (
     EVERY_FIELD,
     FieldNames,
@@ -34,7 +34,7 @@ from graphmem.reading.shaping import (
     shaped,
 )
 from graphmem.reading.shared_rows import EntityResult, EntityRow
-from graphmem.reading.sources import SourceReference, as_reference, read_sources
+from graphmem.reading.source_answers import SourceReference, as_reference, read_sources
 from graphmem.registry import Context, Scope, operation
 
 

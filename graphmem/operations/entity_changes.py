@@ -14,8 +14,8 @@ from graphmem.model import canonical, facts, identity
 from graphmem.model.items import Reader
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.receipts import Parts, Reason, StoredEntity, Writing, accept, entries, not_found
 from graphmem.registry import Context, Scope, operation
+from graphmem.storing.acceptance import Parts, Reason, StoredEntity, Writing, accept, entries, not_found
 from graphmem.writing import Receipt
 
 CORRECTION_PRIORITY = 1_000.0

@@ -25,24 +25,14 @@ from graphmem.arguments import (
 from graphmem.cypher import Way
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model.comparison import Filter
-from graphmem.reading import (
-    answers,
-    compared_pages,
-    cursors,
-    entities_as_of,
-    entity_pages,
-    names_in_use,
-    search_pages,
-)
+from graphmem.reading import answers, compared_pages, cursors, entities_as_of, entity_pages, names_in_use
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import MaxCharacters, within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS, Cursor
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order, Related
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.lookup import NamedEntity, named_entities
 from graphmem.reading.pages import PageEnvelope
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
-from graphmem.reading.search_results import NEWEST_FIRST, SearchText, Semantic
 from graphmem.reading.shaping import (
     EVERY_FIELD,
     FieldNames,
@@ -51,8 +41,11 @@ from graphmem.reading.shaping import (
     shaped,
 )
 from graphmem.reading.snapshot_filters import SnapshotFilters, check_field_name
-from graphmem.reading.understood import Understood
 from graphmem.registry import Context, Scope, operation
+from graphmem.search import search_pages
+from graphmem.search.kinds.understood import Understood
+from graphmem.search.lookup import NamedEntity, named_entities
+from graphmem.search.search_results import NEWEST_FIRST, SearchText, Semantic
 
 
 def _known_order(sort_by: str) -> str:

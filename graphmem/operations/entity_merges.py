@@ -10,8 +10,8 @@ from typing_extensions import TypedDict
 from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, Spelled, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import facts, times
-from graphmem.reading.receipts import Reason, Writing, not_found, submit, transaction
 from graphmem.registry import Context, Scope, operation
+from graphmem.storing.acceptance import Reason, Writing, not_found, submit, transaction
 from graphmem.writing import MergeRequest, Merging, Receipt
 
 

@@ -32,13 +32,15 @@ from graphmem.model import canonical, items, times
 from graphmem.model.items import Item, Reader
 from graphmem.operations.sources import SourceId
 from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelationship, read_links
-from graphmem.reading import cursors, interpretations
+from graphmem.reading import cursors, interpretation_answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
-from graphmem.reading.interpretations import Interpretation, InterpretationPage, as_interpretation
+from graphmem.reading.interpretation_answers import Interpretation, InterpretationPage, as_interpretation
 from graphmem.reading.pages import PageEnvelope, newest_page, newest_window
-from graphmem.reading.places import KEYS, read_places
-from graphmem.reading.receipts import (
+from graphmem.reading.places_in_files import KEYS, read_places
+from graphmem.reading.source_answers import read_source
+from graphmem.registry import Context, Scope, operation
+from graphmem.storing.acceptance import (
     Parts,
     StoredEntity,
     StoredRelationship,
@@ -48,12 +50,10 @@ from graphmem.reading.receipts import (
     entries,
     links,
 )
-from graphmem.reading.sources import read_source
-from graphmem.registry import Context, Scope, operation
 from graphmem.writing import Receipt
-from graphmem.writing.exclusions import withdrawn_message
-from graphmem.writing.interpretations import ENDED, PRIORITY, SPECIFICITY
-from graphmem.writing.interpretations import Interpretation as NewInterpretation
+from graphmem.writing.new_interpretation import ENDED, PRIORITY, SPECIFICITY
+from graphmem.writing.new_interpretation import Interpretation as NewInterpretation
+from graphmem.writing.withdrawing import withdrawn_message
 
 RUN_ATTEMPTS: Final = 5
 """How often a run is numbered again while others write interpretations of the same source."""
@@ -174,8 +174,8 @@ async def _with_number(
     """Write an interpretation as the next run of its interpreter over its source."""
     types = [link.relationship_type for link in arguments.relationships]
     for attempt in range(RUN_ATTEMPTS):
-        runs = await interpretations.read_runs(context, interpretation.source_id)
-        run = interpretations.next_run(runs, interpretation)
+        runs = await interpretation_answers.read_runs(context, interpretation.source_id)
+        run = interpretation_answers.next_run(runs, interpretation)
         try:
             return await accept(
                 context,
@@ -285,7 +285,7 @@ class OneInterpretation(Interpretation, Budgeted):
 @within_budget()
 async def get_interpretation(context: Context, arguments: GetInterpretation) -> OneInterpretation:
     """Return one interpretation: its interpreter, how far it is, and what it made."""
-    row = await interpretations.read_interpretation(context, arguments.interpretation_id)
+    row = await interpretation_answers.read_interpretation(context, arguments.interpretation_id)
     return {**as_interpretation(row)}
 
 

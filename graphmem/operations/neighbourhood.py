@@ -34,7 +34,7 @@ from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import ObservationRows, ObservationsOfEntity
-from graphmem.reading.sources import SourceReference, as_reference, read_source, read_sources
+from graphmem.reading.source_answers import SourceReference, as_reference, read_source, read_sources
 from graphmem.reading.timeline_pages import Event
 from graphmem.reading.walk import Place, WalkRequest, walk
 from graphmem.registry import Context, Scope, operation

@@ -27,12 +27,12 @@ from graphmem.model import identity, items, times
 from graphmem.reading import answers, cursors, excluded, names_in_use
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
-from graphmem.reading.lookup import find_exactly
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import Page, PageEnvelope
-from graphmem.reading.receipts import Observing, accept, entries, not_found
 from graphmem.reading.shared_rows import ObservationRow, ObservationRows, ObservationsOfEntity
 from graphmem.registry import Context, Scope, operation
+from graphmem.search.lookup import find_exactly
+from graphmem.storing.acceptance import Observing, accept, entries, not_found
 
 
 class ObservationFilters(Arguments):

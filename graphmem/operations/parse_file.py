@@ -15,8 +15,8 @@ from graphmem.errors import FileNotParsed
 from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.parsing import parsed
 from graphmem.ingest.text_pages import CHARACTERS_DEFAULT, CHARACTERS_LIMIT, TextPage, text_page
-from graphmem.reading.files import CHUNK_BYTES, FILE_ERRORS, FileArguments, Limited, opened
 from graphmem.registry import Context, Face, Scope, operation
+from graphmem.storing.received_files import CHUNK_BYTES, FILE_ERRORS, FileArguments, Limited, opened
 
 
 class ParseFile(FileArguments):

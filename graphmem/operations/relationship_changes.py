@@ -21,9 +21,17 @@ from graphmem.operations.store import RELATIONSHIP_LIMIT
 from graphmem.reading import answers, as_of
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.receipts import Observing, Reason, StoredRelationship, Writing, accept, links, not_found
 from graphmem.reading.relationship_lookup import RelationshipReference, key_of_id, written_keys
 from graphmem.registry import Context, Scope, operation
+from graphmem.storing.acceptance import (
+    Observing,
+    Reason,
+    StoredRelationship,
+    Writing,
+    accept,
+    links,
+    not_found,
+)
 from graphmem.writing import Receipt
 
 

@@ -8,10 +8,9 @@ from pydantic import Field
 
 from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Spelled
 from graphmem.errors import NotFound
-from graphmem.matching import schema_candidates
-from graphmem.matching.schema_candidates import Candidate, Recommendation
-from graphmem.reading import schema_samples
+from graphmem.reading import schema_candidates, schema_samples
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.schema_candidates import Candidate, Recommendation
 from graphmem.registry import Context, Scope, operation
 
 

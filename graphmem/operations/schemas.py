@@ -17,9 +17,9 @@ from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.pages import Page, PageEnvelope
-from graphmem.reading.receipts import SchemaReceipt, Writing, change_schema
 from graphmem.reading.schema_rows import VERSIONS_LIMIT, Declared, Schema, SchemaRow, VersionRow, declared
 from graphmem.registry import Context, Scope, operation
+from graphmem.storing.acceptance import SchemaReceipt, Writing, change_schema
 
 
 class ListSchemas(Arguments):

@@ -18,11 +18,16 @@ from graphmem.arguments import (
     TypeFilters,
 )
 from graphmem.model.ids import ENTITY_ID
-from graphmem.reading import answers, naming, search_engine
+from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.lookup import LookupHits, by_words, find_exactly
-from graphmem.reading.search_results import (
+from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
+from graphmem.registry import Context, Scope, operation
+from graphmem.search import search_engine
+from graphmem.search.kinds.understood import Understood
+from graphmem.search.lookup import LookupHits, by_words, find_exactly
+from graphmem.search.questions import naming
+from graphmem.search.search_results import (
     BY_INDEX,
     NEWEST_FIRST,
     RANK_OFFSET,
@@ -34,9 +39,6 @@ from graphmem.reading.search_results import (
     Semantic,
     Strategy,
 )
-from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
-from graphmem.reading.understood import Understood
-from graphmem.registry import Context, Scope, operation
 
 
 class FindEntity(Arguments):

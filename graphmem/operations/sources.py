@@ -25,7 +25,7 @@ from graphmem.reading import cursors
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.pages import PageEnvelope, newest_page, newest_window
-from graphmem.reading.sources import URL_SCHEME, Source, SourceRow, as_source, read_source
+from graphmem.reading.source_answers import URL_SCHEME, Source, SourceRow, as_source, read_source
 from graphmem.registry import Context, Scope, operation
 
 SourceId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the source.")]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 
 from graphmem.arguments import Arguments, NoBool, invalid
+from graphmem.duplicates import duplicate_candidates
 from graphmem.errors import (
     IdempotencyMismatch,
     ObjectStoreUnavailable,
@@ -16,10 +17,9 @@ from graphmem.errors import (
 from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import items, times
 from graphmem.model.items import Link, Reader
-from graphmem.reading import duplicate_candidates
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
-from graphmem.reading.receipts import (
+from graphmem.registry import Context, Scope, operation
+from graphmem.storing.acceptance import (
     Observing,
     Parts,
     StoredEntity,
@@ -29,7 +29,7 @@ from graphmem.reading.receipts import (
     entries,
     links,
 )
-from graphmem.registry import Context, Scope, operation
+from graphmem.storing.received_files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
 
 ENTITY_LIMIT = 1_000
 RELATIONSHIP_LIMIT = 2_000

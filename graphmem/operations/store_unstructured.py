@@ -8,9 +8,9 @@ from graphmem.arguments import invalid
 from graphmem.errors import IdempotencyMismatch, ObjectStoreUnavailable
 from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import times
-from graphmem.reading.files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
-from graphmem.reading.receipts import accept
 from graphmem.registry import Context, Face, Scope, operation
+from graphmem.storing.acceptance import accept
+from graphmem.storing.received_files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
 
 
 class StoreUnstructured(WithFile):

@@ -8,9 +8,9 @@ from graphmem.arguments import EXAMPLE_SOURCE_ID, Spelled
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound
 from graphmem.operations.interpretations import EXAMPLE_INTERPRETATION_ID, InterpretationId
 from graphmem.operations.sources import SourceId
-from graphmem.reading.exclusion_plans import ChangeExclusion
-from graphmem.reading.exclusions import ExclusionResult, change
 from graphmem.registry import Context, Scope, operation
+from graphmem.storing.withdrawal_plans import ChangeExclusion
+from graphmem.storing.withdrawals import ExclusionResult, change
 
 
 class ChangeSource(ChangeExclusion):

@@ -1,1 +1,1 @@
-"""What answers are made of: rows, pages, clocks, filters, walks, search, context, timeline."""
+"""What answers are made of: rows, pages, cursors, clocks, filters, walks, lists, timeline."""

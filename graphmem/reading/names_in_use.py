@@ -7,9 +7,9 @@ from typing import NamedTuple, NotRequired
 
 from typing_extensions import TypedDict
 
-from graphmem.matching import spelling
 from graphmem.model import schema
 from graphmem.registry import Context
+from graphmem.text import spelling
 
 
 class NameWarning(TypedDict):

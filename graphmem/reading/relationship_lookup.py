@@ -9,12 +9,12 @@ from pydantic import Field
 
 from graphmem.arguments import Arguments, EntityId, Spelled, invalid
 from graphmem.errors import NotFound
-from graphmem.matching import spelling
 from graphmem.model import ids, membership, relationship
 from graphmem.reading import as_of
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.shared_rows import RelationshipRow
 from graphmem.registry import Context
+from graphmem.text import spelling
 
 RelationshipType = Annotated[
     str, Field(max_length=200, description="Relationship type, such as WORKS_AT; any case.")

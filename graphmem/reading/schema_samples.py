@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from graphmem.errors import NotFound
-from graphmem.matching import schema_candidates
-from graphmem.matching.schema_candidates import SampledObservation
 from graphmem.model import schema
 from graphmem.model.schema import Document
+from graphmem.reading import schema_candidates
+from graphmem.reading.schema_candidates import SampledObservation
 from graphmem.reading.schema_rows import unknown_type
 from graphmem.registry import Context
 

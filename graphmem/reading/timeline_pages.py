@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from graphmem import cypher
 from graphmem.arguments import invalid
-from graphmem.model import dates, timeline, times
+from graphmem.model import dates, timeline_fields, times
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, recomputed
 from graphmem.reading.as_of import Clocks
@@ -345,7 +345,7 @@ async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> T
             if not row.live:
                 continue
             live.add(subject_id)
-            derived = timeline.events(
+            derived = timeline_fields.events(
                 context.graph.owner, subject_id, row.type, shown.folds[subject_id], shown.rules[subject_id]
             )
             for event in derived.values():

@@ -99,7 +99,7 @@ def make_folder(where: Place) -> None:
     """
     if _is_private(where.folder) and os.access(where.folder, os.R_OK | os.W_OK | os.X_OK):
         return
-    from graphmem.neo4j_local.files import private_directory, used_as_data
+    from graphmem.neo4j_local.private_files import private_directory, used_as_data
 
     with used_as_data(where.data):
         private_directory(where.folder)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from graphmem.text import words, written_dates
-from graphmem.text.spans import Span, is_atom
+from graphmem.text.line_spans import Span, is_atom
 
 GROUPED_LENGTH_LEAST: Final = 8
 """Characters of a number or code that is written in groups, such as an IBAN; fewer are words."""

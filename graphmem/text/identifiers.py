@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from graphmem.model import identity
 from graphmem.model.identity import fold_text, identity_value, index_key
-from graphmem.text import codes, phones, spans, urls
+from graphmem.text import codes, line_spans, phones, urls
 
 EXACT: Final = ("external_id", "email", "phone", "url", "domain")
 """The kinds of identifier besides names, the strongest first."""
@@ -114,7 +114,7 @@ def candidates(looked_up: str, region: str | None = None) -> set[tuple[str, str]
     if not text:
         return set()
     pairs = {(kind, index_key(text)) for kind in ("external_id", "name", "alias")}
-    for spelled in dict.fromkeys((text, spans.bare(text) or text)):
+    for spelled in dict.fromkeys((text, line_spans.bare(text) or text)):
         pairs.update(("external_id", index_key(each)) for each in codes.code_spellings(spelled))
         for kind in ("email", "phone", "url", "domain"):
             pairs |= keys(kind, spelled)

@@ -8,7 +8,7 @@ from typing import Final
 
 from graphmem.model import dates
 from graphmem.model.dates import WrittenDate
-from graphmem.text.spans import Span
+from graphmem.text.line_spans import Span
 
 _MONTH = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])")
 _DOTTED = re.compile(r"(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\.((?:19|20)\d\d)")

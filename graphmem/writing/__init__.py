@@ -2,7 +2,7 @@
 
 In each process an owner has one writer. Each turn it takes the requests that wait, *looks* in one read at
 what they touch (:mod:`graphmem.writing.state`), *decides* each in plain Python
-(:meth:`graphmem.writing.requests.WriteRequest.decide`) and *writes* in one statement
+(:meth:`graphmem.writing.write_requests.WriteRequest.decide`) and *writes* in one statement
 (:mod:`graphmem.writing.turn`), which does nothing if the owner's revision is no longer the one that was read.
 Requests share a commit; each has its own transaction, answer and refusal.
 
@@ -10,15 +10,15 @@ Neo4j shows a reader the nodes of a commit before its indexes find them. So a tu
 lock only on a revision that this process wrote, or read under the lock.
 """
 
-from graphmem.writing.dismissals import DismissalRequest, DismissedPair, dismissed_pairs
-from graphmem.writing.exclusions import ExclusionRequest
+from graphmem.writing.dismissing import DismissalRequest, DismissedPair, dismissed_pairs
 from graphmem.writing.merging import MergeRequest
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
-from graphmem.writing.requests import Merging, WriteRequest
 from graphmem.writing.schema_changes import UNKNOWN_TYPE, SchemaRequest
 from graphmem.writing.store_request import StoreRequest
 from graphmem.writing.turn import TurnLimits
+from graphmem.writing.withdrawing import ExclusionRequest
+from graphmem.writing.write_requests import Merging, WriteRequest
 from graphmem.writing.writers import Writers
 
 __all__ = [

@@ -16,14 +16,14 @@ from graphmem.model.rule_merges import OwnRule
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
 from graphmem.writing import placement
-from graphmem.writing.interpretations import Interpretation
+from graphmem.writing.new_interpretation import Interpretation
+from graphmem.writing.new_source import NewSource
 from graphmem.writing.schema_heads import Head
-from graphmem.writing.sources import NewSource
 from graphmem.writing.state import NameKey, RuleSpans, State, WrittenTransaction
 from graphmem.writing.things import WAITING, Thing, Things, note_bearers, note_names
 
 if TYPE_CHECKING:
-    from graphmem.writing.requests import WriteRequest
+    from graphmem.writing.write_requests import WriteRequest
 
 
 @dataclass(slots=True)

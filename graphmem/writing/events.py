@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphmem.model import timeline
+from graphmem.model import timeline_fields
 from graphmem.model.rules import Rules
 from graphmem.writing.things import Thing
 
@@ -32,7 +32,7 @@ def listed(owner: str, view: Thing | None, rules: Rules) -> dict[str, dict[str, 
             "precision": event.precision,
             "observation_id": event.observation_id,
         }
-        for event in timeline.events(owner, view.subject_id, view.kind, view.fold, rules).values()
+        for event in timeline_fields.events(owner, view.subject_id, view.kind, view.fold, rules).values()
     }
 
 

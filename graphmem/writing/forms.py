@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from graphmem import cypher
 from graphmem.database.queries import Queries
-from graphmem.writing.requests import Touched
-from graphmem.writing.rows import edge_types
 from graphmem.writing.state import LookRow
+from graphmem.writing.turn_rows import edge_types
+from graphmem.writing.write_requests import Touched
 
 _BEFORE_EXCLUSIONS: Final = (
     "entities", "relationships", "rule_merges", "repeated", "sources", "interpretations", "versions",

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 from graphmem.model import person_names, rule_merges
 from graphmem.model.person_names import NameGroup, NearNames
 from graphmem.writing.draft import Draft
-from graphmem.writing.requests import LookAgain, Touched
 from graphmem.writing.state import State
 from graphmem.writing.things import KEY_KIND, Thing, Things, note_names
+from graphmem.writing.write_requests import LookAgain, Touched
 
 
 def bearers_of(rule: rule_merges.OwnRule, basis: str, entity_id: str) -> Touched:

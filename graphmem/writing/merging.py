@@ -15,9 +15,9 @@ from graphmem.model.reduction import Observation
 from graphmem.writing import rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
-from graphmem.writing.requests import Merging, Touched
 from graphmem.writing.things import Thing
 from graphmem.writing.transaction import TransactionRequest
+from graphmem.writing.write_requests import Merging, Touched
 
 MEMBERS_LIMIT: Final = 200
 """Entities that one survivor may show, itself among them."""

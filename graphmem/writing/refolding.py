@@ -16,9 +16,9 @@ from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import placement, rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
-from graphmem.writing.requests import Merging, Touched, WriteRequest
 from graphmem.writing.state import State
 from graphmem.writing.things import Thing, evidence_of, note_bearers, note_names
+from graphmem.writing.write_requests import Merging, Touched, WriteRequest
 
 OBSERVATIONS_PER_READ: Final = 2_000
 HISTORIES_PER_READ: Final = 200

@@ -15,9 +15,9 @@ from graphmem.model.person_names import NearNames
 from graphmem.model.rule_merges import Identified, RuleMerge
 from graphmem.writing.draft import Draft
 from graphmem.writing.known_names import KnownNames, bearers_of, more_bearers
-from graphmem.writing.requests import LookAgain, Needs, Touched
 from graphmem.writing.state import BearerRow
 from graphmem.writing.things import Thing, Things, note_bearers
+from graphmem.writing.write_requests import LookAgain, Needs, Touched
 
 
 def settle(draft: Draft) -> None:

@@ -9,8 +9,8 @@ from graphmem.model import canonical, facts, identity, schema
 from graphmem.model.items import Item
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
-from graphmem.writing.requests import Touched
 from graphmem.writing.transaction import TransactionRequest
+from graphmem.writing.write_requests import Touched
 
 UNKNOWN_TYPE: Final = "ERR_UNKNOWN_TYPE"
 UNCHANGED: Final = "ERR_SCHEMA_UNCHANGED"

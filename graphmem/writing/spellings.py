@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from graphmem.matching import spelling
 from graphmem.model import identity, schema
 from graphmem.model.items import Item
-from graphmem.text import identifiers
+from graphmem.text import identifiers, spelling
 from graphmem.writing import schema_changes
 from graphmem.writing.draft import Draft
 

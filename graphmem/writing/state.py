@@ -18,7 +18,7 @@ from graphmem.writing.schema_heads import Head, HeadRow
 from graphmem.writing.things import NEAR_KIND, ThingRow, Things, stored_evidence
 
 if TYPE_CHECKING:
-    from graphmem.writing.requests import Touched
+    from graphmem.writing.write_requests import Touched
 
 
 class WrittenTransaction(NamedTuple):

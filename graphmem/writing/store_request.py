@@ -11,15 +11,15 @@ from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.model.membership import Exclusion
 from graphmem.model.reduction import Observation
 from graphmem.model.rule_merges import own_rule
-from graphmem.writing import exclusions, namesakes, rule_merging, store_items, store_links
+from graphmem.writing import namesakes, rule_merging, store_items, store_links, withdrawing
 from graphmem.writing.draft import Draft
-from graphmem.writing.interpretations import ENDED, Interpretation
+from graphmem.writing.new_interpretation import ENDED, Interpretation
+from graphmem.writing.new_source import NewSource
 from graphmem.writing.receipt import Receipt, StoredItem, StoredLink
-from graphmem.writing.requests import Touched
-from graphmem.writing.sources import NewSource
 from graphmem.writing.state import State
 from graphmem.writing.things import evidence_of
 from graphmem.writing.transaction import TransactionRequest
+from graphmem.writing.write_requests import Touched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ class StoreRequest(TransactionRequest):
         links = [store_links.apply(draft, self, link) for link in self.links]
         draft.raise_issues()
         result = self._add_source(draft, self.source) if self.source else {}
-        if warning := exclusions.warning(draft, self._source_id):
+        if warning := withdrawing.warning(draft, self._source_id):
             draft.warnings.append(warning)
         if self.interpretation is not None:
             if self.interpretation.id in draft.state.ended_interpretations:

@@ -11,11 +11,11 @@ from graphmem.model import ids, times
 from graphmem.writing import forms, refolding
 from graphmem.writing import state as states
 from graphmem.writing.draft import Draft
-from graphmem.writing.exclusions import ExclusionRequest
-from graphmem.writing.requests import Touched
-from graphmem.writing.rows import Node
 from graphmem.writing.state import State
 from graphmem.writing.things import Thing
+from graphmem.writing.turn_rows import Node
+from graphmem.writing.withdrawing import ExclusionRequest
+from graphmem.writing.write_requests import Touched
 
 
 class _Changed(NamedTuple):

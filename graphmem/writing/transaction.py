@@ -10,8 +10,8 @@ from graphmem.errors import IdempotencyMismatch
 from graphmem.model import ids
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
-from graphmem.writing.requests import Touched, WriteRequest
 from graphmem.writing.state import State
+from graphmem.writing.write_requests import Touched, WriteRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

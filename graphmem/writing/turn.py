@@ -29,16 +29,16 @@ from graphmem.errors import (
 from graphmem.model import state_hash, times
 from graphmem.model.identity import Alternatives
 from graphmem.model.reduction import Torn
-from graphmem.model.schema.document import Detection
+from graphmem.model.schema.schema_document import Detection
 from graphmem.settings import Settings
 from graphmem.writing import disk, forms, refolding, vectors
 from graphmem.writing import state as states
-from graphmem.writing.dismissals import dismissed_pairs
-from graphmem.writing.queue import SETTLED, Decided, Waiting
+from graphmem.writing.dismissing import dismissed_pairs
 from graphmem.writing.refolding import refold, refold_moved
-from graphmem.writing.requests import LookAgain, Needs, Touched, WriteRequest
-from graphmem.writing.rows import parameters
 from graphmem.writing.state import State
+from graphmem.writing.turn_rows import parameters
+from graphmem.writing.waiting_requests import SETTLED, Decided, Waiting
+from graphmem.writing.write_requests import LookAgain, Needs, Touched, WriteRequest
 
 KNOWN_LIMIT: Final = 10_000
 """Registered identity rules, and owners' revisions, that a process remembers."""

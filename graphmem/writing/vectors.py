@@ -16,7 +16,7 @@ from graphmem.embedding import meaning
 from graphmem.embedding.meaning import WAITING, Embedder, Vector
 
 if TYPE_CHECKING:
-    from graphmem.writing.rows import Node
+    from graphmem.writing.turn_rows import Node
 
 
 def row(node: Node) -> dict[str, Any]:

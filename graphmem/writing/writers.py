@@ -14,14 +14,14 @@ from graphmem.embedding.meaning import Embedder
 from graphmem.errors import ServiceBusy
 from graphmem.model import ids
 from graphmem.model.identity import Alternatives
-from graphmem.model.schema.document import Detection
+from graphmem.model.schema.schema_document import Detection
 from graphmem.settings import Settings
 from graphmem.writing import disk, forms
-from graphmem.writing.queue import Waiting
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
-from graphmem.writing.requests import WriteRequest
 from graphmem.writing.turn import TURN_LIMITS, Known, TurnLimits, Writer
+from graphmem.writing.waiting_requests import Waiting
+from graphmem.writing.write_requests import WriteRequest
 
 REFOLDED_LIMIT: Final = 200
 """Entities and relationships that one turn folds again."""

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from graphmem.api import oauth
+from graphmem.api import oauth_routes
 from graphmem.api.app import create_app
 from graphmem.api.refusals import OAuthEnvelope
 from graphmem.api.rest_routes import FORM, ROUTES
@@ -71,7 +71,7 @@ def no_document(monkeypatch: pytest.MonkeyPatch) -> None:
     async def document_client_at(*_: Any) -> Any:
         raise ClientRefused("invalid_client", "the metadata document cannot be fetched")
 
-    monkeypatch.setattr(oauth.client_rules, "document_client_at", document_client_at)
+    monkeypatch.setattr(oauth_routes.client_rules, "document_client_at", document_client_at)
 
 
 @pytest.mark.parametrize("prefix", ["", "/api"])

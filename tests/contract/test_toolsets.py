@@ -13,7 +13,7 @@ from graphmem.arguments import Spelled, nested_filters
 from graphmem.auth import Scope
 from graphmem.mcp import memory
 from graphmem.mcp.defaults import defaults_of
-from graphmem.mcp.schemas import shortened, untitled
+from graphmem.mcp.tool_schemas import shortened, untitled
 from graphmem.mcp.tools import described
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.registry import REGISTRY, Face

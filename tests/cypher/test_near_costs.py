@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, LiteralString
 
 from graphmem import cypher
-from graphmem.reading import duplicate_probe
-from graphmem.reading.duplicate_detection import Detections
+from graphmem.duplicates import duplicate_probe
+from graphmem.duplicates.duplicate_detection import Detections
 from graphmem.registry import Services
 from tests.cypher.test_costs import parts
 from tests.support.event_loop import Loop

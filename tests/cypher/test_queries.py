@@ -24,7 +24,7 @@ from graphmem.auth import tokens
 from graphmem.auth.accounts import Account, Accounts
 from graphmem.auth.client_rules import ClientMetadata, code_challenge_of, make_code_verifier
 from graphmem.auth.grants import Grants, NewRequest, Presented
-from graphmem.database import migrations, rows
+from graphmem.database import migrations, typed_rows
 from graphmem.database.planning import PLANNED_FIRST
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
 from graphmem.registry import Services
@@ -317,11 +317,11 @@ def test_every_row_class_has_the_columns_that_its_query_returns() -> None:
 def faults_of_row(call: QueryCall) -> Iterator[str]:
     """Yield how the row class of a call differs from what its query returns."""
     returned = cypher.query(FILES[call.name]).returns
-    annotations = rows.columns(call.row())
+    annotations = typed_rows.columns(call.row())
     for column in sorted(set(annotations) ^ set(returned)):
         yield f"{column} is only in one of them"
     for column, annotation in annotations.items():
-        if column in returned and not rows.fits(annotation, returned[column]):
+        if column in returned and not typed_rows.fits(annotation, returned[column]):
             yield f"{column}: {annotation} is no {returned[column]}"
 
 

@@ -11,7 +11,8 @@ import pytest
 from graphmem import cypher
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.registry import Services
-from graphmem.text import identifiers, written_identifiers
+from graphmem.search import written_identifiers
+from graphmem.text import identifiers
 from graphmem.text import words as wording
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner

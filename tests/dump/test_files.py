@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from graphmem.cli.main import app
 from graphmem.dump import container, verify, verifying
-from graphmem.dump.files import FILE_CHUNK_BYTES
+from graphmem.dump.file_chunks import FILE_CHUNK_BYTES
 from graphmem.dump.records import FileChunk, Record, Source
 from graphmem.errors import DumpDamaged, ObjectMissing, ObjectStoreUnavailable
 from graphmem.objects import ObjectStore, new_object_store

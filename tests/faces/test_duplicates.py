@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
+from graphmem.duplicates import blocking, duplicate_probe
 from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
-from graphmem.matching import blocking
 from graphmem.model import canonical
-from graphmem.reading import duplicate_probe
 from graphmem.registry import REGISTRY, OwnerGraph, Services
 from graphmem.settings import Limits
 from graphmem.text import identifiers

@@ -30,9 +30,9 @@ from graphmem.errors import (
 from graphmem.mcp import thin
 from graphmem.mcp.protocol import ToolCall
 from graphmem.mcp.tools import create_server
-from graphmem.reading import files
 from graphmem.registry import Services
 from graphmem.settings import Settings, load
+from graphmem.storing import received_files
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_rest, by_runner, share_services
@@ -88,9 +88,9 @@ def test_what_a_path_below_a_root_may_say(
         run("store", file_path="empty")
     with pytest.raises(InvalidInput, match="not both"):
         run("store", file_path="letter.txt", file_content="YWJj")
-    monkeypatch.setattr(files, "FILE_BYTES_LIMIT", len(LETTER))
+    monkeypatch.setattr(received_files, "FILE_BYTES_LIMIT", len(LETTER))
     assert run("store", file_path="letter.txt")["file_size"] == len(LETTER)
-    monkeypatch.setattr(files, "FILE_BYTES_LIMIT", len(LETTER) - 1)
+    monkeypatch.setattr(received_files, "FILE_BYTES_LIMIT", len(LETTER) - 1)
     with pytest.raises(FileTooLarge) as large:
         run("store", file_path="letter.txt")
     assert large.value.details == {"file_size": len(LETTER), "max_size": len(LETTER) - 1}

@@ -18,8 +18,8 @@ from graphmem.api import intake
 from graphmem.api.app import create_app
 from graphmem.api.intake import _longest_content
 from graphmem.errors import FileContentInvalid
-from graphmem.reading import files
 from graphmem.registry import REGISTRY, Services
+from graphmem.storing import received_files
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -39,7 +39,7 @@ def body(data: bytes, **more: Any) -> bytes:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test reaches quickly."""
-    for module in (files, intake):
+    for module in (received_files, intake):
         monkeypatch.setattr(module, "FILE_BYTES_LIMIT", FILE_MOST)
     monkeypatch.setattr(intake, "JSON_BYTES_LIMIT", FILE_MOST // 3 * 4 + 1_024)
     monkeypatch.setattr(intake, "FORM_BYTES_LIMIT", FILE_MOST + 1_024)
@@ -130,16 +130,16 @@ def test_a_large_file_that_is_no_base64_is_refused_as_a_small_one(http: Http) ->
 
 
 def test_padding_within_the_content_is_refused_wherever_it_stands() -> None:
-    part = files.BASE64_CHARACTERS
+    part = received_files.BASE64_CHARACTERS
     for place in (part, 2 * part, 2 * part - 8):
         content = bytearray(b"A" * 3 * part)
         content[place - 2 : place] = b"=="
         with pytest.raises(FileContentInvalid):
-            files.decoded(memoryview(content))
+            received_files.decoded(memoryview(content))
         with pytest.raises(FileContentInvalid):
-            files.decoded(content.decode())
+            received_files.decoded(content.decode())
     data = bytes(range(256)) * 12_289
-    assert files.decoded(base64.b64encode(data).decode()).read() == data
+    assert received_files.decoded(base64.b64encode(data).decode()).read() == data
 
 
 def test_of_large_bodies_two_are_read_at_a_time(

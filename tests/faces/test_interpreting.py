@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from graphmem import interpretation
 from graphmem.errors import NotFound, ObjectStoreUnavailable
-from graphmem.interpretation import queue, runs, writing
+from graphmem.interpretation import interpretation_queue, runs, writing
 from graphmem.registry import Services
 from tests.faces.conftest import Command
 from tests.faces.test_sources import with_file
@@ -201,7 +201,7 @@ def test_what_a_failed_interpretation_made_does_not_count(
     running = run("interpretations.get", interpretation_id=row_id)
     assert (running["status"], running["observations_created"]) == ("running", 600), "the progress is told"
     often = "MATCH (n:Interpretation {id: $id}) SET n.attempts = $attempts"
-    loop.run(services.database.script(often, id=row_id, attempts=queue.ATTEMPTS_LIMIT))
+    loop.run(services.database.script(often, id=row_id, attempts=interpretation_queue.ATTEMPTS_LIMIT))
     drained(run, loop, services, owner)
     failed = run("interpretations.get", interpretation_id=row_id)
     assert (failed["status"], failed["withdrawn"]) == ("failed", True)
@@ -215,8 +215,8 @@ def test_what_a_failed_interpretation_made_does_not_count(
 @pytest.mark.parametrize(
     ("attempts", "line", "status"),
     [
-        (queue.ATTEMPTS_LIMIT - 2, "an interpretation is tried again later", "pending"),
-        (queue.ATTEMPTS_LIMIT - 1, "the last attempt of an interpretation failed", "failed"),
+        (interpretation_queue.ATTEMPTS_LIMIT - 2, "an interpretation is tried again later", "pending"),
+        (interpretation_queue.ATTEMPTS_LIMIT - 1, "the last attempt of an interpretation failed", "failed"),
     ],
 )
 def test_the_log_says_whether_an_interpretation_is_tried_again(

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from graphmem.model import times
-from graphmem.reading import kind_anchors, kind_lookup
 from graphmem.reading.scan import Candidate, Scan
 from graphmem.registry import Services
+from graphmem.search.kinds import kind_anchors, kind_lookup
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from graphmem.auth import Actor, Scope
-from graphmem.database import vocabulary
+from graphmem.database import relationship_vocabulary
 from graphmem.errors import Forbidden, GraphmemError, InvalidInput, SandboxDisabled
 from graphmem.model import canonical
 from graphmem.model.relationship import BUILTIN
@@ -310,7 +310,7 @@ def test_a_type_that_is_known_costs_no_question(
     names = loop.run(services.vocabulary.covering([stem, "owns"]))
     assert (refreshes, stem in names) == (0, True)
     loop.run(asyncio.sleep(0))
-    monkeypatch.setattr(vocabulary, "REMEMBERED_SECONDS", 0.0)
+    monkeypatch.setattr(relationship_vocabulary, "REMEMBERED_SECONDS", 0.0)
     loop.run(services.vocabulary.covering(["owns"]))
     assert refreshes == 0
     loop.run(services.vocabulary.covering([stem]))

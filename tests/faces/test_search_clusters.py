@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 
 from graphmem.embedding.local import LocalEmbedder
-from graphmem.matching.search_copy import DIMENSIONS, SearchCopy
 from graphmem.registry import Services
+from graphmem.search.entity_copy import DIMENSIONS, SearchCopy
 from graphmem.settings import Limits
 from tests.bench.retrieval import twins
 from tests.bench.retrieval.sets import Text

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphmem.database import copied_rows, search_copies
-from graphmem.database.copied_rows import Commit, CopiedEntity, is_whole
-from graphmem.database.owner_copy import OwnerCopy
-from graphmem.database.search_copies import SearchCopies
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.errors import DatabaseTimeout, InternalError, InvalidCursor, ServiceBusy
-from graphmem.matching.search_copy import SearchCopy
 from graphmem.model.canonical import decode
 from graphmem.registry import REGISTRY, Services
+from graphmem.search import copied_rows, search_copies
+from graphmem.search.copied_rows import Commit, CopiedEntity, is_whole
+from graphmem.search.entity_copy import SearchCopy
+from graphmem.search.owner_copy import OwnerCopy
+from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Limits
 from graphmem.writing import Writers
 from tests.support.actors import full_actor

@@ -17,7 +17,7 @@ from graphmem.api.app import create_app
 from graphmem.api.downloads import CONTENT_POLICY, disposition, requested_range
 from graphmem.errors import RangeNotSatisfiable
 from graphmem.objects.keys import object_key
-from graphmem.reading.sources import SourceRow, read_source
+from graphmem.reading.source_answers import SourceRow, read_source
 from graphmem.registry import Context, Services
 from tests.faces.test_http_edges import Http, envelope, http, sender
 from tests.faces.test_sources import with_file

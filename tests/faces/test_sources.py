@@ -25,9 +25,9 @@ from graphmem.errors import (
 )
 from graphmem.model import ids
 from graphmem.objects import new_object_store
-from graphmem.reading import files
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import load
+from graphmem.storing import received_files
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -150,7 +150,7 @@ def test_what_is_no_file_in_base64_is_refused(run: Call, content: str) -> None:
 def test_a_file_above_the_limit_is_refused(
     run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "FILE_BYTES_LIMIT", 100)
+    monkeypatch.setattr(received_files, "FILE_BYTES_LIMIT", 100)
     assert run("store", **with_file(b"x" * 100))["file_size"] == 100
     for size in (101, 102, 103, 1_000):
         with pytest.raises(FileTooLarge) as refused:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from graphmem.cli import sources as commands
+from graphmem.cli import source_content as commands
 from graphmem.cli.main import app
 from graphmem.model import canonical
 from graphmem.objects import new_object_store

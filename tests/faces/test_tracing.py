@@ -18,7 +18,7 @@ from mcp import Client
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from graphmem.embedding.remote import RemoteEmbedder
-from graphmem.observability.spans import CLOSING_SECONDS, Spans
+from graphmem.observability.otel_spans import CLOSING_SECONDS, Spans
 from graphmem.settings import Settings, load
 from tests.support.event_loop import Loop
 from tests.support.service import Service, running

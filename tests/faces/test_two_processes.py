@@ -11,7 +11,7 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem import cypher
-from graphmem.database import vocabulary
+from graphmem.database import relationship_vocabulary
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.runtime import open_services
@@ -268,7 +268,7 @@ def test_what_one_process_wrote_with_a_new_type_the_other_finds_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # The other process does not read the types again by itself before it is asked.
-    monkeypatch.setattr(vocabulary, "REMEMBERED_SECONDS", 600.0)
+    monkeypatch.setattr(relationship_vocabulary, "REMEMBERED_SECONDS", 600.0)
     pair = [{"entity_type": "person", "name": name} for name in ("Ada", "Mary")]
     relation = {"relationship_type": new_type, "source_index": 0, "target_index": 1}
 

@@ -10,7 +10,7 @@ import pytest
 
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for
 from graphmem.ingest.document import Document
-from graphmem.ingest.interpreters import Interpreter, Options, table
+from graphmem.ingest.interpreters import Interpreter, Options, interpreter_table
 from graphmem.ingest.proposal import ProposedEntity, ProposedRelationship
 from tests.support.proposals import proposal_of, types_and_fields
 
@@ -33,9 +33,9 @@ def plug(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Add an entry point."""
     points: list[Point] = []
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: points)
-    table._entry_points.cache_clear()
+    interpreter_table._entry_points.cache_clear()
     yield lambda name, loaded: points.append(Point(name, loaded))
-    table._entry_points.cache_clear()
+    interpreter_table._entry_points.cache_clear()
 
 
 PROPOSED = Proposal(

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed
+from graphmem.ingest.format_table import BY_NAME, FORMATS
 from graphmem.ingest.pipe import lines, read_lines
-from graphmem.ingest.table import BY_NAME, FORMATS
 from tests.ingest.goldens import FILES, document, golden
 
 SMALL = Limits(text_characters=200_000, parts=5_000, cells=20_000, pages=50, inflated_bytes=20 << 20)

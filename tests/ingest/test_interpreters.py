@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from graphmem.ingest import InterpretationFailed, interpreter_for, propose
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import PART_KINDS, Document, Field, Limits, ParseFailed, Part, Span
-from graphmem.ingest.interpreters import Interpreter, table
-from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.interpreters import Interpreter, interpreter_table
 from tests.contract.snapshots import ROOT
 from tests.ingest.goldens import FILES, golden, golden_proposal, proposal
 from tests.ingest.test_formats import SMALL, damages, decoded, leaves, squashed
@@ -26,7 +26,7 @@ from tests.ingest.test_parsing import LIBRARIES
 from tests.ingest.test_table import PAGE
 from tests.support.proposals import check_storable
 
-FORMATS = sorted({format for interpreter in table.INTERPRETERS for format in interpreter.formats})
+FORMATS = sorted({format for interpreter in interpreter_table.INTERPRETERS for format in interpreter.formats})
 INTERPRETED = [file for file in FILES if json.loads(golden(file).read_text())["format"] in FORMATS]
 LABELS = [
     "name", "Name", "E-Mail", "type", "entity_type", "canonical_name", "observed_at", "data", "intent",
@@ -136,7 +136,8 @@ def test_any_document_has_a_proposal_that_can_be_stored(document: Document, file
 def test_interpreters_import_nothing_before_they_are_needed_and_no_library_of_a_format() -> None:
     code = (
         "import sys, graphmem.ingest\nprint(*sys.modules)\n"
-        "for row in graphmem.ingest.interpreters.table.INTERPRETERS: row.load()\nprint(*sys.modules)"
+        "for row in graphmem.ingest.interpreters.interpreter_table.INTERPRETERS: row.load()\n"
+        "print(*sys.modules)"
     )
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=os.environ
@@ -146,7 +147,9 @@ def test_interpreters_import_nothing_before_they_are_needed_and_no_library_of_a_
     assert not LIBRARIES & later
 
 
-@pytest.mark.parametrize("interpreter", table.INTERPRETERS, ids=lambda interpreter: interpreter.name)
+@pytest.mark.parametrize(
+    "interpreter", interpreter_table.INTERPRETERS, ids=lambda interpreter: interpreter.name
+)
 def test_the_page_has_the_row_of_each_interpreter(interpreter: Interpreter) -> None:
     titles = ", ".join(BY_NAME[name].title for name in interpreter.formats)
     assert f"| `{interpreter.name}` | {titles} |" in PAGE

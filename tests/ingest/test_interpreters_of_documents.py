@@ -86,8 +86,8 @@ def test_the_memory_of_the_memory_server_is_stored_as_its_toolset_stores_it() ->
 
 
 def test_what_exceeds_a_limit_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphmem.ingest.interpreters.draft.ENTITIES_LIMIT", 2)
-    monkeypatch.setattr("graphmem.ingest.interpreters.draft.JOINED_LIMIT", 1)
+    monkeypatch.setattr("graphmem.ingest.interpreters.proposal_draft.ENTITIES_LIMIT", 2)
+    monkeypatch.setattr("graphmem.ingest.interpreters.proposal_draft.JOINED_LIMIT", 1)
     entities = [{"type": "entity", "name": n, "entityType": "a", "observations": []} for n in "abc"]
     relations = [{"type": "relation", "from": "a", "to": "b", "relationType": kind} for kind in "xy"]
     proposed = proposal_of("memory.jsonl", "\n".join(map(json.dumps, [*entities, *relations])))

@@ -13,8 +13,8 @@ import pytest
 from graphmem.ingest import InterpretationFailed, propose
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import Limits
-from graphmem.ingest.interpreters.draft import FIELDS_LIMIT, VALUE_CHARACTERS_LIMIT
 from graphmem.ingest.interpreters.labels import field_name
+from graphmem.ingest.interpreters.proposal_draft import FIELDS_LIMIT, VALUE_CHARACTERS_LIMIT
 from tests.support.proposals import check_storable, proposal_of, types_and_fields
 
 

@@ -168,7 +168,7 @@ def test_the_child_sees_no_secret_and_no_proxy(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_room_imports_no_library_of_a_format() -> None:
-    code = "import sys, graphmem.ingest.parsing, graphmem.ingest.table; print(*sys.modules)"
+    code = "import sys, graphmem.ingest.parsing, graphmem.ingest.format_table; print(*sys.modules)"
     run = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env=os.environ
     )

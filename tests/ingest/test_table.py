@@ -8,7 +8,7 @@ import pytest
 
 from graphmem.ingest.detection import BINARY_FORMATS, SIGNATURES, TEXT_FORMATS
 from graphmem.ingest.document import PART_KINDS, Limits
-from graphmem.ingest.table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, FORMATS, Format
+from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, FORMATS, Format
 from tests.contract.snapshots import ROOT
 
 PAGE = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")

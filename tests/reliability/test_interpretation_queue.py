@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from graphmem import interpretation
-from graphmem.interpretation import queue
+from graphmem.interpretation import interpretation_queue
 from graphmem.registry import Services
 from tests.faces.test_interpreting import make_due
 from tests.reliability.test_failpoints import Doom, doom, healthy
@@ -93,7 +93,7 @@ def test_an_interpretation_that_ends_its_process_every_time_fails_in_the_end(
 ) -> None:
     rest("store", **FILE)
     often = "MATCH (n:Interpretation) WHERE n.owner = $o SET n.attempts = $attempts"
-    loop.run(services.database.script(often, o=owner, attempts=queue.ATTEMPTS_LIMIT))
+    loop.run(services.database.script(often, o=owner, attempts=interpretation_queue.ATTEMPTS_LIMIT))
     row = completed(rest, loop, services, owner)
     assert row["status"] == "failed"
     assert "every attempt" in row["error_message"]

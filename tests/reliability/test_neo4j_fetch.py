@@ -14,7 +14,7 @@ from jgo.maven import PythonResolver
 
 from graphmem import neo4j_local
 from graphmem.errors import EngineFetchFailed
-from graphmem.neo4j_local import download, engine, files, lock
+from graphmem.neo4j_local import download, engine, lock, private_files
 from graphmem.settings import Settings
 from tests.support.embedded_neo4j import FakeRepository, engine_settings
 
@@ -50,7 +50,7 @@ class TestFetch:
 
     def test_ordinary_start_reads_no_jar(self, repository, settings, monkeypatch):
         neo4j_local.fetch(settings)
-        monkeypatch.setattr(files, "sha256", lambda path: pytest.fail("it read the jar"))
+        monkeypatch.setattr(private_files, "sha256", lambda path: pytest.fail("it read the jar"))
         neo4j_local.fetch(settings)
 
     @pytest.mark.parametrize("damage", [b"one" * 50_000, b"eno" * 100_000, None])

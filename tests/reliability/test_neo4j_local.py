@@ -30,7 +30,7 @@ from graphmem.errors import (
     EngineStartFailed,
     MigrationRefused,
 )
-from graphmem.neo4j_local import archive, config, engine, files, instance, lock
+from graphmem.neo4j_local import archive, config, engine, instance, lock, private_files
 from graphmem.settings import Settings
 from tests.support.embedded_neo4j import WAIT, engine_settings, probe, query, servers_of, wait_for
 from tests.support.permissions import deny
@@ -305,14 +305,14 @@ class TestFailedStart:
 
     def test_says_it_too_where_the_server_ended_before_anybody_looked(self, tmp_path, monkeypatch):
         settings = engine_settings(tmp_path, neo4j_heap="512x")
-        write = files.write_private
+        write = private_files.write_private
 
         def write_after_its_end(path, text):
             write(path, text)
             while path.name == "server.json" and psutil.pid_exists(json.loads(text)["pid"]):
                 time.sleep(0.02)
 
-        monkeypatch.setattr(files, "write_private", write_after_its_end)
+        monkeypatch.setattr(private_files, "write_private", write_after_its_end)
         with pytest.raises(EngineStartFailed, match=r"Invalid initial heap size: -Xms512x"):
             neo4j_local.ensure(settings, probe)
 
@@ -331,7 +331,7 @@ class TestFailedStart:
             with subprocess.Popen(["true"]) as ended:
                 return psutil.Process(ended.pid)
 
-        monkeypatch.setattr(neo4j_local.server, "spawn", spawn)
+        monkeypatch.setattr(neo4j_local.server_process, "spawn", spawn)
         with pytest.raises(EngineStartFailed, match="took the ports"):
             neo4j_local.ensure(settings, probe)
         assert len({facts.bolt_port for facts in spawned}) == 3
@@ -411,7 +411,7 @@ class TestDataDirectory:
         def fail(path: Path, text: str) -> None:
             raise OSError(code, os.strerror(code), str(path))
 
-        monkeypatch.setattr(files, "write_private", fail)
+        monkeypatch.setattr(private_files, "write_private", fail)
         with pytest.raises(DataDirectoryRefused, match=words):
             neo4j_local.ensure(engine_settings(tmp_path), probe)
 

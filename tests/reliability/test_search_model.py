@@ -12,9 +12,9 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from graphmem.matching import mentions
 from graphmem.registry import Services
-from graphmem.text import written_identifiers
+from graphmem.search import written_identifiers
+from graphmem.search.questions import mentions
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.faces import Call, by_runner

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphmem.database.driver import Database
 from graphmem.database.queries import Transaction
-from graphmem.database.rows import Row
+from graphmem.database.typed_rows import Row
 from graphmem.observability.metrics import Metrics
 from graphmem.registry import Services
 from graphmem.runtime import connection

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphmem.database.search_copies import SearchCopies
 from graphmem.registry import Services
+from graphmem.search.search_copies import SearchCopies
 
 
 def without_copies(services: Services) -> Services:

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.matching import schema_candidates
-from graphmem.matching.schema_candidates import VALUE_CHARACTERS, SampledObservation
 from graphmem.model import canonical, discovery, schema
+from graphmem.reading import schema_candidates
+from graphmem.reading.schema_candidates import VALUE_CHARACTERS, SampledObservation
 
 WHEN = ["2026-01-31", "2026-02-01", "2026-02-02", "2026-02-03", "2026-02-04"]
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.matching import context_ranking, questions
-from graphmem.matching.context_ranking import About, Focus, Line
 from graphmem.model import canonical
+from graphmem.search.context import context_ranking
+from graphmem.search.context.context_ranking import About, Focus, Line
+from graphmem.search.questions import question_words
 from graphmem.text import words
 
 WORDS = frozenset({"city", "london"})
@@ -96,8 +97,8 @@ def test_the_words_of_a_long_value_are_compared_in_little_time() -> None:
     words_of_value = [f"{chr(97 + i % 26)}{chr(97 + i // 26 % 26)}word{i}" for i in range(5_000)]
     question = [f"zz{chr(97 + i % 26)}query{i}" for i in range(30)]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(questions, "is_same", lambda word, other: compared.append(other) or False)
-        assert questions.shared(question, words_of_value) == 0
+        patched.setattr(question_words, "is_same", lambda word, other: compared.append(other) or False)
+        assert question_words.shared(question, words_of_value) == 0
     assert len(compared) < len(words_of_value)
 
 

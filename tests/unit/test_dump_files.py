@@ -9,7 +9,7 @@ import os
 import pytest
 
 from graphmem.dump.batches import Batch, FileContent, OwnerStart, batches
-from graphmem.dump.files import FILE_CHUNK_BYTES
+from graphmem.dump.file_chunks import FILE_CHUNK_BYTES
 from graphmem.dump.records import FileChunk, Owner, Record, RecordOrder, Source
 from graphmem.model import ids
 from tests.unit.test_dump_records import observation, transaction

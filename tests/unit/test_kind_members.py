@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from graphmem.matching import kind_members
-from graphmem.matching.kind_members import BYTES_PER_MEMBER, KindKey, KindMembers
-from graphmem.matching.kind_plans import Member
+from graphmem.search.kinds import kind_members
+from graphmem.search.kinds.kind_members import BYTES_PER_MEMBER, KindKey, KindMembers
+from graphmem.search.kinds.kind_plans import Member
 
 INVOICES = KindKey(("invoice",), ("status",), "schema")
 TASKS = INVOICES._replace(types=("task",))

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.matching import kind_words
-from graphmem.matching.kind_words import DEADLINES, KindName, named_kind
+from graphmem.search.kinds import kind_words
+from graphmem.search.kinds.kind_words import DEADLINES, KindName, named_kind
 
 WORDS = (
     "task", "tasks", "sales", "order", "orders", "invoice", "invoices", "person", "people", "bill", "bills",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from graphmem.matching import kind_plans, kind_states, kind_times, kinds, mentions
-from graphmem.matching.kind_plans import Member, TypeShape
-from graphmem.matching.kind_states import State
-from graphmem.matching.kinds import Phrase
 from graphmem.model import times
+from graphmem.search.kinds import kind_plans, kind_questions, kind_states, kind_times
+from graphmem.search.kinds.kind_plans import Member, TypeShape
+from graphmem.search.kinds.kind_questions import Phrase
+from graphmem.search.kinds.kind_states import State
+from graphmem.search.questions import mentions
 
 NOW = times.parse("2026-11-25T12:00:00Z")
 """A Wednesday."""
@@ -16,7 +17,7 @@ TYPES = ("company", "event", "invoice", "person", "project", "sales_order", "tas
 
 
 def phrases(question: str) -> list[Phrase]:
-    return kinds.read(mentions.read(question), TYPES, {"errand": "task"}, NOW)
+    return kind_questions.read(mentions.read(question), TYPES, {"errand": "task"}, NOW)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.matching.spelling import nearest_type
 from graphmem.model import relationship
 from graphmem.model.items import End, Link, Reader
+from graphmem.text.spelling import nearest_type
 
 ADA, LONDON = "ent_" + "a" * 24, "ent_" + "b" * 24
 ENDS = {"source_index": 0, "target_entity_id": LONDON}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.matching.mentions import Run, longest
+from graphmem.search.questions.mentions import Run, longest
 
 RUNS = st.tuples(st.integers(0, 12), st.integers(1, 6)).map(
     lambda span: Run(span[0], span[0] + span[1], "", frozenset())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from graphmem.matching import mentions, relationship_roles
 from graphmem.model.relationship import BUILTIN, RelationshipType
+from graphmem.search.questions import mentions, relationship_roles
 from graphmem.text import identifiers
 
 NAMES = {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from graphmem.matching import blocking, persons, similarity
-from graphmem.matching.similarity import Profile
+from graphmem.duplicates import blocking, persons, similarity
+from graphmem.duplicates.similarity import Profile
 from graphmem.model import canonical
 from graphmem.model.nicknames import are_forms_of_one_name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphmem.matching import questions
+from graphmem.search.questions import question_words
 from graphmem.text import words
 
 
@@ -19,8 +19,8 @@ from graphmem.text import words
     ],
 )  # fmt: skip
 def test_forms_of_one_word_are_the_same(word: str, other: str) -> None:
-    assert questions.is_same(word, other)
-    assert questions.is_same(other, word)
+    assert question_words.is_same(word, other)
+    assert question_words.is_same(other, word)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_forms_of_one_word_are_the_same(word: str, other: str) -> None:
     [("planet", "planned"), ("world", "works"), ("art", "artist"), ("card", "cars"), ("born", "borrow")],
 )
 def test_other_words_are_not(word: str, other: str) -> None:
-    assert not questions.is_same(word, other)
+    assert not question_words.is_same(word, other)
 
 
 @pytest.mark.parametrize(
@@ -45,21 +45,21 @@ def test_other_words_are_not(word: str, other: str) -> None:
 def test_content_words_are_those_that_say_what_is_wanted(
     question: str, names: set[str], content: set[str]
 ) -> None:
-    assert questions.content_words(words.tokens(question), names) == content
+    assert question_words.content_words(words.tokens(question), names) == content
 
 
 def test_a_beginning_is_shared_by_the_forms_of_a_word() -> None:
-    assert [questions.beginning(word) for word in ("works", "founded", "manager", "ceo", "city")] == [
+    assert [question_words.beginning(word) for word in ("works", "founded", "manager", "ceo", "city")] == [
         "work", "found", "manag", "ceo", "cit",
     ]  # fmt: skip
 
 
 def test_the_stop_words_of_the_language_of_a_question_say_nothing() -> None:
     question = words.tokens("Wer ist die Chefin von der Acme?")
-    assert questions.content_words(question, {"acme"}, "de") == {"chefin"}
-    assert questions.content_words(question, {"acme"}) > {"chefin"}
+    assert question_words.content_words(question, {"acme"}, "de") == {"chefin"}
+    assert question_words.content_words(question, {"acme"}) > {"chefin"}
 
 
 def test_only_the_first_words_of_a_long_question_count() -> None:
     question = [f"word{i}" for i in range(1_500)]
-    assert questions.content_words(question) == set(question[: questions.WORDS_LIMIT])
+    assert question_words.content_words(question) == set(question[: question_words.WORDS_LIMIT])

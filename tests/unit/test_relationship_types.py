@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem import cypher
-from graphmem.matching.spelling import nearest_type
 from graphmem.model import relationship
 from graphmem.model.items import Reader
 from graphmem.model.relationship import BUILTIN, INTERNAL, RegistrationRefused, registered
 from graphmem.model.relationship import RelationshipType as Type
+from graphmem.text.spelling import nearest_type
 
 EDGE_TYPES = re.compile(r"\[\s*\w*\s*:\s*([A-Z][A-Z_|]*)")
 """The types of an edge in a pattern of one of our queries."""

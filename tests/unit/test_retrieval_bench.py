@@ -11,9 +11,9 @@ import pytest
 
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.meaning import Weighted, packed
-from graphmem.matching import search_ranking
-from graphmem.matching.search_copy import Document, SearchCopy
-from graphmem.text import terms as search_terms
+from graphmem.search import search_ranking
+from graphmem.search import terms as search_terms
+from graphmem.search.entity_copy import Document, SearchCopy
 from graphmem.text import words as wording
 from tests.bench.retrieval import (
     ablation,

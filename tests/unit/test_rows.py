@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from graphmem.database import rows
+from graphmem.database import typed_rows
 
 
 class Item(NamedTuple):
@@ -35,28 +35,28 @@ class Shelves(NamedTuple):
 
 def test_lists_become_row_classes_where_the_annotation_says_so() -> None:
     row = {"more": True, "last": [1, "a"], "origin": ["b", 2], "page": [["a", 1], ["c"]]}
-    assert rows.typed(Answer, row) == Answer([Item("a", 1), Item("c")], Item("b", 2), [1, "a"], True)
-    assert rows.typed(Answer, {**row, "origin": None}).origin is None
+    assert typed_rows.typed(Answer, row) == Answer([Item("a", 1), Item("c")], Item("b", 2), [1, "a"], True)
+    assert typed_rows.typed(Answer, {**row, "origin": None}).origin is None
 
 
 def test_row_classes_in_row_classes_are_made_as_well() -> None:
     row = {"shelves": [["s", ["a", 1], [["b", 2], ["c"]]], ["t", None]]}
     shelves = [Shelf("s", Item("a", 1), [Item("b", 2), Item("c")]), Shelf("t", None)]
-    assert rows.typed(Shelves, row) == Shelves(shelves)
+    assert typed_rows.typed(Shelves, row) == Shelves(shelves)
     with pytest.raises(TypeError):
-        rows.typed(Shelves, {"shelves": [["s", ["a", 1], [], "too long"]]})
+        typed_rows.typed(Shelves, {"shelves": [["s", ["a", 1], [], "too long"]]})
 
 
 def test_a_row_that_lacks_a_column_or_is_too_long_is_refused() -> None:
     with pytest.raises(KeyError, match="page"):
-        rows.typed(Answer, {"more": True, "last": [], "origin": None})
+        typed_rows.typed(Answer, {"more": True, "last": [], "origin": None})
     with pytest.raises(TypeError):
-        rows.typed(Answer, {"more": True, "last": [], "origin": None, "page": [["a", 1, 2]]})
+        typed_rows.typed(Answer, {"more": True, "last": [], "origin": None, "page": [["a", 1, 2]]})
 
 
 def test_what_is_no_row_class_is_refused() -> None:
     with pytest.raises(TypeError, match="no row class"):
-        rows.columns(dict)
+        typed_rows.columns(dict)
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_what_is_no_row_class_is_refused() -> None:
     ],
 )  # fmt: skip
 def test_an_annotation_is_compared_with_a_header(annotation: Any, declared: str, fitting: bool) -> None:
-    assert rows.fits(annotation, declared) is fitting
+    assert typed_rows.fits(annotation, declared) is fitting

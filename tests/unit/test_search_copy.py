@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.matching import search_ranking, vocabulary
-from graphmem.matching.search_copy import DIMENSIONS, Document, SearchCopy
-from graphmem.matching.search_ranking import K1, B, Ranking
-from graphmem.matching.vocabulary import Vocabulary
-from graphmem.text import languages, terms, words
+from graphmem.search import search_ranking, term_vocabulary, terms
+from graphmem.search.entity_copy import DIMENSIONS, Document, SearchCopy
+from graphmem.search.search_ranking import K1, B, Ranking
+from graphmem.search.term_vocabulary import Vocabulary
+from graphmem.text import languages, words
 from tests.support.examples import examples
 
 WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
@@ -335,7 +335,7 @@ def test_entities_that_the_copy_does_not_have_have_no_time() -> None:
 @examples(200)
 def test_terms_that_begin_with_a_text_are_found_whatever_came_and_went(steps: list[tuple[str, str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vocabulary, "SORTED_AT_ONCE", 4)
+        patch.setattr(term_vocabulary, "SORTED_AT_ONCE", 4)
         known = Vocabulary()
         for step, text in steps:
             if step == "add":

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.matching import blocking, names, similarity
-from graphmem.matching.similarity import Profile
+from graphmem.duplicates import blocking, name_similarity, similarity
+from graphmem.duplicates.similarity import Profile
 from graphmem.model import canonical
 
 THRESHOLD = 0.85
@@ -239,8 +239,10 @@ def test_events_of_one_day_are_likely_one_unless_their_hours_differ(date, other_
 
 def test_what_one_of_them_leaves_open_is_a_doubt() -> None:
     likelihood = score("event", {"title": "Planning", "date_start": "2026-01-30"}, {"title": "Planning"})
-    assert likelihood == names.OMISSION_LIMIT
-    assert score("person", {"name": "John Smith Jr."}, {"name": "John Smith"}) == names.OMISSION_LIMIT
+    assert likelihood == name_similarity.OMISSION_LIMIT
+    assert (
+        score("person", {"name": "John Smith Jr."}, {"name": "John Smith"}) == name_similarity.OMISSION_LIMIT
+    )
 
 
 def test_an_invoice_is_its_number_and_who_sent_it() -> None:
@@ -299,7 +301,7 @@ def test_namesakes_with_other_emails_reach_nothing_and_their_names_are_not_compa
     first = entity("person", "ent_a", name="Ada Lovelace", email="ada@x.example")
     second = entity("person", "ent_b", name="Ada Lovelace", email="lovelace@y.example")
     assert similarity.score(first, second).score < 0.9
-    monkeypatch.setattr(similarity.names, "similarity", None)
+    monkeypatch.setattr(similarity.name_similarity, "similarity", None)
     assert not similarity.may_reach(first, second, 0.9)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.matching import spelling
+from graphmem.text import spelling
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from graphmem.matching.search_copy import COUNTED, IN_ALIAS, IN_NAME, Document, SearchCopy
-from graphmem.text import terms, words
+from graphmem.search import terms
+from graphmem.search.entity_copy import COUNTED, IN_ALIAS, IN_NAME, Document, SearchCopy
+from graphmem.text import words
 
 Fields = list[tuple[str, str]]
 ALIASES = frozenset({"aliases", "nickname"})

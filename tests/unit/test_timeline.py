@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.model import canonical, dates, ids, reduction, schema, timeline, times
+from graphmem.model import canonical, dates, ids, reduction, schema, timeline_fields, times
 from graphmem.model.reduction import Observation, Winner
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.settings import DEFAULT_OWNER
@@ -25,7 +25,7 @@ def fold(**values: Any) -> dict[str, Winner]:
 
 
 def event_rows(rules: Rules = PLAIN, kind: str = "thing", **values: Any) -> list[tuple[str, str, str]]:
-    events = timeline.events(DEFAULT_OWNER, ENTITY, kind, fold(**values), rules)
+    events = timeline_fields.events(DEFAULT_OWNER, ENTITY, kind, fold(**values), rules)
     return [(event.field, event.event_type, event.text) for event in events.values()]
 
 
@@ -74,16 +74,16 @@ def test_only_texts_and_lists_of_texts_are_dates(value):
 @vectors("temporal_names")
 def test_a_field_is_a_time_by_its_name(vector):
     name, event_type = vector
-    assert timeline.is_temporal(name, PLAIN) == (event_type is not None)
+    assert timeline_fields.is_temporal(name, PLAIN) == (event_type is not None)
     if event_type is not None:
-        assert timeline.event_type("thing", name) == event_type
+        assert timeline_fields.event_type("thing", name) == event_type
         assert event_rows(PLAIN, **{name: "2026-01-31"}) == [(name, event_type, "2026-01-31")]
 
 
 @vectors("event_types")
 def test_the_event_type_of_a_field(vector):
     kind, name, event_type = vector
-    assert timeline.event_type(kind, name) == event_type
+    assert timeline_fields.event_type(kind, name) == event_type
 
 
 @pytest.mark.parametrize("name", schema.shipped_types())
@@ -92,8 +92,8 @@ def test_shipped_types_name_their_events_as_the_rules_of_names_do(name):
     document = schema.shipped(name)
     assert document is not None
     for time_field in document.temporal_fields:
-        assert timeline.is_temporal(time_field.field, PLAIN)
-        assert timeline.event_type(name, time_field.field) == time_field.event_type
+        assert timeline_fields.is_temporal(time_field.field, PLAIN)
+        assert timeline_fields.event_type(name, time_field.field) == time_field.event_type
 
 
 def test_postal_codes_amounts_card_digits_and_years_give_no_event():
@@ -148,7 +148,7 @@ def test_times_that_a_shipped_type_came_with_exclude_no_others():
 
 def test_an_entity_has_100_events_at_most():
     texts = [f"{year:04d}-01-31" for year in range(1, 2_000)]
-    assert len(event_rows(dates=texts)) == timeline.EVENTS_LIMIT == 100
+    assert len(event_rows(dates=texts)) == timeline_fields.EVENTS_LIMIT == 100
 
 
 def test_each_event_of_a_union_names_the_observation_that_said_it_first():
@@ -159,7 +159,7 @@ def test_each_event_of_a_union_names_the_observation_that_said_it_first():
             f"obs_{place}", ENTITY, "thing", "value", place, place, {"dates": canonical.encode(texts)}, "txn"
         )
         folded = reduction.fold(folded, observation, rules)
-    events = timeline.events(DEFAULT_OWNER, ENTITY, "thing", folded, rules)
+    events = timeline_fields.events(DEFAULT_OWNER, ENTITY, "thing", folded, rules)
     assert {event.text: event.observation_id for event in events.values()} == {
         "2026-02-01": "obs_0", "2026-01-01": "obs_1", "2026-03-01": "obs_2",
     }  # fmt: skip

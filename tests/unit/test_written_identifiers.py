@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.text import words, written_identifiers
-from graphmem.text.written_identifiers import Extent
+from graphmem.search import written_identifiers
+from graphmem.search.written_identifiers import Extent
+from graphmem.text import words
 from tests.support.examples import examples
 
 WHOLE, PART = Extent.WHOLE, Extent.PART

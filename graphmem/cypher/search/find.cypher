@@ -21,7 +21,7 @@
 // entities and at least one of `index_share` vectors. Both ways answer the same up to `exact_limit` entities; beyond,
 // the index may miss some of the nearest vectors.
 //
-// `coverage` says what was compared (VectorCoverage in graphmem/reading/search_results.py): whether meaning was
+// `coverage` says what was compared (VectorCoverage in graphmem/search/search_results.py): whether meaning was
 // searched; the number of entities; how many of them were compared one by one; whether the index was read; how many
 // of its rows; the least similarity of these; and whether some entities could not be compared, because they have no
 // vector of the model yet, or because more than `unindexed_limit` are outside the index.

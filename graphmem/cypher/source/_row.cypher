@@ -1,4 +1,4 @@
-// One source with the names that stores gave it, the last 20, newest first; in Python: graphmem.reading.sources.SourceRow.
+// One source with the names that stores gave it, the last 20, newest first; in Python: graphmem.reading.source_answers.SourceRow.
 // Takes `source`.
 [source.id, source.content_hash, source.size, source.mime_type, source.recorded_at,
  COUNT { (source)<-[:FROM_SOURCE]-(:Observation) }, size(coalesce(source.excluded, [])) % 2 = 1,

@@ -15,7 +15,7 @@ from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.detection import suffix
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
-from graphmem.ingest.table import CSV
+from graphmem.ingest.format_table import CSV
 from graphmem.ingest.tabular import Columns, is_header
 
 DELIMITERS = ",;\t|"

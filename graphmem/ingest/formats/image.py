@@ -10,7 +10,7 @@ from PIL import ExifTags, Image, UnidentifiedImageError
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
-from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.format_table import BY_NAME
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
 VALUE_CHARACTERS_LIMIT = 1_000

@@ -16,7 +16,7 @@ from typing import Any
 from graphmem.ingest.building import Builder, json_value
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
-from graphmem.ingest.table import BY_NAME, Format
+from graphmem.ingest.format_table import BY_NAME, Format
 
 SPACE = re.compile(r"[ \t\n\r]*")
 

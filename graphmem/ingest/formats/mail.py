@@ -18,8 +18,8 @@ from typing import Any
 from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats.web_page import plain
-from graphmem.ingest.table import BY_NAME
 
 PEOPLE = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc")
 TEXTS = ("Subject", "Date", "Message-ID", "In-Reply-To", "List-Id")

@@ -9,8 +9,8 @@ import re
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import Document, Limits, ParseFailed
+from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats.mail import add_message
-from graphmem.ingest.table import BY_NAME
 
 SEPARATOR = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)

@@ -18,7 +18,7 @@ from markdown_it.token import Token
 from graphmem.ingest.building import Builder, json_value
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import Document, Field, Limits, Span
-from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.tabular import Columns
 
 BLOCKS = {"paragraph_open", "fence", "code_block", "html_block"}

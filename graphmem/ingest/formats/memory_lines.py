@@ -7,8 +7,8 @@ A line is `{"type": "entity", "name", "entityType", "observations"}` or
 from __future__ import annotations
 
 from graphmem.ingest.document import Document, Limits
+from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats.json_values import parse_lines
-from graphmem.ingest.table import BY_NAME
 
 
 def parse(data: bytes, name: str, limits: Limits) -> Document:

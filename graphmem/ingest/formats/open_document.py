@@ -12,7 +12,7 @@ import odfdo
 from graphmem.ingest import archives
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import Document, Limits, ParseFailed, Span
-from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.tabular import Columns, add_row
 
 CONTAINERS = {"text:section", "text:list", "text:list-item", "text:list-header", "text:index-body"}

@@ -14,7 +14,7 @@ from pypdfium2.raw import FPDF_ERR_PASSWORD
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import Document, Limits, ParseFailed, Span
-from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.format_table import BY_NAME
 
 KEYS = {
     "Author": "author",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphmem.ingest.building import Builder
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import Document, Limits, Span
-from graphmem.ingest.table import TEXT
+from graphmem.ingest.format_table import TEXT
 
 
 def parse(data: bytes, name: str, limits: Limits) -> Document:

@@ -12,8 +12,8 @@ from pptx.exc import PackageNotFoundError
 from graphmem.ingest import archives
 from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats.office import describe
-from graphmem.ingest.table import BY_NAME
 from graphmem.ingest.tabular import Columns, add_row
 
 

@@ -6,7 +6,7 @@ from striprtf.striprtf import rtf_to_text
 
 from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.document import Document, Limits
-from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.format_table import BY_NAME
 
 
 def parse(data: bytes, name: str, limits: Limits) -> Document:

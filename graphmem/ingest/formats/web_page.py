@@ -12,7 +12,7 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import Document, Limits, ParseFailed
-from graphmem.ingest.table import BY_NAME
+from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.tabular import Columns, add_row
 
 CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)

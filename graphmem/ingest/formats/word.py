@@ -19,8 +19,8 @@ from docx.text.paragraph import Paragraph
 from graphmem.ingest import archives
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import Document, Limits, ParseFailed, Span
+from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats.office import describe
-from graphmem.ingest.table import BY_NAME
 from graphmem.ingest.tabular import Columns, add_row
 
 HEADING = re.compile(r"heading (\d)")

@@ -19,8 +19,8 @@ from openpyxl.utils.exceptions import InvalidFileException
 from graphmem.ingest import archives
 from graphmem.ingest.building import Builder, json_value, normal
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats.office import describe
-from graphmem.ingest.table import BY_NAME
 from graphmem.ingest.tabular import Columns, is_header
 
 Row = tuple[int, list[tuple[int, Any]], int]

@@ -3,6 +3,6 @@
 Nothing is guessed: what a rule cannot know is left out, and a warning says so.
 """
 
-from graphmem.ingest.interpreters.table import Interpreter, Options, interpreter_for, propose
+from graphmem.ingest.interpreters.interpreter_table import Interpreter, Options, interpreter_for, propose
 
 __all__ = ["Interpreter", "Options", "interpreter_for", "propose"]

@@ -6,11 +6,11 @@ An event refers to its organiser and its attendees, with their roles. Recurrence
 from __future__ import annotations
 
 from graphmem.ingest.document import Document, Part
-from graphmem.ingest.interpreters.draft import Draft, moment
+from graphmem.ingest.interpreters.interpreter_table import Options
 from graphmem.ingest.interpreters.labels import Member, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.people import People, mentions
-from graphmem.ingest.interpreters.places import widen
-from graphmem.ingest.interpreters.table import Options
+from graphmem.ingest.interpreters.proposal_draft import Draft, moment
+from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal
 
 SHARED_NAMES = {

@@ -7,10 +7,10 @@ title.
 from __future__ import annotations
 
 from graphmem.ingest.document import Document, Part
-from graphmem.ingest.formats.chats import UNTITLED
-from graphmem.ingest.interpreters.draft import Draft, moment
+from graphmem.ingest.formats.chat_files import UNTITLED
+from graphmem.ingest.interpreters.interpreter_table import Options
 from graphmem.ingest.interpreters.labels import Member, fields_by_name, rename, text_of
-from graphmem.ingest.interpreters.table import Options
+from graphmem.ingest.interpreters.proposal_draft import Draft, moment
 from graphmem.ingest.proposal import Proposal
 
 CONVERSATION_NAMES = {"id": "external_id", "created_at": "started_at", "updated_at": "updated_at"}

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from graphmem.ingest.document import Document, Field, Part
-from graphmem.ingest.interpreters.draft import Draft, moment
+from graphmem.ingest.interpreters.interpreter_table import Options
 from graphmem.ingest.interpreters.labels import Member, field_name, fields_by_name, rename, text_of
-from graphmem.ingest.interpreters.places import find_inside
-from graphmem.ingest.interpreters.table import Options
+from graphmem.ingest.interpreters.proposal_draft import Draft, moment
+from graphmem.ingest.interpreters.text_places import find_inside
 from graphmem.ingest.proposal import Proposal
 
 LISTS = {"emails": "email", "phones": "phone", "addresses": "address", "urls": "url"}

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from graphmem.ingest.document import Document
-from graphmem.ingest.interpreters.draft import Draft, moment
+from graphmem.ingest.interpreters.interpreter_table import Options
 from graphmem.ingest.interpreters.labels import Member, configured_type
-from graphmem.ingest.interpreters.places import heading, whole_text
-from graphmem.ingest.interpreters.table import Options
+from graphmem.ingest.interpreters.proposal_draft import Draft, moment
+from graphmem.ingest.interpreters.text_places import heading, whole_text
 from graphmem.ingest.proposal import Proposal
 
 GENERAL_TYPE = "document"

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphmem.ingest.document import Document, Field, Part
-from graphmem.ingest.interpreters.draft import Draft, moment
+from graphmem.ingest.interpreters.interpreter_table import Options
 from graphmem.ingest.interpreters.labels import Member, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.people import Mention, People, mentions
-from graphmem.ingest.interpreters.places import widen
-from graphmem.ingest.interpreters.table import Options
+from graphmem.ingest.interpreters.proposal_draft import Draft, moment
+from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal
 
 RECIPIENTS = ("to", "cc", "bcc")

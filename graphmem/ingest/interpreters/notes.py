@@ -7,7 +7,7 @@ matter is the first heading, else the name of the file.
 from __future__ import annotations
 
 from graphmem.ingest.document import Document, Part, Span
-from graphmem.ingest.interpreters.draft import Draft
+from graphmem.ingest.interpreters.interpreter_table import Options
 from graphmem.ingest.interpreters.labels import (
     TYPE_LABELS,
     Member,
@@ -16,8 +16,8 @@ from graphmem.ingest.interpreters.labels import (
     members_of,
     stem,
 )
-from graphmem.ingest.interpreters.places import heading, whole_text
-from graphmem.ingest.interpreters.table import Options
+from graphmem.ingest.interpreters.proposal_draft import Draft
+from graphmem.ingest.interpreters.text_places import heading, whole_text
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity
 

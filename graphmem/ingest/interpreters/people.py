@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from graphmem.ingest.document import Field, Span
-from graphmem.ingest.interpreters.draft import Draft
 from graphmem.ingest.interpreters.labels import Member
-from graphmem.ingest.interpreters.places import Cursor, widen
+from graphmem.ingest.interpreters.proposal_draft import Draft
+from graphmem.ingest.interpreters.text_places import Cursor, widen
 from graphmem.model import identity
 
 REACH = 1_000

@@ -11,9 +11,9 @@ from graphmem.model.schema.changes import (
     update,
     version_order,
 )
-from graphmem.model.schema.document import Document, Temporal
 from graphmem.model.schema.fields import Constraints, Field, Finding
-from graphmem.model.schema.parsing import canonical_type, parse, warnings_of
+from graphmem.model.schema.schema_document import Document, Temporal
+from graphmem.model.schema.schema_parsing import canonical_type, parse, warnings_of
 from graphmem.model.schema.shapes import Issue, Issues, SchemaInvalid
 from graphmem.model.schema.shipped import VERSION, shipped, shipped_types
 

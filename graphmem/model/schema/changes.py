@@ -13,9 +13,9 @@ from typing import Any, Final, Literal
 
 from graphmem.model import canonical
 from graphmem.model.discovery import Seen, describe
-from graphmem.model.schema.document import Document, field_of_json, of_json
 from graphmem.model.schema.fields import FIELD_TYPES, Field
-from graphmem.model.schema.parsing import check, field_name, fields_of, settings_of
+from graphmem.model.schema.schema_document import Document, field_of_json, of_json
+from graphmem.model.schema.schema_parsing import check, field_name, fields_of, settings_of
 from graphmem.model.schema.shapes import FIELDS_LIMIT, Issues, members
 from graphmem.model.schema.shipped import VERSION, shipped
 
@@ -113,7 +113,7 @@ def update(
 
     Args:
         entity_type: in its canonical spelling.
-        new_fields: see :func:`graphmem.model.schema.parsing.fields_of`.
+        new_fields: see :func:`graphmem.model.schema.schema_parsing.fields_of`.
         remove: a list of field names.
         settings: keys of a document, as clients write them.
 

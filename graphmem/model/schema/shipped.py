@@ -10,8 +10,8 @@ from importlib import resources
 from typing import Final
 
 from graphmem.model import canonical
-from graphmem.model.schema.document import Document
-from graphmem.model.schema.parsing import parse
+from graphmem.model.schema.schema_document import Document
+from graphmem.model.schema.schema_parsing import parse
 
 VERSION: Final = "1.0"
 """The version of every shipped document."""

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import httpx
 import pytest
 
-from graphmem.client import oauth
+from graphmem.client import oauth_login
 from graphmem.client.logins import Login, Logins, Secrets, canonical_address
 from graphmem.errors import LoginFailed
 from tests.access.login.conftest import (
@@ -75,13 +75,13 @@ def test_a_redirect_of_another_issuer_is_refused(
 def test_a_redirect_without_an_issuer_is_refused_where_the_server_announces_it(
     service: AuthorizationServer,
 ) -> None:
-    with oauth.http_client() as http:
-        server = oauth.discover(http, service.url)
-    request = oauth.begin(server, "client", 1, ("read",))
+    with oauth_login.http_client() as http:
+        server = oauth_login.discover(http, service.url)
+    request = oauth_login.begin(server, "client", 1, ("read",))
     parameters = {"state": request.state, "code": "code"}
     with pytest.raises(LoginFailed, match="iss differs"):
-        oauth.code_of(server, request, parameters)
-    assert oauth.code_of(replace(server, sends_issuer=False), request, parameters) == "code"
+        oauth_login.code_of(server, request, parameters)
+    assert oauth_login.code_of(replace(server, sends_issuer=False), request, parameters) == "code"
 
 
 def test_a_refusal_on_the_page_ends_the_login(
@@ -100,7 +100,7 @@ def test_a_person_pastes_the_address_or_the_code_where_there_is_no_browser(
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
 
-    def begin(*values: Any) -> oauth.Authorization:
+    def begin(*values: Any) -> oauth_login.Authorization:
         request = real(*values)
         pasted.append(redirect_of(request.url))
         return request
@@ -109,8 +109,8 @@ def test_a_person_pastes_the_address_or_the_code_where_there_is_no_browser(
         return pasted[0] if whole else dict(parse_qsl(urlsplit(pasted[0]).query))["code"]
 
     pasted: list[str] = []
-    real = oauth.begin
-    monkeypatch.setattr(oauth, "begin", begin)
+    real = oauth_login.begin
+    monkeypatch.setattr(oauth_login, "begin", begin)
     monkeypatch.setattr("typer.prompt", prompt)
     result = login(service, "--json")
     assert answer(result)["account"] == "ada"
@@ -159,7 +159,7 @@ def test_a_login_over_plain_http_to_another_machine_is_refused() -> None:
      ("https://a.example", "https://b.example", False), ("https://a.example", "https://a.example:84", False)],
 )  # fmt: skip
 def test_a_resource_covers_the_addresses_below_it(resource: str, address: str, covered: bool) -> None:
-    assert oauth._covers(resource, address) is covered
+    assert oauth_login._covers(resource, address) is covered
 
 
 def test_spellings_of_one_address_have_one_login() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from graphmem.client import oauth
+from graphmem.client import oauth_login
 from graphmem.client.logins import Login, Logins
 from tests.access.conftest import Instance
 from tests.access.login.conftest import (
@@ -86,8 +86,8 @@ def test_the_consent_page_logs_the_command_line_in_and_a_logout_ends_its_tokens(
     while httpx.get(f"{own_login}/me", headers=headers).status_code != 401:
         assert time.monotonic() < end
         time.sleep(0.1)
-    with oauth.http_client() as http, pytest.raises(oauth.GrantEnded):
-        oauth.renew(http, first)
+    with oauth_login.http_client() as http, pytest.raises(oauth_login.GrantEnded):
+        oauth_login.renew(http, first)
     assert re.findall(r"gm_[a-z]{2}_\w+", own_service.console) == []
 
 
@@ -102,8 +102,8 @@ def test_processes_that_renew_at_once_keep_a_login_at_graphmem(own_login: str, f
 
 
 def test_a_stolen_refresh_token_that_is_used_again_ends_the_login(own_login: str, folder: Path) -> None:
-    with oauth.http_client() as http:
-        oauth.renew(http, stored(own_login))
+    with oauth_login.http_client() as http:
+        oauth_login.renew(http, stored(own_login))
     change(folder, expires_at=0)
     assert "has ended: run `graphmem auth login" in message(run("--base-url", own_login, *WHO_AM_I))
     assert kept(folder) == []

@@ -16,11 +16,11 @@ from rich.table import Table
 
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.meaning import Weighted
-from graphmem.matching import search_ranking
-from graphmem.matching.search_copy import SearchCopy
-from graphmem.matching.vocabulary import Vocabulary
 from graphmem.registry import Services
-from graphmem.text import languages, terms
+from graphmem.search import search_ranking, terms
+from graphmem.search.entity_copy import SearchCopy
+from graphmem.search.term_vocabulary import Vocabulary
+from graphmem.text import languages
 from tests.bench.retrieval import changes, dialogues, topics
 from tests.bench.retrieval.measuring import NEWEST_FIRST, Owner
 from tests.bench.retrieval.metrics import any_at, mean, newest_before_older, reciprocal_rank

@@ -1,0 +1,174 @@
+"""``graphmem sources content``: the bytes of a stored file, which are no JSON and therefore no operation."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated
+
+import typer
+
+from graphmem.cli.db import Json, show
+from graphmem.cli.session import (
+    Session,
+    current,
+    fetching,
+    refuse_account,
+    require_database,
+    run_async,
+    tell_progress,
+    telling_errors,
+    uses_service,
+)
+from graphmem.errors import InvalidInput, ObjectDamaged
+
+if TYPE_CHECKING:
+    from graphmem.client import Client
+    from graphmem.settings import Settings
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command()
+def content(
+    context: typer.Context,
+    source_id: Annotated[str, typer.Argument(help="Id of the source.")],
+    output: Annotated[
+        Path | None,
+        # Not checked here: opening the file reports what is wrong with it.
+        typer.Option("--output", "-o", readable=False, help="File to write. Default: stdout."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write the bytes of a stored file to stdout, or to a file.
+
+    A file gets its name once all bytes are there and are those that were stored. To a terminal nothing is
+    written: a stored file may hold anything.
+
+    \b
+    Examples:
+      graphmem sources content src_0123456789abcdef01234567 --output report.pdf
+      graphmem sources content src_0123456789abcdef01234567 | head
+    """
+    session = current(context)
+    with telling_errors(as_json or session.as_json):
+        if output is None and sys.stdout.isatty():
+            raise InvalidInput("stdout is a terminal: give --output FILE, or send stdout to another program")
+        if output is None:
+            try:
+                _receive(session, source_id, Received(sys.stdout.buffer))
+                sys.stdout.buffer.flush()
+            except BrokenPipeError:
+                # Whoever reads has enough. The interpreter flushes stdout once more at its end.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return
+        with _file(output, force) as file:
+            received = Received(file)
+            _receive(session, source_id, received)
+        answer = {
+            "file": str(output), "file_size": received.size, "content_hash": received.digest.hexdigest()
+        }  # fmt: skip
+        show(answer, as_json or session.as_json)
+
+
+class Received:
+    """Bytes that are written to a file, with their number and hash."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.size = 0
+        self.digest = hashlib.sha256()
+
+    def write(self, chunk: bytes) -> None:
+        """Write bytes."""
+        self._file.write(chunk)
+        self.digest.update(chunk)
+        self.size += len(chunk)
+
+    def check(self, content_hash: str) -> None:
+        """Compare what was written with a hash.
+
+        Raises:
+            ObjectDamaged: they differ.
+        """
+        if self.digest.hexdigest() != content_hash:
+            raise ObjectDamaged(sha256=content_hash, size=self.size)
+
+
+def _receive(session: Session, source_id: str, received: Received) -> None:
+    """Write the bytes of a source, from where the session's commands find their data."""
+    chosen = session.settings()
+    if chosen.base_url is not None:
+        from graphmem.client import Client
+
+        refuse_account(session.account, chosen.base_url)
+        token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
+        with Client(chosen.base_url, token, "cli") as client:
+            _from_client(client, source_id, received)
+    elif uses_service(chosen):
+        from graphmem.client import Client
+        from graphmem.service.calling import account_headers, ensure
+        from graphmem.service.place import is_locked, place
+
+        # A service that runs has its database.
+        if not is_locked(place(chosen)):
+            require_database(chosen)
+        socket = Path(ensure(chosen, tell_progress)["socket"])
+        with Client(
+            "http://localhost", None, "cli", socket=socket, headers=account_headers(session.account)
+        ) as client:
+            _from_client(client, source_id, received)
+    else:
+        require_database(chosen)
+        session.log_to_file(chosen)
+        run_async(_in_process(chosen, source_id, session.account, received))
+
+
+def _from_client(client: Client, source_id: str, received: Received) -> None:
+    with client.content(source_id) as (content_hash, chunks):
+        for chunk in chunks:
+            received.write(chunk)
+    received.check(content_hash)
+
+
+async def _in_process(chosen: Settings, source_id: str, account: str | None, received: Received) -> None:
+    from graphmem.auth import Method
+    from graphmem.auth.accounts import Accounts
+    from graphmem.reading.source_answers import read_source
+    from graphmem.registry import Context
+    from graphmem.runtime import open_services
+
+    async with open_services(chosen, fetching(), waiting=tell_progress) as services:
+        actor = await Accounts(services.database).actor(account, "cli", Method.PROCESS)
+        row = await read_source(Context(actor, services), source_id)
+        async for chunk in services.objects.read(actor.owner, row.content_hash, size=row.size):
+            received.write(chunk)
+
+
+@contextlib.contextmanager
+def _file(path: Path, force: bool) -> Iterator[IO[bytes]]:
+    """Yield a file that gets its name once it is complete; a partial file is removed.
+
+    Raises:
+        InvalidInput: it exists and may not be replaced, or cannot be written.
+    """
+    if os.path.isdir(path) or (os.path.exists(path) and not force):
+        kind = "is a directory" if os.path.isdir(path) else "exists"
+        raise InvalidInput(f"{path} {kind}: give another name, or --force to replace a file", file=str(path))
+    try:
+        handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+            os.replace(partial, path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(partial)
+    except OSError as exc:
+        raise InvalidInput(f"{path} cannot be written: {exc.strerror or exc}", file=str(path)) from exc

@@ -1,0 +1,73 @@
+"""Which fields of each type are compared for duplicates, and from which score a pair is proposed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Self
+
+from graphmem.duplicates import declared
+from graphmem.duplicates.similarity import COMPARED_FIELDS
+from graphmem.model.schema import Document, shipped
+from graphmem.model.schema.schema_document import Detection
+from graphmem.registry import Context
+
+FIELDS: Final = sorted(COMPARED_FIELDS)
+"""The fields that are compared of a type whose schema names none."""
+
+
+class _DocumentRow(NamedTuple):
+    entity_type: str
+    document: str
+
+
+class _DocumentRows(NamedTuple):
+    """The row of ``schema.documents``."""
+
+    documents: list[_DocumentRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Detections:
+    """What the schemas of some types say of duplicates; a type whose schema says nothing is missing.
+
+    ``kinds_by_type`` has the kind of each field that is compared, ``thresholds`` the least score of a pair.
+    """
+
+    kinds_by_type: Mapping[str, Mapping[str, str]]
+    thresholds: Mapping[str, float]
+
+    @classmethod
+    def of(cls, types: Iterable[str], registered: Callable[[str], Detection | None]) -> Self:
+        """Return what registered schemas say, or else shipped ones."""
+        kinds: dict[str, Mapping[str, str]] = {}
+        thresholds: dict[str, float] = {}
+        for name in types:
+            detection = registered(name) or _of_shipped(name)
+            if detection is not None and detection.fields:
+                kinds[name] = declared.kinds_of(detection.fields, COMPARED_FIELDS)
+            if detection is not None and detection.threshold is not None:
+                thresholds[name] = detection.threshold
+        return cls(kinds, thresholds)
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of all fields that may be compared, sorted."""
+        return sorted({*FIELDS, *(name for kinds in self.kinds_by_type.values() for name in kinds)})
+
+    def kinds(self, entity_type: str) -> Mapping[str, str]:
+        """Return the kind of each field of a type that is compared."""
+        return self.kinds_by_type.get(entity_type, COMPARED_FIELDS)
+
+
+def _of_shipped(entity_type: str) -> Detection | None:
+    document = shipped(entity_type)
+    return document.detection if document else None
+
+
+async def read(context: Context, types: Iterable[str]) -> Detections:
+    """Return what the schemas of some types say."""
+    types = sorted(types)
+    row = await context.graph.only("schema.documents", _DocumentRows, types=types)
+    documents = {each.entity_type: Document.read(each.document).detection for each in row.documents}
+    return Detections.of(types, documents.get)

@@ -1,0 +1,322 @@
+"""Evidence for and against two records of one person, besides equal identifiers.
+
+Evidence is counted in bits, as in the model of Fellegi and Sunter: how much likelier a comparison is among
+records of one person than among those of two, as a logarithm to base 2. The bits of independent fields add
+up. The numbers are fixed: a pair has the same score whatever else is stored.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple, get_args
+
+from rapidfuzz.distance import OSA
+from rapidfuzz.fuzz import ratio
+
+from graphmem.duplicates import name_similarity
+from graphmem.duplicates.name_similarity import NICKNAME, Name
+from graphmem.model import dates
+from graphmem.model.identity import fold_text, words
+from graphmem.model.nicknames import are_forms_of_one_name
+
+Values = Mapping[str, tuple[str, str]]
+"""``(field, stored value)`` by comparable form."""
+Agreement = Literal["equal", "near", "different"]
+
+
+class Bits(NamedTuple):
+    """The bits of a field by the agreement of its values."""
+
+    equal: float
+    near: float
+    different: float
+
+
+BITS: Final = {
+    "born": Bits(12.0, 0.0, -12.0),
+    "official_id": Bits(12.0, 8.0, -4.0),
+    "email": Bits(10.0, 8.0, 0.0),
+    "phone": Bits(8.0, 7.0, 0.0),
+    "address": Bits(7.0, 5.0, -1.0),
+    "postcode": Bits(7.0, 4.0, -1.0),
+    "city": Bits(2.0, 1.0, -1.0),
+}
+ANCHORS: Final = frozenset({"born", "official_id", "email", "phone", "address", "postcode"})
+"""An equal value of one of these makes a block. Nothing else lifts a score above that of the names."""
+IDENTIFYING: Final = frozenset({"official_id", "email", "external_id", "url"})
+"""Relatives do not share these."""
+HOME: Final = frozenset({"address", "postcode", "city"})
+HOME_LIMIT: Final = 9.0
+"""Most bits of address, postcode and city together: they are one fact, where somebody lives."""
+NAME_BITS: Final = {"loose": 0.0, "part": 0.0, "surname": -8.0}
+"""The bits of names that agree less than :func:`graphmem.duplicates.name_similarity.similarity` demands."""
+RELATIVES_LIMIT: Final = 0.78
+"""Highest score of people with different given names, unless an e-mail address or official id is equal."""
+DAY_CONFLICT_LIMIT: Final = 0.82
+"""Highest score of people whose birthdays are clearly different while names and two other facts agree."""
+DAY_SLIP_LIMIT: Final = 0.88
+"""Highest score of people whose birthdays differ by one slip, unless something else is equal."""
+
+DAY_CHARACTERS: Final = 10
+"""A shorter birthday is a year, or a month of it."""
+EMAIL_CHARACTERS: Final = 14
+"""A shorter e-mail address with another letter is another address."""
+
+_DIGITS: Final = re.compile(r"(\d{4})(\d{2})(\d{2})", re.ASCII)
+_PARTED: Final = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4})", re.ASCII)
+
+
+@lru_cache(maxsize=50_000)
+def read_day(text: str) -> str:
+    """Return a birthday as ISO 8601, as far as it is one: also a year, or a year with its month.
+
+    ``31/01/1990`` and ``01/31/1990`` are read; of ``01/02/1990`` the day comes first.
+    """
+    text = text.strip()
+    if len(text) == 10 and text[4] == text[7] == "-":
+        return text
+    if compact := _DIGITS.fullmatch(text):
+        return "-".join(compact.groups())
+    if parted := _PARTED.fullmatch(text):
+        first, _, second, year = parted.groups()
+        day, month = (second, first) if int(second) > 12 else (first, second)
+        return f"{year}-{month:0>2}-{day:0>2}"
+    written = dates.parse(text)
+    if written is not None:
+        return written.iso[:10]
+    return fold_text(text)
+
+
+def read_code(text: str) -> str:
+    """Return a postcode or number without blanks and signs."""
+    return "".join(filter(str.isalnum, fold_text(text)))
+
+
+def read_place(text: str) -> str:
+    """Return an address or a place without signs."""
+    return " ".join(words(fold_text(text)))
+
+
+def compare_days(first: str, second: str) -> Agreement | None:
+    """Compare two birthdays; ``None`` where one is a year or a month that the other lies in.
+
+    Near: one digit is wrong, two neighbouring digits are exchanged, or day and month are.
+    """
+    if first == second:
+        return "equal"
+    if first.startswith(second) or second.startswith(first):
+        return None
+    if len(first) != DAY_CHARACTERS or len(second) != DAY_CHARACTERS:
+        return "different"
+    wrong = [place for place in range(10) if first[place] != second[place]]
+    is_slip = len(wrong) == 1 or (
+        len(wrong) == 2
+        and first[wrong[0]] == second[wrong[1]]
+        and first[wrong[1]] == second[wrong[0]]
+        and wrong[1] - wrong[0] <= (2 if wrong[0] in (3, 6) else 1)
+    )
+    exchanged = first[:4] == second[:4] and first[5:7] == second[8:] and first[8:] == second[5:7]
+    return "near" if is_slip or exchanged else "different"
+
+
+def compare_texts(first: str, second: str) -> Agreement:
+    """Compare two addresses, places or numbers by their letters."""
+    if first == second:
+        return "equal"
+    least = 80.0 if min(len(first), len(second)) >= 6 else 90.0
+    return "near" if ratio(first, second, score_cutoff=least) else "different"
+
+
+def compare_codes(first: str, second: str) -> Agreement:
+    """Compare two numbers or codes: near with one slip."""
+    if first == second:
+        return "equal"
+    return "near" if OSA.distance(first, second, score_cutoff=1) <= 1 else "different"
+
+
+def compare_emails(first: str, second: str) -> Agreement:
+    """Compare two e-mail addresses: near with one slip in a letter; numbers tell namesakes apart."""
+    # The slips are counted first: most addresses have many, and that is known fastest.
+    agreement = compare_codes(first, second)
+    if agreement != "near":
+        return agreement
+    is_short = min(len(first), len(second)) < EMAIL_CHARACTERS
+    return "different" if is_short or _number_of(first) != _number_of(second) else "near"
+
+
+def _number_of(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
+
+
+_COMPARE: Final[dict[str, Callable[[str, str], Agreement | None]]] = {
+    "born": compare_days, "address": compare_texts, "city": compare_texts, "postcode": compare_codes,
+    "official_id": compare_codes, "email": compare_emails, "phone": compare_codes,
+}  # fmt: skip
+ONLY: Final = frozenset({"born", "official_id", "address", "postcode", "city"})
+"""Kinds of values that are compared of people alone."""
+SIMILARITIES: Final = {"equal": 1.0, "near": 0.7, "different": 0.0}
+"""What a reason says of an agreement."""
+_AGREEMENTS: Final[tuple[Agreement, ...]] = ("different", "near", "equal")
+_ORDER: Final = {agreement: place for place, agreement in enumerate(_AGREEMENTS)}
+
+
+class Comparison(NamedTuple):
+    """The closest two values of one field, and how they agree."""
+
+    kind: str
+    agreement: Agreement
+    a: tuple[str, str]
+    b: tuple[str, str]
+
+    @property
+    def bits(self) -> float:
+        """How much the comparison says for, or against, one person."""
+        return getattr(BITS[self.kind], self.agreement)
+
+
+def compare(kind: str, first: Values, second: Values) -> Comparison | None:
+    """Compare the values of one kind; ``None`` where nothing can be said."""
+    if common := first.keys() & second.keys():
+        value = max(common, key=lambda value: (len(value), value))
+        # Many people are born in one year.
+        is_vague = kind == "born" and len(value) < DAY_CHARACTERS
+        return None if is_vague else Comparison(kind, "equal", first[value], second[value])
+    best: tuple[int, str, str] | None = None
+    for value in first:
+        for other in second:
+            agreement = _COMPARE[kind](value, other)
+            if agreement is not None and (best is None or (_ORDER[agreement], value, other) > best):
+                best = _ORDER[agreement], value, other
+    if best is None:
+        return None
+    return Comparison(kind, _AGREEMENTS[best[0]], first[best[1]], second[best[2]])
+
+
+def compared(kinds: Collection[str], a: Mapping[str, Values], b: Mapping[str, Values]) -> list[Comparison]:
+    """Return the comparisons of two people's fields, besides names; ``kinds`` have values in both."""
+    comparisons = (compare(kind, a[kind], b[kind]) for kind in BITS if kind in kinds)
+    return [comparison for comparison in comparisons if comparison is not None]
+
+
+def bits_of(comparisons: Iterable[Comparison]) -> float:
+    """Return the bits of comparisons together; where somebody lives counts once."""
+    home = others = 0.0
+    for comparison in comparisons:
+        if comparison.kind in HOME:
+            home += comparison.bits
+        else:
+            others += comparison.bits
+    return others + min(home, HOME_LIMIT)
+
+
+_WEIGHED: Final = frozenset({"official_id", "email", "phone"})
+
+
+def are_anchored(comparisons: Iterable[Comparison]) -> bool:
+    """Return whether two people have the same birthday, home, number or address."""
+    return any(each.agreement == "equal" and each.kind in ANCHORS for each in comparisons)
+
+
+NameLevel = Literal["alike", "loose", "part", "surname", "given", "different"]
+NAME_LEVELS: Final[tuple[NameLevel, ...]] = get_args(NameLevel)
+"""How two names agree: by :func:`.name_similarity.similarity`; by letters only; one is a word of the other;
+with another surname; with another given name; not at all."""
+
+
+@lru_cache(maxsize=100_000)
+def _loose_word(word: str, other: str) -> float:
+    """Return the similarity of two words by letters and sound."""
+    if word == other:
+        return 1.0
+    if len(word) == 1 or len(other) == 1:
+        return 0.86 if word[0] == other[0] else 0.0
+    if name_similarity.sound(word) == name_similarity.sound(other):
+        return 0.94
+    if are_forms_of_one_name(word, other):
+        return NICKNAME
+    return OSA.normalized_similarity(word, other)
+
+
+LOOSE_WORD, SAME = 0.55, 0.8
+"""Least similarity by letters of words that may be one word with slips, and of words that are."""
+
+
+def _whole(name: Name) -> tuple[str, ...]:
+    """Return the words of a name without middle initials: an initial must not stand for a given name then."""
+    whole = tuple(word for word in name.words if len(word) > 1)
+    return whole if len(whole) > 1 else name.words
+
+
+def lacks_words(name: Name, other: Name) -> bool:
+    """Return whether one name is a single word, and the other more."""
+    counts = sorted((len(_whole(name)), len(_whole(other))))
+    return counts[0] == 1 < counts[1]
+
+
+def name_level(name: Name, other: Name) -> NameLevel:
+    """Return how two names agree that :func:`.name_similarity.similarity` finds to differ."""
+    short, long = name_similarity.by_length(_whole(name), _whole(other))
+    unmatched = list(range(len(long)))
+    matched: list[tuple[int, int, float]] = []
+    for place, word in enumerate(short):
+        best, there = max((_loose_word(word, long[i]), -i) for i in unmatched)
+        unmatched.remove(-there)
+        matched.append((place, -there, best))
+    same = [alike for place, _, alike in matched if alike >= SAME and len(short[place]) > 1]
+    other_words = [(place, there) for place, there, alike in matched if alike < LOOSE_WORD]
+    if lacks_words(name, other):
+        return "part" if same else "different"
+    if not other_words:
+        return "loose" if same or min(alike for _, _, alike in matched) >= 0.65 else "different"
+    if not same or len(other_words) > 1:
+        return "different"
+    place, there = other_words[0]
+    return "surname" if place == len(short) - 1 and there == len(long) - 1 and place else "given"
+
+
+def combined(
+    base: float,
+    level: NameLevel,
+    comparisons: list[Comparison],
+    conflict_limit: float,
+    *,
+    is_identified: bool,
+) -> float:
+    """Return the probability that two people are one.
+
+    Args:
+        base: the probability by names and equal identifiers alone.
+        level: how their names agree.
+        conflict_limit: the highest probability of people whose birthdays are clearly different.
+        is_identified: whether a value of :data:`IDENTIFYING` is equal.
+    """
+    equal = {each.kind for each in comparisons if each.agreement == "equal"} & ANCHORS
+    may_be_relatives = level in ("given", "different") or (level == "part" and "born" not in equal)
+    if may_be_relatives:
+        likely = base if is_identified else min(base, RELATIVES_LIMIT)
+    elif level == "alike":
+        # Equal identifiers are in the base already.
+        others = [each for each in comparisons if not (each.kind in _WEIGHED and each.agreement == "equal")]
+        likely = _probability(_bits(base) + bits_of(others)) if base else 0.0
+        likely = likely if equal else min(likely, base)
+    else:
+        likely = _probability(NAME_BITS[level] + bits_of(comparisons)) if equal else base
+    born = next((each.agreement for each in comparisons if each.kind == "born"), None)
+    if born == "near" and not equal:
+        likely = min(likely, DAY_SLIP_LIMIT)
+    if born == "different":
+        is_outweighed = level == "alike" and len(equal - HOME) + bool(equal & HOME) > 1
+        likely = min(likely, DAY_CONFLICT_LIMIT if is_outweighed else conflict_limit)
+    return likely
+
+
+def _bits(score: float) -> float:
+    score = min(score, 1.0 - 2.0**-40)
+    return math.log2(score / (1.0 - score))
+
+
+def _probability(bits: float) -> float:
+    return 1.0 / (1.0 + 2.0 ** -max(-40.0, min(40.0, bits)))

@@ -1,0 +1,186 @@
+"""The interpreters: which formats each one reads, and its version.
+
+Other distributions add one by an entry point of the group `graphmem.interpreters`: its name is that of the
+interpreter, its object an :class:`Interpreter`. Entry points are loaded when something is interpreted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from graphmem.ingest.document import Document
+from graphmem.ingest.format_table import FORMATS
+from graphmem.ingest.proposal import InterpretationFailed, Proposal
+
+ENTRY_POINTS = "graphmem.interpreters"
+REASON_CHARACTERS_LIMIT = 500
+NAME_SHAPE = re.compile(r"[a-z][a-z0-9_-]{0,63}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What an interpreter knows beside the document.
+
+    ``configuration`` has only keys that the interpreter declares.
+    """
+
+    file_name: str | None = None
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+
+
+Propose = Callable[[Document, Options], Proposal]
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """An interpreter. ``module`` is the full name of a module with a function :data:`Propose`, ``propose``.
+
+    Attributes:
+        version: rises with every change of what the module proposes for the same document.
+        formats: names of formats, as in :mod:`graphmem.ingest.format_table`.
+        by_default: whether it reads its formats where no interpreter is named.
+        configuration_keys: the keys that its configuration may have.
+    """
+
+    name: str
+    version: int
+    formats: tuple[str, ...]
+    module: str
+    by_default: bool = True
+    configuration_keys: tuple[str, ...] = ()
+
+    def load(self) -> Propose:
+        """Import the module."""
+        return importlib.import_module(self.module).propose
+
+
+def _shipped(name: str, *formats: str, module: str = "", types: bool = False) -> Interpreter:
+    """Return an interpreter of graphmem; one that shares the module of another is not used by default."""
+    keys = ("entity_type",) if types else ()
+    return Interpreter(name, 1, formats, f"{__package__}.{module or name}", not module, keys)
+
+
+INTERPRETERS: tuple[Interpreter, ...] = (
+    _shipped("rows", "csv", "json", "jsonl", "xlsx", types=True),
+    _shipped("calendar", "ics"),
+    _shipped("contacts", "vcf"),
+    _shipped("messages", "eml", "mbox"),
+    _shipped("chats", "chatgpt", "claude"),
+    _shipped("notes", "markdown", types=True),
+    _shipped("memory", "memory"),
+    _shipped("documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True),
+    _shipped("tables", "docx", "html", "markdown", "odt", "pptx", module="rows", types=True),
+)
+"""The interpreters of graphmem. The first one that reads a format by default is used for it."""
+BY_NAME = {interpreter.name: interpreter for interpreter in INTERPRETERS}
+
+
+def interpreter_for(format: str, name: str | None = None) -> Interpreter:
+    """Return the interpreter for a format: the named one, else the first that reads it by default.
+
+    Of those that read a format by default, added ones come before those of graphmem, in order of their names.
+
+    Raises:
+        InterpretationFailed: there is none, it does not read the format, or an added one is broken.
+    """
+    if name is not None:
+        interpreter = BY_NAME.get(name) or _added(name)
+        if interpreter is None:
+            raise InterpretationFailed(f"There is no interpreter {name[:100]!r}.")
+        if format not in interpreter.formats:
+            raise InterpretationFailed(f"The interpreter {name} does not read the format {format}.")
+        return interpreter
+    added = [_loaded(point) for _, point in sorted(_entry_points().items())]
+    for interpreter in (*added, *INTERPRETERS):
+        if interpreter.by_default and format in interpreter.formats:
+            return interpreter
+    raise InterpretationFailed(f"No interpreter reads the format {format}.")
+
+
+def propose(
+    document: Document,
+    name: str | None = None,
+    *,
+    file_name: str | None = None,
+    configuration: Mapping[str, Any] | None = None,
+) -> Proposal:
+    """Return the entities and relationships of a document, as an interpreter reads it.
+
+    Args:
+        name: that of the interpreter; by default the one that reads the format of the document.
+        file_name: the name under which the file was stored.
+        configuration: ``entity_type`` for interpreters that take it.
+
+    Raises:
+        InterpretationFailed: there is no such interpreter, the configuration is wrong, or an added
+            interpreter is broken.
+    """
+    interpreter = interpreter_for(document.format, name)
+    unknown = set(configuration or ()) - set(interpreter.configuration_keys)
+    if unknown:
+        raise InterpretationFailed(
+            f"The interpreter {interpreter.name} has no configuration {', '.join(sorted(unknown))[:200]}."
+        )
+    options = Options(file_name, dict(configuration or {}))
+    if interpreter.name in BY_NAME:
+        return interpreter.load()(document, options)
+    return _proposed_by_added(interpreter, document, options)
+
+
+def _proposed_by_added(interpreter: Interpreter, document: Document, options: Options) -> Proposal:
+    """Run an interpreter that others wrote: what it proposes goes through the rules of all proposals."""
+    from graphmem.ingest.interpreters.proposal_draft import redraft
+
+    try:
+        return redraft(interpreter.load()(document, options))
+    except InterpretationFailed as exc:
+        raise InterpretationFailed(f"The interpreter {interpreter.name} has failed: {exc.reason}") from exc
+    except Exception as exc:
+        raise _broken(interpreter.name, exc) from exc
+
+
+@cache
+def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
+    return {point.name: point for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
+
+
+def _added(name: str) -> Interpreter | None:
+    point = _entry_points().get(name)
+    return None if point is None else _loaded(point)
+
+
+def _loaded(point: importlib.metadata.EntryPoint) -> Interpreter:
+    try:
+        interpreter = point.load()
+        _check(point.name, interpreter)
+    except Exception as exc:
+        raise _broken(point.name, exc) from exc
+    return interpreter
+
+
+def _check(name: str, interpreter: object) -> None:
+    """Check what an entry point holds.
+
+    Raises:
+        ValueError: it is no interpreter, or it takes the name of another one.
+    """
+    if not isinstance(interpreter, Interpreter):
+        raise ValueError(f"its entry point is no {Interpreter.__name__}")
+    if interpreter.name != name or NAME_SHAPE.fullmatch(name) is None or name in BY_NAME:
+        raise ValueError(f"its name is {interpreter.name!r}: it must be that of its entry point, and new")
+    if type(interpreter.version) is not int or interpreter.version < 1:
+        raise ValueError("its version is no integer from 1")
+    unknown = set(interpreter.formats) - {row.name for row in FORMATS}
+    if unknown:
+        raise ValueError(f"there is no format {', '.join(sorted(map(str, unknown)))}")
+
+
+def _broken(name: str, exc: Exception) -> InterpretationFailed:
+    reason = f"The interpreter {name} is broken: {type(exc).__name__}: {exc}"
+    return InterpretationFailed(reason[:REASON_CHARACTERS_LIMIT])

@@ -1,0 +1,80 @@
+"""The `memory.jsonl` of the MCP memory server, as the toolset memory stores what it gets.
+
+An entity has the fields `name` and `observations`. A spelling of its type that is not the type's own is the
+field `entity_type_text`. A relation is a relationship whose metadata `relation_types` has the spellings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from graphmem.ingest.document import Document, Field, Part
+from graphmem.ingest.interpreters.interpreter_table import Options
+from graphmem.ingest.interpreters.labels import Member, entity_type_of, fields_by_name, text_of
+from graphmem.ingest.interpreters.proposal_draft import Draft
+from graphmem.ingest.interpreters.text_places import place
+from graphmem.ingest.proposal import Proposal
+from graphmem.model import identity, relationship
+
+NAME = "name"
+TEXTS = "observations"
+TYPE_FIELD = "entity_type_text"
+RELATION_TYPES = "relation_types"
+GENERAL_TYPE = "thing"
+GENERAL_RELATIONSHIP = "RELATED_TO"
+
+
+def propose(document: Document, options: Options) -> Proposal:
+    """Return the entities and relations."""
+    draft = Draft()
+    records = [(part, fields_by_name(part.fields)) for part in document.parts if part.kind == "record"]
+    entities: dict[str, int | None] = {}
+    for part, fields in records:
+        kind = text_of(fields.get("type"))
+        if kind == "entity":
+            _add_entity(draft, part, fields, entities)
+        elif kind != "relation":
+            draft.warn(f"A record{place(part.span)} is left out: it is neither an entity nor a relation.")
+    for part, fields in records:
+        if text_of(fields.get("type")) == "relation":
+            _add_relation(draft, part, fields, entities)
+    return draft.proposal()
+
+
+def _add_entity(draft: Draft, part: Part, fields: dict[str, Field], entities: dict[str, int | None]) -> None:
+    name, spelling = (text_of(fields.get(label)) for label in ("name", "entityType"))
+    texts = fields[TEXTS].value if TEXTS in fields else None
+    if name is None or spelling is None or not _are_texts(texts):
+        draft.warn(f"An entity{place(part.span)} is left out: it lacks a name, a type or observations.")
+        return
+    folded = identity.fold_text(name)
+    if folded in entities:
+        draft.warn(f"An entity{place(part.span)} is left out: an earlier one has its name.")
+        return
+    entity_type = entity_type_of(spelling) or GENERAL_TYPE
+    members = [Member(NAME, name, fields["name"].span), Member(TEXTS, texts, fields[TEXTS].span)]
+    if spelling != entity_type:
+        members.append(Member(TYPE_FIELD, spelling, fields["entityType"].span))
+    # A type such as note is not identified by a name unless that is its canonical name.
+    canonical_name = None if (NAME,) in identity.rule(entity_type) else name
+    entities[folded] = draft.entity(entity_type, members, part.span, canonical_name=canonical_name)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _add_relation(
+    draft: Draft, part: Part, fields: dict[str, Field], entities: dict[str, int | None]
+) -> None:
+    source, target, spelling = (text_of(fields.get(label)) for label in ("from", "to", "relationType"))
+    if source is None or target is None or spelling is None:
+        draft.warn(f"A relation{place(part.span)} is left out: it lacks an end or its type.")
+        return
+    start, end = (entities.get(identity.fold_text(name)) for name in (source, target))
+    if start is None or end is None:
+        draft.warn(f"A relation{place(part.span)} is left out: the file has no entity for one of its ends.")
+        return
+    spelled = relationship.spell(spelling)
+    relationship_type = spelled if spelled in relationship.BUILTIN else GENERAL_RELATIONSHIP
+    draft.relate(relationship_type, start, end, part.span, {RELATION_TYPES: [spelling]})

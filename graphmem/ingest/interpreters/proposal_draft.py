@@ -1,0 +1,261 @@
+"""How an interpreter puts a proposal together: what could not be stored is left out, with a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from graphmem.ingest.document import Span
+from graphmem.ingest.interpreters.labels import Member, entity_type_of, is_empty
+from graphmem.ingest.interpreters.text_places import place
+from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
+from graphmem.model import canonical, dates, identity, items, relationship, times
+
+ENTITIES_LIMIT = 100_000
+RELATIONSHIPS_LIMIT = 200_000
+FIELDS_LIMIT = 500
+VALUE_CHARACTERS_LIMIT = 1_000_000
+"""Characters of the canonical JSON of one value."""
+WARNINGS_LIMIT = 100
+JOINED_LIMIT = 100
+"""Elements of a list in the metadata of one relationship that several places of a file state."""
+NOWHERE = Span()
+RESERVED = items.RESERVED - {identity.CANONICAL_NAME} | {"span", "spans"}
+"""Names that are no fields where an interpretation is stored."""
+SHOWN_CHARACTERS = 64
+"""How much of a name a warning shows."""
+
+
+class Draft:
+    """Collects the entities, the relationships and the warnings of one proposal."""
+
+    def __init__(self) -> None:
+        self.entities: list[ProposedEntity] = []
+        self._relationships: dict[tuple[str, int, int], ProposedRelationship] = {}
+        self._warnings: dict[str, None] = {}
+        self._names: dict[str, bool] = {}
+
+    def warn(self, sentence: str) -> None:
+        """Add a warning once; beyond a bound one sentence stands for the others."""
+        more = len(self._warnings) >= WARNINGS_LIMIT
+        self._warnings["There are more warnings." if more else sentence] = None
+
+    def entity(
+        self,
+        entity_type: str,
+        members: Iterable[Member],
+        span: Span | None,
+        *,
+        canonical_name: Any = None,
+        observed_at: Any = None,
+    ) -> int | None:
+        """Add an entity and return its index; ``None`` if nothing of it can be stored.
+
+        Null and blank texts are no values. Of two members with one name the first one counts.
+        """
+        if len(self.entities) >= ENTITIES_LIMIT:
+            self.warn(f"There are more than {ENTITIES_LIMIT:,} entities: the others are left out.")
+            return None
+        where = place(span)
+        fields: dict[str, Any] = {}
+        spans: dict[str, Span] = {}
+        for name, value, value_span in members:
+            if is_empty(value) or name in fields or not self._is_storable(name, value, where):
+                continue
+            if len(fields) >= FIELDS_LIMIT:
+                self.warn(f"An entity{where} has more than {FIELDS_LIMIT} fields: the others are left out.")
+                break
+            fields[name] = value
+            if value_span is not None and (value_span.start is not None or value_span != NOWHERE):
+                spans[name] = value_span
+        name = self._canonical_name(canonical_name, where)
+        if not fields and name is None:
+            return None
+        only = next(iter(fields)) if len(fields) == 1 and name is None else None
+        if only in items.WRAPPERS and isinstance(fields[only], Mapping):
+            self.warn(f"An entity{where} is left out: {only} is an object, and its only field.")
+            return None
+        at = None if is_empty(observed_at) else moment(observed_at)
+        if at is None and not is_empty(observed_at):
+            self.warn(f"A time{where} is left out: it cannot be read.")
+        self.entities.append(ProposedEntity(entity_type, fields, spans, span, name, at))
+        return len(self.entities) - 1
+
+    def item(
+        self, entity_type: str, members: Iterable[Member], span: Span | None, also: Iterable[Member] = ()
+    ) -> int | None:
+        """Add an entity whose members are named by the file: some of them are no fields.
+
+        ``canonical_name`` and ``observed_at`` mean what they mean in an item of a store. ``also`` are members
+        of the format itself.
+        """
+        named = {member.name: member for member in members}
+        own = [named.pop(name, None) for name in ("canonical_name", "observed_at")]
+        canonical_name, observed_at = (member.value if member is not None else None for member in own)
+        return self.entity(
+            entity_type,
+            (*named.values(), *also),
+            span,
+            canonical_name=canonical_name,
+            observed_at=observed_at,
+        )
+
+    def relate(
+        self,
+        relationship_type: str,
+        source: int | None,
+        target: int | None,
+        span: Span | None,
+        metadata: Mapping[str, Any] | None = None,
+        observed_at: str | None = None,
+    ) -> None:
+        """Add a relationship between two entities, unless one of them was left out.
+
+        A second one of the same type between the same entities adds what its metadata have: the elements of
+        lists, and members that the first one lacks.
+        """
+        if source is None or target is None:
+            return
+        if source == target or self._is_one(source, target):
+            self.warn(f"A relationship of an entity to itself{place(span)} is left out.")
+            return
+        key = (relationship_type, source, target)
+        known = self._relationships.get(key)
+        if known is not None:
+            self._join(key, known, metadata or {})
+        elif len(self._relationships) >= RELATIONSHIPS_LIMIT:
+            self.warn(f"There are more than {RELATIONSHIPS_LIMIT:,} relationships: the others are left out.")
+        else:
+            storable = {n: v for n, v in (metadata or {}).items() if self._is_storable(n, v, place(span))}
+            self._relationships[key] = ProposedRelationship(*key, storable, span, observed_at)
+
+    def _join(
+        self, key: tuple[str, int, int], known: ProposedRelationship, metadata: Mapping[str, Any]
+    ) -> None:
+        joined = {**metadata, **known.metadata}
+        for name, value in metadata.items():
+            before = known.metadata.get(name)
+            if isinstance(before, list) and isinstance(value, list):
+                joined[name] = [*before, *(element for element in value if element not in before)]
+                if len(joined[name]) > JOINED_LIMIT:
+                    self.warn(f"A relationship has more than {JOINED_LIMIT} {name[:SHOWN_CHARACTERS]}.")
+                    joined[name] = joined[name][:JOINED_LIMIT]
+        storable = {name: value for name, value in joined.items() if self._is_storable(name, value, "")}
+        self._relationships[key] = replace(known, metadata=storable)
+
+    def proposal(self) -> Proposal:
+        """Return what was collected."""
+        return Proposal(tuple(self.entities), tuple(self._relationships.values()), tuple(self._warnings))
+
+    def _is_one(self, source: int, target: int) -> bool:
+        """Return whether two items are the same entity by its type's identity rule."""
+        first, second = self.entities[source], self.entities[target]
+        return first.entity_type == second.entity_type and _identity(first) == _identity(second)
+
+    def _canonical_name(self, name: Any, where: str) -> str | None:
+        if is_empty(name):
+            return None
+        if not isinstance(name, str) or not self._is_storable(identity.CANONICAL_NAME, name, where):
+            self.warn(f"A canonical name{where} is left out: it is no text.")
+            return None
+        return name if identity.fold_text(name) else None
+
+    def _is_storable(self, name: str, value: Any, where: str) -> bool:
+        is_name = self._names.get(name)
+        if is_name is None:
+            is_name = self._names[name] = self._is_name(name)
+        reason = refusal(value) if is_name else None
+        if reason is not None:
+            self.warn(f"A value of the field {name!r}{where} is left out: {reason}.")
+        return is_name and reason is None
+
+    def _is_name(self, name: str) -> bool:
+        """Return whether a field can have a name."""
+        shown = name[:SHOWN_CHARACTERS].encode(errors="replace").decode()
+        if not 0 < len(name) <= identity.NAME_LIMIT or not is_text(name):
+            self.warn(f"The field {shown!r} is left out: a name has 1 to {identity.NAME_LIMIT} characters.")
+            return False
+        if name in RESERVED:
+            self.warn(f"The field {shown!r} is left out: the name has a meaning of its own.")
+            return False
+        return True
+
+
+def redraft(proposal: Proposal) -> Proposal:
+    """Return a proposal after the rules of :class:`Draft`.
+
+    Raises:
+        ValueError: an entity type or a relationship type is none.
+    """
+    draft = Draft()
+    for warning in proposal.warnings:
+        draft.warn(str(warning))
+    places: list[int | None] = []
+    for entity in proposal.entities:
+        members = [Member(name, value, entity.spans.get(name)) for name, value in entity.fields.items()]
+        entity_type = entity_type_of(entity.entity_type)
+        if entity_type is None:
+            raise ValueError(f"{str(entity.entity_type)[:100]!r} is no entity type.")
+        places.append(
+            draft.entity(
+                entity_type,
+                members,
+                entity.span,
+                canonical_name=entity.canonical_name,
+                observed_at=entity.observed_at,
+            )
+        )
+    for link in proposal.relationships:
+        source, target = (
+            places[end] if 0 <= end < len(places) else None for end in (link.source, link.target)
+        )
+        if link.relationship_type not in relationship.BUILTIN:
+            raise ValueError(f"{str(link.relationship_type)[:100]!r} is no relationship type.")
+        draft.relate(
+            link.relationship_type, source, target, link.span, link.metadata, moment(link.observed_at)
+        )
+    return draft.proposal()
+
+
+def refusal(value: Any) -> str | None:
+    """Return why a value cannot be stored, ``None`` if it can."""
+    if type(value) is str and value.isascii() and len(value) < VALUE_CHARACTERS_LIMIT // 8:
+        return None
+    try:
+        size = len(canonical.encode(value, levels=canonical.VALUE_DEPTH))
+    except canonical.NotCanonical as exc:
+        return exc.reason
+    except RecursionError:
+        return "too many levels of nesting"
+    if size > VALUE_CHARACTERS_LIMIT:
+        return f"it has more than {VALUE_CHARACTERS_LIMIT:,} characters"
+    return None
+
+
+def is_text(text: str) -> bool:
+    """Return whether a text has no lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def moment(text: Any) -> str | None:
+    """Return a time in the form that can be stored, ``None`` if a value is no time."""
+    if not isinstance(text, str):
+        return None
+    try:
+        times.parse(text)
+    except ValueError:
+        written = dates.parse(text.strip())
+        return times.render(written.at) if written is not None else None
+    return text.strip()
+
+
+def _identity(entity: ProposedEntity) -> identity.Identity:
+    fields = dict(entity.fields)
+    if entity.canonical_name is not None:
+        fields[identity.CANONICAL_NAME] = entity.canonical_name
+    return identity.identify("", entity.entity_type, fields)

@@ -1,0 +1,279 @@
+"""The schema document of an entity type, in its normal form.
+
+A document decides how observations of its type are reduced (:meth:`Document.rules`), which fields identify
+an entity (:meth:`Document.alternatives`) and which findings an observation gets (:meth:`Document.findings`).
+It never changes a stored observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any, Final, Literal, NamedTuple
+
+from graphmem.model import canonical, identity, timeline_fields
+from graphmem.model.rules import NULL, Converter, FieldType, Policy, Rules
+from graphmem.model.schema.fields import Constraints, Field, Finding, Visibility
+
+OPT_OUT: Final = "heuristic_canonical_name"
+"""The only value of ``identity_opt_out``: use the general identity order instead of the type's own rule."""
+DETECTION_FIELDS: Final = "duplicate_detection_fields"
+DETECTION_THRESHOLD: Final = "duplicate_detection_threshold"
+LEAST_THRESHOLD: Final = 0.5
+"""Least score that a schema may ask for."""
+_PRIORITISED: Final = frozenset({"highest_priority", "most_specific"})
+
+
+@dataclass(frozen=True, slots=True)
+class Temporal:
+    """A field whose values are events on the timeline; the default ``event_type`` derives from its name."""
+
+    field: str
+    event_type: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the entry of ``temporal_fields`` in a document."""
+        return {"field": self.field} | ({"event_type": self.event_type} if self.event_type else {})
+
+
+class Detection(NamedTuple):
+    """How a schema wants duplicates of its type to be proposed.
+
+    ``fields`` are the compared ones with their types, in order; empty for the usual ones. ``threshold`` is
+    the least score of a proposed pair, ``None`` for the usual one.
+    """
+
+    fields: tuple[tuple[str, FieldType], ...] = ()
+    threshold: float | None = None
+
+
+@dataclass(frozen=True)
+class Document:
+    """The schema of one entity type.
+
+    Attributes:
+        entity_type: in its canonical spelling.
+        additional_fields: whether snapshots show undeclared fields.
+        mismatch: whether a value of another type than declared is hidden or shown; a field may override it.
+        hidden_fields: removed fields, hidden even if ``additional_fields`` is "show".
+        canonical_name_fields: the identity alternatives in order; empty if none is declared.
+        opted_out: whether the general identity order replaces the type's own rule.
+        strict: whether an item is refused that lacks the fields of every alternative.
+        constraint_violation_policy: whether a violated constraint causes a warning or refuses the item.
+        aliases: other names of the type, in their canonical spelling.
+        observation_source_priority: observation sources, highest first; empty for the default order.
+        kept: keys that other clients know. ``duplicate_detection_fields`` and its threshold are read by
+            :attr:`detection`; the others are stored without effect.
+    """
+
+    entity_type: str
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    additional_fields: Visibility = "hide"
+    mismatch: Visibility = "hide"
+    hidden_fields: tuple[str, ...] = ()
+    canonical_name_fields: identity.Alternatives = ()
+    opted_out: bool = False
+    strict: bool = False
+    constraint_violation_policy: Literal["warn", "reject"] = "warn"
+    temporal_fields: tuple[Temporal, ...] = ()
+    aliases: tuple[str, ...] = ()
+    observation_source_priority: tuple[str, ...] = ()
+    description: str | None = None
+    kept: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def text(self) -> str:
+        """The document as canonical JSON: equal documents have equal texts."""
+        return canonical.encode(self.as_json())
+
+    @staticmethod
+    def read(text: str) -> Document:
+        """Return the document of a :attr:`text`."""
+        return _read(text)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the document as it is stored and shown; defaults are left out."""
+        parts: dict[str, Any] = {
+            "entity_type": self.entity_type,
+            "fields": {name: declared.as_json() for name, declared in self.fields.items()},
+            "additional_fields": self.additional_fields,
+            "mismatch": self.mismatch,
+            "hidden_fields": list(self.hidden_fields),
+            "canonical_name_fields": [{"composite": list(names)} for names in self.canonical_name_fields],
+            "identity_opt_out": OPT_OUT if self.opted_out else None,
+            "canonical_name_strict": self.strict,
+            "constraint_violation_policy": "reject" if self.constraint_violation_policy == "reject" else None,
+            "temporal_fields": [temporal.as_json() for temporal in self.temporal_fields],
+            "aliases": list(self.aliases),
+            "observation_source_priority": list(self.observation_source_priority),
+            "description": self.description,
+        }
+        always = ("entity_type", "fields", "additional_fields", "mismatch")
+        return {**{n: v for n, v in parts.items() if v or n in always}, **self.kept}
+
+    def mismatch_of(self, name: str) -> Visibility:
+        """Return whether a declared field hides or shows a value of another type."""
+        return self.fields[name].mismatch or self.mismatch
+
+    def shows(self, name: str) -> bool:
+        """Return whether snapshots show a field."""
+        return name in self.fields or (self.additional_fields == "show" and name not in self.hidden_fields)
+
+    def rules(self) -> Rules:
+        """Return the rules by which observations of the type are reduced to snapshots."""
+        policies: dict[str, Policy] = {}
+        types: dict[str, FieldType] = {}
+        converters: dict[str, tuple[Converter, ...]] = {}
+        for name, declared in self.fields.items():
+            if declared.merge != "last_write":
+                policies[name] = declared.merge
+            # A union is a list and takes any value as an element, so no value has a wrong type.
+            if self.mismatch_of(name) == "hide" and not declared.is_union:
+                types[name] = declared.type
+                if declared.converters:
+                    converters[name] = declared.converters
+        sources = self.observation_source_priority
+        listed = {name: len(sources) - place for place, name in enumerate(sources)}
+        closed = self.additional_fields == "hide"
+        return Rules(
+            policies=policies,
+            types=types,
+            converters=converters,
+            only=frozenset(self.fields) if closed else None,
+            hidden=frozenset() if closed else frozenset(self.hidden_fields),
+            sources=listed if listed and _PRIORITISED & set(policies.values()) else None,
+            filterable=frozenset(name for name, declared in self.fields.items() if declared.filterable),
+            temporal={} if self._has_usual_times() else self._temporal(),
+            identity=self._identity(),
+        )
+
+    def _identity(self) -> identity.Alternatives:
+        """Return the registered alternatives where they change by what entities are merged; else none."""
+        registered = self.alternatives() or ()
+        is_overruled = len(identity.own_rule(self.entity_type)) > 1
+        return registered if is_overruled or (len(registered) > 1 and not self.opted_out) else ()
+
+    def _temporal(self) -> dict[str, str]:
+        kinds = {temporal.field: temporal.event_type for temporal in self.temporal_fields}
+        return {
+            name: kind or timeline_fields.event_type(self.entity_type, name) for name, kind in kinds.items()
+        }
+
+    def _has_usual_times(self) -> bool:
+        """Return whether the temporal fields are those of the shipped document.
+
+        A document that extends a shipped one inherits them without a choice of the client. Such a type keeps
+        the default rule, which recognises times by field names.
+        """
+        from graphmem.model.schema.shipped import shipped
+
+        usual = shipped(self.entity_type)
+        return usual is not None and self.temporal_fields == usual.temporal_fields
+
+    def alternatives(self) -> identity.Alternatives | None:
+        """Return the identity alternatives in order; ``None`` if the type's default rule applies.
+
+        The whole content, by which other items are identified unless :attr:`strict`, is not among them.
+        """
+        if self.opted_out:
+            return tuple(names for names in identity.GENERAL if names != (identity.CONTENT,))
+        return self.canonical_name_fields or None
+
+    @cached_property
+    def detection(self) -> Detection:
+        """How duplicates are proposed, without what an earlier version stored and this one would refuse."""
+        named, least = self.kept.get(DETECTION_FIELDS), self.kept.get(DETECTION_THRESHOLD)
+        names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+        threshold = least if isinstance(least, int | float) and not isinstance(least, bool) else 0.0
+        return Detection(
+            tuple((name, self.fields[name].type) for name in names if name in self.fields),
+            threshold if LEAST_THRESHOLD <= threshold <= 1 else None,
+        )
+
+    def findings(self, fields: Mapping[str, str]) -> list[Finding]:
+        """Compare one observation of kind value with the schema. Returns the deviations, sorted by field.
+
+        Args:
+            fields: canonical JSON by name. Missing required fields are findings too; the caller decides
+                whether an observation must have all of them.
+        """
+        findings: list[Finding] = []
+        reject = self.constraint_violation_policy == "reject"
+        for name in sorted({*fields, *self.fields}, key=canonical.name_order):
+            declared, text = self.fields.get(name), fields.get(name, NULL)
+            if declared is None:
+                if name != identity.CANONICAL_NAME and not self.shows(name):
+                    findings.append(self._unknown(name))
+                continue
+            if declared.required and text == NULL:
+                findings.append(_missing(self.entity_type, name))
+            findings += declared.findings(name, text, mismatch=self.mismatch_of(name), reject=reject)
+        return findings
+
+    def _unknown(self, name: str) -> Finding:
+        why = "was removed from" if name in self.hidden_fields else "is not declared in"
+        message = (
+            f"{name} {why} the schema of {self.entity_type}: the observation keeps it and snapshots hide it. "
+            "To show it, declare it by POST /update_schema_incremental with new_fields"
+        )
+        return Finding("UNKNOWN_FIELD", name, message)
+
+
+def _missing(entity_type: str, name: str) -> Finding:
+    message = f"{name} is required for every {entity_type} and is missing: store it when it is known"
+    return Finding("MISSING_REQUIRED_FIELD", name, message)
+
+
+@lru_cache(maxsize=64)
+def _read(text: str) -> Document:
+    return of_json(canonical.decode(text))
+
+
+def of_json(raw: Mapping[str, Any]) -> Document:
+    """Build a document from its normal form, without checking it again."""
+    known = Document.__dataclass_fields__.keys() | {"identity_opt_out", "canonical_name_strict"}
+    return Document(
+        entity_type=raw["entity_type"],
+        fields={name: field_of_json(spec) for name, spec in raw["fields"].items()},
+        additional_fields=raw["additional_fields"],
+        mismatch=raw["mismatch"],
+        hidden_fields=tuple(raw.get("hidden_fields", ())),
+        canonical_name_fields=tuple(tuple(a["composite"]) for a in raw.get("canonical_name_fields", ())),
+        opted_out="identity_opt_out" in raw,
+        strict=raw.get("canonical_name_strict", False),
+        constraint_violation_policy=raw.get("constraint_violation_policy", "warn"),
+        temporal_fields=tuple(Temporal(**temporal) for temporal in raw.get("temporal_fields", ())),
+        aliases=tuple(raw.get("aliases", ())),
+        observation_source_priority=tuple(raw.get("observation_source_priority", ())),
+        description=raw.get("description"),
+        kept={name: value for name, value in raw.items() if name not in known},
+    )
+
+
+def field_of_json(raw: Mapping[str, Any]) -> Field:
+    """Build a field from its normal form, without checking it again."""
+    constraints = raw.get("constraints")
+    kept = {name: value for name, value in raw.items() if name not in Field.__dataclass_fields__}
+    return Field(
+        type=raw["type"],
+        required=raw.get("required", False),
+        filterable=raw.get("filterable", False),
+        description=raw.get("description"),
+        merge=raw.get("merge", "last_write"),
+        converters=tuple(raw.get("converters", ())),
+        constraints=_constraints_of_json(constraints) if constraints else None,
+        mismatch=raw.get("mismatch"),
+        kept=canonical.encode(kept) if kept else None,
+    )
+
+
+def _constraints_of_json(raw: Mapping[str, Any]) -> Constraints:
+    enum, banned = raw.get("enum"), raw.get("banned")
+    return Constraints(
+        min=raw.get("min"),
+        max=raw.get("max"),
+        enum=tuple(enum) if enum else None,
+        pattern=raw.get("pattern"),
+        banned=tuple(banned) if banned else None,
+    )

@@ -1,0 +1,367 @@
+"""Parse a schema document that a client wrote. Every fault becomes an issue with its path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from pydantic_core import SchemaError
+
+from graphmem.model import canonical, identity, items
+from graphmem.model.rules import Converter, Policy
+from graphmem.model.schema.fields import compiled
+from graphmem.model.schema.schema_document import (
+    DETECTION_FIELDS,
+    DETECTION_THRESHOLD,
+    OPT_OUT,
+    Document,
+    of_json,
+)
+from graphmem.model.schema.shapes import (
+    FIELDS_LIMIT,
+    TEXT_LIMIT,
+    FieldShape,
+    Issue,
+    Issues,
+    Shape,
+    members,
+    validated,
+)
+
+_SPELLED = {"field_type": "type", "reducer_strategy": "merge"}
+_CONVERTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "number_to_string": ("number", ("string",)),
+    "string_to_number": ("string", ("number",)),
+    "boolean_to_string": ("boolean", ("string",)),
+    "string_to_boolean": ("string", ("boolean",)),
+    "string_to_array": ("string", ("array",)),
+    "timestamp_s_to_iso": ("number", ("date", "string")),
+    "timestamp_ms_to_iso": ("number", ("date", "string")),
+    "timestamp_nanos_to_iso": ("number", ("date", "string")),
+}
+_IDENTIFYING = ("string", "number", "date")
+
+
+def parse(
+    entity_type: str,
+    raw: object,
+    reducer_config: object = None,
+    *,
+    path: str = "$.schema",
+    reducer_path: str = "$.reducer_config",
+) -> Document:
+    """Return the document that a client wrote, in its normal form.
+
+    Args:
+        entity_type: in its canonical spelling.
+        raw: the document; if it has an ``entity_type``, that must be the same.
+        reducer_config: merge policies and the order of observation sources, if they are not in the document.
+        path, reducer_path: the paths of ``raw`` and ``reducer_config`` in the request, for issues.
+
+    Raises:
+        SchemaInvalid: the document is not valid; ``issues`` names every fault by path.
+    """
+    issues = Issues()
+    parts = members(raw, path, issues)
+    issues.settle()
+    policies, order = _reducer(reducer_config, reducer_path, issues)
+    fields = fields_of(parts.pop("fields", {}), f"{path}.fields", issues)
+    for name, policy in policies.items():
+        if name not in fields:
+            issues.add(
+                f"{reducer_path}.merge_policies.{name}", "the schema has no such field", "ERR_NO_SUCH_FIELD"
+            )
+        elif fields[name].setdefault("merge", policy) != policy:
+            message = f"the field itself has another policy, {fields[name]['merge']}"
+            issues.add(f"{reducer_path}.merge_policies.{name}", message, "ERR_GIVEN_TWICE")
+    settings = settings_of(entity_type, parts, path, issues)
+    if order is not None and settings.setdefault("observation_source_priority", order) != order:
+        message = "the document has another order"
+        issues.add(f"{reducer_path}.observation_source_priority", message, "ERR_GIVEN_TWICE")
+    issues.settle()
+    settings.setdefault("additional_fields", "hide")
+    settings.setdefault("mismatch", "hide")
+    document = of_json({**settings, "entity_type": entity_type, "fields": fields})
+    check(document, path, issues)
+    issues.settle()
+    return document
+
+
+def settings_of(entity_type: str, raw: Mapping[str, Any], path: str, issues: Issues) -> dict[str, Any]:
+    """Return the keys of a document except ``fields``, in their normal form; defaults are not filled in."""
+    settings = validated(Shape, raw, path, issues)
+    named = settings.pop("entity_type", None)
+    if named is not None and canonical_type(named, f"{path}.entity_type", issues) not in (None, entity_type):
+        issues.add(f"{path}.entity_type", f"the type is not {entity_type}", "ERR_GIVEN_TWICE")
+    alternatives = settings.pop("canonical_name_fields", None)
+    if alternatives is not None:
+        settings["canonical_name_fields"] = [
+            {"composite": names}
+            for names in _alternatives(alternatives, f"{path}.canonical_name_fields", issues)
+        ]
+    if "aliases" in settings:
+        spelled = [
+            canonical_type(name, f"{path}.aliases[{i}]", issues) for i, name in enumerate(settings["aliases"])
+        ]
+        settings["aliases"] = sorted({name for name in spelled if name} - {entity_type})
+    for name in ("hidden_fields", "observation_source_priority", DETECTION_FIELDS):
+        if len(set(settings.get(name, ()))) != len(settings.get(name, ())):
+            issues.add(f"{path}.{name}", "a name is listed twice", "ERR_GIVEN_TWICE")
+    if "hidden_fields" in settings:
+        settings["hidden_fields"] = sorted(settings["hidden_fields"], key=canonical.name_order)
+    return settings
+
+
+def canonical_type(name: str, path: str, issues: Issues) -> str | None:
+    """Return the canonical spelling of a type; ``None`` (and an issue) if it is not a type name."""
+    try:
+        return identity.normalise_type(name)
+    except ValueError as exc:
+        issues.add(path, str(exc), "ERR_ENTITY_TYPE")
+        return None
+
+
+def fields_of(raw: object, path: str, issues: Issues) -> dict[str, dict[str, Any]]:
+    """Return the declarations of fields in their normal form, by name; defaults are not filled in.
+
+    Args:
+        raw: ``{name: type}``, ``{name: {type, …}}``, or a list of ``{field_name, field_type, …}``.
+    """
+    if not isinstance(raw, Mapping | list):
+        issues.add(path, "an object of fields by name, or a list of {field_name, field_type}")
+        return {}
+    if len(raw) > FIELDS_LIMIT:
+        issues.add(path, f"more than {FIELDS_LIMIT} fields", "ERR_TOO_LARGE")
+        return {}
+    fields: dict[str, dict[str, Any]] = {}
+    if isinstance(raw, Mapping):
+        placed = [(name, spec, f"{path}.{str(name)[: identity.NAME_LIMIT]}") for name, spec in raw.items()]
+    else:
+        placed = [_listed(spec, f"{path}[{i}]", issues) for i, spec in enumerate(raw)]
+    for name, spec, where in placed:
+        if not field_name(name, where, issues):
+            continue
+        if name in fields:
+            issues.add(where, f"{name} is given twice", "ERR_GIVEN_TWICE")
+        fields[name] = _field({"type": spec} if isinstance(spec, str) else spec, where, issues)
+    return fields
+
+
+def field_name(name: object, path: str, issues: Issues) -> bool:
+    """Return whether a name is a valid field name; an issue gives the reason if not."""
+    if (
+        not isinstance(name, str)
+        or not 0 < len(name) <= identity.NAME_LIMIT
+        or name.encode(errors="replace").decode() != name
+    ):
+        issues.add(path, f"a field name has 1 to {identity.NAME_LIMIT} characters", "ERR_FIELD_NAME")
+    elif name == identity.CANONICAL_NAME:
+        issues.add(path, "canonical_name is the name of an entity, not a field", "ERR_FIELD_NAME")
+    elif name in items.RESERVED:
+        issues.add(path, f"{name} is a reserved key of items, not a field", "ERR_FIELD_NAME")
+    else:
+        return True
+    return False
+
+
+def _listed(spec: object, path: str, issues: Issues) -> tuple[Any, Any, str]:
+    if not isinstance(spec, Mapping):
+        issues.add(path, "an object with field_name and field_type")
+        return "-", "string", path
+    return spec.get("field_name"), {n: v for n, v in spec.items() if n != "field_name"}, path
+
+
+def _field(spec: object, path: str, issues: Issues) -> dict[str, Any]:
+    before = len(issues)
+    parts = members(spec, path, issues)
+    if len(issues) > before:
+        return {"type": "string"}
+    for spelling, name in _SPELLED.items():
+        if spelling in parts:
+            value = parts.pop(spelling)
+            if parts.setdefault(name, value) != value:
+                issues.add(
+                    f"{path}.{spelling}", f"{name} is given too, with another value", "ERR_GIVEN_TWICE"
+                )
+    if isinstance(parts.get("constraints"), Mapping):
+        parts["constraints"] = {n: v for n, v in parts["constraints"].items() if v is not None}
+    declaration = validated(FieldShape, parts, path, issues)
+    declaration.setdefault("type", "string")
+    if "converters" in declaration:
+        declaration["converters"] = _converters(declaration["converters"], f"{path}.converters", issues)
+    if not declaration.get("constraints", True):
+        del declaration["constraints"]
+    pattern = declaration.get("constraints", {}).get("pattern")
+    if pattern is not None:
+        try:
+            compiled(pattern)
+        except SchemaError as exc:
+            reason = str(exc).rpartition("error: ")[2].strip()[:200]
+            message = f"not a regular expression of linear time: {reason}"
+            issues.add(f"{path}.constraints.pattern", message, "ERR_PATTERN")
+    return declaration
+
+
+def _converters(raw: list[Any], path: str, issues: Issues) -> list[str]:
+    functions: list[str] = []
+    for index, item in enumerate(raw):
+        where = f"{path}[{index}]"
+        converter = {"function": item} if isinstance(item, str) else item
+        if not isinstance(converter, Mapping) or str(converter.get("function")) not in get_args(Converter):
+            known = ", ".join(get_args(Converter))
+            issues.add(where, f"a converter is one of {known}", "ERR_CONVERTER")
+            continue
+        function = str(converter["function"])
+        takes, gives = _CONVERTS[function]
+        for name, fine in (("from", (takes,)), ("to", gives), ("deterministic", (True,))):
+            if converter.get(name) is not None and converter[name] not in fine:
+                message = f"{function} needs {fine[0] if name != 'deterministic' else 'true'}"
+                issues.add(f"{where}.{name}", message, "ERR_CONVERTER")
+        for name in sorted(set(converter) - {"function", "from", "to", "deterministic"}, key=str):
+            issues.add(f"{where}.{str(name)[:200]}", "no such key", "ERR_UNKNOWN_KEY")
+        functions.append(function)
+    return list(dict.fromkeys(functions))
+
+
+def _alternatives(raw: list[Any], path: str, issues: Issues) -> list[list[str]]:
+    """Return the identity alternatives in order. A flat list of names is one alternative."""
+    if raw and all(isinstance(item, str) for item in raw):
+        raw = [{"composite": raw}]
+    alternatives: list[list[str]] = []
+    for index, item in enumerate(raw[:20]):
+        where = f"{path}[{index}]"
+        names: Any = item.get("composite") if isinstance(item, Mapping) and len(item) == 1 else item
+        names = [names] if isinstance(names, str) else names
+        fine = isinstance(names, list) and 0 < len(names) <= 10 and len(set(map(str, names))) == len(names)
+        if not fine or not all(isinstance(name, str) and name for name in names):
+            issues.add(where, "a field name, or {composite: [1 to 10 different field names]}", "ERR_IDENTITY")
+        elif names in alternatives:
+            issues.add(where, "this alternative is listed twice", "ERR_GIVEN_TWICE")
+        else:
+            alternatives.append(names)
+    if len(raw) > 20:
+        issues.add(path, "more than 20 alternatives", "ERR_TOO_LARGE")
+    return alternatives
+
+
+def _reducer(raw: object, path: str, issues: Issues) -> tuple[dict[str, str], list[str] | None]:
+    """Return the merge policies by field and the order of observation sources of a ``reducer_config``."""
+    config = members({} if raw is None else raw, path, issues)
+    order = config.pop("observation_source_priority", None)
+    if order is not None:
+        valid = validated(Shape, {"observation_source_priority": order}, path, issues)
+        order = valid.get("observation_source_priority")
+    policies: dict[str, str] = {}
+    by_field = members(config.pop("merge_policies", {}), f"{path}.merge_policies", issues)
+    for name, item in by_field.items():
+        where = f"{path}.merge_policies.{str(name)[: identity.NAME_LIMIT]}"
+        strategy = item.get("strategy") if isinstance(item, Mapping) else item
+        if not isinstance(strategy, str) or strategy not in get_args(Policy):
+            issues.add(where, f"a strategy is one of {', '.join(get_args(Policy))}", "ERR_MERGE_POLICY")
+            continue
+        policies[name] = strategy
+        if isinstance(item, Mapping):
+            _tie_breaker(item, where, issues)
+    for name in config:
+        issues.add(f"{path}.{name[:200]}", "no such key", "ERR_UNKNOWN_KEY")
+    return policies, order
+
+
+def _tie_breaker(policy: Mapping[str, Any], path: str, issues: Issues) -> None:
+    for name in sorted(set(policy) - {"strategy", "tie_breaker"}):
+        issues.add(f"{path}.{name[:200]}", "no such key", "ERR_UNKNOWN_KEY")
+    if policy.get("tie_breaker") not in (None, "observed_at"):
+        message = (
+            "the only tie_breaker is observed_at: the later observation wins, and among equal times "
+            "the greater observation id, so that the order of arrival does not matter"
+        )
+        issues.add(f"{path}.tie_breaker", message, "ERR_MERGE_POLICY")
+
+
+def check(document: Document, path: str, issues: Issues) -> None:
+    """Add an issue for each contradiction in a document."""
+    fields = document.fields
+    for name, declared in fields.items():
+        where = f"{path}.fields.{name}"
+        if declared.is_union and declared.type != "array":
+            issues.add(
+                f"{where}.merge", "merge_array builds a list: declare the field as array", "ERR_MERGE_POLICY"
+            )
+        constraints = declared.constraints
+        if (
+            constraints
+            and (constraints.min is not None or constraints.max is not None)
+            and declared.type != "number"
+        ):
+            issues.add(f"{where}.constraints", "min and max apply to numbers only", "ERR_CONSTRAINTS")
+        if constraints and constraints.pattern is not None and declared.type not in ("string", "date"):
+            issues.add(
+                f"{where}.constraints.pattern",
+                "a pattern applies to strings and dates only",
+                "ERR_CONSTRAINTS",
+            )
+        if (
+            constraints
+            and constraints.min is not None
+            and constraints.max is not None
+            and constraints.min > constraints.max
+        ):
+            issues.add(f"{where}.constraints.min", "greater than max", "ERR_CONSTRAINTS")
+    for name in document.hidden_fields:
+        if name in fields:
+            issues.add(
+                f"{path}.hidden_fields", f"{name} is declared, so it cannot be hidden", "ERR_GIVEN_TWICE"
+            )
+    for names in document.canonical_name_fields:
+        if names in ((identity.CONTENT,), (identity.NEW,)):
+            # In answers these words mean that the whole content, or nothing, identified an item.
+            where, message = (
+                f"{path}.canonical_name_fields",
+                f"{names[0]} alone cannot identify an entity: add another field",
+            )
+            issues.add(where, message, "ERR_IDENTITY")
+        _check_alternative(document, names, f"{path}.canonical_name_fields", issues)
+    if document.opted_out and document.canonical_name_fields:
+        message = f"canonical_name_fields and identity_opt_out {OPT_OUT} exclude each other"
+        issues.add(f"{path}.identity_opt_out", message, "ERR_IDENTITY")
+    for index, temporal in enumerate(document.temporal_fields):
+        if temporal.field not in fields:
+            where = f"{path}.temporal_fields[{index}].field"
+            issues.add(where, "the schema has no such field", "ERR_NO_SUCH_FIELD")
+    named = document.kept.get(DETECTION_FIELDS) or ()
+    for index, name in enumerate(named):
+        if name not in fields:
+            where = f"{path}.{DETECTION_FIELDS}[{index}]"
+            issues.add(where, "the schema has no such field", "ERR_NO_SUCH_FIELD")
+    for what, count in (("fields", len(fields)), ("hidden_fields", len(document.hidden_fields))):
+        if count > FIELDS_LIMIT:
+            issues.add(f"{path}.{what}", f"more than {FIELDS_LIMIT}", "ERR_TOO_LARGE")
+    if len(document.text) > TEXT_LIMIT:
+        issues.add(path, f"more than {TEXT_LIMIT:,} characters", "ERR_TOO_LARGE")
+
+
+def _check_alternative(document: Document, names: tuple[str, ...], path: str, issues: Issues) -> None:
+    for name in names:
+        if name == identity.CANONICAL_NAME:
+            continue
+        declared = document.fields.get(name)
+        if declared is None:
+            issues.add(path, f"the schema has no field {name[:64]}: declare it", "ERR_NO_SUCH_FIELD")
+        elif declared.type not in _IDENTIFYING:
+            message = f"{name} is of type {declared.type}: only strings, numbers and dates can identify"
+            issues.add(path, message, "ERR_IDENTITY")
+
+
+def warnings_of(document: Document) -> list[Issue]:
+    """List parts of a schema that are stored but have no effect, and parts that override each other."""
+    warnings = Issues()
+    unread = [name for name in document.kept if name not in (DETECTION_FIELDS, DETECTION_THRESHOLD)]
+    for name in unread:
+        warnings.add(f"$.{name}", "this key is stored and has no effect", "NO_EFFECT")
+    for name, declared in document.fields.items():
+        for key in canonical.decode(declared.kept) if declared.kept else ():
+            warnings.add(f"$.fields.{name}.{key}", "this key is stored and has no effect", "NO_EFFECT")
+        if declared.converters and (document.mismatch_of(name) == "show" or declared.is_union):
+            message = "the converters have no effect: set mismatch to hide, or leave them out"
+            warnings.add(f"$.fields.{name}.converters", message, "NO_EFFECT")
+    return list(warnings)

@@ -1,0 +1,150 @@
+"""The timeline: which fields of an entity are times, and the events of their values.
+
+If the registered schema of a type declares temporal fields, only those are times. Otherwise the name of a
+field decides: the names below, names with their endings (``due_date``, ``sentAt``) and ``date_…``. Either way
+the value must be a date or a list of dates (:mod:`graphmem.model.dates`): a number, a postal code, an amount
+or a bare year gives no event. Bookkeeping names (``created_at``) are times only if a schema declares them.
+
+Events are a pure function of an entity's fold and the rules of its type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from graphmem.model import canonical, dates, ids, merged_arrays
+from graphmem.model.dates import Precision
+from graphmem.model.reduction import Fold, Winner
+from graphmem.model.rules import Rules
+
+EVENTS_LIMIT: Final = 100
+"""Events of one entity: the first ones in the order of its fields, then of their lists."""
+
+TIME_NAMES: Final = frozenset({
+    "date", "dates", "datetime", "date_time", "timestamp", "time", "day", "when", "from", "to", "since",
+    "until", "start", "starts", "begin", "begins", "end", "ends", "finish", "finishes", "started",
+    "ended", "finished", "due", "deadline", "deadlines", "scheduled", "completed", "closed", "opened",
+    "published", "released", "issued", "signed", "sent", "received", "delivered", "shipped", "paid",
+    "founded", "departure", "arrival", "checkin", "checkout", "check_in", "check_out", "expires",
+    "expiry", "expiration", "renewal", "renews", "valid_from", "valid_to", "birthday", "birthdate",
+    "dob", "born", "died", "anniversary",
+})  # fmt: skip
+"""Names of fields that are times, as :func:`folded` spells them."""
+NAME_ENDINGS: Final = (
+    "_date", "_dates", "_at", "_on", "_time", "_times", "_datetime", "_timestamp", "_day", "_due",
+    "_deadline", "_deadlines", "_since", "_until", "_expiry", "_birthday", "_birthdate", "_anniversary",
+)  # fmt: skip
+"""Endings of further field names that are times."""
+NAME_BEGINNING: Final = "date_"
+BOOKKEEPING_NAMES: Final = frozenset({
+    "created_at", "updated_at", "computed_at", "deleted_at", "observed_at", "recorded_at", "ingested_at",
+    "last_observation_at",
+})  # fmt: skip
+"""Names of bookkeeping: they do not say when something happened."""
+
+_STARTS = ("start", "start_date", "start_time", "start_at", "starts_at", "date_start")
+_ENDS = ("end", "end_date", "end_time", "end_at", "ends_at", "date_end")
+_DUE = ("due", "due_date", "due_at", "due_on", "date_due", "deadline")
+_COMPLETED = ("completed", "completed_date", "completed_at", "completed_on", "date_completed")
+_DEPARTURE = ("departure", "departure_date", "departure_time", "departure_at", "departs_at")
+_ARRIVAL = ("arrival", "arrival_date", "arrival_time", "arrival_at", "arrives_at")
+_EVENT_TYPES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "conversation": {
+        "ConversationStart": ("started_at", *_STARTS), "ConversationEnd": ("ended_at", *_ENDS),
+    },
+    "document": {"DocumentDate": ("date",)},
+    "event": {"EventStart": _STARTS, "EventEnd": _ENDS},
+    "flight": {"FlightDeparture": _DEPARTURE, "FlightArrival": _ARRIVAL},
+    "income": {"IncomeDate": ("date",)},
+    "invoice": {"InvoiceIssued": ("invoice_date", "issued", "issue_date"), "InvoiceDue": _DUE},
+    "message": {"MessageSent": ("sent_at", "sent", "sent_date")},
+    "note": {"NoteDate": ("date",)},
+    "project": {"ProjectStart": _STARTS, "ProjectEnd": _ENDS},
+    "task": {"TaskStart": _STARTS, "TaskDue": _DUE, "TaskCompleted": _COMPLETED},
+    "transaction": {"TransactionDate": ("date",)},
+}  # fmt: skip
+_BY_TYPE: Final = {
+    (kind, name): event_type
+    for kind, event_types in _EVENT_TYPES.items()
+    for event_type, names in event_types.items()
+    for name in names
+}
+_BY_NAME: Final = {"invoice_date": "InvoiceIssued", "date_due": "InvoiceDue"}
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])", re.ASCII)
+_BREAK = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A time of an entity: ``at`` in microseconds, ``text`` as it was written, by which observation."""
+
+    id: str
+    event_type: str
+    field: str
+    at: int
+    text: str
+    precision: Precision
+    observation_id: str
+
+
+def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rules) -> dict[str, Event]:
+    """Return the events of an entity by id; :data:`EVENTS_LIMIT` at most.
+
+    Args:
+        fold: that of the entity with its members, made under these rules.
+    """
+    by_id: dict[str, Event] = {}
+    for name in sorted(filter(lambda field: is_temporal(field, rules), fold), key=canonical.name_order):
+        for text, observation_id in _texts(fold[name]):
+            written = dates.parse(text)
+            if written is None:
+                continue
+            event_id = ids.event_id(owner, entity_id, name, text)
+            kind = rules.temporal.get(name) or event_type(entity_type, name)
+            event = Event(event_id, kind, name, written.at, text, written.precision, observation_id)
+            by_id.setdefault(event_id, event)
+            if len(by_id) == EVENTS_LIMIT:
+                return by_id
+    return by_id
+
+
+def is_temporal(name: str, rules: Rules) -> bool:
+    """Return whether a field is a time, by the rules of its type, or by its name where they declare none."""
+    return name in rules.temporal if rules.temporal else _is_time(name)
+
+
+def event_type(entity_type: str, name: str) -> str:
+    """Return the default type of the events of a field, such as ``StartDate``."""
+    known = folded(name)
+    type_name = _BY_TYPE.get((entity_type, known)) or _BY_NAME.get(known)
+    return type_name or "".join(part[:1].upper() + part[1:] for part in known.split("_")) or name
+
+
+@lru_cache(maxsize=4096)
+def _is_time(name: str) -> bool:
+    known = folded(name)
+    if known in BOOKKEEPING_NAMES:
+        return False
+    return known in TIME_NAMES or known.endswith(NAME_ENDINGS) or known.startswith(NAME_BEGINNING)
+
+
+def folded(name: str) -> str:
+    """Return a field's name as ``due_date``: of ``dueDate``, ``Due-Date`` and ``due date`` alike."""
+    return _BREAK.sub("_", _HUMP.sub("_", name)).strip("_").lower()
+
+
+def _texts(winner: Winner) -> Iterator[tuple[str, str]]:
+    """Yield the strings of a value, each with the observation that it comes from."""
+    if winner.value.startswith('"'):
+        yield canonical.decode(winner.value), winner.observation_id
+    elif winner.value.startswith("["):
+        elements = canonical.decode(winner.value)
+        sources = merged_arrays.observations(winner) or [winner.observation_id] * len(elements)
+        for element, observation_id in zip(elements, sources, strict=True):
+            if isinstance(element, str):
+                yield element, observation_id

@@ -1,0 +1,214 @@
+"""Ranking of context lines for an agent: most useful first, cut to a budget, deterministic.
+
+A *line* is one value of one entity, or one relationship, with its time and its observation. The order of
+lines depends on the question and the stored state alone (:func:`ordered`). Lines are taken in that order
+until the budget is spent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from graphmem.model import canonical, dates
+from graphmem.model.identity import IDENTIFIER_KINDS
+from graphmem.search.questions import question_words
+from graphmem.search.questions.question_words import Wanted
+
+VALUE_LIMIT: Final = 600
+"""Characters of one value; a longer value is cut to the part around the words of the question."""
+MIN_VALUE_CHARACTERS: Final = 40
+"""Characters that a value keeps at least if a small budget cuts it further."""
+METADATA_FIELDS: Final = 12
+"""Fields of a relationship that a line shows at most."""
+SHARED_WORDS_WEIGHT: Final = 4.0
+"""Added weight of a line that has every word of the question."""
+NAME_BONUS: Final = 0.2
+"""Added weight of a name or a contact point."""
+ID_MALUS: Final = 0.5
+"""Weight that an id loses: it means nothing to a reader."""
+SENTENCE_BONUS: Final = 0.5
+"""Added weight of a text: it says more than a label."""
+SENTENCE_CHARACTERS: Final = 30
+"""A value of so many characters of JSON is such a text, if it has blanks."""
+WANTED_BONUS: Final = 0.6
+"""Added weight of a person, a place or a time where the question asks who, where or when, and of a field by
+which it asks for a kind."""
+_NUMBER: Final = "external_id"
+RELATED_WEIGHT_FACTOR: Final = 0.5
+"""Weight of a related entity, as a factor of the weight of the entity that it is related to."""
+BESIDE_WEIGHT_FACTOR: Final = 0.4
+"""Weight of an entity that only resembles a question which names another one, as a factor."""
+PLACE_DECAY: Final = 0.15
+"""How fast the weight falls with the place of an entity: half of it at the seventh."""
+ENDED_WEIGHT_FACTOR: Final = 0.8
+"""Weight of an entity that is related by a relationship which has ended, as a factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """A value of a field that did not win although it is not older than the winner."""
+
+    value: str
+    observed_at: int
+    observation_id: str
+    observation_source: str
+
+
+class About(NamedTuple):
+    """The entity that a line is about."""
+
+    id: str
+    type: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What a question asks.
+
+    Attributes:
+        words: the words that say what is wanted.
+        wanted: what its question words ask for.
+        fields: the fields by which it asks for a kind, such as a status.
+        around: the words around which a long value is cut.
+        asks_for_former: whether it asks for what has ended, too.
+    """
+
+    words: frozenset[str] = frozenset()
+    wanted: frozenset[Wanted] = frozenset()
+    fields: frozenset[str] = frozenset()
+    around: frozenset[str] = frozenset()
+    asks_for_former: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One value or one relationship of an entity. Times are microseconds, ``value`` is canonical JSON.
+
+    ``place`` is the rank of the entity among the requested ones, from 0; ``weight`` is the entity's weight;
+    ``words`` are the words that are compared with the question. For a relationship, ``field`` is its type,
+    ``related`` the entity at the other end, ``value`` the name of that entity, ``metadata`` its fields with
+    their canonical JSON, and ``ended`` the value that says that it has ended. ``is_of_kind`` tells that the
+    entity is of the kind that the question asks for.
+    """
+
+    place: int
+    weight: float
+    about: About
+    field: str
+    value: str
+    observed_at: int
+    observation_id: str
+    words: frozenset[str]
+    contested: tuple[Contest, ...] = ()
+    direction: str = ""
+    related: About | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
+    ended: str | None = None
+    is_of_kind: bool = False
+
+    @property
+    def sort(self) -> tuple[str, str, str]:
+        """What a relationship is one of: its entity, its type and its direction."""
+        return self.about.id, self.field, self.direction
+
+    def usefulness(self, focus: Focus) -> float:
+        """Return how useful the line is for a question: the weight of its entity, raised by shared words."""
+        shared = question_words.shared(focus.words, self.words) / max(len(focus.words), 1)
+        own = 1.0 + SHARED_WORDS_WEIGHT * shared + (WANTED_BONUS if self._is_wanted(focus) else 0.0)
+        kind = IDENTIFIER_KINDS.get(self.field)
+        if kind is not None and self.related is None:
+            own += NAME_BONUS if kind != _NUMBER else -ID_MALUS
+        elif self.related is None and len(self.value) >= SENTENCE_CHARACTERS and " " in self.value:
+            own += SENTENCE_BONUS
+        return round(self.weight * own, 9)
+
+    def _is_wanted(self, focus: Focus) -> bool:
+        """Return whether the line has a person, a place, a time or a state, and the question asks for one."""
+        if self.related is None and self.field in focus.fields:
+            return True
+        if (
+            "person" in focus.wanted
+            and self.related is not None
+            and question_words.is_person(self.related.type)
+        ):
+            return True
+        if "time" in focus.wanted:
+            values = [self.value] if self.related is None else [value for _, value in self.metadata]
+            if any(value[:1] == '"' and dates.parse(value[1:-1]) is not None for value in values):
+                return True
+        return "place" in focus.wanted and question_words.names_place(self.field.lower().split("_"))
+
+
+def ordered(lines: Iterable[Line], focus: Focus) -> list[Line]:
+    """Sort lines: those of the kind that is asked for, then by usefulness.
+
+    A relationship that has ended is at most as useful as the best current one of its entity, type and
+    direction, unless the question asks for former ones. Equally useful lines: current ones first, by the
+    place of their entity, newest first.
+    """
+    worth = [(line, line.usefulness(focus)) for line in lines]
+    current: dict[tuple[str, str, str], float] = {}
+    for line, usefulness in worth:
+        if line.related is not None and line.ended is None:
+            current[line.sort] = max(current.get(line.sort, 0.0), usefulness)
+
+    def place(each: tuple[Line, float]) -> tuple[Any, ...]:
+        line, usefulness = each
+        if line.ended is not None and not focus.asks_for_former:
+            usefulness = min(usefulness, current.get(line.sort, usefulness))
+        return (
+            not line.is_of_kind, -usefulness, line.ended is not None, line.place, line.related is not None,
+            -line.observed_at, canonical.name_order(line.field), line.observation_id, line.related or (),
+        )  # fmt: skip
+
+    return [line for line, _ in sorted(worth, key=place)]
+
+
+def in_order_of_places(lines: Sequence[Line], focus: Focus, places: range) -> list[Line]:
+    """Return lines of which those in some places are at least as useful as those in later ones, as far as the
+    best line of each place goes."""
+    best: dict[int, float] = {}
+    for line in lines:
+        if line.place in places:
+            best[line.place] = max(best.get(line.place, 0.0), line.usefulness(focus))
+    factors: dict[int, float] = {}
+    least = 0.0
+    for place in sorted(best, reverse=True):
+        least = max(least, best[place])
+        factors[place] = least / best[place]
+    return [replace(line, weight=line.weight * factors.get(line.place, 1.0)) for line in lines]
+
+
+def excerpt(
+    value: str, question_words: frozenset[str], limit: int, split_words: Callable[[str], Sequence[str]]
+) -> tuple[str, bool]:
+    """Return a value for a line, as canonical JSON, and whether it is cut.
+
+    Args:
+        value: canonical JSON; a longer value becomes text from a little before the first question word.
+        limit: characters of the result, without the ellipses.
+        split_words: splits a text into words as questions are split.
+    """
+    if len(value) <= limit:
+        return value, False
+    decoded = canonical.decode(value)
+    text = decoded if isinstance(decoded, str) else value
+    start = _first_match(text, question_words, split_words) if question_words else 0
+    start = max(0, min(start - limit // 4, len(text) - limit))
+    end = start + limit
+    part = ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")
+    return canonical.encode(part), True
+
+
+def _first_match(
+    text: str, question_words: frozenset[str], split_words: Callable[[str], Sequence[str]]
+) -> int:
+    """Return the position of the first question word in a text; 0 if there is none."""
+    for match in re.finditer(r"\S+", text):
+        if question_words & set(split_words(match[0])):
+            return match.start()
+    return 0

@@ -1,0 +1,269 @@
+"""The entities of a kind that a question asks for: of some types, in a state, at a time, related to a
+name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from graphmem.model import canonical, schema, times
+from graphmem.model.schema import Document
+from graphmem.reading.entity_pages import EntityRequest, Order
+from graphmem.reading.scan import Candidate, Scan
+from graphmem.registry import Context
+from graphmem.search.kinds import kind_plans, kind_questions
+from graphmem.search.kinds.kind_anchors import Anchor, Asked, anchors_of, is_related, of_span
+from graphmem.search.kinds.kind_members import KindKey
+from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, TypeShape
+from graphmem.search.kinds.kind_questions import Phrase
+from graphmem.search.kinds.kind_states import State
+from graphmem.search.kinds.understood import Understood, understood_of
+from graphmem.search.owner_copy import OwnerCopy
+from graphmem.search.questions import naming
+from graphmem.search.questions.mentions import Question
+from graphmem.search.questions.naming import KIND, Named
+
+READ_BY_ID_LIMIT: Final = 1_000
+"""If the values of more entities than this are to be read, those of all of their types are read."""
+THREAD_MEMBERS: Final = 1_000
+"""More entities than this are compared in a thread."""
+SPREAD: Final = 10.0
+"""The points by which the first of a kind is ahead of the last possible one, where a time orders them."""
+_EARLIEST, _LATEST = times.parse("1900-01-01"), times.parse("2200-01-01")
+_POINTS_DIGITS: Final = 1_000_000_000
+"""Points are whole numbers of such parts, as a cursor holds them."""
+
+
+class _Shape(NamedTuple):
+    entity_type: str
+    document: str | None
+    fields: list[str]
+    seen: list[str]
+
+
+class _Shapes(NamedTuple):
+    """The row of ``schema/shapes.cypher``."""
+
+    shapes: list[_Shape]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind that a question asks for: the entities that fit, best first, and how it was understood.
+
+    ``points`` has those of each entity; it is empty where words beside the kind decide the order.
+    """
+
+    named: list[Named]
+    points: Mapping[str, float]
+    understood: Understood
+
+
+def phrases(
+    question: Question, named: Sequence[Named], types: Collection[str], aliases: Mapping[str, str], now: int
+) -> list[Phrase]:
+    """Return the kinds that a question may ask for, the likeliest first; a name is no kind.
+
+    Args:
+        named: what whole names in the question name.
+        types: the types that count.
+        aliases: types by their other names.
+    """
+    spans = [(each.start, each.end) for each in named if each.end]
+    read = kind_questions.read(question, types, aliases, now)
+    return [phrase for phrase in read if not any(kind_questions.covers(span, phrase) for span in spans)]
+
+
+async def of_phrase(
+    context: Context,
+    copy: OwnerCopy,
+    question: Question,
+    phrase: Phrase,
+    named: Sequence[Named],
+    followed: Sequence[Named],
+    now: int,
+) -> Kind | None:
+    """Return the entities of the kind that a phrase asks for, ``None`` if the schemas know no such thing.
+
+    Two round trips: the schemas and what is named, then the entities that are compared; none for all of a
+    type.
+
+    Args:
+        named: what the question names.
+        followed: what it asks for by relationships to that.
+
+    Raises:
+        Stale: relationships are to be folded again.
+        Unavailable: the database failed.
+    """
+    beside = _beside(phrase, named)
+    phrase = replace(phrase, rest=_without(phrase.rest, question, beside))
+    asked = Asked(context, copy, question, phrase, named, followed, beside)
+    if phrase.needs_name and not any(of_span(named, span) for span in phrase.anchors):
+        return None
+    types = list(phrase.kind.types) or await copy.look(lambda documents: sorted(documents.types))
+    rows, anchors = await asyncio.gather(_shapes(context, types), anchors_of(asked, types))
+    shapes = [_shape(row) for row in rows]
+    made = (kind_plans.plan(each, shapes, now, refers=bool(anchors)) for each in phrase.readings)
+    plans = [plan for plan in made if plan is not None]
+    if not plans:
+        return None
+    members, is_truncated = await _members(asked, plans, rows)
+    in_thread = len(members) > THREAD_MEMBERS
+    fitting = (
+        await asyncio.to_thread(_first_fits, plans, members, anchors)
+        if in_thread
+        else _first_fits(plans, members, anchors)
+    )
+    if fitting is None:
+        return None
+    plan, fits = fitting
+    left = [word for anchor in anchors if anchor.words not in fits.related for word in anchor.words.split()]
+    rest = " ".join([*phrase.rest, *left])
+    is_past, listed = plan.is_past, fits.listed
+    if not any(fit.at is not None for fit in listed):
+        ids = [fit.id for fit in listed]
+        newest = await copy.look(lambda documents: documents.times_of(ids))
+        is_past, listed = True, [Fit(*each) for each in newest.items()]
+    points = {} if rest else {fit.id: _points(fit.at, is_past) for fit in listed}
+    ordered = sorted((-points.get(fit.id, 0.0), fit.id) for fit in listed)
+    is_truncated = is_truncated or any(anchor.is_cut for anchor in anchors)
+    understood = understood_of(plan, fits.used, fits.related, rest, len(listed), is_truncated=is_truncated)
+    return Kind([Named(entity_id, KIND, phrase.text) for _, entity_id in ordered], points, understood)
+
+
+def _beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
+    """Return the places of names that stand neither in a phrase nor where it has names."""
+    taken = phrase.places | {place for span in phrase.anchors for place in range(*span)}
+    spans = sorted(
+        {(each.start, each.end) for each in named if taken.isdisjoint(range(each.start, each.end))}
+    )
+    return [(start, end) for start, end in spans if end]
+
+
+def _without(rest: Sequence[str], question: Question, spans: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+    """Return the words beside a phrase that are in no name."""
+    names = {question.pieces[place].token for span in spans for place in range(*span)}
+    return tuple(word for word in rest if word not in names)
+
+
+async def _shapes(context: Context, types: Sequence[str]) -> list[_Shape]:
+    """Return the fields of some types, as their schemas declare them and as they are stored."""
+    rows = await context.graph.only("schema.shapes", _Shapes, types=list(types))
+    return rows.shapes
+
+
+def _shape(row: _Shape) -> TypeShape:
+    registered = None if row.document is None else Document.read(row.document)
+    # What is stored tells more of the fields in use than what a shipped schema proposes.
+    document = registered or (None if row.fields else schema.shipped(row.entity_type))
+    declared = document.fields if document is not None else {}
+    seen = {name: set(kinds_of.split("|")) for name, kinds_of in zip(row.fields, row.seen, strict=True)}
+    dated = {name for name, shapes in seen.items() if "date" in shapes}
+    texts = {name for name, shapes in seen.items() if shapes & {"string", "array"}}
+    dated |= {name for name, each in declared.items() if each.type == "date"}
+    texts |= {name for name, each in declared.items() if each.type in ("string", "array")}
+    enums = {
+        name: each.constraints.enum
+        for name, each in declared.items()
+        if each.constraints is not None and each.constraints.enum is not None
+    }
+    names = frozenset({*row.fields, *declared})
+    return TypeShape(row.entity_type, names, frozenset(dated), frozenset(texts), enums)
+
+
+async def _members(
+    asked: Asked, plans: Sequence[KindPlan], schemas: Sequence[_Shape]
+) -> tuple[list[Member], bool]:
+    """Return the entities of the types of some plans with the values that decide, and whether some are left
+    out.
+
+    Values that were read for an earlier question count again, as long as their entities did not change.
+    """
+    context, types = asked.context, sorted({name for plan in plans for name in plan.types})
+    fields = sorted({name for plan in plans for name in plan.fields})
+    limit = context.services.limits.compared_entities
+    if not fields:
+        of_types = await asked.copy.look(lambda documents: documents.ids_of_types(types))
+        return [Member(each, types[0], {}) for each in of_types[:limit]], len(of_types) > limit
+    scan = Scan(context, EntityRequest(types, Order("asc"), limit=0, offset=0), fields=fields)
+    revisions = await asked.copy.look(lambda documents: documents.revisions_of_types(types))
+    if len(revisions) > limit:
+        return await _read(scan, await scan.as_many_as_may_be())
+    key = KindKey(tuple(types), tuple(fields), repr([row for row in schemas if row.entity_type in types]))
+    kept = asked.copy.members
+    missing = kept.missing(key, revisions)
+    if len(missing) <= READ_BY_ID_LIMIT:
+        members, is_truncated = await _read(scan, (await scan.of_ids(missing), False))
+        if not is_truncated:
+            return kept.put(key, revisions, members), False
+    members, is_truncated = await _read(scan, await scan.as_many_as_may_be())
+    return (members, True) if is_truncated else (kept.put(key, revisions, members), False)
+
+
+async def _read(scan: Scan, read: tuple[list[Candidate], bool]) -> tuple[list[Member], bool]:
+    """Return the decoded values of candidates, and whether some are left out."""
+    candidates, is_truncated = read
+    cut = [each.id for each in candidates if each.texts is None or "" in each.texts]
+    texts, unread = await scan.whole(cut) if cut else ({}, None)
+    members = [_member(scan.fields, each, texts) for each in candidates]
+    return members, is_truncated or unread is not None
+
+
+def _member(fields: Sequence[str], candidate: Candidate, texts: Mapping[str, Sequence[str | None]]) -> Member:
+    read = texts.get(candidate.id, candidate.texts) or []
+    pairs = zip(fields, read, strict=True) if read else ()
+    values: dict[str, Any] = {name: canonical.decode(text) for name, text in pairs if text}
+    return Member(candidate.id, candidate.type, values)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fits:
+    """The entities that fit, the names that they are related to, and the states that are values in use."""
+
+    listed: list[Fit]
+    related: list[str]
+    used: frozenset[State]
+
+
+def _first_fits(
+    plans: Sequence[KindPlan], members: Sequence[Member], anchors: Sequence[Anchor]
+) -> tuple[KindPlan, _Fits] | None:
+    """Return the first plan that something fits, or else the first one, with what fits."""
+    first: tuple[KindPlan, _Fits] | None = None
+    for plan in plans:
+        fits = _fits(plan, members, anchors)
+        if fits is not None and fits.listed:
+            return plan, fits
+        if fits is not None and first is None:
+            first = plan, fits
+    return first
+
+
+def _fits(plan: KindPlan, members: Sequence[Member], anchors: Sequence[Anchor]) -> _Fits | None:
+    """Return the entities that fit a plan and are related to what is named.
+
+    A word that may be a name, and to which nothing refers, is none.
+    """
+    members = [each for each in members if each.entity_type in plan.types]
+    used = plan.values_in_use(members)
+    if used is None:
+        return None
+    listed = plan.fits(members, used)
+    by_id = {member.id: member for member in members}
+    related: list[str] = []
+    for anchor in anchors:
+        joined = [fit for fit in listed if is_related(plan.types, by_id[fit.id], anchor)]
+        if joined or anchor.is_strict:
+            listed = joined
+            related.append(anchor.words)
+    return _Fits(listed, related, used)
+
+
+def _points(at: int | None, latest_first: bool) -> float:
+    """Return the points of an entity of a kind by its time; what has none comes last."""
+    share = 0.0 if at is None else (min(max(at, _EARLIEST), _LATEST) - _EARLIEST) / (_LATEST - _EARLIEST)
+    share = share if latest_first or at is None else 1 - share
+    return round((naming.KIND_WEIGHT + SPREAD * share) * _POINTS_DIGITS) / _POINTS_DIGITS

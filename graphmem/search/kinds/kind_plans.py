@@ -1,0 +1,306 @@
+"""Which fields answer a question for a kind, by the schemas of its types, and which entities fit it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+from graphmem.search.kinds import kind_states, kind_times
+from graphmem.search.kinds.kind_questions import Phrase
+from graphmem.search.kinds.kind_states import State
+from graphmem.search.kinds.kind_times import Moment
+from graphmem.text import words
+
+_MAY_BE_VALUES: Final = frozenset({"active", "inactive", "pending", "value"})
+"""The meanings of words that mean one value where it is in use."""
+_ABSENT: Final = object()
+"""Stands for the value of a field that an entity does not have."""
+REFERENCE_FIELDS_LIMIT: Final = 12
+"""Fields of a type in which names are compared."""
+_FREE_TEXT: Final = words.word_set(
+    """title name canonical_name description notes note content text summary body subject comment comments url
+    details message number id external_id currency language tags status state priority aliases outcome"""
+)
+"""Fields whose words refer to nobody: a task may be to call Tom, and be somebody else's."""
+_SORT_FIELDS: Final = words.word_set("type kind category subtype")
+
+
+class TypeShape(NamedTuple):
+    """The fields of an entity type, as they are declared or in use.
+
+    Attributes:
+        dated: the fields whose values are dates.
+        texts: the fields whose values may be texts.
+        enums: the values that the schema declares for a field.
+    """
+
+    entity_type: str
+    fields: frozenset[str]
+    dated: frozenset[str]
+    texts: frozenset[str]
+    enums: Mapping[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class TypePlan:
+    """The fields of one type that answer a question: those of its states, of its time, of its sort, and those
+    that may refer to what it is related to."""
+
+    states: Mapping[str, str]
+    valued: tuple[str, ...] = ()
+    times: Sequence[str] = ()
+    due: Sequence[str] = ()
+    sorts: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+
+    @cached_property
+    def state_fields(self) -> dict[str, str]:
+        """The fields that may say a state, and how: those with declared values count as status."""
+        return {**self.states, **{name: "status" for name in self.valued if name not in self.states}}
+
+    @property
+    def fields(self) -> set[str]:
+        """All of these fields."""
+        return {*self.states, *self.valued, *self.times, *self.due, *self.sorts, *self.references}
+
+
+class Member(NamedTuple):
+    """An entity of a kind: its type, and the decoded values of the fields that were read."""
+
+    id: str
+    entity_type: str
+    values: Mapping[str, Any]
+
+
+class Fit(NamedTuple):
+    """An entity that fits, and the time by which it is ordered (microseconds), if there is one."""
+
+    id: str
+    at: int | None
+
+
+@dataclass(frozen=True)
+class KindPlan:
+    """How a question for a kind is answered."""
+
+    phrase: Phrase
+    types: Mapping[str, TypePlan]
+    now: int
+    declared: frozenset[str] = field(default_factory=frozenset)
+
+    @cached_property
+    def fields(self) -> list[str]:
+        """The fields whose values decide."""
+        return sorted({name for each in self.types.values() for name in each.fields})
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the latest comes first."""
+        period = self.phrase.period
+        if period is not None:
+            return period.direction == "past"
+        return any(state.meaning == "overdue" for state in self.phrase.states)
+
+    @cached_property
+    def leaves_ended_out(self) -> bool:
+        """Whether what has ended does not count, though no word says so: it is not due any more."""
+        if self.phrase.states:
+            return False
+        period = self.phrase.period
+        return not self.phrase.kind.types or (
+            period is not None and period.is_due and period.direction == "future"
+        )
+
+    def values_in_use(self, members: Sequence[Member]) -> frozenset[State] | None:
+        """Return the states of the question that are values in use, and mean no more than these.
+
+        Returns ``None`` if a word of the question that can only be a value of a field is none.
+        """
+        states = [state for state in self.phrase.states if state.meaning in _MAY_BE_VALUES]
+        used = frozenset(state for state in states if self._is_in_use(state, members))
+        unknown = [state for state in states if state.meaning == "value" and state not in used]
+        return None if any(state.value not in self.declared for state in unknown) else used
+
+    def fits(self, members: Sequence[Member], used: Collection[State]) -> list[Fit]:
+        """Return the entities that fit.
+
+        Args:
+            used: the states that are values in use.
+        """
+        fits: list[Fit] = []
+        period = self.phrase.period
+        for member in self._in_states(self._of_sort(members), used):
+            moment = self._moment(self.types[member.entity_type], member)
+            if period is None or (moment is not None and moment.is_within(period)):
+                fits.append(Fit(member.id, None if moment is None else moment.start))
+        return fits
+
+    def _in_states(self, members: Sequence[Member], used: Collection[State]) -> Sequence[Member]:
+        """Return the entities that are in the states of the question."""
+        states = [(state, state in used) for state in self.phrase.states]
+        if not states:
+            return members
+        depends_on_time = any(state.meaning == "overdue" for state, _ in states)
+        # Many entities have the same values, and so the same answer. Without a key, each is compared.
+        known: dict[tuple[Any, ...] | None, bool] = {}
+        chosen: list[Member] = []
+        for member in members:
+            plan = self.types[member.entity_type]
+            key = None if depends_on_time else _texts_of(member, plan.state_fields)
+            if key is None or key not in known:
+                known[key] = all(self._is_in(plan, member, state, is_used) for state, is_used in states)
+            if known[key]:
+                chosen.append(member)
+        return chosen
+
+    def _is_in_use(self, state: State, members: Sequence[Member]) -> bool:
+        return any(
+            kind_states.is_value_in_use(state, self.types[each.entity_type].state_fields, each.values)
+            for each in members
+        )
+
+    def _of_sort(self, members: Sequence[Member]) -> Sequence[Member]:
+        """Return the members whose sort a question names: of events that say what they are, the meetings."""
+        singular = kind_states.plain(self.phrase.kind.singular)
+        chosen = [
+            member
+            for member in members
+            if any(
+                isinstance(value := member.values.get(name), str) and kind_states.plain(value) == singular
+                for name in self.types[member.entity_type].sorts
+            )
+        ]
+        return chosen or members
+
+    def _is_in(self, plan: TypePlan, member: Member, state: State, is_used: bool) -> bool:
+        kinds = plan.state_fields
+        if state.meaning == "overdue":
+            if kind_states.is_in(state, kinds, member.values, only_value=False):
+                return True
+            due = _first_moment(plan.due, member.values)
+            is_open = kind_states.is_in(_OPEN, plan.states, member.values, only_value=False)
+            is_known = is_open is True or (is_open is None and not plan.states)
+            return due is not None and due.end <= self.now and is_known
+        compared = kinds if is_used or state.meaning == "value" else plan.states
+        return kind_states.is_in(state, compared, member.values, only_value=is_used) is True
+
+    def _moment(self, plan: TypePlan, member: Member) -> Moment | None:
+        """Return the date of an entity that the time of a question is about, or by which it is ordered."""
+        if self.leaves_ended_out and (
+            kind_states.is_in(_OPEN, plan.states, member.values, only_value=False) is False
+        ):
+            return None
+        return _first_moment(plan.times or plan.due, member.values)
+
+
+_OPEN: Final = State("open", "open")
+
+
+def _texts_of(member: Member, fields: Iterable[str]) -> tuple[Any, ...] | None:
+    """Return the type of an entity and its values of some fields, ``None`` if one is no text."""
+    values = [member.values.get(name, _ABSENT) for name in fields]
+    if any(not isinstance(value, str) and value is not _ABSENT for value in values):
+        return None
+    return member.entity_type, *values
+
+
+def _first_moment(fields: Sequence[str], values: Mapping[str, Any]) -> Moment | None:
+    for name in fields:
+        if (moment := kind_times.moment(values.get(name))) is not None:
+            return moment
+    return None
+
+
+def plan(phrase: Phrase, shapes: Iterable[TypeShape], now: int, *, refers: bool) -> KindPlan | None:
+    """Return how a question for a kind is answered, ``None`` if no type has the fields for it.
+
+    Args:
+        refers: names are compared with the fields that may refer to something.
+    """
+    types: dict[str, TypePlan] = {}
+    declared: set[str] = set()
+    for shape in shapes:
+        made = _type_plan(phrase, shape, refers=refers)
+        if made is not None:
+            types[shape.entity_type] = made
+            declared.update(
+                kind_states.plain(value)
+                for values in shape.enums.values()
+                for value in values
+                if isinstance(value, str)
+            )
+    return KindPlan(phrase, types, now, frozenset(declared)) if types else None
+
+
+def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | None:
+    """Return the fields of a type that answer a question, ``None`` if it lacks one that is needed."""
+    states = kind_states.state_fields(shape.entity_type, shape.fields)
+    wanted = {state.value for state in phrase.states if state.meaning == "value"}
+    valued = tuple(
+        sorted(
+            name
+            for name, values in shape.enums.items()
+            if any(isinstance(value, str) and kind_states.plain(value) in wanted for value in values)
+        )
+    )
+    meanings = {state.meaning for state in phrase.states}
+    due = kind_times.due_fields(shape.fields) if "overdue" in meanings else []
+    times: list[str] = []
+    if phrase.period is not None:
+        meaning = next(iter(meanings), None)
+        times = kind_times.time_fields(shape.entity_type, shape.fields, shape.dated, phrase.period, meaning)
+        if not times:
+            return None
+    if not phrase.kind.types:
+        needs = bool(times) or ("overdue" in meanings and bool(states and due))
+    else:
+        needs = not (meanings - {"overdue"}) or bool(states or valued)
+        needs = needs and ("overdue" not in meanings or bool(states or due))
+    if not needs:
+        return None
+    is_due = phrase.period is not None and phrase.period.is_due
+    reads_states = bool(meanings) or is_due or not phrase.kind.types
+    return TypePlan(
+        states if reads_states else {},
+        valued,
+        times,
+        due,
+        _sorts(phrase, shape),
+        _references(shape, states) if refers else (),
+    )
+
+
+def _sorts(phrase: Phrase, shape: TypeShape) -> tuple[str, ...]:
+    """Return the fields that say which sort of its type an entity is, where a question may name a sort."""
+    if phrase.kind.singular == shape.entity_type or not phrase.kind.types:
+        return ()
+    named = {*_SORT_FIELDS, f"{shape.entity_type}_type", f"{shape.entity_type}_kind"}
+    return tuple(sorted(named & shape.fields))
+
+
+def _references(shape: TypeShape, states: Collection[str]) -> tuple[str, ...]:
+    fields = [name for name in sorted(shape.texts) if name.lower() not in _FREE_TEXT and name not in states]
+    return tuple(name for name in fields if name not in shape.dated)[:REFERENCE_FIELDS_LIMIT]
+
+
+Spellings = frozenset[frozenset[str]]
+"""The words of each spelling of a name."""
+
+
+def refers(member: Member, fields: Iterable[str], names: Spellings) -> bool:
+    """Return whether a field of an entity refers to a name: it has all of its words, or only words of it."""
+    for name in fields:
+        value = member.values.get(name)
+        for text in value if isinstance(value, list) else (value,):
+            if isinstance(text, str) and _refers(text, names):
+                return True
+    return False
+
+
+@functools.lru_cache(maxsize=8_192)
+def _refers(text: str, names: Spellings) -> bool:
+    value_words = frozenset(words.tokens(text))
+    return bool(value_words) and any(name <= value_words or value_words <= name for name in names if name)

@@ -1,0 +1,320 @@
+"""Looking up entities by an id, an identifier, a name, words or meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, NotRequired, cast
+
+from graphmem.model import canonical
+from graphmem.model.identity import CANONICAL_NAME, fold_text
+from graphmem.model.ids import ENTITY_ID
+from graphmem.model.schema import Document
+from graphmem.reading import answers
+from graphmem.reading.budgets import Budgeted
+from graphmem.reading.fresh import read_fresh
+from graphmem.reading.pages import Indexed
+from graphmem.reading.shaping import Shaped
+from graphmem.reading.shared_rows import EntityResult, EntityRow
+from graphmem.registry import Context
+from graphmem.search import search_engine
+from graphmem.search.kinds.understood import Understood
+from graphmem.search.questions import naming
+from graphmem.search.questions.naming import RESEMBLANCE, Named
+from graphmem.search.search_results import Results, Search, Semantic
+from graphmem.text import identifiers, words
+
+RESEMBLING_LIMIT: Final = 5
+"""Entities that resemble a question, beside those that it names."""
+_TRIED: Final = "no identifier, name, alias, words or meaning of any entity"
+_RESEMBLES: Final = {
+    mode: f"No entity has this name or identifier: these resemble it by their {what}."
+    for mode, what in (("text", "words"), ("meaning", "meaning"))
+}
+_NONE_OF_KIND: Final = "No entity is what `understood` says: these resemble the question."
+_NAMED_BESIDE: Final = "No entity is what `understood` says: these are what the question names."
+
+
+class NamedEntity(answers.Entity):
+    """An entity, and how a question names it or resembles it.
+
+    ``matched`` is the kind of match: a kind of identifier; ``field`` where the identifier is the whole value
+    of ``matched_field``; ``name`` or ``alias``; ``name_part``, such as a first name; ``relationship``;
+    ``kind``; ``text``; ``meaning``. ``matched_by`` has the words of the question that name it. What "Tom's
+    boss" names has its ``relationship_type``, and as ``related_to`` the id of Tom. ``match`` is
+    ``resemblance`` where it bears no such name.
+    """
+
+    match: NotRequired[str]
+    matched: NotRequired[str]
+    matched_field: NotRequired[str]
+    matched_by: NotRequired[str]
+    relationship_type: NotRequired[str]
+    related_to: NotRequired[str]
+
+
+class LookupHit(NamedEntity):
+    """A hit of a look-up.
+
+    ``matched_field`` names the field that matched, if one did. ``score`` is 1 for an exact match; other
+    scores are comparable within one answer only.
+    """
+
+    score: NotRequired[float]
+
+
+class LookupHits(Shaped, Indexed, Budgeted):
+    """The hits of a look-up.
+
+    ``match_mode`` is the first step that had a hit: ``id``, ``kind``, ``relationship``, ``identifier``,
+    ``name``, ``name_part``, ``text``, ``meaning``, or ``none``. Where a question names something,
+    ``resembling`` has a few entities that only resemble it. If meaning was compared, ``semantic`` says
+    whether all entities could be. ``hint`` says what was tried. ``exact`` is false if the indexes of the
+    database answered, which may miss some. With ``match``, which is ``resemblance``, nothing bears what
+    was looked up: ``hint`` says so first, and the entities have its words, or its meaning, alone.
+    """
+
+    understood: NotRequired[Understood]
+    hint: NotRequired[str]
+    match: NotRequired[str]
+    entities: list[LookupHit]
+    resembling: NotRequired[list[LookupHit]]
+    total: int
+    match_mode: str
+    semantic: NotRequired[Semantic]
+    exact: NotRequired[bool]
+
+
+def named_entities(
+    entities: Iterable[answers.Entity], named: Sequence[Named], *, resembles: bool = False
+) -> list[NamedEntity]:
+    """Return entities, each with how a question names it or resembles it, if it names any.
+
+    Args:
+        resembles: what it does not name resembles it, also where it names nothing.
+    """
+    listed = list(entities)
+    marks = naming.marks(named, (entity["entity_id"] for entity in listed), resembles=resembles)
+    return [{**entity, **cast("NamedEntity", mark)} for entity, mark in zip(listed, marks, strict=True)]
+
+
+class ExactHit(NamedTuple):
+    """An entity, and which of the kinds of identifiers matched: an index into ``identifiers.KINDS``."""
+
+    entity: EntityRow
+    kind: int
+
+
+class ExactHits(NamedTuple):
+    """The row of ``entity/find.cypher``; ``totals`` counts the entities of each kind of identifier."""
+
+    hits: list[ExactHit]
+    totals: list[int]
+
+
+@read_fresh
+async def find_exactly(context: Context, identifier: str, entity_type: str | None, limit: int) -> LookupHits:
+    """Return the entities that have this id, identifier or whole name. One round trip."""
+    text = identifier.strip()
+    if ENTITY_ID.fullmatch(text.lower()):
+        return await _by_id(context, text.lower(), entity_type)
+    types = [entity_type] if entity_type else []
+    return await _exactly(context, text, types, limit) or _nothing(
+        f"no exact match for {', '.join(identifiers.KINDS)}: give the whole name or identifier"
+    )
+
+
+def _nothing(hint: str) -> LookupHits:
+    return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}
+
+
+async def _by_id(context: Context, entity_id: str, entity_type: str | None) -> LookupHits:
+    row = await context.graph.one("entity.get", EntityResult, entity_id=entity_id, include_deleted=False)
+    if row is None or entity_type not in (None, row.entity.type):
+        return _nothing("no entity has this id; an id is never matched as text")
+    hit: LookupHit = {**answers.entity(row.entity), "matched": "id", "score": 1.0}
+    return {"entities": [hit], "total": 1, "match_mode": "id"}
+
+
+async def _exactly(context: Context, text: str, types: list[str], limit: int) -> LookupHits | None:
+    """Return the entities that have this identifier, or else this name; None if there are none."""
+    candidates = identifiers.candidates(text, context.services.settings.phone_region)
+    row = await context.graph.only(
+        "entity.find",
+        ExactHits,
+        pairs=[list(pair) for pair in sorted(candidates)],
+        kinds=list(identifiers.KINDS),
+        types=types,
+        limit=limit,
+    )
+    edge = len(identifiers.EXACT)
+    by_stage = {"identifier": row.totals[:edge], "name": row.totals[edge:]}
+    mode = next((stage for stage, totals in by_stage.items() if sum(totals)), None)
+    if mode is None:
+        return None
+    matches = [(hit.entity, identifiers.KINDS[hit.kind]) for hit in row.hits]
+    matches = [(row, kind) for row, kind in matches if (kind in identifiers.EXACT) == (mode == "identifier")]
+    entities = answers.entities(row for row, _ in matches)
+    hits: list[LookupHit] = []
+    for entity, (row, kind) in zip(entities, matches, strict=True):
+        field = identifiers.matching_field(_identifying_fields(row), kind, candidates)
+        hits.append({**entity, "matched": kind, "matched_field": field, "score": 1.0})
+    return {"entities": hits, "total": sum(by_stage[mode]), "match_mode": mode}
+
+
+async def by_words(context: Context, text: str, types: list[str], limit: int) -> LookupHits:
+    """Return the entities that a question names, or else those that a text finds by words or meaning."""
+    search = Search(text, types, limit + RESEMBLING_LIMIT, looks_up=True)
+    results = await _with_identity(context, text, await search_engine.search(context, search))
+    entities = answers.entities(results.rows)
+    if not entities:
+        tried = "; ".join([f"{_TRIED} fits", *results.notes])
+        nothing: LookupHits = {**_nothing(tried), "semantic": results.semantic}
+        return _with_kind(nothing, results)
+    named = {each.id: each for each in reversed(results.named)}
+    hits: list[LookupHit] = []
+    resembling: list[LookupHit] = []
+    for entity, row in zip(entities, results.rows, strict=True):
+        if row.id in named:
+            hits.append({**entity, **_naming(named[row.id], row)})
+        else:
+            resembling.append({**entity, **_resemblance(results, row)})
+    answer = (
+        _named(results, hits[:limit], resembling[:RESEMBLING_LIMIT])
+        if hits
+        else _resembling(results, resembling[:limit])
+    )
+    answer = _with_kind(answer, results)
+    if not results.is_exact:
+        answer["exact"] = False
+    if results.coverage.searched:
+        answer["semantic"] = results.semantic
+    return answer
+
+
+class _Schema(NamedTuple):
+    entity_type: str
+    document: str | None
+    fields: list[str]
+    seen: list[str]
+
+
+class _Schemas(NamedTuple):
+    """The row of ``schema/shapes.cypher``."""
+
+    shapes: list[_Schema]
+
+
+async def _with_identity(context: Context, text: str, results: Results) -> Results:
+    """Return results that name the entities of which a looked-up text is the identity, by their schema.
+
+    One round trip if the text is the whole value of a field.
+
+    Raises:
+        Unavailable: the database failed.
+    """
+    folded = fold_text(text)
+    fields_by_id = {} if results.named else {row.id: _fields_with(folded, row) for row in results.rows}
+    types = {row.type for row in results.rows if fields_by_id.get(row.id)}
+    if not types:
+        return results
+    row = await context.graph.only("schema.shapes", _Schemas, types=sorted(types))
+    identities = {
+        each.entity_type: {
+            names[0] for names in Document.read(each.document).alternatives() or () if len(names) == 1
+        }
+        for each in row.shapes
+        if each.document is not None
+    }
+    named = [
+        Named(each.id, naming.FIELD, text, field=field)
+        for each in results.rows
+        for field in fields_by_id[each.id]
+        if field in identities.get(each.type, ())
+    ]
+    return replace(results, named=named, counts={**results.counts, "exact": len(named)}) if named else results
+
+
+def _fields_with(folded: str, row: EntityRow) -> list[str]:
+    """Return the fields of which a folded text is a whole value, without those that are looked up exactly."""
+    values = zip(row.fields, row.values, strict=True)
+    return [
+        field
+        for field, value in values
+        if field not in identifiers.FIELDS and folded in map(fold_text, words.strings_of(value))
+    ]
+
+
+def _with_kind(answer: LookupHits, results: Results) -> LookupHits:
+    """Return an answer with how a question was read that asks for a kind."""
+    if results.understood is not None:
+        answer["understood"] = results.understood
+    return answer
+
+
+def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit]) -> LookupHits:
+    """Return the answer to a question that names something."""
+    kinds = {each.kind for each in results.named}
+    by_name = "name" if any(naming.KINDS[kind] in identifiers.NAMES for kind in kinds) else "name_part"
+    is_exact = any(kind == naming.FIELD or naming.KINDS[kind] in identifiers.EXACT for kind in kinds)
+    by_identifier = "identifier" if is_exact else by_name
+    modes = {naming.KIND: "kind", naming.RELATIONSHIP: "relationship"}
+    answer: LookupHits = {
+        "entities": hits,
+        "total": results.counts["exact"],
+        "match_mode": next((mode for kind, mode in modes.items() if kind in kinds), by_identifier),
+    }
+    is_of_no_kind = results.understood is not None and naming.KIND not in kinds
+    if hints := [*([_NAMED_BESIDE] if is_of_no_kind else []), *results.notes]:
+        answer["hint"] = "; ".join(hints)
+    if resembling:
+        answer["resembling"] = resembling
+    return answer
+
+
+def _resembling(results: Results, hits: list[LookupHit]) -> LookupHits:
+    """Return the answer where nothing bears what was looked up."""
+    mode = "text" if "text" in results.ranked[0].scores else "meaning"
+    why = _RESEMBLES[mode] if results.understood is None else _NONE_OF_KIND
+    return {
+        "hint": "; ".join([why, *results.notes]),
+        "match": RESEMBLANCE,
+        "entities": hits,
+        "total": results.total,
+        "match_mode": mode,
+    }
+
+
+def _naming(named: Named, row: EntityRow) -> LookupHit:
+    """Return how a question names an entity."""
+    hit = cast("LookupHit", {**named.answered, "score": 1.0})
+    if named.kind == naming.NAME_PART:
+        aliases = [(field, text) for field, text in _values(row) if field in identifiers.ALIASES]
+        hit["matched_field"] = words.best_field(words.tokens(named.words), row.name, aliases)
+    elif named.related_to is None and named.kind not in (naming.KIND, naming.FIELD):
+        kind = naming.KINDS[named.kind]
+        hit["matched_field"] = identifiers.matching_field(_identifying_fields(row), kind, set(named.pairs))
+    return hit
+
+
+def _resemblance(results: Results, row: EntityRow) -> LookupHit:
+    """Return how an entity resembles a text."""
+    ranked = next(each for each in results.ranked if each.id == row.id)
+    matched = "text" if "text" in ranked.scores else "meaning"
+    hit = cast("LookupHit", {"match": RESEMBLANCE, "matched": matched, "score": ranked.points})
+    if matched == "text":
+        field = results.fields.get(row.id)
+        hit["matched_field"] = field or words.best_field(results.spellings, row.name, _values(row))
+    return hit
+
+
+def _values(row: EntityRow) -> list[tuple[str, str]]:
+    return list(zip(row.fields, row.values, strict=True))
+
+
+def _identifying_fields(row: EntityRow) -> dict[str, Any]:
+    return {
+        name: canonical.decode(text)
+        for name, text in _values(row)
+        if name in identifiers.FIELDS or name == CANONICAL_NAME
+    }

@@ -1,0 +1,1 @@
+"""What a question says: its words, and the names and identifiers in it."""

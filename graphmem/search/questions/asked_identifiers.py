@@ -1,0 +1,163 @@
+"""Identifiers within questions: words that mean one thing alone, such as an order number or an IBAN.
+
+Numbers in a question are more often dates, amounts, sizes and names of products ("3 bedrooms", "iPhone 15",
+"the 600 mm mirror"). What may be one of these is no identifier here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol
+
+from graphmem.model.identity import fold_text
+from graphmem.model.ids import ENTITY_ID
+from graphmem.search import written_identifiers
+from graphmem.text import codes, phones, words, written_dates
+
+CODE_DIGITS_LEAST: Final = 3
+"""Digits of a code with letters, years left out: ``GPT-4`` and ``covid-19`` are words."""
+SHORT_CODE_DIGITS_LEAST: Final = 2
+"""The same of a code whose letters are capitals: ``ORD-77``."""
+LABELLED_DIGITS_LEAST: Final = 3
+"""Digits of a number behind a word for a number: "order 471"."""
+NUMBER_DIGITS_LEAST: Final = 6
+"""Digits of a number alone; one of fewer may be an amount."""
+PHONE_DIGITS_LEAST: Final = 7
+"""Digits of a telephone number that begins with a 0 or with its country."""
+
+_LABELS: Final = words.word_set(
+    """account auftrag auftragsnummer bestellnummer bestellung booking case commande contract customer facture
+    id ids invoice konto kunde kundennummer nr no num number nummer order parcel policy po purchase rechnung
+    rechnungsnummer receipt ref reference reservation serial shipment sku sn ticket tracking transaction
+    vertrag vertragsnummer"""
+)
+"""Words before a number that is one of an order, an invoice, a customer."""
+_COMPARING: Final = words.word_set(
+    "about above almost approximately around at below exceeds least most nearly over some than under up"
+)
+_UNITS: Final = words.word_set(
+    """bytes chf cm days dollars employees eur euro euros followers gbp hours kg km m members meters metres
+    miles minutes mm people percent pounds seats seconds tons units usd users views visitors years"""
+)
+_WORDS_WITH_NUMBERS: Final = words.word_set("covid sars utf iso mig top")
+"""Letters before a number that make a word of it: ``COVID-19``."""
+_EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
+_URL = re.compile(r"(?:https?://|www\.)\S+\.\S+")
+_HASH = re.compile(r"#[0-9]{2,}")
+_AMOUNT = re.compile(r"[^\w+]*[0-9]{1,3}(?:[ .,'][0-9]{3})+(?:[.,][0-9]+)?\W*")
+_VERSION = re.compile(r"v?[0-9]+(?:\.[0-9]+)+")
+_QUANTITY = re.compile(r"[0-9]+(?:[.,][0-9]+)?[a-z]{1,4}")
+_SHORT_CODE = re.compile(r"([A-Z]{3,})[-_/]?[0-9]{2}")
+_TOKEN = re.compile(r"[a-z]+|[0-9]+")
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+_YEARS = re.compile(r"(?:19|20)[0-9]{2}(?:[-/](?:(?:19|20)?[0-9]{2}))?")
+
+
+class Word(Protocol):
+    """A run of characters between blanks: its text, and whether punctuation follows."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def ends(self) -> bool: ...
+
+
+class AskedIdentifier(NamedTuple):
+    """An identifier in a question: the places of its words, from ``start`` up to ``end``, and its text."""
+
+    start: int
+    end: int
+    text: str
+
+
+def identifiers_in(pieces: Sequence[Word]) -> list[AskedIdentifier]:
+    """Return the identifiers in a question, in their order."""
+    identifiers: list[AskedIdentifier] = []
+    texts = [fold_text(piece.text) for piece in pieces]
+    place = 0
+    while place < len(pieces):
+        end = _run_end(pieces, texts, place)
+        while end > place + 1 and not _is_number_in_groups(texts[place:end]):
+            end -= 1
+        if end == place + 1 and not _is_identifier(pieces, texts, place):
+            place = end
+            continue
+        text = " ".join(piece.text for piece in pieces[place:end])
+        identifiers.append(AskedIdentifier(place, end, text.removeprefix("mailto:")))
+        place = end
+    return identifiers
+
+
+def _run_end(pieces: Sequence[Word], texts: Sequence[str], start: int) -> int:
+    """Return the end of the words in a row that have digits, and no punctuation between them."""
+    end = start + 1
+    if not _has_digit(texts[start]):
+        return end
+    while end < len(texts) and not pieces[end - 1].ends and _has_digit(texts[end]):
+        end += 1
+    return end
+
+
+def _is_number_in_groups(texts: Sequence[str]) -> bool:
+    """Return whether words are one telephone number, card number, IBAN or the like."""
+    text = " ".join(texts)
+    if _AMOUNT.fullmatch(text) and not text.startswith("0"):
+        return False
+    if any(written_dates.parse(each) is not None for each in texts):
+        return False
+    if phones.is_phone(text) and not all(map(_YEAR.fullmatch, texts)):
+        digits = sum(map(str.isdigit, text))
+        is_dialled = text.startswith(("+", "0")) and digits >= PHONE_DIGITS_LEAST
+        return is_dialled or digits >= written_identifiers.DIALLED_DIGITS_LEAST
+    return codes.is_grouped(text)
+
+
+def _is_identifier(pieces: Sequence[Word], texts: Sequence[str], place: int) -> bool:
+    """Return whether a word alone is an identifier."""
+    text = texts[place].removeprefix("mailto:")
+    if _EMAIL.fullmatch(text) or ENTITY_ID.fullmatch(text) or _URL.fullmatch(text) or _HASH.fullmatch(text):
+        return True
+    if not _has_digit(text) or written_dates.parse(text) is not None or _is_measure(text):
+        return False
+    if any(character.isalpha() for character in text):
+        return _is_code(pieces[place].text)
+    return _is_number(pieces, texts, place)
+
+
+def _is_measure(text: str) -> bool:
+    """Return whether a word is an amount, some years, a version or a quantity with its unit."""
+    return any(shape.fullmatch(text) for shape in (_AMOUNT, _YEARS, _VERSION, _QUANTITY))
+
+
+def _is_code(spelled: str) -> bool:
+    short = _SHORT_CODE.fullmatch(spelled)
+    if short:
+        return short[1].lower() not in _WORDS_WITH_NUMBERS
+    tokens = _TOKEN.findall(fold_text(spelled))
+    if not tokens or tokens[0] in _WORDS_WITH_NUMBERS:
+        return False
+    return sum(len(each) for each in tokens if each.isdecimal() and not _YEAR.fullmatch(each)) >= (
+        CODE_DIGITS_LEAST
+    )
+
+
+def _is_number(pieces: Sequence[Word], texts: Sequence[str], place: int) -> bool:
+    """Return whether a word without letters is the number of something."""
+    text = texts[place]
+    digits = re.sub("[^0-9]", "", text)
+    if phones.is_phone(text) and text.startswith(("+", "0")) and len(digits) >= PHONE_DIGITS_LEAST:
+        return True
+    parts = re.split("[-/]", text)
+    if not all(part.isdecimal() for part in parts):
+        return False
+    if place and not pieces[place - 1].ends and texts[place - 1].rstrip(".:#") in _LABELS:
+        return len(digits) >= LABELLED_DIGITS_LEAST
+    before = texts[place - 1] if place else ""
+    after = texts[place + 1] if place + 1 < len(texts) and not pieces[place].ends else ""
+    is_amount = digits.endswith("000") or before in _COMPARING or after in _UNITS
+    return len(digits) >= NUMBER_DIGITS_LEAST and not is_amount
+
+
+def _has_digit(text: str) -> bool:
+    return any(character.isdigit() for character in text)

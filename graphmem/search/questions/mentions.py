@@ -1,0 +1,342 @@
+"""Names within a question: the runs of words that may be names, and the words that may be parts of names.
+
+A run is looked up as a whole name, alias or identifier. A word alone may be a part of a name: the first name
+of a person. Where a question tells names by capital letters, only words with one may be parts of names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from graphmem.model.identity import fold_text, index_key
+from graphmem.search import terms
+from graphmem.search.questions import question_words, relationship_roles
+from graphmem.search.questions.asked_identifiers import AskedIdentifier, identifiers_in
+from graphmem.text import identifiers, languages, words
+
+NAME_WORDS: Final = 6
+"""Most consecutive words of a question that are looked up as a name."""
+QUESTION_WORDS: Final = 32
+"""Words of a question in which names are looked up."""
+EXTERNAL_ID_LENGTH_LEAST: Final = 3
+"""Characters of an external id within a question."""
+_AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡-–—"
+_SENTENCE_ENDS: Final = frozenset(".!?…:。！？")
+_POSSESSIVE = re.compile("(['’]s|(?<=s)['’])$", re.IGNORECASE)
+_ADDRESS_SIGNS: Final = frozenset("@./:")
+_DAYS: Final = words.word_set(
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july
+    august september october november december"""
+)
+"""Names of days and months, some of which are names of people."""
+_BEFORE_DAYS: Final = words.word_set(
+    "by during early every in last late mid next on since this throughout until till"
+)
+"""Words before a day or a month: nobody is meant by it."""
+ATTRIBUTES: Final = _DAYS | words.word_set(
+    """address age birthday born city company country date details e email employer home id job language
+    latest link live lives location mail meet meeting mobile name need needs nickname note notes number phone
+    photo profile role said say says status tel telephone think title today tomorrow url want wants website
+    work works write wrote yesterday"""
+)
+"""Words that ask for something of an entity, or for a day: beside a name they are no part of it."""
+_COMMANDS: Final = words.word_set(
+    """add answer apologise apologize append archive ask assign book brief bring buy call cancel change check
+    collect compare complete confirm congratulate contact correct count create delete describe draft edit
+    email ensure explain export fetch file find finish fix follow forget forward get give greet hand help
+    identify import include inform introduce invite invoice link list locate look mail make meet mention merge
+    message move note notify open order organise organize outline pay phone ping plan please prepare print
+    promise propose provide pull put read recall recommend record remember remind remove rename replace reply
+    report reschedule respond retrieve return review save schedule search see send set share show sign skip
+    start stop store suggest summarise summarize take teach tell text thank track transfer update upload use
+    verify visit wait warn watch welcome write dear hello hey hi ok okay thanks"""
+)
+"""Words that begin an order or a greeting; a capital letter there says nothing."""
+_TITLES: Final = words.word_set(
+    """mr mrs ms miss mister madam sir lady lord dr doctor prof professor rev reverend father sister captain
+    judge herr frau monsieur madame senor senora"""
+)
+"""Words before the name of a person that are no part of it."""
+_CONTRACTED: Final = words.word_set(
+    "he here how it let she that there this what when where who why wo er es sie wie was"
+)
+"""Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
+
+
+class Run(NamedTuple):
+    """Consecutive words of a question, from ``start`` up to ``end``, and the identifiers they may be."""
+
+    start: int
+    end: int
+    text: str
+    pairs: frozenset[tuple[str, str]]
+
+
+class Part(NamedTuple):
+    """Words in a row that are all parts of one name, from ``start`` up to ``end``."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+
+
+class Piece(NamedTuple):
+    """A run of characters between blanks.
+
+    ``text`` has neither the punctuation around it nor a possessive ending; ``tokens`` are the words that
+    search compares, and ``token`` is the only one, empty if there are none or several: "Anne-Marie".
+    ``ends`` tells that punctuation follows.
+    """
+
+    text: str
+    tokens: tuple[str, ...]
+    token: str
+    is_capital: bool
+    is_possessive: bool
+    ends: bool
+    is_stop_word: bool
+
+    @property
+    def is_word(self) -> bool:
+        """Whether the piece is one word of letters, or several that hyphens join."""
+        return bool(self.tokens) and all(token.isalpha() for token in self.tokens)
+
+
+@dataclass(frozen=True)
+class Question:
+    """The words of a question, in which names are looked up."""
+
+    pieces: tuple[Piece, ...]
+    spellings: tuple[str, ...]
+    region: str | None = None
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """The runs of words that may be names or identifiers, the longest first; no run of stop words."""
+        runs: list[Run] = []
+        for length in range(min(NAME_WORDS, len(self.pieces)), 0, -1):
+            for start in range(len(self.pieces) - length + 1):
+                end = start + length
+                if not all(piece.is_stop_word for piece in self.pieces[start:end]):
+                    phrase = " ".join(self.spellings[start:end])
+                    pairs = {pair for each in _spellings(phrase) for pair in _pairs(each, self.region)}
+                    runs.append(Run(start, end, _plain(phrase), frozenset(pairs)))
+        longer = [each for each in self.asked_identifiers if each.end - each.start > NAME_WORDS]
+        return [
+            Run(each.start, each.end, each.text, frozenset(_pairs(each.text, self.region))) for each in longer
+        ] + runs
+
+    @property
+    def pairs(self) -> set[tuple[str, str]]:
+        """The (kind, index key) pairs of all runs."""
+        return {pair for run in self.runs for pair in run.pairs}
+
+    @cached_property
+    def asked_identifiers(self) -> list[AskedIdentifier]:
+        """The e-mail addresses, numbers and other identifiers in the question: each means itself alone."""
+        return identifiers_in(self.pieces)
+
+    def unknown_identifier(self, named: Iterable[tuple[int, int]] = ()) -> str | None:
+        """Return the first identifier in the question that is none of what it names, if there is one.
+
+        Args:
+            named: the places of what names something, each from a start up to an end.
+        """
+        spans = list(named)
+        unknown = (
+            each for each in self.asked_identifiers
+            if not any(start <= each.start and each.end <= end for start, end in spans)
+        )  # fmt: skip
+        return next((each.text for each in unknown), None)
+
+    @cached_property
+    def has_case(self) -> bool:
+        """Whether capital letters tell names: some words behind the first have one, others have none."""
+        telling = [piece for piece in self.pieces[1:] if piece.token and not piece.is_stop_word]
+        is_mixed = any(not piece.is_capital for piece in self.pieces if piece.token)
+        return is_mixed and any(piece.is_capital for piece in telling)
+
+    def may_be_name(self, place: int) -> bool:
+        """Return whether a word may be a part of a name."""
+        piece = self.pieces[place]
+        if not piece.is_word or len(piece.text) < 2 or piece.is_stop_word or self._is_day(place):
+            return False
+        if piece.is_possessive or (self.has_case and piece.is_capital) or len(self.pieces) == 1:
+            return True
+        return not self.has_case and not _asks(piece.token)
+
+    def _is_day(self, place: int) -> bool:
+        """Return whether a word is the name of a day or a month for sure: "8 May", "in May"."""
+        if self.pieces[place].token not in _DAYS or self.pieces[place].is_possessive:
+            return False
+        before, after = self.pieces[max(0, place - 1) : place], self.pieces[place + 1 : place + 2]
+        return any(each.token[:1].isdigit() for each in (*before, *after)) or any(
+            each.token in _BEFORE_DAYS for each in before
+        )
+
+    @property
+    def nouns(self) -> set[int]:
+        """The places of words that are nouns for sure: behind a possessive, or before "of"."""
+        pieces = self.pieces
+        return {
+            place
+            for place in range(len(pieces))
+            if (place and pieces[place - 1].is_possessive)
+            or [piece.token for piece in pieces[place + 1 : place + 2]] == ["of"]
+        }
+
+    @property
+    def name_words(self) -> list[str]:
+        """The words that may be parts of names, each once."""
+        places = [place for place in range(len(self.pieces)) if self.may_be_name(place)]
+        return list(dict.fromkeys(token for place in places for token in self.pieces[place].tokens))
+
+    @property
+    def written_names(self) -> set[str]:
+        """The words that the question writes as names: with a capital letter or a possessive, or alone."""
+        if len(self.pieces) == 1:
+            return set(self.pieces[0].tokens)
+        return {
+            token
+            for piece in self.pieces
+            if piece.is_possessive or (self.has_case and piece.is_capital)
+            for token in piece.tokens
+        }
+
+    def parts(self, names: Collection[str], taken: Iterable[Run] = ()) -> list[Part]:
+        """Return the parts of names in the question.
+
+        Another word beside them may make them the name of somebody else: "Tom Smith" is not Tom Ek.
+
+        Args:
+            names: the words that names in question have.
+            taken: the runs that are whole names; their words are no parts of other names.
+        """
+        taken_places = {place for run in taken for place in range(run.start, run.end)}
+        parts: list[Part] = []
+        start = 0
+        while start < len(self.pieces):
+            end = start
+            while end < len(self.pieces) and end not in taken_places and self._is_name(end, names):
+                end += 1
+                if self.pieces[end - 1].ends or self.pieces[end - 1].is_possessive:
+                    break
+            if end > start and not self._is_of_somebody_else(start, end, taken_places):
+                group = dict.fromkeys(token for piece in self.pieces[start:end] for token in piece.tokens)
+                parts.append(Part(start, end, tuple(group)))
+            start = max(end, start + 1)
+        return parts
+
+    def _is_name(self, place: int, names: Collection[str]) -> bool:
+        return self.may_be_name(place) and all(token in names for token in self.pieces[place].tokens)
+
+    def _is_of_somebody_else(self, start: int, end: int, taken: set[int]) -> bool:
+        last = self.pieces[end - 1]
+        beside: list[int] = []
+        if start and not self.pieces[start - 1].ends and not self.pieces[start - 1].is_possessive:
+            beside.append(start - 1)
+        if end < len(self.pieces) and not last.ends and not last.is_possessive:
+            beside.append(end)
+        return any(place not in taken and self._may_belong(place) for place in beside)
+
+    def _may_belong(self, place: int) -> bool:
+        """Return whether a word beside a part of a name may belong to the same name."""
+        token = self.pieces[place].token
+        is_order = token in _COMMANDS and (place == 0 or self.pieces[place - 1].ends)
+        if _asks(token) or is_order or token in _TITLES:
+            return False
+        return self.may_be_name(place)
+
+
+def read(text: str, region: str | None = None) -> Question:
+    """Return the words of a question.
+
+    Args:
+        region: the country of phone numbers without a country code, such as ``DE``.
+    """
+    spellings = tuple(text.split()[:QUESTION_WORDS])
+    language = terms.language_of_question(text[: words.TEXT_LIMIT])
+    stop_words = question_words.EMPTY | languages.stop_words().get(language or "", frozenset())
+    pieces = [_piece(each, stop_words) for each in spellings]
+    has_case = any(piece.token and not piece.is_capital for piece in pieces)
+    for place, piece in enumerate(pieces):
+        begins = place == 0 or spellings[place - 1][-1] in _SENTENCE_ENDS
+        if _tells_name(piece, has_case and not begins) or len(pieces) == 1:
+            pieces[place] = piece._replace(is_stop_word=False)
+    return Question(tuple(pieces), spellings, region)
+
+
+def _tells_name(piece: Piece, tells_case: bool) -> bool:
+    """Return whether a stop word is written as a name: "Will's phone", "Where is Will?".
+
+    Args:
+        tells_case: a capital letter in this place tells a name.
+    """
+    return (tells_case and piece.is_capital) or piece.is_possessive
+
+
+def _asks(token: str) -> bool:
+    """Return whether a word asks for something of what is named."""
+    return token in ATTRIBUTES or relationship_roles.says_role(token)
+
+
+def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:
+    core = spelling.strip(_AROUND)
+    text = _POSSESSIVE.sub("", core)
+    tokens = tuple(words.tokens(text))
+    token = tokens[0] if len(tokens) == 1 else ""
+    is_possessive = text != core and token not in _CONTRACTED
+    return Piece(
+        text,
+        tokens,
+        token,
+        text[:1].isupper(),
+        is_possessive,
+        spelling.rstrip(".,;:!?…") != spelling,
+        not tokens or all(each in stop_words or question_words.wanted([each]) for each in tokens),
+    )
+
+
+def _plain(phrase: str) -> str:
+    return _POSSESSIVE.sub("", phrase.strip(_AROUND))
+
+
+def _spellings(phrase: str) -> list[str]:
+    """Return a phrase with and without the punctuation around it and a possessive ending."""
+    stripped = phrase.strip(_AROUND)
+    return [each for each in dict.fromkeys((phrase, stripped, _POSSESSIVE.sub("", stripped))) if each]
+
+
+def _pairs(spelling: str, region: str | None) -> set[tuple[str, str]]:
+    """Return the (kind, index key) pairs of words in a question: addresses and numbers where they look so."""
+    text = fold_text(spelling)
+    if not text:
+        return set()
+    if any(character.isdigit() or character in _ADDRESS_SIGNS for character in text):
+        pairs = identifiers.candidates(text, region)
+        return (
+            pairs
+            if len(text) >= EXTERNAL_ID_LENGTH_LEAST
+            else {p for p in pairs if p[0] in identifiers.NAMES}
+        )
+    kinds = identifiers.NAMES
+    if " " not in text and len(text) >= EXTERNAL_ID_LENGTH_LEAST:
+        kinds = ("external_id", *kinds)
+    return {(kind, index_key(text)) for kind in kinds}
+
+
+def longest(runs: Sequence[Run]) -> list[Run]:
+    """Return runs without those that a longer one of them covers. Many entities may share one run."""
+    spans = sorted({(run.start, run.end) for run in runs}, key=lambda span: (span[0], -span[1]))
+    telling: set[tuple[int, int]] = set()
+    furthest = -1
+    for start, end in spans:
+        # What begins earlier, or here and is longer, came before.
+        if end > furthest:
+            telling.add((start, end))
+            furthest = end
+    return [run for run in runs if (run.start, run.end) in telling]

@@ -1,0 +1,280 @@
+"""What a question names: entities by names, whole or in part, and those that relationships join to them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from graphmem.model import ending, times
+from graphmem.model.reduction import Stale
+from graphmem.model.relationship import BUILTIN
+from graphmem.registry import Context
+from graphmem.search.copied_rows import ExactMatch
+from graphmem.search.owner_copy import OwnerCopy
+from graphmem.search.questions import mentions, name_parts, question_words, relationship_roles
+from graphmem.search.questions.mentions import ATTRIBUTES, Question, Run
+from graphmem.search.questions.relationship_roles import Followed
+from graphmem.text import identifiers, words
+
+RESEMBLANCE: Final = "resemblance"
+"""``match`` of what does not bear the name or identifier that was looked up."""
+KINDS: Final = (*identifiers.KINDS, "name_part", "relationship", "kind", "field")
+"""How a question may name an entity: by an identifier, by a part of its name, by a relationship, by its kind,
+or by an identifier that is all of a value of any field."""
+NAME_PART: Final = KINDS.index("name_part")
+RELATIONSHIP: Final = KINDS.index("relationship")
+KIND: Final = KINDS.index("kind")
+FIELD: Final = KINDS.index("field")
+PART_WEIGHT: Final = 2.0
+"""The points of an entity that a part of its name names: more than words and meaning give, which is 1.7."""
+EXACT_WEIGHT: Final = 5.0
+"""The points of an entity that the strongest kind of identifier names."""
+KIND_STEP: Final = 0.1
+"""How much less each weaker kind gives. Whole names still get more than parts of names and all words."""
+RELATIONSHIP_WEIGHT: Final = 8.0
+"""The points of what a question asks for by a relationship: more than what it names besides."""
+KIND_WEIGHT: Final = 10.0
+"""The points of what is of the kind that a question asks for: more than what it names besides."""
+FIELD_WEIGHT: Final = 4.0
+"""The points of an entity that has the identifier as the whole value of a field: less than a whole name."""
+FOLLOWED_LIMIT: Final = 10
+"""Named entities whose relationships are followed."""
+SCANNED_LIMIT: Final = 1_000
+"""Relationships of an entity in each direction that are compared, the newest first."""
+RELATED_LIMIT: Final = 100
+"""Entities that the relationships of one entity answer."""
+METADATA_LIMIT: Final = 300
+"""Characters of a value that says whether a relationship has ended."""
+
+_ASKING: Final = words.word_set("who whom whose what which where")
+"""Words of which one begins a question that may ask for the other end of a relationship."""
+_WEIGHTS: Final = {
+    NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT, FIELD: FIELD_WEIGHT
+}  # fmt: skip
+
+
+class Named(NamedTuple):
+    """An entity that a question names.
+
+    Attributes:
+        kind: an index into :data:`KINDS`.
+        words: the words of the question that name it.
+        pairs: the (kind, index key) pairs of a whole name or identifier.
+        relationship_type: of the relationship by which it is named.
+        related_to: the id of the entity at the other end of that relationship.
+        field: the field whose whole value is the identifier.
+    """
+
+    id: str
+    kind: int
+    words: str
+    start: int = 0
+    end: int = 0
+    pairs: tuple[tuple[str, str], ...] = ()
+    relationship_type: str | None = None
+    related_to: str | None = None
+    field: str | None = None
+
+    @property
+    def points(self) -> float:
+        """What a search adds to the points of the entity."""
+        return _WEIGHTS.get(self.kind, EXACT_WEIGHT - KIND_STEP * self.kind)
+
+    @property
+    def answered(self) -> dict[str, str]:
+        """What an answer says of how the entity is named."""
+        answered = {"matched": KINDS[self.kind], "matched_by": self.words}
+        if self.relationship_type is not None and self.related_to is not None:
+            answered |= {"relationship_type": self.relationship_type, "related_to": self.related_to}
+        return answered if self.field is None else {**answered, "matched_field": self.field}
+
+
+def marks(
+    named: Sequence[Named], entity_ids: Iterable[str], *, resembles: bool = False
+) -> list[dict[str, str]]:
+    """Return what a list says of entities: how the question names each, or that it only resembles it.
+
+    Args:
+        resembles: the others resemble the question also if it names none. Otherwise nothing is said of them.
+    """
+    by_id = {each.id: each for each in reversed(named)}
+    rest = {"match": RESEMBLANCE} if named or resembles else {}
+    return [by_id[each].answered if each in by_id else rest for each in entity_ids]
+
+
+class _Related(NamedTuple):
+    """A row of ``search/related.cypher``."""
+
+    entity_id: str
+    relationship_key: str
+    relationship_type: str
+    other_id: str
+    metadata: list[tuple[str, str]]
+    refold: int | None
+
+
+class _RelatedRows(NamedTuple):
+    """The row of ``search/related.cypher``; ``cut`` tells that older relationships may be left out."""
+
+    related: list[_Related]
+    cut: bool
+
+
+def by_names(question: Question, text: str, exact: Iterable[ExactMatch]) -> list[Named]:
+    """Return the entities that whole names or identifiers in a question name, strongest kind first.
+
+    A name within a longer one that names something names nothing: of "New York Times", York is no name.
+
+    Args:
+        text: the question; a name may be longer than the runs of words that are looked up.
+        exact: the entities that pairs of the question name.
+    """
+    longest_runs: list[tuple[ExactMatch, Run]] = []
+    for match in exact:
+        pairs = {(kind, value) for kind, value in match.pairs}
+        runs = (run for run in question.runs if run.pairs & pairs)
+        whole = Run(0, len(question.pieces), text.strip(), frozenset(pairs))
+        longest_runs.append((match, next(runs, whole)))
+    telling = {(run.start, run.end) for run in mentions.longest([run for _, run in longest_runs])}
+    return [
+        Named(
+            match.id,
+            match.kind,
+            run.text,
+            run.start,
+            run.end,
+            tuple((kind, value) for kind, value in match.pairs),
+        )
+        for match, run in longest_runs
+        if (run.start, run.end) in telling
+    ]
+
+
+async def by_parts(
+    copy: OwnerCopy, question: Question, named: Sequence[Named], kind: Collection[int] = ()
+) -> list[Named]:
+    """Return the entities that parts of their names name, besides those that are named already.
+
+    Args:
+        kind: the places of words that say a kind; they are no parts of names.
+    """
+    taken = [Run(each.start, each.end, each.words, frozenset()) for each in named]
+    taken += [Run(place, place + 1, "", frozenset()) for place in kind]
+    ids = {each.id for each in named}
+    matches = await copy.look(lambda documents: name_parts.partly_named(documents, question, taken, ()))
+    return [
+        Named(each.id, NAME_PART, " ".join(p.text for p in question.pieces[each.part.start : each.part.end]),
+              each.part.start, each.part.end)
+        for each in matches
+        if each.id not in ids
+    ]  # fmt: skip
+
+
+async def by_relationships(
+    context: Context,
+    question: Question,
+    named: Sequence[Named],
+    types: Collection[str],
+    kind: Collection[int] = (),
+) -> list[Named]:
+    """Return the entities that a question asks for by their relationships to what it names.
+
+    One round trip if it asks for any; another one where the types of relationships are read again.
+
+    Args:
+        kind: the places of words that say a kind; they ask for no relationship.
+
+    Raises:
+        Stale: relationships are to be folded again.
+        Unavailable: the database failed.
+    """
+    followed = await _followed(context, question, named, kind)
+    if not followed.words:
+        return []
+    rows, _ = await _related(
+        context,
+        question,
+        list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT],
+        outgoing=sorted(followed.outgoing),
+        incoming=sorted(followed.incoming),
+        types=list(types),
+        scanned=SCANNED_LIMIT,
+        limit=RELATED_LIMIT,
+    )
+    words_by_id = {each.id: each.words for each in named}
+    answer: dict[str, Named] = {}
+    for each in rows:
+        words = ", ".join([words_by_id[each.entity_id], *followed.words])
+        hit = Named(each.other_id, RELATIONSHIP, words, relationship_type=each.relationship_type,
+                    related_to=each.entity_id)  # fmt: skip
+        answer.setdefault(each.other_id, hit)
+    return list(answer.values())
+
+
+async def joined(
+    context: Context, question: Question, entity_ids: Sequence[str], types: Sequence[str], limit: int
+) -> tuple[list[tuple[str, str]], bool]:
+    """Return the pairs of one of some entities and an entity of some types that a relationship joins.
+
+    Args:
+        limit: relationships of an entity in each direction that are compared, the newest first.
+
+    Returns:
+        The pairs, and whether an entity has so many relationships that older ones may be left out.
+
+    Raises:
+        Stale: relationships are to be folded again.
+        Unavailable: the database failed.
+    """
+    rows, is_cut = await _related(
+        context,
+        question,
+        list(entity_ids),
+        outgoing=None,
+        incoming=None,
+        types=list(types),
+        scanned=limit,
+        limit=limit,
+    )
+    return [(each.entity_id, each.other_id) for each in rows], is_cut
+
+
+async def _related(
+    context: Context, question: Question, entity_ids: list[str], **params: Any
+) -> tuple[list[_Related], bool]:
+    """Return relationships of entities that have not ended, or all if the question asks for former ones; and
+    whether older ones may be left out."""
+    row = await context.graph.only(
+        "search.related",
+        _RelatedRows,
+        entity_ids=entity_ids,
+        characters=METADATA_LIMIT,
+        **params,
+    )
+    if stale := [each.relationship_key for each in row.related if each.refold]:
+        raise Stale([], stale)
+    now, with_former = times.now(), any(piece.token in question_words.FORMER for piece in question.pieces)
+    current = [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
+    return current, row.cut
+
+
+async def _followed(
+    context: Context, question: Question, named: Sequence[Named], kind: Collection[int]
+) -> Followed:
+    """Return the relationships that a question asks for; registered types are read if no others say it."""
+    tokens = ["" if place in kind else piece.token for place, piece in enumerate(question.pieces)]
+    spans = [(each.start, each.end) for each in named]
+    if not spans:
+        return Followed()
+    followed = relationship_roles.followed(tokens, question.nouns, spans, tuple(BUILTIN.values()))
+    taken = {place for start, end in spans for place in range(start, end)}
+    is_asked = not _ASKING.isdisjoint(tokens)
+    is_open = any(
+        piece.token and not piece.is_stop_word and piece.token not in ATTRIBUTES and place not in taken
+        for place, piece in enumerate(question.pieces)
+        if place not in kind and (is_asked or place in question.nouns)
+    )
+    if followed.words or not is_open:
+        return followed
+    known = await context.services.vocabulary.current()
+    return relationship_roles.followed(tokens, question.nouns, spans, tuple(known.kinds.values()))

@@ -1,0 +1,169 @@
+"""What people call the entity at the other end of a relationship: the boss, the employer, the owner.
+
+A question has such a word where the relationship has another: "Tom's boss" is whom Tom reports to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from graphmem.model.relationship import RelationshipType
+from graphmem.search.questions import question_words
+from graphmem.text import words
+
+_TABLE: Final = """
+    REPORTS_TO outgoing boss manager supervisor superior lead
+    REPORTS_TO incoming report subordinate team
+    MANAGES incoming boss manager supervisor superior lead head
+    MANAGES outgoing report subordinate responsibility
+    WORKS_AT outgoing employer company job workplace work
+    WORKS_AT incoming employee staff people worker
+    OWNS incoming owner proprietor holder
+    OWNS outgoing property possession belonging
+    CREATED_BY outgoing author creator maker writer designer
+    MEMBER_OF outgoing team group club organisation organization
+    MEMBER_OF incoming member people
+    LOCATED_AT outgoing location place address where
+    PART_OF outgoing whole parent
+    PART_OF incoming part component
+    SUBSIDIARY_OF outgoing parent owner
+    SUBSIDIARY_OF incoming subsidiary daughter
+    ACQUIRED_BY outgoing acquirer buyer owner
+    ACQUIRED_BY incoming acquisition purchase bought
+    FUNDED_BY outgoing funder sponsor donor money
+    INVESTED_IN incoming investor shareholder
+    INVESTED_IN outgoing investment share
+    SUPPLIES_TO incoming supplier vendor
+    SUPPLIES_TO outgoing customer client buyer
+    DEPENDS_ON outgoing dependency requirement need prerequisite
+    COMPETITOR_OF outgoing competitor rival
+    COMPETITOR_OF incoming competitor rival
+    PARTNER_OF outgoing partner
+    PARTNER_OF incoming partner
+    MARRIED_TO outgoing spouse husband wife
+    MARRIED_TO incoming spouse husband wife
+    SPOUSE_OF outgoing spouse husband wife
+    SPOUSE_OF incoming spouse husband wife
+    CHILD_OF outgoing parent mother father
+    CHILD_OF incoming child son daughter
+    PARENT_OF incoming parent mother father
+    PARENT_OF outgoing child son daughter
+"""
+ROLES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    (name, direction): tuple(roles) for name, direction, *roles in map(str.split, _TABLE.split("\n")[1:-1])
+}
+"""For a relationship type and a direction, the words for the entity at the other end."""
+
+
+def roles(relationship_type: str, direction: str) -> tuple[str, ...]:
+    """Return the words for the entity at the other end of a relationship; there may be none."""
+    return ROLES.get((relationship_type, direction), ())
+
+
+_WORDS: Final = frozenset(role for listed in ROLES.values() for role in listed)
+_PLURALS: Final = {"people": "people", "wives": "wife", "children": "child", "staff": "staff"}
+_IS_NO_VERB: Final = words.word_set(
+    "a an and as at by for from has have in is of on or related refers the to with"
+)
+"""Words of relationship types that say nothing of their own."""
+_PASSIVE: Final = re.compile(r"[A-Z0-9_]+_BY")
+_OF: Final = re.compile(r"[A-Z0-9_]+_OF")
+
+
+def _role(word: str) -> str:
+    """Return the role that a word names in the singular, or the word."""
+    if word in _WORDS:
+        return word
+    singulars = (_PLURALS.get(word, ""), word.removesuffix("s"), word.removesuffix("es"))
+    return next((each for each in singulars if each in _WORDS), word)
+
+
+def says_role(word: str) -> bool:
+    """Return whether a word is one for the entity at the other end of some relationship."""
+    return _role(word) in _WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The relationships that a question asks for, of what it names.
+
+    Attributes:
+        outgoing, incoming: the types of relationships from what is named, and to it.
+        words: the words of the question that say so, in their order.
+    """
+
+    outgoing: set[str] = field(default_factory=set)
+    incoming: set[str] = field(default_factory=set)
+    words: dict[str, None] = field(default_factory=dict)
+
+    def add(self, relationship_type: str, direction: str, word: str) -> None:
+        """Add the relationships of a type in a direction."""
+        (self.outgoing if direction == "outgoing" else self.incoming).add(relationship_type)
+        self.words[word] = None
+
+
+def followed(
+    words: Sequence[str],
+    nouns: Collection[int],
+    named: Iterable[tuple[int, int]],
+    types: Collection[RelationshipType],
+) -> Followed:
+    """Return the relationships that a question asks for, by their roles or by the words of their types.
+
+    "Who reports to Tom" asks for those who do, "who does Tom report to" for the one at the other end.
+
+    Args:
+        words: of the question, in their order; empty where something is no single word.
+        nouns: the places of words that are nouns for sure: "report" is one in "Tom's report".
+        named: where names begin and end; a name has at least one word.
+        types: the relationship types that are known.
+    """
+    spans = sorted(named)
+    answer = Followed()
+    if not spans:
+        return answer
+    taken = {place for start, end in spans for place in range(start, end)}
+    first = spans[0][0]
+    for place, word in enumerate(words):
+        if not word or place in taken:
+            continue
+        role = _role(word)
+        roles_of_word = [key for key, listed in ROLES.items() if role in listed]
+        following = words[place + 1] if place + 1 < len(words) else ""
+        verbs = [
+            (kind.name, direction)
+            for kind in types
+            if _says_type(word, kind.name)
+            for direction in _directions(kind, place < first, following == "by")
+        ]
+        for name, direction in (roles_of_word or verbs) if place in nouns else (verbs or roles_of_word):
+            answer.add(name, direction, word)
+    return answer
+
+
+def _says_type(word: str, relationship_type: str) -> bool:
+    telling = [each for each in relationship_type.lower().split("_") if each not in _IS_NO_VERB]
+    return (
+        len(word) > 2
+        and word not in question_words.EMPTY
+        and bool(telling)
+        and question_words.is_same(word, telling[0])
+    )
+
+
+def _directions(kind: RelationshipType, is_before: bool, is_passive: bool) -> tuple[str, ...]:
+    """Return the directions from what is named that a word of a type asks for.
+
+    Args:
+        is_before: the word comes before the name.
+        is_passive: the word is followed by "by".
+    """
+    if kind.inverse == kind.name:
+        return ("outgoing", "incoming")
+    if _OF.fullmatch(kind.name):
+        return ("incoming",)
+    is_incoming = is_before != (is_passive != bool(_PASSIVE.fullmatch(kind.name)))
+    return ("incoming",) if is_incoming else ("outgoing",)

@@ -1,0 +1,268 @@
+"""Search by comparing a question with every entity of its owner, in a copy in memory.
+
+Two round trips: what changed since the last search, together with the entities that identifiers name; and the
+rows of one page. The copy may change between them, so the page leaves out what was deleted meanwhile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from graphmem.embedding.meaning import Embedder, Vector, Weighted
+from graphmem.errors import EmbeddingUnavailable
+from graphmem.reading.scan import rows_of
+from graphmem.registry import Context
+from graphmem.search import search_ranking, terms
+from graphmem.search.entity_copy import SearchCopy
+from graphmem.search.kinds.kind_lookup import SPREAD, Kind
+from graphmem.search.newest import NEARLY_SHARE
+from graphmem.search.owner_copy import OwnerCopy
+from graphmem.search.questions.naming import (
+    EXACT_WEIGHT,
+    KIND_STEP,
+    KIND_WEIGHT,
+    PART_WEIGHT,
+    RELATIONSHIP_WEIGHT,
+    Named,
+)
+from graphmem.search.search_ranking import NAME_WEIGHT, WORDS_WEIGHT, Ranking
+from graphmem.search.search_results import (
+    STRATEGIES,
+    Ordering,
+    Ranked,
+    RankedPlace,
+    Results,
+    Search,
+    Strategy,
+    StrategyHit,
+    VectorCoverage,
+)
+from graphmem.search.terms import Question
+from graphmem.text import words
+
+LOOKED_UP_SHARE: Final = 0.5
+"""The least share of a looked-up text in an entity that is found by its words alone."""
+NAMED_SHARE: Final = 0.25
+"""The same of another query that names something."""
+NAMED_FLOOR: Final = 0.4
+"""The least similarity of what resembles a looked-up text that names something."""
+ORDERING: Final = Ordering(
+    "The answer is ordered by the sum of points, then by id. exact: an entity that the query names gets "
+    f"{EXACT_WEIGHT:g} points for the strongest kind of identifier, and {KIND_STEP:g} less for each weaker "
+    f"kind, for a part of its name {PART_WEIGHT:g}; what it asks for by a relationship gets "
+    f"{RELATIONSHIP_WEIGHT:g}; what is of the kind that it asks for gets {KIND_WEIGHT:g}, and where no other "
+    f"words order it, up to {SPREAD:g} more by its time. text: BM25 of the words over the owner's entities; "
+    "the best score gives "
+    f"{WORDS_WEIGHT:g} points, others in proportion, and the share of the query in the name gives up to "
+    f"{NAME_WEIGHT:g}. meaning: cosine similarity, of the most similar passage.",
+    {"exact": EXACT_WEIGHT, "text": WORDS_WEIGHT, "meaning": 1.0},
+)
+NEWEST_ORDERING: Final = ORDERING._replace(
+    text=f"{ORDERING.text} newest_first: hits with {NEARLY_SHARE:g} of the best points that are about the "
+    "matter of the best one, by their vectors, get its points and a part of one more, the newest the most."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What a question names, and the kind that it asks for."""
+
+    named: list[Named]
+    kind: Kind | None = None
+
+    @property
+    def hits(self) -> list[Named]:
+        """What is of the kind, then what is named besides."""
+        return [*(self.kind.named if self.kind is not None else ()), *self.named]
+
+    @property
+    def points(self) -> Mapping[str, float]:
+        """The points of what is of the kind, where a time orders it."""
+        return {} if self.kind is None else self.kind.points
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """What the comparison of a copy found; numbers of documents are of that moment."""
+
+    question: Question
+    spellings: frozenset[str]
+    ranked: list[Ranked]
+    hits: dict[Strategy, list[StrategyHit]]
+    counts: dict[Strategy, int]
+    total: int
+    documents: int
+    is_pending: bool
+
+
+async def by_copy(context: Context, search: Search, copy: OwnerCopy, meant: Meant) -> Results:
+    """Search an owner's live entities in an up-to-date copy of them.
+
+    Raises:
+        Unavailable: the database failed.
+    """
+    embedder = context.services.embedder
+    start = time.perf_counter()
+    vector, reason = None, None
+    has_meaning = words.has_letter(search.query)
+    if has_meaning and not embedder.at_once:
+        try:
+            (vector,) = await embedder.embed([search.query[: words.TEXT_LIMIT]])
+        except EmbeddingUnavailable as exc:
+            reason = str(exc)
+    embedded = time.perf_counter()
+    comparison = await copy.compare(
+        partial(
+            _compared, search=search, meant=meant, embedder=embedder, vector=vector,
+            limit=context.services.limits.search_list,
+        ),
+        context.services.database.heavy,
+    )  # fmt: skip
+    compared = time.perf_counter()
+    ranked = comparison.ranked[: search.offset + search.limit]
+    shown = [] if search.bare else [each.id for each in ranked[search.offset :]]
+    rows, truncated = await rows_of(context, shown)
+    read = time.perf_counter()
+    has_words = bool(comparison.question.concepts)
+    ran = {"exact": True, "text": has_words, "meaning": has_words and has_meaning and reason is None}
+    notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if comparison.question.left_out else []
+    if reason is not None and has_words:
+        notes.append(f"meaning was not searched: {reason}")
+    return Results(
+        spellings=comparison.spellings,
+        phrases=[_shown(concept) for concept in comparison.question.concepts],
+        ran=[name for name in STRATEGIES if ran[name]],
+        rows=rows,
+        truncated=truncated,
+        ranked=ranked,
+        hits=comparison.hits,
+        counts=comparison.counts,
+        total=comparison.total,
+        has_more=len(comparison.ranked) > len(ranked),
+        ordering=NEWEST_ORDERING if search.newest_first else ORDERING,
+        coverage=VectorCoverage(
+            ran["meaning"], comparison.documents, comparison.documents if ran["meaning"] else 0, False, 0,
+            None, comparison.is_pending,
+        ),
+        semantic="unavailable" if reason is not None else "pending" if comparison.is_pending else "ready",
+        is_exact=True,
+        named=meant.hits,
+        understood=None if meant.kind is None else meant.kind.understood,
+        notes=notes,
+        milliseconds={
+            "embedding": round((embedded - start) * 1000, 2),
+            "comparison": round((compared - embedded) * 1000, 2),
+            "database": round((read - compared) * 1000, 2),
+        },
+    )  # fmt: skip
+
+
+def _shown(concept: terms.Concept) -> str:
+    return concept.terms[0] + ("" if concept.is_whole else "*")
+
+
+def _compared(
+    copy: SearchCopy,
+    *,
+    search: Search,
+    meant: Meant,
+    embedder: Embedder,
+    vector: Vector | None,
+    limit: int,
+) -> _Comparison:
+    """Compare a question with all documents of a copy. It runs in a thread, and waits for nothing."""
+    has_meaning = words.has_letter(search.query)
+    question = terms.of_question(search.query, copy.languages, begins=has_meaning and not search.looks_up)
+    match = search_ranking.match_words(copy, question)
+    if embedder.at_once and has_meaning:
+        # The floor of a look-up is that of whole texts: a weighted one may resemble what has one word of it.
+        weighted = zip(question.pieces, match.weights, strict=True)
+        parts = [(search.query[: words.TEXT_LIMIT], 1.0)] if search.looks_up else weighted
+        vector = embedder.weighted([Weighted(*part) for part in parts])
+    among = copy.of_types(search.types)
+    if search.among is not None:
+        # A new array: the one for all types is the copy's own.
+        among = among & copy.of_ids(search.among)
+    named = meant.hits
+    is_apart = search.apart and bool(named or meant.kind is not None)
+    share = LOOKED_UP_SHARE if search.looks_up else NAMED_SHARE if is_apart else 0.0
+    ranking = search_ranking.rank(
+        copy,
+        match,
+        vector,
+        floor=max(embedder.floor, NAMED_FLOOR) if is_apart and search.looks_up else embedder.floor,
+        among=among,
+        # An entity that is named in several ways counts for the best one, which comes first.
+        named={hit.id: hit.points for hit in reversed(named)},
+        fixed=meant.points,
+        least_share=share,
+        newest_first=search.newest_first,
+    )
+    kinds = {hit.id: float(hit.kind) for hit in reversed(named)}
+    hits = _hits(copy, ranking, named, limit if search.listed else 0)
+    return _Comparison(
+        question=question,
+        spellings=match.spellings,
+        # One more than the page tells whether the search goes on.
+        ranked=[
+            _ranked(copy, ranking, number, kinds)
+            for number in ranking.first(search.offset + search.limit + 1, _after(copy, ranking, search.after))
+        ],
+        hits=hits,
+        counts={
+            "exact": sum(copy.number_of(entity_id) is not None for entity_id in kinds),
+            "text": int((ranking.words[ranking.hits] > 0).sum()),
+            "meaning": int((ranking.similarities[ranking.hits] > 0).sum()) if vector is not None else 0,
+        },
+        total=len(ranking.hits),
+        documents=int(among.sum()),
+        is_pending=vector is not None and copy.pending_count > 0,
+    )
+
+
+def _after(copy: SearchCopy, ranking: Ranking, after: RankedPlace | None) -> tuple[float, str] | None:
+    """Return the points and the id behind which hits follow."""
+    if after is None:
+        return None
+    number = copy.number_of(after.id)
+    if number is None or number not in ranking.hits or after.at != copy.times[number]:
+        return after.points, after.id
+    return float(ranking.points[number]), after.id
+
+
+def _ranked(copy: SearchCopy, ranking: Ranking, number: int, kinds: dict[str, float]) -> Ranked:
+    entity_id = ranking.ids[number]
+    scores: dict[Strategy, float] = {"exact": kinds[entity_id]} if entity_id in kinds else {}
+    if ranking.words[number] > 0:
+        scores["text"] = float(ranking.words[number])
+    if ranking.similarities[number] > 0:
+        scores["meaning"] = float(ranking.similarities[number])
+    parts = {str(name): part for name, part in ranking.parts_of(number).items()}
+    return Ranked(entity_id, float(ranking.points[number]), scores, int(copy.times[number]), parts)
+
+
+def _hits(
+    copy: SearchCopy, ranking: Ranking, named: Sequence[Named], limit: int
+) -> dict[Strategy, list[StrategyHit]]:
+    """Return the first hits of each strategy by itself; what is named in several ways stands once, first."""
+    lists: dict[Strategy, list[StrategyHit]] = {"exact": [], "text": [], "meaning": []}
+    if limit:
+        kinds: dict[str, int] = {}
+        for hit in named:
+            if copy.number_of(hit.id) is not None:
+                kinds.setdefault(hit.id, hit.kind)
+        lists["exact"] = [StrategyHit(entity_id, float(kind)) for entity_id, kind in kinds.items()]
+        scores_by_name: dict[Strategy, search_ranking.Scores] = {
+            "text": ranking.words, "meaning": ranking.similarities
+        }  # fmt: skip
+        for name, scores in scores_by_name.items():
+            documents = ranking.hits[scores[ranking.hits] > 0]
+            lists[name] = [
+                StrategyHit(ranking.ids[number], float(scores[number]))
+                for number in ranking.best(scores, documents, limit)
+            ]
+    return lists

@@ -1,0 +1,229 @@
+"""Search for an identifier, or for a date: the entities that have it, and nothing similar.
+
+One statement has the entities that the identifier names, and those whose text has its words in a row, with
+the values that may have it. The words do not tell ``ada@example.org`` from ``ada.example.org``: the values
+are compared here (:mod:`graphmem.search.written_identifiers`). A second one reads the rows of a page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Collection, Iterable
+from typing import Final, NamedTuple
+
+from graphmem.model.identity import CANONICAL_NAME
+from graphmem.reading.scan import ROWS_PER_READ, rows_of
+from graphmem.registry import Context
+from graphmem.search.questions.naming import EXACT_WEIGHT, FIELD, FIELD_WEIGHT, KIND_STEP, Named
+from graphmem.search.search_by_index import behind
+from graphmem.search.search_results import (
+    STRATEGIES,
+    Ordering,
+    Ranked,
+    Results,
+    Search,
+    Strategy,
+    StrategyHit,
+    VectorCoverage,
+)
+from graphmem.search.written_identifiers import Extent, Sought
+from graphmem.settings import Limits
+from graphmem.text import identifiers, words
+
+VALUE_CHARACTERS: Final = 2_000
+"""Characters of an entity's values that are read together with all others; more are read by themselves."""
+COMPARED_IN_LOOP: Final = 100
+"""Entities that are compared in the event loop, in some milliseconds; more are compared in a thread."""
+IDENTIFYING_STEP: Final = 0.1
+"""The points by which a field for identifiers is ahead of others."""
+_IDENTIFYING = re.compile(
+    r"(?:^|_)(?:id|ids|no|nr|number|code|key|ref|reference|sku|iban|isbn|ean|gtin|serial|vin|doi|uuid|guid)$"
+)
+ORDERING: Final = Ordering(
+    f"exact: an entity that the identifier names gets {EXACT_WEIGHT:g} points for the strongest kind, and "
+    f"{KIND_STEP:g} less for each weaker kind; one that has it as the whole value of a field gets "
+    f"{FIELD_WEIGHT:g}, and {IDENTIFYING_STEP:g} more if the name of the field says that it is a number or "
+    "code. text: a value has the identifier between other words; less than 1 point, more for a name or a "
+    "short text. Equal points are in the order of ids.",
+    {"exact": EXACT_WEIGHT, "text": 1.0, "meaning": 0.0},
+)
+
+
+class _Proposed(NamedTuple):
+    """An entity whose text has the words in a row; ``values`` are null if they are long."""
+
+    id: str
+    score: float
+    name: str
+    values: list[tuple[str, str]] | None
+
+
+class _IdentifierRows(NamedTuple):
+    """The row of ``search/identifier.cypher``."""
+
+    exact: list[StrategyHit]
+    proposed: int
+    text: list[_Proposed]
+    total: int
+
+
+class _Match(NamedTuple):
+    """A value that has the identifier: how much of the value it is."""
+
+    extent: Extent
+    field: str
+
+
+async def by_identifier(
+    context: Context, search: Search, sought: Sought, identifiers_of: Collection[tuple[str, str]]
+) -> Results:
+    """Search an owner's live entities for one identifier or date.
+
+    Args:
+        sought: what the query of the search is looked for as.
+        identifiers_of: the (kind, index key) pairs that it may stand for.
+
+    Raises:
+        InvalidCursor: the place in the search is one in the order of a copy.
+        Stale: some entities were folded under an older schema.
+        Unavailable: the database failed.
+    """
+    limits, owner = context.services.limits, context.graph.owner
+    start = time.perf_counter()
+    clauses = [spelling.clause for spelling in sought.spellings]
+    row = await context.graph.only(
+        "search.identifier",
+        _IdentifierRows,
+        pairs=[list(pair) for pair in sorted(identifiers_of)],
+        kinds=list(identifiers.KINDS),
+        types=search.types,
+        lucene=words.lucene_of([f"({' OR '.join(clauses)})"], owner, search.types) if clauses else None,
+        patterns=sought.patterns,
+        needles=sought.needles,
+        among=None if search.among is None else sorted(search.among),
+        list_limit=limits.search_identified,
+        characters=VALUE_CHARACTERS,
+    )
+    matches, is_whole = await _matches(context, sought, row.text)
+    is_cut = not is_whole or (search.among is None and row.proposed >= limits.search_identified)
+    text = search.query.strip()
+    named = [Named(hit.id, int(hit.score), text) for hit in row.exact]
+    known = {each.id for each in named}
+    if not sought.is_date:
+        named += [
+            Named(entity_id, FIELD, text, field=each.field)
+            for entity_id, each in matches.items()
+            if each.extent is Extent.WHOLE and entity_id not in known
+        ]
+    ranked = _ranked(named, {each.id: each.score for each in row.text if each.id in matches})
+    page = behind(ranked, search.after) if search.after is not None else ranked
+    shown = page[: search.offset + search.limit]
+    read = time.perf_counter()
+    rows, truncated = await rows_of(
+        context, [] if search.bare else [each.id for each in shown[search.offset :]]
+    )
+    hits: dict[Strategy, list[StrategyHit]] = {
+        name: [StrategyHit(each.id, each.scores[name]) for each in ranked if name in each.scores]
+        for name in STRATEGIES
+    }
+    ran: dict[Strategy, bool] = {"exact": bool(identifiers_of), "text": bool(clauses)}
+    return Results(
+        spellings=frozenset(word for spelling in sought.spellings for word in spelling.words),
+        phrases=[" ".join(spelling.words) for spelling in sought.spellings[:1]],
+        ran=[name for name in STRATEGIES if ran.get(name)],
+        rows=rows,
+        truncated=truncated,
+        ranked=shown,
+        hits=hits,
+        counts={name: len(listed) for name, listed in hits.items()},
+        total=len(ranked),
+        has_more=len(page) > len(shown),
+        ordering=ORDERING,
+        coverage=VectorCoverage(False, row.total, 0, False, 0, None, False),
+        semantic="ready",
+        is_exact=not is_cut,
+        is_cut=is_cut,
+        named=named,
+        fields={entity_id: each.field for entity_id, each in matches.items()},
+        notes=_notes(sought, limits, is_named=bool(named), is_cut=is_cut),
+        milliseconds={
+            "database": round((read - start) * 1000, 2),
+            "rows": round((time.perf_counter() - read) * 1000, 2),
+        },
+    )
+
+
+def _notes(sought: Sought, limits: Limits, *, is_named: bool, is_cut: bool) -> list[str]:
+    what = "a date" if sought.is_date else "an identifier"
+    notes = [] if is_named else [f"meaning was not searched: the query is {what}"]
+    if is_cut:
+        notes.append(
+            f"more than {limits.search_identified:,} entities may have it, or their values are large: only "
+            "the ones that the index ranks first were compared"
+        )
+    return notes
+
+
+async def _matches(
+    context: Context, sought: Sought, proposed: Iterable[_Proposed]
+) -> tuple[dict[str, _Match], bool]:
+    """Return the values that have an identifier, by the ids of their entities, and whether all were read."""
+    listed = list(proposed)
+    short = [each for each in listed if each.values is not None]
+    # Many are compared beside the event loop.
+    matches = (
+        await asyncio.to_thread(_compared, sought, short)
+        if len(short) > COMPARED_IN_LOOP
+        else _compared(sought, short)
+    )
+    waiting, characters = [each.id for each in listed if each.values is None], 0
+    while waiting and characters <= context.services.limits.compared_characters:
+        part = waiting[:ROWS_PER_READ]
+        rows, truncated = await rows_of(context, part)
+        for row in rows:
+            characters += sum(map(len, row.values))
+            value = _value(sought, row.name, zip(row.fields, row.values, strict=True))
+            if value is not None:
+                matches[row.id] = value
+        waiting = waiting[part.index(rows[-1].id) + 1 if truncated else len(part) :]
+    return matches, not waiting
+
+
+def _compared(sought: Sought, proposed: Iterable[_Proposed]) -> dict[str, _Match]:
+    """Return the values that have an identifier, by the ids of their entities."""
+    values = {each.id: _value(sought, each.name, each.values or ()) for each in proposed}
+    return {entity_id: value for entity_id, value in values.items() if value is not None}
+
+
+def _value(sought: Sought, name: str, values: Iterable[tuple[str, str]]) -> _Match | None:
+    """Return the value that has the identifier: rather all of a value, and a field before the name."""
+    best: _Match | None = None
+    for field, text in values:
+        for string in words.strings_of(text):
+            extent = sought.extent_in(string)
+            if extent is not None and (best is None or _strength(extent, field) > _strength(*best)):
+                best = _Match(extent, field)
+    of_name = sought.extent_in(name)
+    if of_name is not None and (best is None or of_name.value > best.extent.value):
+        best = _Match(of_name, CANONICAL_NAME)
+    return best
+
+
+def _strength(extent: Extent, field: str) -> tuple[int, bool]:
+    return extent.value, _IDENTIFYING.search(field) is not None
+
+
+def _ranked(named: Iterable[Named], texts: dict[str, float]) -> list[Ranked]:
+    """Return the hits in their order."""
+    ranked: dict[str, Ranked] = {}
+    for each in named:
+        points = each.points + IDENTIFYING_STEP * (_IDENTIFYING.search(each.field or "") is not None)
+        scores: dict[Strategy, float] = {"exact": float(each.kind)}
+        if each.id in texts:
+            scores["text"] = texts[each.id]
+        ranked.setdefault(each.id, Ranked(each.id, round(points, 9), scores))
+    for entity_id, score in texts.items():
+        ranked.setdefault(entity_id, Ranked(entity_id, round(score / (1 + score), 9), {"text": score}))
+    return sorted(ranked.values(), key=lambda each: (-each.points, each.id))

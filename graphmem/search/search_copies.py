@@ -1,0 +1,329 @@
+"""Copies of owners' entities in memory, which searches compare whole (:mod:`graphmem.search.entity_copy`).
+
+A copy is read at an owner's first search, and follows the owner: each search first reads what changed since
+the last one, together with the entities that identifiers name. So what is acknowledged before a search is
+found by it. The copies of a process together take at most ``Settings.search_memory``; beyond it, the one that
+was used longest ago is dropped. A copy is a cache: it is dropped and read again at any time.
+
+A search waits for a copy that is being read. It is answered without one where the owner has more entities
+than must be compared exactly, or than fit into the memory, and where the copy could not be read.
+
+The state of an owner may become visible before the entities of the same commit. So a commit counts as read
+only once as many entities of it were seen as the state says that it wrote.
+
+Searches of one owner read at the same time, and put what they read into the copy in any order. So what a
+copy has read is never replaced by an older state of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import structlog
+
+from graphmem.database.driver import Database
+from graphmem.database.queries import Queries
+from graphmem.errors import GraphmemError, ServiceBusy
+from graphmem.search import copied_rows
+from graphmem.search.copied_rows import CopyRows, ExactMatch, FollowRows, OwnerState
+from graphmem.search.entity_copy import SearchCopy
+from graphmem.search.owner_copy import Mark, OwnerCopy
+from graphmem.settings import Limits
+
+ROWS_AT_ONCE: Final = 1_000
+"""Entities of one read, of a whole copy or of what changed: more at once would hold up the event loop."""
+CHANGED_LIMIT: Final = 50_000
+"""If more entities than this changed since the last search, the copy is read anew."""
+FAILED_SECONDS: Final = 5.0
+"""Seconds until a copy that could not be read is tried again. Until then the indexes answer."""
+FAILURES_LIMIT: Final = 2
+"""A copy that could not be read so often in a row is not waited for."""
+WAIT_STEP_SECONDS: Final = 0.5
+"""Seconds after which a search that waits looks again whether it has to."""
+FOLLOW_ATTEMPTS: Final = 3
+"""How often one search begins anew because the copy has to be read anew."""
+TOO_LARGE_SECONDS: Final = 3_600.0
+"""Seconds until a copy that did not fit into the memory is tried again."""
+
+_log = structlog.get_logger("graphmem.search.search_copies")
+
+_LAST: Final = "\uffff"
+"""A text after every id."""
+
+
+class _Key(NamedTuple):
+    owner: str
+    model: str
+
+
+class Followed(NamedTuple):
+    """The copy of an owner, the entities that identifiers name, and other names of types, as of one read.
+
+    ``copy`` is ``None`` if the search is answered without one.
+    """
+
+    copy: OwnerCopy | None
+    exact: list[ExactMatch]
+    aliases: Mapping[str, str]
+
+
+class SearchCopies:
+    """The copies of one process.
+
+    Args:
+        memory: how many bytes the copies take together, about.
+    """
+
+    def __init__(self, database: Database, memory: int) -> None:
+        self._database, self._memory = database, memory
+        self._copies: OrderedDict[_Key, OwnerCopy] = OrderedDict()
+
+    async def close(self) -> None:
+        """End what is being read."""
+        loads = [copy.loading for copy in self._copies.values() if copy.loading is not None]
+        for load in loads:
+            load.cancel()
+        await asyncio.gather(*loads, return_exceptions=True)
+
+    @property
+    def bytes(self) -> int:
+        """The memory of all copies, about."""
+        return sum(copy.documents.bytes + copy.members.bytes for copy in self._copies.values())
+
+    async def follow(self, owner: str, model: str, identifiers: dict[str, Any], limits: Limits) -> Followed:
+        """Bring the copy of an owner up to date, and read the entities that identifiers name.
+
+        Args:
+            model: the model whose vectors count.
+            identifiers: the parameters ``pairs``, ``kinds``, ``types`` and ``list_limit`` of
+                ``search.follow``.
+
+        Raises:
+            ServiceBusy: the copy of an owner whose entities must be compared exactly is still being read.
+            Unavailable: the database failed.
+        """
+        key = _Key(owner, model)
+        for _ in range(FOLLOW_ATTEMPTS):
+            copy = self._copies.setdefault(key, OwnerCopy(model))
+            self._copies.move_to_end(key)
+            if copy.mark is None:
+                await self._wait_for(key, copy, limits)
+            is_read = copy.mark is not None
+            rows = await self._read(owner, copy, identifiers)
+            if not is_read and copy.mark is not None:
+                # It was read meanwhile: these rows do not say what changed since.
+                is_read, rows = True, await self._read(owner, copy, identifiers)
+            aliases = {alias.name: alias.type for alias in rows.aliases}
+            if rows.state is None:
+                self._drop(key)
+                return Followed(OwnerCopy(model), [], {})
+            if not is_read:
+                if copy.may_be_missing(limits.compared_exactly):
+                    return Followed(None, rows.exact, aliases)
+                continue
+            if await self._bring_up_to_date(key, copy, rows, rows.state):
+                return Followed(copy, rows.exact, aliases)
+        raise ServiceBusy("this owner's entities change faster than they can be read: try again in a moment")
+
+    async def _wait_for(self, key: _Key, copy: OwnerCopy, limits: Limits) -> None:
+        """Begin to read a copy, and wait for it as long as a search may.
+
+        Raises:
+            ServiceBusy: it takes too long, and the owner's entities must be compared exactly.
+        """
+        if copy.loading is None:
+            if time.monotonic() < copy.not_before:
+                return
+            # The copy belongs to the process, not to the request: it has no deadline and no trace.
+            copy.loading = asyncio.create_task(self._load(key, copy), context=contextvars.Context())
+        if copy.is_too_large or copy.failures >= FAILURES_LIMIT:
+            return
+        loading, end = copy.loading, time.monotonic() + limits.exact_wait_seconds
+        await asyncio.wait([loading], timeout=limits.copy_wait_seconds)
+        while not loading.done() and (copy.entities or 0) <= limits.compared_exactly:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise ServiceBusy(
+                    "this owner's entities are still being read into memory, where a search compares all of "
+                    "them: try again in a moment",
+                    entities=copy.entities,
+                    entities_read=copy.entities_read,
+                )
+            # How many entities there are is known after the first page.
+            await asyncio.wait([loading], timeout=min(left, WAIT_STEP_SECONDS))
+
+    def _drop(self, key: _Key) -> None:
+        copy = self._copies.pop(key, None)
+        if copy is not None and copy.loading is not None:
+            copy.loading.cancel()
+
+    def _replace(self, key: _Key, copy: OwnerCopy, new: OwnerCopy) -> None:
+        """Put another copy in the place of one. Searches that have the old one compare it as it is."""
+        if self._copies.get(key) is copy:
+            self._copies[key] = new
+
+    def _refuse(self, key: _Key, copy: OwnerCopy) -> None:
+        """Give a copy up that does not fit into the memory."""
+        not_before, copy.is_too_large = time.monotonic() + TOO_LARGE_SECONDS, True
+        self._replace(key, copy, OwnerCopy(copy.model, not_before=not_before, is_too_large=True))
+
+    async def _load(self, key: _Key, copy: OwnerCopy) -> None:
+        """Read the whole copy of an owner."""
+        start = time.monotonic()
+        try:
+            await self._read_all(key, copy)
+        except Exception as exc:
+            copy.not_before = time.monotonic() + FAILED_SECONDS
+            copy.failures += 1
+            is_known, reason = isinstance(exc, GraphmemError), str(exc)[:500]
+            log = _log.warning if is_known else _log.exception
+            log("a copy for searches is read later", owner=key.owner, reason=reason)
+        finally:
+            copy.loading = None
+        if copy.mark is not None:
+            seconds = round(time.monotonic() - start, 3)
+            _log.info("copy for searches", owner=key.owner, entities=len(copy.documents), seconds=seconds)
+            self._make_room(key)
+
+    async def _read_all(self, key: _Key, copy: OwnerCopy) -> None:
+        documents, queries = SearchCopy(), self._database.reads(key.owner)
+        reading = self._page(queries, "", _LAST)
+        state = None
+        try:
+            while reading is not None:
+                page = await reading
+                if state is None:
+                    state, copy.entities = page.state, page.entities
+                reading = None
+                if len(page.documents) == ROWS_AT_ONCE:
+                    # The database reads the next page while this one is put into the copy.
+                    reading = self._page(queries, page.documents[-1].type or "", page.documents[-1].id)
+                await asyncio.to_thread(copied_rows.put, documents, page.documents, copy.model)
+                copy.entities_read = len(documents)
+                if documents.bytes > self._memory:
+                    await asyncio.to_thread(documents.compact)
+                if documents.bytes > self._memory:
+                    self._refuse(key, copy)
+                    return
+        finally:
+            if reading is not None:
+                reading.cancel()
+        await asyncio.to_thread(documents.compact)
+        if state is not None:
+            # The last commit may not have been visible as a whole: it is read once more.
+            mark = Mark(state.node_key, state.changed.revision - 1, state.vectors_changed - 1)
+            copy.documents, copy.mark, copy.failures = documents, mark, 0
+
+    @staticmethod
+    def _page(queries: Queries, kind: str, after: str) -> asyncio.Task[CopyRows]:
+        """Begin to read the entities behind one, in the order of types and ids."""
+        return asyncio.create_task(
+            queries.only("search.copy", CopyRows, type=kind, after=after, limit=ROWS_AT_ONCE)
+        )
+
+    async def _read(self, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]) -> FollowRows:
+        """Read what changed since the mark of a copy, and what identifiers name; without a mark, the latter
+        alone."""
+        queries, mark = self._database.reads(owner), copy.mark or Mark("", 0, 0)
+        limit = 0 if copy.mark is None else ROWS_AT_ONCE
+        # Only a document that waits for its vector changes without a commit of the writer.
+        vectors_limit = limit if copy.documents.pending_count else 0
+        at, vectors_at = (mark.revision, _LAST), (mark.vectors, _LAST)
+        rows: FollowRows | None = None
+        while True:
+            page = await queries.only(
+                "search.follow", FollowRows, changed=at[0], after=at[1], vectors_changed=vectors_at[0],
+                vectors_after=vectors_at[1], limit=limit, vectors_limit=vectors_limit,
+                **(identifiers if rows is None else {**identifiers, "pairs": []}),
+            )  # fmt: skip
+            if page.documents:
+                at = (page.documents[-1].changed, page.documents[-1].id)
+            if page.vectors:
+                vectors_at = (page.vectors[-1].vectors_changed, page.vectors[-1].id)
+            if rows is None:
+                rows = page
+            else:
+                rows.documents.extend(page.documents)
+                rows.vectors.extend(page.vectors)
+            is_last = len(page.documents) < ROWS_AT_ONCE and len(page.vectors) < ROWS_AT_ONCE
+            if is_last or len(rows.documents) + len(rows.vectors) > CHANGED_LIMIT:
+                return rows
+
+    async def _bring_up_to_date(
+        self, key: _Key, copy: OwnerCopy, rows: FollowRows, state: OwnerState
+    ) -> bool:
+        """Put what changed into a copy, compact it if that is worth it, and drop copies beyond the memory;
+        return whether the copy then has all that the state says."""
+        try:
+            is_whole = await self._apply(key, copy, rows, state)
+            if is_whole:
+                await self._tidy(key, copy)
+        except Exception:
+            # A change that was not completed may have left anything behind.
+            self._replace(key, copy, OwnerCopy(copy.model))
+            raise
+        return is_whole
+
+    async def _apply(self, key: _Key, copy: OwnerCopy, rows: FollowRows, state: OwnerState) -> bool:
+        """Put what changed into a copy; return whether the copy then has all that the state says.
+
+        Another search may have read later, and put more into it: of that nothing is replaced.
+        """
+        changed = [*rows.documents, *rows.vectors]
+        async with copy.lock:
+            mark = copy.mark
+            assert mark is not None
+            if len(changed) > CHANGED_LIMIT or state.node_key != mark.node_key:
+                # Far behind, or the owner was erased and created again: the next search reads all.
+                self._replace(key, copy, OwnerCopy(copy.model))
+                return False
+            change = partial(copied_rows.change, changed=changed, model=copy.model, mark=mark)
+            if copied_rows.are_many(changed):
+                await copy.in_thread_with_lock(change)
+            else:
+                change(copy.documents)
+            revision = state.changed.revision - (not copied_rows.is_whole(rows.documents, state.changed))
+            copy.mark = Mark(
+                mark.node_key, max(mark.revision, revision), max(mark.vectors, state.vectors_changed - 1)
+            )
+        return True
+
+    async def _tidy(self, key: _Key, copy: OwnerCopy) -> None:
+        """Compact a copy if that is worth it, and drop copies beyond the memory."""
+        if copy.documents.is_loose:
+            await copy.in_thread(_compact)
+        if copy.documents.bytes > self._memory:
+            await copy.in_thread(partial(_shrink, memory=self._memory))
+        if copy.documents.bytes > self._memory:
+            self._refuse(key, copy)
+        self._make_room(key)
+
+    def _make_room(self, key: _Key) -> None:
+        """Drop the copies that were used longest ago until the others fit into the memory."""
+        if self.bytes <= self._memory:
+            return
+        for other in [other for other, copy in self._copies.items() if copy.mark is not None]:
+            if other != key:
+                self._drop(other)
+            if self.bytes <= self._memory:
+                return
+
+
+def _compact(documents: SearchCopy) -> None:
+    """Compact the documents of a copy, unless another search did so meanwhile."""
+    if documents.is_loose:
+        documents.compact()
+
+
+def _shrink(documents: SearchCopy, memory: int) -> None:
+    """Take all memory from a copy that it can do without, at the cost of time, until it fits."""
+    if documents.bytes > memory:
+        documents.terms.forget_stems()
+    if documents.bytes > memory:
+        documents.compact()

@@ -1,0 +1,179 @@
+"""The search engine: exact names, words and meaning, in one order.
+
+A copy of the owner's entities in memory is compared as a whole (:mod:`graphmem.search.search_by_copy`). For
+an owner whose entities do not fit into the memory or could not be read, and for one with very many while they
+are being read, the indexes of the database answer (:mod:`graphmem.search.search_by_index`), and the answer
+says so. An identifier is looked for by the indexes, and compared with the values that they propose
+(:mod:`graphmem.search.search_by_identifier`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from graphmem.model import times
+from graphmem.registry import Context
+from graphmem.search import written_identifiers
+from graphmem.search.kinds import kind_lookup
+from graphmem.search.kinds.kind_lookup import Kind
+from graphmem.search.owner_copy import OwnerCopy
+from graphmem.search.questions import mentions, naming
+from graphmem.search.questions.mentions import Question
+from graphmem.search.questions.naming import Named
+from graphmem.search.search_by_copy import Meant, by_copy
+from graphmem.search.search_by_identifier import by_identifier
+from graphmem.search.search_by_index import by_index
+from graphmem.search.search_results import BY_INDEX, Results, Search
+from graphmem.text import identifiers
+
+NOT_EXACT: Final = (
+    "the index answered, and may miss some: the entities of this owner are being read into memory, or they "
+    "take more than GRAPHMEM_SEARCH_MEMORY"
+)
+PHRASES_LIMIT: Final = 2
+"""Phrases of one question that are tried as kinds."""
+
+
+async def search(context: Context, search: Search) -> Results:
+    """Search an owner's live entities.
+
+    Raises:
+        ServiceBusy: the owner's entities are being read into memory, and not soon enough.
+        Stale: relationships of what the query names are to be folded again.
+        Unavailable: the database failed.
+    """
+    services = context.services
+    search = dataclasses.replace(search, types=sorted(set(search.types)))
+    region = services.settings.phone_region
+    whole = set() if search.looks_up else identifiers.candidates(search.query, region)
+    sought = written_identifiers.sought(search.query, region)
+    if sought is not None:
+        # Nothing rather than something similar.
+        return await by_identifier(context, search, sought, whole)
+    question = mentions.read(search.query, region)
+    copy, exact, aliases = await services.search_copies.follow(
+        context.graph.owner,
+        services.embedder.model,
+        {
+            "pairs": [list(pair) for pair in sorted(whole | question.pairs)],
+            "kinds": list(identifiers.KINDS),
+            # What is named need not be of the types: "Tom's tasks" are, and Tom is not.
+            "types": [],
+            "list_limit": services.limits.search_list,
+        },
+        services.limits,
+    )
+    named = naming.by_names(question, search.query, exact)
+    unknown = question.unknown_identifier((each.start, each.end) for each in named)
+    holders = None if unknown is None else await _holders(context, search, unknown)
+    first = question.unknown_identifier()
+    if copy is None or (search.after is not None and search.after.at == BY_INDEX):
+        types = {each.id: each.type for each in exact}
+        named = [each for each in named if not search.types or types[each.id] in search.types]
+        if search.looks_up and not named and first is not None:
+            return holders or await _holders(context, search, first)
+        search, named = _with_holders(search, named, holders)
+        pairs = {pair for each in named for pair in each.pairs}
+        results = await by_index(context, search, pairs)
+        results = dataclasses.replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
+    else:
+        meant = await _meant(context, search, copy, question, named, aliases)
+        if search.looks_up and not meant.hits and first is not None:
+            # What is similar to the rest of the question does not have the identifier.
+            return holders or await _holders(context, search, first)
+        search, named = _with_holders(search, meant.named, holders, meant.hits)
+        results = await by_copy(context, search, copy, dataclasses.replace(meant, named=named))
+    if holders is None or holders.named:
+        return results
+    notes = [*results.notes, f"no entity has the identifier {unknown}"]
+    return dataclasses.replace(results, unknown=unknown, notes=notes)
+
+
+async def _holders(context: Context, search: Search, identifier: str) -> Results:
+    """Return the entities that have an identifier which a question asks for.
+
+    Raises:
+        Stale: some entities were folded under an older schema.
+        Unavailable: the database failed.
+    """
+    region = context.services.settings.phone_region
+    sought = written_identifiers.sought(identifier, region) or written_identifiers.code(identifier)
+    search = dataclasses.replace(search, query=identifier)
+    if not search.looks_up:
+        search = dataclasses.replace(search, after=None, offset=0, bare=True)
+    return await by_identifier(context, search, sought, set())
+
+
+def _with_holders(
+    search: Search, named: list[Named], holders: Results | None, hits: Sequence[Named] = ()
+) -> tuple[Search, list[Named]]:
+    """Return a search, and what it names, with the entities that have the identifier which it asks for.
+
+    Beside what it names, a look-up answers only what has the identifier: nothing similar to the rest.
+
+    Args:
+        hits: what the search means besides.
+    """
+    if holders is None:
+        return search, named
+    known = {each.id for each in named}
+    named = [*named, *(each for each in holders.named if each.id not in known)]
+    if not search.looks_up:
+        return search, named
+    among = {each.id for each in (*named, *hits)} | {hit.id for hit in holders.hits["text"]}
+    return dataclasses.replace(search, among=frozenset(among)), named
+
+
+async def _meant(
+    context: Context,
+    search: Search,
+    copy: OwnerCopy,
+    question: Question,
+    by_names: list[Named],
+    aliases: Mapping[str, str],
+) -> Meant:
+    """Return what a question names, whole and in part, and what it asks for of that.
+
+    Raises:
+        Stale: relationships are to be folded again.
+        Unavailable: the database failed.
+    """
+    now = times.now()
+    in_use = await copy.look(lambda documents: documents.types)
+    types = [name for name in in_use if not search.types or name in search.types]
+    for phrase in kind_lookup.phrases(question, by_names, types, aliases, now)[:PHRASES_LIMIT]:
+        named, followed = await _named(context, search, copy, question, by_names, phrase.places)
+        kind = await kind_lookup.of_phrase(context, copy, question, phrase, named, followed, now)
+        if kind is not None:
+            return await _of_types(search, copy, named, followed, kind)
+    named, followed = await _named(context, search, copy, question, by_names, frozenset())
+    return await _of_types(search, copy, named, followed)
+
+
+async def _named(
+    context: Context,
+    search: Search,
+    copy: OwnerCopy,
+    question: Question,
+    by_names: list[Named],
+    kind: frozenset[int],
+) -> tuple[list[Named], list[Named]]:
+    """Return what a question names, of any type, and what it asks for by relationships to that.
+
+    Args:
+        kind: the places of words that say a kind, and name nothing.
+    """
+    named = [each for each in by_names if kind.isdisjoint(range(each.start, each.end))]
+    named += await naming.by_parts(copy, question, named, kind)
+    return named, await naming.by_relationships(context, question, named, search.types, kind)
+
+
+async def _of_types(
+    search: Search, copy: OwnerCopy, named: list[Named], followed: list[Named], kind: Kind | None = None
+) -> Meant:
+    """Return what a question means, of the types that are searched."""
+    ids = [each.id for each in named]
+    among = await copy.look(lambda documents: documents.having_types(ids, search.types))
+    return Meant([*followed, *(each for each in named if each.id in among)], kind)

@@ -1,0 +1,258 @@
+"""Ranking by words and meaning: BM25 with an owner's own statistics, and cosine similarity, added up.
+
+Words: a document that has any concept of a question gets ``idf * count * (K1 + 1) / (count + K1 * (1 - B + B
+* length / mean length))`` for each concept, where ``idf`` is ``ln(1 + (n - df + 0.5) / (df + 0.5))`` over the
+``n`` documents of the owner (Robertson and Zaragoza, 2009). Nobody learns of another owner's texts from it.
+
+Meaning: the vector of the question is the sum of those of its words, weighted by the same statistics: a name
+that is in every text says little. Of a document its most similar passage counts.
+
+The points of a document are ``WORDS_WEIGHT * words / most words + similarity + NAME_WEIGHT * share of the
+question in its name``. Each part is rounded before they are added up, so that the parts that an explanation
+shows come to the points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from graphmem.search import newest
+from graphmem.search.entity_copy import COUNTED, IN_NAME, Numbers, SearchCopy
+from graphmem.search.terms import Question
+
+K1: Final = 1.2
+B: Final = 0.75
+WORDS_WEIGHT: Final = 0.5
+"""What the document with the best words gets for them. More than 0.5 makes questions in other words than the
+text's own find less; the sets of ``tests/bench/retrieval`` differ little from 0.3 to 1."""
+NAME_WEIGHT: Final = 0.2
+"""What a document gets if its name says all of the question."""
+STOP_WORD_WEIGHT: Final = 0.1
+"""The weight of a stop word in the vector of a question, where a word that no document has weighs 1."""
+FAINT_SHARE: Final = 0.5
+"""Behind other hits follow documents whose similarity is at least this share of the best one, or of the
+floor."""
+DIGITS: Final = 6
+"""Digits of scores behind the point; equal scores are in the order of ids."""
+
+NEWEST_ROOM: Final = 1.0
+"""What the newest of the other hits gain at most: named ones are raised by it, so that they stay first."""
+NO_POINTS: Final[Mapping[str, float]] = MappingProxyType({})
+Scores = npt.NDArray[np.float64]
+Part = Literal["exact", "text", "name", "meaning", "newest_first"]
+"""A part of the points of a document: of an identifier, of the words, of the share of the question in its
+name, of the similarity, and what ``newest_first`` raised it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordMatch:
+    """What the words of a question find.
+
+    Attributes:
+        scores: BM25 of each document.
+        shares: which share of the question each document says, by the weights of its concepts, 0 to 1;
+            rounded, so that one of two equal concepts is half of a question.
+        name_shares: the same of each document's name.
+        weights: the weight of each piece of the question in its vector, 0 to 1.
+        spellings: the terms that say the concepts.
+    """
+
+    scores: Scores
+    shares: Scores
+    name_shares: Scores
+    weights: list[float]
+    spellings: frozenset[str]
+
+
+def match_words(copy: SearchCopy, question: Question) -> WordMatch:
+    """Compare the concepts of a question with all documents of an owner."""
+    size, alive = len(copy.ids), copy.alive
+    count = len(copy)
+    scores, shares, name_shares = np.zeros(size), np.zeros(size), np.zeros(size)
+    most, total = _idf(count, 0), 0.0
+    lengths = copy.lengths
+    mean_length = max(float(lengths[alive].mean()) if count else 1.0, 1.0)
+    longer = K1 * (1 - B + B * lengths / mean_length)
+    of_pieces: list[list[float]] = [[] for _ in question.pieces]
+    matched: list[npt.NDArray[np.bool_]] = []
+    groups = _groups(copy, question)
+    for concept, posting in zip(question.concepts, copy.postings(groups), strict=True):
+        counts = np.bincount(
+            posting.documents, weights=posting.counts & COUNTED, minlength=size
+        ) * alive  # fmt: skip
+        says = counts > 0
+        idf = _idf(count, int(np.count_nonzero(says)))
+        total += idf
+        of_pieces[concept.piece].append(idf / most)
+        scores += idf * counts * (K1 + 1) / (counts + longer)
+        shares += idf * says
+        in_name = posting.documents[(posting.counts & IN_NAME) > 0]
+        named = np.zeros(size, np.bool_)
+        named[in_name] = True
+        name_shares += idf * named
+        matched.append(says)
+    for piece, idfs in enumerate(of_pieces):
+        if len(idfs) > 1:
+            # A piece such as an address: what has all of it comes before what has its parts.
+            of_piece = [
+                says
+                for concept, says in zip(question.concepts, matched, strict=True)
+                if concept.piece == piece
+            ]
+            whole = np.logical_and.reduce(of_piece)
+            scores += _idf(count, int(np.count_nonzero(whole))) * whole
+    weights = [sum(idfs) / len(idfs) if idfs else STOP_WORD_WEIGHT for idfs in of_pieces]
+    share_of = 1 / total if total else 0.0
+    return WordMatch(
+        scores,
+        np.round(shares * share_of, DIGITS),
+        np.round(name_shares * share_of * alive, DIGITS),
+        weights,
+        frozenset(term for group in groups for term in group),
+    )
+
+
+def _idf(count: int, having: int) -> float:
+    return float(np.log(1 + (count - having + 0.5) / (having + 0.5)))
+
+
+def _groups(copy: SearchCopy, question: Question) -> list[list[str]]:
+    """Return the terms that say each concept: its spellings and their inflections in the likely languages."""
+    likely = sorted({*copy.languages, *filter(None, [question.language])})
+    groups: list[list[str]] = []
+    for concept in question.concepts:
+        group = dict.fromkeys(concept.terms)
+        for word in concept.terms:
+            if word.isalpha():
+                group.update(
+                    dict.fromkeys(form for each in likely for form in copy.terms.inflections(each, word))
+                )
+            if not concept.is_whole:
+                group.update(dict.fromkeys(copy.terms.beginning_with(word)))
+        groups.append(list(group))
+    return groups
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The hits of a question among the documents of an owner.
+
+    Attributes:
+        ids: of all documents.
+        hits: the numbers of the documents that are hits, in no order.
+        points: of each document, rounded.
+        words: BM25 of each document, rounded.
+        similarities: of each document to the question, rounded.
+        parts: of the points of each document, rounded, by the name of the part.
+        fixed: the points of documents that have only these, by number.
+    """
+
+    ids: Sequence[str]
+    hits: npt.NDArray[np.int64]
+    points: Scores
+    words: Scores
+    similarities: Scores
+    parts: Mapping[Part, Scores]
+    fixed: Mapping[int, float]
+
+    def parts_of(self, number: int) -> dict[Part, float]:
+        """Return the parts of a document's points that are not 0; their sum is its points."""
+        if number in self.fixed:
+            return {"exact": self.fixed[number]}
+        parts: dict[Part, float] = {name: float(scores[number]) for name, scores in self.parts.items()}
+        parts["newest_first"] = round(float(self.points[number]) - sum(parts.values()), DIGITS)
+        return {name: part for name, part in parts.items() if part}
+
+    def first(self, limit: int, after: tuple[float, str] | None = None) -> list[int]:
+        """Return the numbers of the best hits, best first; ties by id.
+
+        Args:
+            after: only hits behind these points and this id.
+        """
+        if after is None:
+            return self.best(self.points, self.hits, limit)
+        points, entity_id = after
+        of_hits = self.points[self.hits]
+        behind = of_hits < points
+        equal = np.flatnonzero(of_hits == points)
+        behind[equal] = [self.ids[int(number)] > entity_id for number in self.hits[equal]]
+        return self.best(self.points, self.hits[behind], limit)
+
+    def best(self, scores: Scores, documents: npt.NDArray[np.int64], limit: int) -> list[int]:
+        """Return those of some documents that have the best scores, best first; ties by id."""
+        of_documents = scores[documents]
+        if limit < len(documents):
+            # Of equal scores at the end all take part, so that the ids decide.
+            least = np.partition(of_documents, len(documents) - limit)[len(documents) - limit]
+            documents = documents[of_documents >= least]
+        names = np.array([self.ids[number] for number in documents.tolist()], dtype=np.bytes_)
+        if not len(documents):
+            return []
+        return documents[np.lexsort((names, -scores[documents]))][:limit].tolist()
+
+
+def rank(
+    copy: SearchCopy,
+    match: WordMatch,
+    vector: Sequence[float] | None,
+    *,
+    floor: float,
+    among: npt.NDArray[np.bool_],
+    named: Mapping[str, float],
+    fixed: Mapping[str, float] = NO_POINTS,
+    least_share: float = 0.0,
+    newest_first: bool = False,
+) -> Ranking:
+    """Return the documents that are named, have words of the question, or mean the same.
+
+    Args:
+        floor: the least similarity of a document that has none of the words.
+        among: which documents may be hits.
+        named: further points of documents that an identifier names, by id.
+        fixed: the points of documents that nothing else changes, by id.
+        least_share: the least share of the question in a document that is a hit by its words alone. Without
+            it, documents that are half as similar as the best one follow where there are hits at all.
+        newest_first: of the hits about the matter of the best one, the newest come first.
+    """
+    similarities = np.zeros(len(copy.ids)) if vector is None else copy.similarities(vector)
+    similarities = np.round(similarities, DIGITS)
+    best = float(match.scores.max(initial=0.0))
+    by_words = match.scores / best if best > 0 else match.scores
+    is_hit = (match.scores > 0) & (match.shares >= least_share)
+    nearest = float(similarities[among].max(initial=0.0))
+    if not least_share and (nearest >= floor or bool((is_hit & among).any())):
+        floor = min(floor, max(floor, nearest) * FAINT_SHARE)
+    is_hit |= similarities >= floor
+    bonuses = np.zeros(len(copy.ids))
+    numbers, values = _of_documents(copy, named)
+    bonuses[numbers] = np.round(values, DIGITS)
+    is_hit |= bonuses > 0
+    hits = np.flatnonzero(is_hit & among)
+    parts: dict[Part, Scores] = {
+        "exact": bonuses,
+        "text": np.round(WORDS_WEIGHT * by_words, DIGITS),
+        "name": np.round(NAME_WEIGHT * match.name_shares, DIGITS),
+        "meaning": np.maximum(similarities, 0.0),
+    }
+    points = np.round(parts["exact"] + parts["text"] + parts["name"] + parts["meaning"], DIGITS)
+    if newest_first:
+        # The matter is that of the best hit, not of the person whom the question names besides.
+        points = newest.newest_first(copy, points, hits[bonuses[hits] == 0])
+        points = newest.newest_first(copy, points + NEWEST_ROOM * (bonuses > 0), hits[bonuses[hits] > 0])
+    numbers, values = _of_documents(copy, fixed)
+    points[numbers] = values
+    fixed_numbers = dict(zip(numbers.tolist(), values.tolist(), strict=True))
+    return Ranking(copy.ids, hits, points, np.round(match.scores, DIGITS), similarities, parts, fixed_numbers)
+
+
+def _of_documents(copy: SearchCopy, values: Mapping[str, float]) -> tuple[Numbers, Scores]:
+    """Return the numbers of the documents that have a value by their id, and these values."""
+    numbers = copy.numbers_of(values)
+    are_known = numbers >= 0
+    return numbers[are_known], np.array(list(values.values()), np.float64)[are_known]

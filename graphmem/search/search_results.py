@@ -1,0 +1,174 @@
+"""What a search answers: the hits of each strategy, one order of them all, and what was compared.
+
+Three strategies each have a list of hits: ``exact`` (identifiers, names and aliases), ``text`` (words) and
+``meaning`` (similar vectors). The answer is one order of all hits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Annotated, Final, Literal, NamedTuple
+
+from pydantic import Field
+
+from graphmem.arguments import Text
+from graphmem.reading.shared_rows import EntityRow
+from graphmem.search.kinds.understood import Understood
+from graphmem.search.questions.naming import Named
+
+SearchText = Annotated[Text, Field(description="Words, a name, an identifier, a question or a description.")]
+NEWEST_FIRST: Final = "Newest first among hits about one matter."
+Strategy = Literal["exact", "text", "meaning"]
+Semantic = Literal["ready", "pending", "unavailable"]
+STRATEGIES: Final[tuple[Strategy, ...]] = ("exact", "text", "meaning")
+RANK_OFFSET: Final = 60
+"""Added to a rank where it makes points: the weight of its list, divided by this sum
+(``search/find.cypher``)."""
+
+
+class VectorCoverage(NamedTuple):
+    """Which vectors a search compared.
+
+    Attributes:
+        searched: whether meaning was searched.
+        total: entities of the owner, of the requested types.
+        compared: entities that were compared one by one.
+        indexed: whether the vector index was read as well.
+        index_rows: rows that were taken from the index, other owners' rows included.
+        least: the least similarity among these rows.
+        pending: some entities could not be compared: they have no vector of the model in use, or more than
+            ``Limits.compared_unindexed`` are outside the index.
+    """
+
+    searched: bool
+    total: int
+    compared: int
+    indexed: bool
+    index_rows: int
+    least: float | None
+    pending: bool
+
+
+BY_INDEX: Final = -1
+"""What stands for the time of a hit where the indexes of the database answered."""
+
+
+class Ranked(NamedTuple):
+    """An entity in the order of all hits: its points, and the strategies that found it, with its score.
+
+    ``at`` is the time of its newest observation in microseconds, or ``BY_INDEX``. ``parts`` add up to the
+    points; where the indexes answered they are not listed, as the rank in each list gives them.
+    """
+
+    id: str
+    points: float
+    scores: dict[Strategy, float]
+    at: int = BY_INDEX
+    parts: Mapping[str, float] = MappingProxyType({})
+
+
+class RankedPlace(NamedTuple):
+    """A place in the order of all hits: behind a hit with this id, which had these points.
+
+    As long as the hit is the same, its place counts, not its points: those of all hits change with what is
+    stored. ``at`` is as in :class:`Ranked`: an order that the indexes began is theirs to its end.
+    """
+
+    points: float
+    id: str
+    at: int
+
+
+class StrategyHit(NamedTuple):
+    """An entity in the list of one strategy."""
+
+    id: str
+    score: float
+
+
+class Ordering(NamedTuple):
+    """How the hits of the strategies became one order, in words, and the weight of each strategy."""
+
+    text: str
+    weights: dict[Strategy, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The answer of a search: ``rows`` are one page of ``ranked``.
+
+    Attributes:
+        spellings: the words that count as words of the question.
+        phrases: what was searched as words; ``*`` marks the beginning of a word.
+        ranked: the order of the hits, up to the end of the page at least.
+        hits: the first hits of each strategy, best first. The score is the place of the strongest kind of
+            identifier, a score of words, or a cosine similarity.
+        counts: how many hits each strategy has; a lower bound where its list was cut.
+        total: how many hits there are; a lower bound where a list was cut.
+        has_more: whether further hits follow the page.
+        is_cut: a list was cut, so that hits may be missing; without further filters the first ones are there.
+        named: the entities that the query names. If it names some, what has little of it is left out.
+        understood: how a question was read that asks for a kind.
+        unknown: an identifier in the question that is the identifier of no entity.
+        fields: of hits that have an identifier in a value, the field of the value, by id.
+        is_exact: whether every entity was compared. Otherwise the index proposed the ones that were.
+        notes: what was left out, and why.
+    """
+
+    spellings: frozenset[str]
+    phrases: list[str]
+    ran: list[Strategy]
+    rows: list[EntityRow]
+    truncated: bool
+    ranked: list[Ranked]
+    hits: dict[Strategy, list[StrategyHit]]
+    counts: dict[Strategy, int]
+    total: int
+    has_more: bool
+    ordering: Ordering
+    coverage: VectorCoverage
+    semantic: Semantic
+    is_exact: bool
+    is_cut: bool = False
+    named: list[Named] = field(default_factory=list)
+    understood: Understood | None = None
+    unknown: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    milliseconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def marks_rest(self) -> bool:
+        """Whether what the query does not name only resembles it, also where it names nothing."""
+        return self.understood is not None or self.unknown is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is searched.
+
+    Attributes:
+        types: only entities of these types; all types if empty.
+        looks_up: an entity is looked up, whose identifiers and names were compared before: what resembles the
+            query little is left out.
+        listed: also answer the first hits of each strategy by itself.
+        after: only hits behind this place.
+        newest_first: of the hits about the matter of the best one, the newest come first.
+        apart: where the query names something, what resembles it little is left out.
+        bare: leave the rows of the entities out.
+        among: only these entities may be hits, by id; all if ``None``.
+    """
+
+    query: str
+    types: list[str]
+    limit: int
+    offset: int = 0
+    looks_up: bool = False
+    listed: bool = False
+    after: RankedPlace | None = None
+    newest_first: bool = False
+    apart: bool = True
+    bare: bool = False
+    among: frozenset[str] | None = None

@@ -1,0 +1,351 @@
+"""The arguments that writing operations share, the way to the owner's writer, and the parts of receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, NoReturn, NotRequired, cast
+
+import orjson
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import Arguments, Moment
+from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
+from graphmem.model import ids, items, membership, reduction, times
+from graphmem.model.items import Issue, Item, Link, Reader
+from graphmem.model.ranks import ObservationSource
+from graphmem.model.reduction import Fold
+from graphmem.model.schema import Change, Document
+from graphmem.reading import answers, recomputed
+from graphmem.registry import Context
+from graphmem.text import spelling
+from graphmem.writing import UNKNOWN_TYPE, Receipt, SchemaRequest, StoreRequest, WriteRequest
+from graphmem.writing.new_interpretation import Interpretation
+from graphmem.writing.new_source import NewSource
+
+Key = Annotated[
+    Annotated[str, Field(min_length=1, max_length=255)] | None,
+    Field(description="A repeat with the same key is answered again, and stored once."),
+]
+ObservedAt = Annotated[
+    Moment | None,
+    Field(description="Time of items without their own `observed_at`; default: now."),
+]
+Priority = Annotated[
+    Annotated[float, Field(ge=-items.PRIORITY_LIMIT, le=items.PRIORITY_LIMIT, allow_inf_nan=False)] | None,
+    Field(description="Decides fields merged by priority; default: 100."),
+]
+Source = Annotated[ObservationSource | None, Field(description="Kind of writer; default: llm_summary.")]
+Reason = Annotated[
+    Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")
+]
+Parts = tuple[list[Item | None], list[Link | None]]
+
+
+class Writing(Arguments):
+    """The arguments of every writing operation."""
+
+    idempotency_key: Key = None
+
+
+class Observing(Writing):
+    """The arguments of an operation that stores observations: their time, priority and kind of writer."""
+
+    observed_at: ObservedAt = None
+    source_priority: Priority = None
+    observation_source: Source = None
+
+    def defaults(self) -> items.Defaults:
+        """Return the values for all parts of the request that have none of their own.
+
+        Raises:
+            InvalidInput: the time is more than 24 hours in the future.
+        """
+        if self.observed_at is not None and self.observed_at > times.now() + times.FUTURE_LIMIT_MICROSECONDS:
+            message = "more than 24 hours in the future"
+            issue = {"path": "$.observed_at", "message": message}
+            raise InvalidInput(f"$.observed_at: {message}", issues=[issue])
+        priority = items.DEFAULT_PRIORITY if self.source_priority is None else self.source_priority + 0.0
+        return items.Defaults(self.observed_at, priority, self.observation_source or items.DEFAULT_SOURCE)
+
+
+class TransactionFields(TypedDict):
+    """The fields of :class:`graphmem.writing.transaction.TransactionRequest`."""
+
+    owner: str
+    account: str
+    transaction_id: str
+    operation: str
+    agent: str
+    client: str
+    idempotency_key: str | None
+
+
+class StoredEntity(TypedDict):
+    """The entity of a stored item.
+
+    ``action`` is created, matched_existing or extended (would_… in a plan). ``identity_basis`` names the
+    fields that identified the entity. ``deduplicated`` is true if the same observation was stored before.
+    ``home_entity_id`` is the subject of the observation if it is merged into the entity of the answer.
+    ``resolved_by`` is ``rule`` if the identity rule of its type merged it, and not a person.
+    ``entity_snapshot_after`` is the snapshot after the transaction; if the answer would be too large, only
+    the last item of each entity has it. ``duplicate_candidates`` are entities that are likely the same as an
+    entity that the store created.
+    """
+
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    action: str
+    version: int
+    observation_id: str
+    observation_index: int
+    identity_basis: str
+    deduplicated: bool
+    home_entity_id: NotRequired[str]
+    resolved_by: NotRequired[str]
+    entity_snapshot_after: NotRequired[answers.Fields]
+    duplicate_candidates: NotRequired[list[answers.Likeness]]
+
+
+class StoredRelationship(TypedDict):
+    """A stored relationship."""
+
+    relationship_key: str
+    relationship_id: str
+    relationship_type: str
+    source_entity_id: str
+    target_entity_id: str
+    observation_id: str
+    action: str
+    version: int
+    is_live: bool
+    deduplicated: bool
+
+
+def transaction(context: Context, operation_name: str, arguments: Writing) -> TransactionFields:
+    """Return the fields that every request for a transaction has."""
+    actor = context.actor
+    return {
+        "owner": actor.owner,
+        "account": actor.erasable_account,
+        "transaction_id": ids.transaction_id(),
+        "operation": operation_name,
+        "agent": actor.agent,
+        "client": actor.client,
+        "idempotency_key": arguments.idempotency_key,
+    }
+
+
+async def submit(context: Context, request: WriteRequest) -> Receipt:
+    """Hand a request to its owner's writer; return its receipt with snapshots as of its transaction.
+
+    Raises:
+        StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
+    """
+    try:
+        receipt = await context.services.writers.submit(request)
+    except StoreRefused as exc:
+        raise StoreRefused(_message(exc.details["issues"]), **exc.details) from exc
+    return await _reread(context, receipt) if receipt.items and not receipt.folds else receipt
+
+
+async def accept(
+    context: Context,
+    operation_name: str,
+    arguments: Writing,
+    parts: Callable[[Reader], Parts],
+    *,
+    types: Iterable[str] = (),
+    source: NewSource | None = None,
+    interpretation: Interpretation | None = None,
+    ends_interpretation: bool = True,
+    defaults: items.Defaults | None = None,
+    commit: bool = True,
+) -> Receipt:
+    """Hand items and links to the owner's writer; return the receipt with snapshots as of its transaction.
+
+    Args:
+        parts: reads the items and links; the reader collects the issues.
+        types: the relationship types that the links name.
+        source: the file that they are stored with.
+        interpretation: the one that made them.
+        ends_interpretation: whether it ends with them.
+        defaults: the values of items that have none of their own; by default those of the arguments.
+
+    Raises:
+        StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
+    """
+    owner = context.actor.owner
+    if defaults is None:
+        defaults = arguments.defaults() if isinstance(arguments, Observing) else items.Defaults()
+    fields = transaction(context, operation_name, arguments)
+    alternatives = context.services.writers.alternatives(owner)
+    vocabulary = await context.services.vocabulary.covering(types)
+    reader = Reader(
+        owner, fields["transaction_id"], defaults, alternatives, vocabulary, spelling.nearest_type
+    )
+    read_items, read_links = parts(reader)
+    if reader.issues:
+        raise StoreRefused(_message(reader.issues), issues=reader.issues)
+    request = StoreRequest(
+        **fields,
+        items=cast("list[Item]", read_items),
+        links=cast("list[Link]", read_links),
+        observed_at=defaults.observed_at,
+        priority=defaults.priority,
+        specificity=defaults.specificity,
+        observation_source=defaults.observation_source,
+        source=source,
+        interpretation=interpretation,
+        ends_interpretation=ends_interpretation,
+        commit=commit,
+    )
+    return await submit(context, request)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaReceipt:
+    """The result of a change of a schema; times are microseconds."""
+
+    entity_type: str
+    version: str
+    document: Document
+    added: list[str]
+    removed: list[str]
+    transaction_id: str
+    recorded_at: int
+    replayed: bool
+
+
+async def change_schema(
+    context: Context, operation_name: str, arguments: Writing, change: Change
+) -> SchemaReceipt:
+    """Hand a change of a schema to the owner's writer, which decides it on the schema of its turn.
+
+    Raises:
+        NotFound: there is no schema of that type to change.
+        SchemaRefused: the change is not valid, or changes nothing; ``details.issues`` names each fault.
+    """
+    try:
+        request = SchemaRequest(**transaction(context, operation_name, arguments), change=change)
+        receipt = await submit(context, request)
+    except StoreRefused as exc:
+        issue = exc.details["issues"][0]
+        if issue["code"] == UNKNOWN_TYPE:
+            raise NotFound(issue["message"], entity_type=change.entity_type) from exc
+        raise SchemaRefused(f"{issue['path']}: {issue['message']}", **exc.details) from exc
+    context.services.type_aliases.forget(context.actor.owner)
+    result = receipt.result
+    return SchemaReceipt(
+        entity_type=result["entity_type"],
+        version=result["version"],
+        document=Document.read(result["document"]),
+        added=result["added"],
+        removed=result["removed"],
+        transaction_id=receipt.transaction_id,
+        recorded_at=receipt.recorded_at,
+        replayed=receipt.replayed,
+    )
+
+
+def entries(receipt: Receipt) -> list[StoredEntity]:
+    """Return the entity of each item of a receipt.
+
+    If the snapshots together are too large for an answer, only the last item of each entity has its snapshot.
+    """
+    sizes = [sum(len(winner.value) for winner in fold.values()) for fold in receipt.folds]
+    last = {item.entity_id: index for index, item in enumerate(receipt.items)}
+    whole = sum(sizes) <= answers.ANSWER_CHARACTERS
+    stored: list[StoredEntity] = []
+    for index, (item, name, fold) in enumerate(zip(receipt.items, receipt.names, receipt.folds, strict=True)):
+        entry: StoredEntity = {
+            "entity_id": item.entity_id,
+            "entity_type": item.entity_type,
+            "canonical_name": name,
+            "action": item.action,
+            "version": item.version,
+            "observation_id": item.observation_id,
+            "observation_index": index,
+            "identity_basis": item.basis,
+            "deduplicated": item.known or receipt.replayed,
+        }
+        if item.subject_id:
+            entry["home_entity_id"] = item.subject_id
+        if item.resolved_by:
+            entry["resolved_by"] = item.resolved_by
+        if whole or last[item.entity_id] == index:
+            values = {name: orjson.Fragment(winner.value) for name, winner in reduction.snapshot_fields(fold)}
+            entry["entity_snapshot_after"] = values
+        stored.append(entry)
+    return stored
+
+
+class CreatedCounts(TypedDict):
+    """How many entities and observations a request created."""
+
+    entities_created: int
+    observations_created: int
+
+
+def created_counts(receipt: Receipt) -> CreatedCounts:
+    """Return how much a receipt says was created; a replay has created nothing."""
+    outcomes = [] if receipt.replayed else receipt.items
+    return {
+        "entities_created": sum(each.action == "created" for each in outcomes),
+        "observations_created": sum(not each.known for each in outcomes),
+    }
+
+
+def links(receipt: Receipt) -> list[StoredRelationship]:
+    """Return the relationships of a receipt."""
+    stored: list[StoredRelationship] = []
+    for link in receipt.links:
+        relationship_type, source, target = link.key.split(":")
+        stored.append({
+            "relationship_key": link.key,
+            "relationship_id": ids.relationship_id(link.key),
+            "relationship_type": relationship_type,
+            "source_entity_id": source,
+            "target_entity_id": target,
+            "observation_id": link.observation_id,
+            "action": link.action,
+            "version": link.version,
+            "is_live": link.live,
+            "deduplicated": link.known or receipt.replayed,
+        })  # fmt: skip
+    return stored
+
+
+def not_found(refusal: StoreRefused, *codes: str, **details: Any) -> NoReturn:
+    """Raise ``NotFound`` for a refusal with one of some codes, else the refusal itself.
+
+    Args:
+        details: the details of ``NotFound``.
+
+    Raises:
+        NotFound: an issue has one of ``codes``; it has the message of that issue.
+        StoreRefused: no issue has.
+    """
+    for issue in refusal.details["issues"]:
+        if issue["code"] in codes:
+            raise NotFound(issue["message"], **details) from refusal
+    raise refusal
+
+
+async def _reread(context: Context, receipt: Receipt) -> Receipt:
+    """Return the stored receipt of an earlier request with snapshots and names as of its transaction."""
+    entity_ids = {item.entity_id for item in receipt.items}
+    then = await recomputed.entities(context, entity_ids, times.LATEST, receipt.recorded_at)
+    # What is stored with a withdrawn source does not count: its entity may be absent.
+    every = {**then.rows, **then.absent}
+    rows = [every[membership.survivor(item.entity_id, then.into)] for item in receipt.items]
+    folds: list[Fold] = [then.folds[row.id] for row in rows]
+    return replace(receipt, folds=folds, names=[row.name for row in rows])
+
+
+def _message(issues: list[Mapping[str, Any]] | list[Issue]) -> str:
+    first = issues[0]
+    more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
+    return f"nothing was stored: {first['path']}: {first['message']}{more}"

@@ -1,0 +1,299 @@
+"""The file of a request: its arguments, its bytes in the object store, and its source."""
+
+from __future__ import annotations
+
+import asyncio
+import binascii
+import hashlib
+import io
+from pathlib import PurePosixPath
+from typing import Annotated, Any, BinaryIO, Final, NotRequired, cast
+
+from pydantic import Field, ValidatorFunctionWrapHandler, WrapValidator
+from typing_extensions import TypedDict
+
+from graphmem.arguments import Arguments, NotBlank, invalid
+from graphmem.errors import (
+    FileContentInvalid,
+    FileEmpty,
+    FileIsDirectory,
+    FilePathRefused,
+    FileTooLarge,
+    FileUnreadable,
+    GraphmemError,
+    SandboxDisabled,
+)
+from graphmem.ingest.contained import PATH_CHARACTERS_LIMIT, open_contained
+from graphmem.ingest.document import FILE_BYTES_LIMIT
+from graphmem.ingest.media_types import HEAD_BYTES, media_type
+from graphmem.objects import Stored
+from graphmem.registry import Context
+from graphmem.storing.acceptance import Writing
+from graphmem.writing import Receipt
+from graphmem.writing.new_source import NewSource
+
+NAME_LIMIT: Final = 1_000
+TYPE_LIMIT: Final = 255
+CHUNK_BYTES: Final = 1 << 20
+BASE64_CHARACTERS: Final = 4 << 18
+"""Characters of base64 that are decoded at once."""
+_EMPTY: Final = "the file is empty: give at least one byte"
+FILE_ERRORS: Final[tuple[type[GraphmemError], ...]] = (
+    FileContentInvalid, FileEmpty, FileUnreadable, FileIsDirectory, FilePathRefused, FileTooLarge,
+    SandboxDisabled,
+)  # fmt: skip
+"""What an operation that takes a file raises beyond the errors of every operation."""
+
+
+class Upload:
+    """A file of a request whose bytes a face has received: ``file`` is open for reading at its first byte.
+
+    It stands in the place of the base64 of ``file_content``. No JSON can hold one.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+
+
+def _content(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    return value if isinstance(value, Upload) else handler(value)
+
+
+FileContent = Annotated[str | None, WrapValidator(_content), Field(description="A file in base64.")]
+FilePath = Annotated[
+    Annotated[str, Field(min_length=1, max_length=PATH_CHARACTERS_LIMIT), NotBlank] | None,
+    Field(description="Or its path."),
+]
+FileType = Annotated[
+    Annotated[str, Field(min_length=1, max_length=TYPE_LIMIT), NotBlank] | None,
+    Field(description="Such as text/csv."),
+]
+FileName = Annotated[
+    Annotated[str, Field(min_length=1, max_length=NAME_LIMIT), NotBlank] | None,
+    Field(description="Its name."),
+]
+
+
+class FileArguments(Arguments):
+    """The arguments that give a file."""
+
+    file_content: FileContent = None
+    file_path: FilePath = None
+    mime_type: FileType = None
+    original_filename: FileName = None
+
+    @property
+    def has_file(self) -> bool:
+        """Whether there is one."""
+        return self.file_content is not None or self.file_path is not None
+
+    @property
+    def file_name(self) -> str | None:
+        """The name of the file: as it was given, else the last part of its path."""
+        if self.original_filename is not None or self.file_path is None:
+            return self.original_filename
+        return PurePosixPath(self.file_path).name[-NAME_LIMIT:] or None
+
+
+class WithFile(FileArguments, Writing):
+    """The arguments of an operation that stores a file."""
+
+
+class StoredFile(TypedDict):
+    """The part of a receipt that is about a file.
+
+    ``content_hash`` is the SHA-256 of its bytes, ``file_size`` their number, ``mime_type`` what they are.
+    ``deduplicated`` is true if the same bytes were stored before.
+    """
+
+    source_id: NotRequired[str]
+    content_hash: NotRequired[str]
+    file_size: NotRequired[int]
+    mime_type: NotRequired[str]
+    deduplicated: NotRequired[bool]
+
+
+def stored_file(receipt: Receipt) -> StoredFile:
+    """Return the part of a receipt that is about its file; empty if it has none."""
+    if "source" not in receipt.result:
+        return {}
+    source = receipt.result["source"]
+    return cast(StoredFile, {**source, "deduplicated": source["deduplicated"] or receipt.replayed})
+
+
+async def received(
+    context: Context, arguments: WithFile, *, file_key: str | None = None, commit: bool = True
+) -> NewSource | None:
+    """Keep the file of a request in the object store; return the source that its transaction writes.
+
+    The bytes are stored before the graph names them. If the request is refused, they stay without a name
+    until `graphmem storage gc` removes them.
+
+    Args:
+        file_key: the idempotency key of the file.
+        commit: false for a plan: nothing is stored.
+
+    Raises:
+        InvalidInput: something describes a file, and there is none.
+        ObjectStoreUnavailable: the object store cannot be written to.
+        GraphmemError: as :func:`opened`.
+    """
+    if not arguments.has_file:
+        _refuse_description(arguments, file_key)
+        return None
+    owner = context.actor.owner
+    file = await opened(context, arguments)
+    try:
+        limited = cast(BinaryIO, Limited(file))
+        head = await asyncio.to_thread(_head, file)
+        if not head:
+            given = "file_content" if arguments.file_path is None else "file_path"
+            raise _refused(FileEmpty, given, _EMPTY)
+        if commit:
+            stored = await context.services.objects.put(owner, limited)
+        else:
+            stored = await asyncio.to_thread(_digested, limited)
+    finally:
+        file.close()
+    name, declared = arguments.file_name, arguments.mime_type
+    detected = media_type(head, declared, name or "")
+    return NewSource(owner, stored.sha256, stored.size, detected, name, declared, file_key)
+
+
+async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
+    """Return the file that arguments give, open for reading at its first byte; the caller closes it.
+
+    Raises:
+        InvalidInput: there are both a content and a path.
+        FileContentInvalid: the content is no base64.
+        FileEmpty: the file has no byte.
+        FileTooLarge: it has more bytes than the limit.
+        FilePathRefused, FileIsDirectory, FileUnreadable: the path is that of no file that may be read.
+        SandboxDisabled: the sandbox takes no paths.
+    """
+    content = cast("str | Upload | None", arguments.file_content)
+    if arguments.file_path is None:
+        assert content is not None
+        if isinstance(content, Upload):
+            return _checked(content.file)
+        return await asyncio.to_thread(decoded, content)
+    if content is not None:
+        raise invalid([{"path": "$.file_path", "message": "give file_content or file_path, not both"}])
+    settings = context.services.settings
+    if settings.sandbox:
+        raise SandboxDisabled(
+            "file_path is disabled in the public sandbox: send file_content", path="$.file_path"
+        )
+    return _checked(await asyncio.to_thread(open_contained, arguments.file_path, settings.file_roots))
+
+
+def _checked(file: BinaryIO) -> BinaryIO:
+    """Return an open file at its first byte, after a look at its size."""
+    # The file of a form is of a class whose seek returns nothing.
+    file.seek(0, io.SEEK_END)
+    size = file.tell()
+    file.seek(0)
+    if size > FILE_BYTES_LIMIT:
+        file.close()
+        raise _too_large(size)
+    return file
+
+
+class Limited:
+    """A file that is refused once more bytes of it are read than the largest file may have."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._size = 0
+
+    def read(self, count: int) -> bytes:
+        """Return the next bytes, none at the end.
+
+        Raises:
+            FileTooLarge: these are too many; a file may grow while it is read.
+            FileUnreadable: the disk cannot read them.
+        """
+        try:
+            chunk = self._file.read(count)
+        except OSError as exc:
+            raise FileUnreadable(f"the file cannot be read: {exc.strerror}") from None
+        self._size += len(chunk)
+        if self._size > FILE_BYTES_LIMIT:
+            raise _too_large(self._size)
+        return chunk
+
+
+def _refuse_description(arguments: WithFile, file_key: str | None) -> None:
+    """Refuse what describes a file where there is none."""
+    described = {
+        "mime_type": arguments.mime_type,
+        "original_filename": arguments.original_filename,
+        "file_idempotency_key": file_key,
+    }
+    for name, value in described.items():
+        if value is not None:
+            message = "there is no file: give file_content or file_path with it"
+            raise invalid([{"path": f"$.{name}", "message": message}])
+
+
+def _head(file: BinaryIO) -> bytes:
+    """Return the first bytes of a file, which is then at its beginning again."""
+    try:
+        head = file.read(HEAD_BYTES)
+        file.seek(0)
+    except OSError as exc:
+        raise FileUnreadable(f"the file cannot be read: {exc.strerror}") from None
+    return head
+
+
+def _digested(file: BinaryIO) -> Stored:
+    """Return the hash and the number of the bytes of a file, without storing them."""
+    digest, size = hashlib.sha256(), 0
+    while chunk := file.read(CHUNK_BYTES):
+        digest.update(chunk)
+        size += len(chunk)
+    return Stored(digest.hexdigest(), size)
+
+
+def _refused(kind: type[FileContentInvalid], name: str, message: str) -> FileContentInvalid:
+    return kind(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
+
+
+def _too_large(size: int) -> FileTooLarge:
+    return FileTooLarge(
+        f"the file has {size} bytes, and {FILE_BYTES_LIMIT} are the limit: split it into several files",
+        file_size=size,
+        max_size=FILE_BYTES_LIMIT,
+    )
+
+
+def decoded(content: str | bytes | memoryview) -> io.BytesIO:
+    """Return a file that is given in base64, at its first byte.
+
+    Raises:
+        FileContentInvalid: it is no base64.
+        FileEmpty: it holds no byte.
+        FileTooLarge: it holds more bytes than the limit.
+    """
+    # Four characters of base64 stand for three bytes: most that is too large is refused unread.
+    if len(content) // 4 * 3 > FILE_BYTES_LIMIT + 2:
+        raise _too_large(len(content) // 4 * 3)
+    try:
+        # The library takes more padding than the standard allows.
+        if len(content) % 4:
+            raise ValueError(f"{len(content)} characters are no multiple of 4")
+        # In parts: the other threads of the process do not wait for the whole.
+        file = io.BytesIO()
+        for start in range(0, len(content), BASE64_CHARACTERS):
+            if file.tell() != start // 4 * 3:
+                raise ValueError("padding before the end")
+            file.write(binascii.a2b_base64(content[start : start + BASE64_CHARACTERS], strict_mode=True))
+    except (binascii.Error, ValueError) as exc:
+        raise _refused(FileContentInvalid, "file_content", f"this is no base64 (RFC 4648): {exc}") from exc
+    size = file.tell()
+    if size > FILE_BYTES_LIMIT:
+        raise _too_large(size)
+    if not size:
+        raise _refused(FileEmpty, "file_content", _EMPTY)
+    file.seek(0)
+    return file

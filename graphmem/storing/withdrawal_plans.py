@@ -1,0 +1,258 @@
+"""What a withdrawal or a reinstatement would change, in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, NamedTuple, NotRequired
+
+import orjson
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import NoBool
+from graphmem.model import reduction
+from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.reduction import Winner
+from graphmem.reading import cursors
+from graphmem.reading.budgets import MaxCharacters
+from graphmem.reading.cursors import Cursor
+from graphmem.reading.fresh import read_fresh
+from graphmem.registry import Context
+from graphmem.storing.acceptance import Reason, Writing
+from graphmem.writing import ExclusionRequest
+from graphmem.writing.supposing import Sides, Supposition, suppose
+from graphmem.writing.things import Thing
+
+CHANGES_DEFAULT: Final = 20
+CHANGES_LIMIT: Final = 100
+"""Entities, and relationships, of one page."""
+
+
+class ChangeExclusion(Writing):
+    """The arguments of a withdrawal or a reinstatement beside its subject."""
+
+    reason: Reason = None
+    dry_run: Annotated[bool, Field(description="True: only answer what would change, in pages.")] = False
+    limit: Annotated[
+        int, Field(ge=1, le=CHANGES_LIMIT, description="Entities of a page of a dry run."), NoBool
+    ] = CHANGES_DEFAULT
+    cursor: Cursor = None
+    max_characters: MaxCharacters = None
+
+
+class Origin(TypedDict):
+    """An observation, several with commas for a union, and its file."""
+
+    observation_id: str
+    source_id: str | None
+
+
+class FieldChange(TypedDict):
+    """A field: null where it has no value; ``winner`` sets the new value."""
+
+    field: str
+    old_value: Any
+    new_value: Any
+    winner: Origin | None
+
+
+class EntityChange(TypedDict):
+    """``change`` is appears, disappears or changes."""
+
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    change: str
+    fields: list[FieldChange]
+
+
+class RelationshipChange(TypedDict):
+    """``change`` is appears, disappears or changes."""
+
+    relationship_key: str
+    change: str
+    fields: list[FieldChange]
+
+
+class ChangePage(TypedDict):
+    """A page of what would change: entities by id, and after the last of them relationships by key."""
+
+    counts: dict[str, int]
+    entities: list[EntityChange]
+    relationships: list[RelationshipChange]
+    next_cursor: NotRequired[str]
+
+
+class _Touched(NamedTuple):
+    """The row of ``exclusion/touched.cypher``."""
+
+    entities: list[str]
+    more: bool
+    observations: int
+    entity_count: int
+    relationship_count: int
+
+
+class _TouchedRelationships(NamedTuple):
+    """The row of ``exclusion/touched_relationships.cypher``."""
+
+    keys: list[str]
+    more: bool
+
+
+class _Winner(NamedTuple):
+    """A row of ``exclusion/winners.cypher``."""
+
+    observation_id: str
+    source_id: str | None
+
+
+class _Winners(NamedTuple):
+    winners: list[_Winner]
+
+
+@read_fresh
+async def page_of_changes(
+    context: Context, arguments: ChangeExclusion, request: ExclusionRequest
+) -> ChangePage:
+    """Return a page of what an exclusion would change.
+
+    What was touched and would be shown as before is left out, so a page may have fewer items than its limit.
+
+    Raises:
+        StoreRefused: the exclusion would be refused.
+        InvalidCursor: the cursor belongs to another request.
+    """
+    apart = ("idempotency_key", "reason")
+    query = cursors.fingerprint(context, request.operation, arguments, apart)
+    phase, after = "entity", ""
+    if arguments.cursor is not None:
+        place = cursors.decode(query, arguments.cursor, {"of": str, "after": str})
+        phase, after = place["of"], place["after"]
+    window = {"subject_id": request.subject, "limit": arguments.limit}
+    touched = await context.graph.only(
+        "exclusion.touched", _Touched, after=after if phase == "entity" else cursors.LAST, **window
+    )
+    keys, more_keys = list[str](), False
+    if not touched.more:
+        after_key = after if phase == "relationship" else ""
+        keys, more_keys = await context.graph.only(
+            "exclusion.touched_relationships", _TouchedRelationships, after=after_key, **window
+        )
+    supposition = await suppose(context.services.database, request, touched.entities, keys)
+    answer = await _answer(context, supposition, touched, keys)
+    if touched.more:
+        answer["next_cursor"] = cursors.encode(query, {"of": "entity", "after": touched.entities[-1]})
+    elif more_keys:
+        answer["next_cursor"] = cursors.encode(query, {"of": "relationship", "after": keys[-1]})
+    return answer
+
+
+async def _answer(
+    context: Context, supposition: Supposition, touched: _Touched, keys: Sequence[str]
+) -> ChangePage:
+    entities = [(entity_id, _compare(supposition.entity(entity_id))) for entity_id in touched.entities]
+    relationships = [(key, _compare(supposition.relationship(key))) for key in keys]
+    changes = [each for _, each in (*entities, *relationships) if each]
+    winner_ids = {
+        observation_id
+        for each in changes
+        for _, _, winner in each.fields.values()
+        if winner
+        for observation_id in winner.observation_id.split(",")
+    }
+    row = await context.graph.only("exclusion.winners", _Winners, observation_ids=sorted(winner_ids))
+    origins = {winner.observation_id: winner for winner in row.winners}
+    return {
+        "counts": {
+            "observations": touched.observations,
+            "entities": touched.entity_count,
+            "relationships": touched.relationship_count,
+        },
+        "entities": [
+            {
+                "entity_id": entity_id,
+                "entity_type": each.shown.kind,
+                "canonical_name": each.shown.name,
+                "change": each.name,
+                "fields": _field_changes(each, origins),
+            }
+            for entity_id, each in entities
+            if each
+        ],
+        "relationships": [
+            {
+                "relationship_key": key,
+                "change": each.name,
+                "fields": _field_changes(each, origins),
+            }
+            for key, each in relationships
+            if each
+        ],
+    }
+
+
+class _Change(NamedTuple):
+    """How a thing would change.
+
+    Attributes:
+        name: appears, disappears or changes.
+        shown: the thing afterwards, or before where it disappears.
+        fields: the old and the new value (canonical JSON) and the winner of each field that would change.
+    """
+
+    name: str
+    shown: Thing
+    fields: dict[str, tuple[str | None, str | None, Winner | None]]
+
+
+def _compare(sides: Sides) -> _Change | None:
+    """Compare a thing before and after; ``None`` where answers would show it as before."""
+    old, new = sides
+    shown = new or old
+    if shown is None:
+        return None
+    without = None if ":" in shown.subject_id else CANONICAL_NAME
+    old_fields = dict(reduction.snapshot_fields(old.fold, without)) if old else {}
+    new_fields = dict(reduction.snapshot_fields(new.fold, without)) if new else {}
+    fields: dict[str, tuple[str | None, str | None, Winner | None]] = {}
+    if old and new and without and old.name != new.name:
+        name = new.fold.get(CANONICAL_NAME)
+        fields[CANONICAL_NAME] = _json(old.name), _json(new.name), name
+    for name in sorted({*old_fields, *new_fields}):
+        before, after = old_fields.get(name), new_fields.get(name)
+        if _shown_part(before) != _shown_part(after):
+            fields[name] = before and before.value, after and after.value, after
+    if old and new and not fields:
+        return None
+    return _Change("changes" if old and new else "appears" if new else "disappears", shown, fields)
+
+
+def _shown_part(winner: Winner | None) -> tuple[str, str] | None:
+    """Return what a snapshot shows of a winner: its observation and its value."""
+    return winner and (winner.observation_id, winner.value)
+
+
+def _json(text: str) -> str:
+    return orjson.dumps(text).decode()
+
+
+def _field_changes(change: _Change, origins: Mapping[str, _Winner]) -> list[FieldChange]:
+    return [
+        {
+            "field": name,
+            "old_value": None if old is None else orjson.Fragment(old),
+            "new_value": None if new is None else orjson.Fragment(new),
+            "winner": None if winner is None else _origin(winner.observation_id, origins),
+        }
+        for name, (old, new, winner) in change.fields.items()
+    ]
+
+
+def _origin(observation_id: str, origins: Mapping[str, _Winner]) -> Origin:
+    """Return where a value comes from; a union has a file if all of its observations have the same."""
+    source_ids = {origins[each].source_id for each in observation_id.split(",") if each in origins}
+    return {
+        "observation_id": observation_id,
+        "source_id": source_ids.pop() if len(source_ids) == 1 else None,
+    }

@@ -1,0 +1,131 @@
+"""Withdrawing and reinstating, and what waits to be folded again after it."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NotRequired
+
+import structlog
+
+from graphmem.errors import StoreRefused, Unavailable
+from graphmem.model import times
+from graphmem.model.membership import SubjectKind
+from graphmem.reading.budgets import Budgeted, within_budget
+from graphmem.registry import Context
+from graphmem.storing.acceptance import not_found, submit, transaction
+from graphmem.storing.withdrawal_plans import (
+    ChangeExclusion,
+    EntityChange,
+    RelationshipChange,
+    page_of_changes,
+)
+from graphmem.writing import ExclusionRequest
+
+APPLIED_AT_ONCE: Final = 1_000
+"""Entities and relationships that are folded again before a withdrawal is answered; the worker folds more."""
+
+_log = structlog.get_logger("graphmem.exclusion")
+
+
+async def apply_exclusions(context: Context) -> int:
+    """Fold again what waits for it, as far as a caller waits for that; return how many still wait.
+
+    The exclusions are written: where the database fails now, the worker folds later.
+
+    Raises:
+        Unavailable: the database cannot even say how many wait.
+    """
+    owner, services = context.actor.owner, context.services
+    services.pending_refolds.forget(owner)
+    try:
+        await services.writers.refold_excluded(owner, APPLIED_AT_ONCE)
+    except Unavailable as exc:
+        _log.warning("withdrawn observations are folded out later", owner=owner, reason=str(exc)[:500])
+    return await services.pending_refolds.of(owner)
+
+
+class ExclusionResult(Budgeted):
+    """The result of a withdrawal, or of its end.
+
+    ``state`` is withdrawn or counting. ``observations`` counts those of what was withdrawn. While ``pending``
+    is not 0, so many entities and relationships wait to be folded again: a read of one of them folds it
+    first, and lists, counts and searches may still show them as before.
+
+    A dry run has null in place of ids and time, and answers what would change: entities by id, then
+    relationships by key. ``counts`` says of how many observations, entities and relationships.
+    """
+
+    success: bool
+    state: str
+    observations: int
+    pending: int
+    exclusion_id: str | None
+    transaction_id: str | None
+    recorded_at: str | None
+    replayed: bool
+    dry_run: NotRequired[bool]
+    counts: NotRequired[dict[str, int]]
+    entities: NotRequired[list[EntityChange]]
+    relationships: NotRequired[list[RelationshipChange]]
+    next_cursor: NotRequired[str]
+
+
+async def change(
+    context: Context,
+    operation_name: str,
+    arguments: ChangeExclusion,
+    kind: Literal["exclude", "include"],
+    subject: tuple[SubjectKind, str],
+) -> ExclusionResult:
+    """Withdraw a subject, given by kind and id, or reinstate it; in a dry run only answer what would change.
+
+    Raises:
+        NotFound: the caller's owner has none of this id, or it is withdrawn already, or not withdrawn.
+    """
+    subject_kind, subject_id = subject
+    request = ExclusionRequest(
+        **transaction(context, operation_name, arguments),
+        kind=kind,
+        subject_kind=subject_kind,
+        subject=subject_id,
+        reason=arguments.reason,
+    )
+    state = "withdrawn" if kind == "exclude" else "counting"
+    try:
+        if arguments.dry_run:
+            return await _plan(context, arguments, request, state)
+        receipt = await submit(context, request)
+    except StoreRefused as exc:
+        not_found(exc, "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", **{f"{subject_kind}_id": subject_id})
+    return {
+        "success": True,
+        "state": state,
+        "observations": receipt.result["observations"],
+        "pending": await apply_exclusions(context),
+        "exclusion_id": receipt.result["exclusion_id"],
+        "transaction_id": receipt.transaction_id,
+        "recorded_at": times.render(receipt.recorded_at),
+        "replayed": receipt.replayed,
+    }
+
+
+async def _plan(
+    context: Context, arguments: ChangeExclusion, request: ExclusionRequest, state: str
+) -> ExclusionResult:
+    @within_budget("entities", "relationships")
+    async def plan(context: Context, arguments: ChangeExclusion) -> ExclusionResult:
+        page = await page_of_changes(context, arguments, request)
+        answer: ExclusionResult = {
+            "success": True,
+            "dry_run": True,
+            "state": state,
+            "observations": page["counts"]["observations"],
+            "pending": await context.services.pending_refolds.of(context.actor.owner),
+            "exclusion_id": None,
+            "transaction_id": None,
+            "recorded_at": None,
+            "replayed": False,
+            **page,
+        }
+        return answer
+
+    return await plan(context, arguments)

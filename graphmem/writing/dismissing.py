@@ -1,0 +1,157 @@
+"""Saying that two entities are two, and undoing that: each is one fact.
+
+Reads leave a dismissed pair out of the proposals of duplicates. A merge by rule of the pair ends: a fact
+beats the rule. Nothing else of an entity changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from graphmem.database.queries import Queries
+from graphmem.model import ids
+from graphmem.model.dismissals import Dismissal, DismissalKind, Pair, pair_of
+from graphmem.writing import rule_merging
+from graphmem.writing.draft import Draft
+from graphmem.writing.receipt import Receipt
+from graphmem.writing.things import Things
+from graphmem.writing.transaction import TransactionRequest
+from graphmem.writing.write_requests import Touched
+
+
+class DismissedPair(NamedTuple):
+    """A pair that is dismissed, with the survivors of its ends and the newest dismissal of the pair.
+
+    ``recorded_at`` is microseconds; ``agent`` is the thumbprint of the writer.
+    """
+
+    entity_a: str
+    entity_b: str
+    survivor_a: str
+    survivor_b: str
+    dismissal_id: str
+    recorded_at: int
+    reason: str | None
+    agent: str | None
+
+    @property
+    def pair(self) -> Pair:
+        """The two entities as they were named, whatever they are merged into now."""
+        return self.entity_a, self.entity_b
+
+    @property
+    def survivors(self) -> Pair:
+        """The two entities that answers show."""
+        return pair_of(self.survivor_a, self.survivor_b)
+
+
+class _DismissedRows(NamedTuple):
+    """The row of ``dismissal.of_entities``."""
+
+    dismissals: list[DismissedPair]
+
+
+async def dismissed_pairs(queries: Queries, entity_ids: Iterable[str]) -> list[DismissedPair]:
+    """Return the dismissed pairs that have an end among some entities, or among the members of these."""
+    entity_ids = sorted(set(entity_ids))
+    if not entity_ids:
+        return []
+    row = await queries.only("dismissal.of_entities", _DismissedRows, entity_ids=entity_ids)
+    return row.dismissals
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DismissalRequest(TransactionRequest):
+    """Two entities are two, or (``undo``) may be one again. ``pair`` has the lesser id first."""
+
+    shares_turn = False
+
+    kind: DismissalKind
+    pair: Pair
+    reason: str | None = None
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What an idempotency key stands for."""
+        return {"dismissal": [self.kind, *self.pair, self.reason]}
+
+    @property
+    def separable(self) -> frozenset[str]:
+        """The two entities: the turn reads which pairs with one of them are dismissed."""
+        return frozenset(self.pair)
+
+    def touch(self, touched: Touched) -> None:
+        """Add the two entities."""
+        TransactionRequest.touch(self, touched)
+        touched.entities.update(self.pair)
+
+    def apply(self, draft: Draft) -> Receipt:
+        """Add the facts, unless what they say holds already.
+
+        Then nothing is written, except a transaction that keeps the answer to the idempotency key.
+        """
+        members = self._members(draft)
+        dismissed = [pair for pair in sorted(draft.state.dismissed) if _joins(pair, members)]
+        turned = dismissed if self.kind == "undo" else [] if dismissed else [self.pair]
+        if not draft.issues:
+            draft.dismissals.extend(self._facts(turned, draft.recorded_at))
+            for dismissal in draft.dismissals:
+                draft.note_dismissal(dismissal)
+            rule_merging.settle(draft)
+        result = {"changed": bool(turned), "dismissal_ids": [each.id for each in draft.dismissals]}
+        is_written = bool(turned) or self.idempotency_key is not None
+        return Receipt(self.transaction_id, draft.recorded_at, result=result, is_written=is_written)
+
+    def _members(self, draft: Draft) -> list[set[str]]:
+        """Return the ids that each end of the pair stands for; refuse a pair that is no pair."""
+        names, entities = ("entity_a", "entity_b"), draft.entities
+        for name, entity_id in zip(names, self.pair, strict=True):
+            if not draft.exists(entity_id):
+                draft.refuse("ERR_TARGET_NOT_FOUND", f"$.{name}", f"there is no entity {entity_id}")
+        if draft.issues:
+            return []
+        roots = [entities.root(entity_id) for entity_id in self.pair]
+        if roots[0] != roots[1]:
+            return [{each.subject_id for each in entities.members(root)} for root in roots]
+        by_fact = [_root_by_facts(entities, entity_id) for entity_id in self.pair]
+        if by_fact[0] != by_fact[1] and self.kind == "dismiss":
+            # A rule made them one: the dismissal ends that.
+            together = [each.subject_id for each in entities.members(roots[0])]
+            return [{each for each in together if _root_by_facts(entities, each) == root} for root in by_fact]
+        if self.pair[0] == self.pair[1]:
+            draft.refuse("ERR_DISMISSAL_REFUSED", "$.entity_b", "an entity is no duplicate of itself")
+        elif self.kind == "dismiss":
+            message = f"both are merged into {roots[0]}: POST /entities/unmerge says that they are two"
+            draft.refuse("ERR_DISMISSAL_REFUSED", "$.entity_b", message)
+        return [{entity_id} for entity_id in self.pair]
+
+    def _facts(self, pairs: Iterable[Pair], recorded_at: int) -> list[Dismissal]:
+        transaction_id = self.transaction_id
+        return [
+            Dismissal(
+                ids.dismissal_id(transaction_id, index),
+                self.kind,
+                *pair,
+                recorded_at,
+                transaction_id,
+                self.reason,
+            )
+            for index, pair in enumerate(pairs)
+        ]
+
+
+def _root_by_facts(entities: Things, entity_id: str) -> str:
+    """Return the survivor of an entity by the merges that somebody asked for, without those by rule."""
+    chained = entities.chain(entity_id)
+    merged_by_rule = (each for each in chained if (entity := entities.get(each)) and entity.merged_by)
+    return next(merged_by_rule, chained[-1])
+
+
+def _joins(pair: Pair, members: list[set[str]]) -> bool:
+    """Return whether a pair has one end in each of two sets of members."""
+    if not members:
+        return False
+    (a, b), (first, second) = pair, members
+    return (a in first and b in second) or (a in second and b in first)

@@ -1,0 +1,82 @@
+"""The requests that wait for a turn of a writer, and the outcome of each."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from graphmem.errors import (
+    GraphmemError,
+    InternalError,
+)
+from graphmem.writing.receipt import Receipt
+from graphmem.writing.state import State
+from graphmem.writing.write_requests import WriteRequest
+
+IN_DOUBT = (
+    "the database did not acknowledge this write, so it may or may not be written: "
+    "send it again with the same idempotency_key"
+)
+SETTLED = frozenset({"committed", "nothing"})
+"""The outcomes after which a turn is over; see :data:`graphmem.observability.metrics.TURNS`."""
+
+
+_log = structlog.get_logger("graphmem.writer")
+
+
+@dataclass(slots=True)
+class Waiting:
+    """A request that waits for a turn, with the trace, span and round trips of the call that brought it.
+
+    Attributes:
+        deadline: when it is refused if no turn has taken it, in seconds of the event loop.
+        characters: characters of the values that it brings.
+        in_doubt: a write of it was not answered: an error from then on must say so.
+    """
+
+    request: WriteRequest
+    answer: asyncio.Future[Receipt]
+    trace_id: str
+    round_trips: list[int] | None
+    deadline: float
+    characters: int
+    span: Any
+    in_doubt: bool = False
+
+    def fail(self, exc: Exception) -> None:
+        """Answer it with an error, unless it is answered, or its caller has left."""
+        if self.answer.done():
+            return
+        error = exc if isinstance(exc, GraphmemError) else InternalError()
+        if self.in_doubt:
+            error = type(error)(IN_DOUBT, **{**error.details, "in_doubt": True})
+        self.answer.set_exception(error)
+
+
+@dataclass(slots=True)
+class Decided:
+    """The outcome of each request of a turn; callers hear of it once it is durable."""
+
+    state: State
+    batch: list[Waiting]
+    outcomes: list[Receipt | GraphmemError] = field(default_factory=list)
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is anything to write."""
+        state = self.state
+        return bool(state.transaction_rows or state.added or state.repeated or state.changed_heads)
+
+    def answer(self) -> str:
+        """Answer each request whose caller still waits; return the outcome of the turn."""
+        for waiting, outcome in zip(self.batch, self.outcomes, strict=True):
+            if waiting.answer.done():
+                continue
+            if isinstance(outcome, Receipt):
+                waiting.answer.set_result(outcome)
+            else:
+                waiting.answer.set_exception(outcome)
+        return "committed" if self.writes else "nothing"

@@ -1,0 +1,224 @@
+"""What is handed to an owner's writer: the common part of the seven kinds of requests.
+
+:class:`~graphmem.writing.store_request.StoreRequest`, :class:`~graphmem.writing.merging.MergeRequest`,
+:class:`~graphmem.writing.withdrawing.ExclusionRequest`,
+:class:`~graphmem.writing.dismissing.DismissalRequest` and
+:class:`~graphmem.writing.schema_changes.SchemaRequest` write a transaction of their own,
+:class:`~graphmem.writing.refolding.RefoldRequest` writes no facts, and
+:class:`~graphmem.dump.restore_request.RestoreRequest` writes transactions of a dump.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from graphmem.model import facts, ids, person_names, rule_merges
+from graphmem.model.person_names import NameGroup
+from graphmem.model.rule_merges import Evidence, OwnRule
+from graphmem.model.schema import shipped
+from graphmem.writing.things import KEY_KIND, NEAR_KIND
+
+if TYPE_CHECKING:
+    from graphmem.writing.receipt import Receipt
+    from graphmem.writing.state import NameKey, State
+
+
+Borne = tuple[str, str, tuple[str, ...]]
+"""A kind of identifiers, an id, and the identifying fields of its type."""
+
+
+class LookAgain(Exception):
+    """A decision needs something that its look has not read: ``further``."""
+
+    def __init__(self, further: Touched) -> None:
+        super().__init__("the look has not read all that the decision needs")
+        self.further = further
+
+
+@dataclass(frozen=True, slots=True)
+class Merging:
+    """A merge of ``source`` into ``target``, or its end (``kind`` unmerge: ``target`` may be ``None``)."""
+
+    kind: facts.Kind
+    source: str
+    target: str | None
+    reason: str | None = None
+
+
+@dataclass(slots=True)
+class Touched:
+    """What the requests of a turn touch: the turn reads it with ``write.look``.
+
+    ``names`` are the names that a request may give to a new entity. ``borne`` are ids of entities that may be
+    merged by rule: what else bears them is read if the entity is there, or if it is one of ``stored``, which
+    a request may create; ``bearers_limit`` of each at most. ``moved`` are pairs of an entity and the one that
+    it is newly merged into by rule, ``None`` where a merge ends. ``near`` are groups of names: the names in
+    each are read, if these are ``near_limit`` at most.
+    """
+
+    keys: set[str] = field(default_factory=set)
+    transactions: set[str] = field(default_factory=set)
+    entities: set[str] = field(default_factory=set)
+    observations: set[str] = field(default_factory=set)
+    relationships: set[str] = field(default_factory=set)
+    sources: set[str] = field(default_factory=set)
+    file_keys: set[str] = field(default_factory=set)
+    interpretations: set[str] = field(default_factory=set)
+    types: set[str] = field(default_factory=set)
+    names: set[NameKey] = field(default_factory=set)
+    merging: Merging | None = None
+    borne: set[Borne] = field(default_factory=set)
+    stored: set[str] = field(default_factory=set)
+    moved: set[tuple[str, str | None]] = field(default_factory=set)
+    near: set[NameGroup] = field(default_factory=set)
+    near_limit: int = field(default_factory=lambda: person_names.LIMIT + 1)
+    bearers_limit: int = field(default_factory=lambda: rule_merges.BEARERS_LIMIT + 2)
+
+    def add_relationship(self, key: str) -> None:
+        """Add a relationship with the entities at its ends."""
+        self.relationships.add(key)
+        self.entities.update(ids.ends(key))
+
+    def add_merging(self, merging: Merging) -> None:
+        """Add a merge, or its end, with its entities; the only request of its turn has it."""
+        self.merging = merging
+        self.entities.update(filter(None, (merging.source, merging.target)))
+
+    def add_evidence(self, rule: OwnRule, evidence: Evidence) -> None:
+        """Add the entities that may be merged into an entity with this evidence, or into which it may be."""
+        for borne_id, level in rule.borne(evidence).items():
+            if level:
+                self.borne.add((KEY_KIND + rule.basis(level), borne_id, rule.fields))
+                self.entities.add(borne_id)
+        for name in rule.names("", evidence):
+            self.near.update(name.groups)
+
+    def add(self, further: Touched) -> None:
+        """Add entities, ids that are borne, and moved entities that a decision has needed."""
+        self.entities |= further.entities
+        self.borne |= further.borne
+        self.stored |= further.stored
+        self.moved |= further.moved
+        self.near |= further.near
+        self.near_limit = max(self.near_limit, further.near_limit)
+        self.bearers_limit = max(self.bearers_limit, further.bearers_limit)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of ``write.look``."""
+        return {
+            "keys": sorted(self.keys),
+            "transactions": sorted(self.transactions),
+            "entities": sorted(self.entities),
+            "observations": sorted(self.observations),
+            "relationships": sorted([key, *key.split(":")] for key in self.relationships),
+            "sources": sorted(self.sources),
+            "file_keys": sorted(self.file_keys),
+            "interpretations": sorted(self.interpretations),
+            "types": sorted(self.types),
+            "names": sorted(map(list, self.names)),
+            "initials": sorted({name[:1] for name in self.types if shipped(name) is None}),
+            "borne": [
+                [kind, borne_id, list(fields), borne_id in self.stored]
+                for kind, borne_id, fields in sorted(self.borne)
+            ],
+            "near": sorted([NEAR_KIND + group.basis, group.prefix] for group in self.near),
+            "near_limit": self.near_limit,
+            "bearers_limit": self.bearers_limit,
+            "moved": [
+                *([[self.merging.source, self.merging.target]] if self.merging else []),
+                *([source, onto] for source, onto in sorted(self.moved, key=str)),
+            ],
+        }
+
+
+class Needs:
+    """What several decisions need that the look has not read.
+
+    A decision is a block of code with this as its context; it ends at its first need, which is noted.
+    """
+
+    def __init__(self) -> None:
+        self._further: Touched | None = None
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, trace: object) -> bool:
+        if not isinstance(exc, LookAgain):
+            return False
+        if self._further is None:
+            self._further = Touched()
+        self._further.add(exc.further)
+        return True
+
+    def read(self) -> None:
+        """Have all of it read at once.
+
+        Raises:
+            LookAgain: there is something.
+        """
+        if self._further is not None:
+            raise LookAgain(self._further)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteRequest(ABC):
+    """One unit that is accepted or refused: all of its observations are written, or none.
+
+    ``shares_turn``: whether other requests may be in its turn. A request whose change reaches further than
+    the things that it names is alone in its turn. ``account`` is the id of the account that acts, empty where
+    none acts that can be deleted: the first write of an account that is gone is refused.
+    """
+
+    shares_turn: ClassVar[bool] = True
+
+    owner: str
+    transaction_id: str
+    account: str = ""
+
+    @property
+    def writes_facts(self) -> bool:
+        """Whether it writes facts: a plan and a refold do not."""
+        return True
+
+    @property
+    def observation_count(self) -> int:
+        """How many observations it may write."""
+        return 0
+
+    @property
+    def characters(self) -> int:
+        """How many characters of values it brings."""
+        return 0
+
+    @property
+    def applied_merging(self) -> Merging | None:
+        """The merge, or its end, that it applies: what moves is folded first by the rules of its new type."""
+        return None
+
+    @property
+    def separable(self) -> frozenset[str]:
+        """Entities of which it must know from which others they are dismissed as duplicates."""
+        return frozenset()
+
+    def identified(self, state: State) -> Self:
+        """Return the request with its items identified by the rules of the state; itself if none changes."""
+        return self
+
+    @abstractmethod
+    def touch(self, touched: Touched) -> None:
+        """Add what it touches."""
+
+    @abstractmethod
+    def decide(self, state: State, clock: int) -> Receipt:
+        """Return its answer; unless it is a plan, make what it writes part of ``state``.
+
+        Args:
+            clock: microseconds; a new transaction is recorded then, or later if the owner's order demands it.
+
+        Raises:
+            IdempotencyMismatch: its key was used for other content.
+            StoreRefused: an item, a relationship, a merge or a schema cannot be stored; nothing is written.
+        """
