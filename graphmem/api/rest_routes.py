@@ -171,7 +171,7 @@ _REVOKE_BODY: Final = _body("token", "token_type_hint", "client_id", required=("
 _OAUTH: Final = (
     RestRoute(
         "POST", "/mcp/oauth/initiate", "oauth_initiate", "Begin the OAuth flow of a program.",
-        _later("oauth", "initiate"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
+        _later("oauth_routes", "initiate"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
         bodies={JSON: _body(
             "auth_provider", "redirect_uri", "client_id", "client_name", "scope", "resource", "state",
             "code_challenge", "code_challenge_method", required=("auth_provider", "redirect_uri"),
@@ -181,7 +181,7 @@ _OAUTH: Final = (
     RestRoute(
         "GET", "/mcp/oauth/authorize", "oauth_authorize",
         "Begin the OAuth flow of a client (RFC 6749, 4.1.1), or end it with code and state.",
-        _later("oauth", "authorize"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(302, ""),),
+        _later("oauth_routes", "authorize"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(302, ""),),
         query=_texts(
             "response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge",
             "code_challenge_method", "resource", "code",
@@ -203,18 +203,18 @@ _OAUTH: Final = (
     ),
     RestRoute(
         "POST", "/mcp/oauth/token", "oauth_token", "Exchange a code or a refresh token for tokens.",
-        _later("oauth", "token"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
+        _later("oauth_routes", "token"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
         bodies={FORM: _TOKEN_BODY, JSON: _TOKEN_BODY}, errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType),
         is_oauth=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/register", "oauth_register", "Register an OAuth client (RFC 7591).",
-        _later("oauth", "register"), "oauth", rate_class=RateClass.REGISTRATION,
+        _later("oauth_routes", "register"), "oauth", rate_class=RateClass.REGISTRATION,
         answers=(Answer(201, schema=_OBJECT),), bodies={JSON: _OBJECT}, errors=_REFUSALS, is_oauth=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/revoke", "oauth_revoke", "Revoke a token (RFC 7009).",
-        _later("oauth", "revoke"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
+        _later("oauth_routes", "revoke"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
         bodies={FORM: _REVOKE_BODY, JSON: _REVOKE_BODY},
         errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType), is_oauth=True,
     ),
@@ -229,7 +229,7 @@ _OAUTH: Final = (
     *(
         RestRoute(
             "GET", f"/.well-known/{name}", name.replace("-", "_"),
-            "The metadata of the authorization server (RFC 8414).", _later("oauth", "server_metadata"),
+            "The metadata of the authorization server (RFC 8414).", _later("oauth_routes", "server_metadata"),
             "oauth", answers=(Answer(schema=_OBJECT),),
         )
         for name in ("oauth-authorization-server", "openid-configuration")
