@@ -171,7 +171,8 @@ _REVOKE_BODY: Final = _body("token", "token_type_hint", "client_id", required=("
 _OAUTH: Final = (
     RestRoute(
         "POST", "/mcp/oauth/initiate", "oauth_initiate", "Begin the OAuth flow of a program.",
-        _later("oauth_routes", "initiate"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
+        _later("oauth_routes", "initiate"), "oauth", rate_class=RateClass.AUTH,
+        answers=(Answer(schema=_OBJECT),),
         bodies={JSON: _body(
             "auth_provider", "redirect_uri", "client_id", "client_name", "scope", "resource", "state",
             "code_challenge", "code_challenge_method", required=("auth_provider", "redirect_uri"),
@@ -203,7 +204,8 @@ _OAUTH: Final = (
     ),
     RestRoute(
         "POST", "/mcp/oauth/token", "oauth_token", "Exchange a code or a refresh token for tokens.",
-        _later("oauth_routes", "token"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
+        _later("oauth_routes", "token"), "oauth", rate_class=RateClass.AUTH,
+        answers=(Answer(schema=_OBJECT),),
         bodies={FORM: _TOKEN_BODY, JSON: _TOKEN_BODY}, errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType),
         is_oauth=True,
     ),
@@ -214,7 +216,8 @@ _OAUTH: Final = (
     ),
     RestRoute(
         "POST", "/mcp/oauth/revoke", "oauth_revoke", "Revoke a token (RFC 7009).",
-        _later("oauth_routes", "revoke"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(schema=_OBJECT),),
+        _later("oauth_routes", "revoke"), "oauth", rate_class=RateClass.AUTH,
+        answers=(Answer(schema=_OBJECT),),
         bodies={FORM: _REVOKE_BODY, JSON: _REVOKE_BODY},
         errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType), is_oauth=True,
     ),

@@ -21,7 +21,7 @@ from graphmem.reading.interpretation_answers import (
 )
 from graphmem.reading.source_answers import SourceRow, read_source
 from graphmem.registry import Context, Services
-from graphmem.storing.withdrawals import apply_exclusions
+from graphmem.storing.withdrawal_changes import apply_exclusions
 from graphmem.writing.new_interpretation import ENDED, Interpretation, Status
 
 PROMPT_BYTES: Final = 65_536

@@ -19,7 +19,7 @@ from graphmem.auth import Actor, Scope
 from graphmem.auth.rates import RateClass, meter
 from graphmem.errors import Forbidden, GraphmemError, RateLimited, RouteNotFound
 from graphmem.ingest import own_files
-from graphmem.mcp import memory
+from graphmem.mcp import memory_tools
 from graphmem.mcp.defaults import defaults_of
 from graphmem.mcp.tool_schemas import shortened, untitled
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
@@ -89,7 +89,7 @@ def _operation(name: ToolsetName, tool: str) -> Operation[Any]:
 
 def _text(tool: str, body: bytes, answer: dict[str, Any]) -> str:
     """Return the text of an answer: its JSON, or what the reference memory server writes in its place."""
-    return memory.text(tool, answer) if having(tool) == ["memory"] else body.decode()
+    return memory_tools.text(tool, answer) if having(tool) == ["memory"] else body.decode()
 
 
 def create_server(

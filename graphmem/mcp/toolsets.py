@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from graphmem.auth import Scope
-from graphmem.mcp import memory
+from graphmem.mcp import memory_tools
 from graphmem.registry import REGISTRY, Face, Operation
 from graphmem.settings import ToolsetName
 
@@ -91,7 +91,7 @@ class Toolset:
         """Return the operations that it lists, by the tool's name."""
         known = {operation.name: operation for operation in REGISTRY.values() if Face.MCP in operation.faces}
         names = known if self.operations is None else self.operations
-        every = known | memory.OPERATIONS
+        every = known | memory_tools.OPERATIONS
         listed = [every[name] for name in names if self.scope in (None, every[name].scope)]
         return {operation.tool: operation for operation in listed}
 
@@ -115,7 +115,7 @@ TOOLSETS: Final[Mapping[ToolsetName, Toolset]] = {
     ),
     "memory": Toolset(
         "the nine tools of the reference MCP memory server, for its users", " ".join((MEMORY, DATA)),
-        operations=tuple(memory.OPERATIONS),
+        operations=tuple(memory_tools.OPERATIONS),
         is_closed=True,
     ),
 }  # fmt: skip

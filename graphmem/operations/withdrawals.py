@@ -9,8 +9,8 @@ from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound
 from graphmem.operations.interpretations import EXAMPLE_INTERPRETATION_ID, InterpretationId
 from graphmem.operations.sources import SourceId
 from graphmem.registry import Context, Scope, operation
+from graphmem.storing.withdrawal_changes import ExclusionResult, change
 from graphmem.storing.withdrawal_plans import ChangeExclusion
-from graphmem.storing.withdrawals import ExclusionResult, change
 
 
 class ChangeSource(ChangeExclusion):

@@ -23,7 +23,7 @@ from graphmem.api.app import create_app
 from graphmem.api.refusals import OAuthEnvelope
 from graphmem.api.rest_routes import ROUTES, route_of
 from graphmem.errors import CATALOGUE, Envelope
-from graphmem.mcp import memory
+from graphmem.mcp import memory_tools
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.registry import REGISTRY, Operation, Services
 from tests.support import surface
@@ -150,7 +150,7 @@ def test_row_43_a_fault_of_any_tool_answers_the_envelope_alone(
         operation.tool: operation for toolset in TOOLSETS.values() for operation in toolset.tools().values()
     }
     examples = {tool: example_of(operation) for tool, operation in every.items()}
-    for registry in (REGISTRY, memory.OPERATIONS):
+    for registry in (REGISTRY, memory_tools.OPERATIONS):
         for name, operation in registry.items():
             monkeypatch.setitem(registry, name, replace(operation, function=broken_by(FAULTS[fault])))
     with serving(loop, create_app(services, always(full_actor(owner)), limited=False)) as http:
@@ -167,7 +167,7 @@ def test_row_43_a_fault_of_any_tool_answers_the_envelope_alone(
 
 def example_of(operation: Operation[Any]) -> dict[str, Any]:
     """Return arguments that the operation takes: its example, or empty values for the toolset memory."""
-    if operation.example or not operation.name.startswith(memory.PREFIX):
+    if operation.example or not operation.name.startswith(memory_tools.PREFIX):
         return dict(operation.example)
     schema = operation.arguments.model_json_schema()
     empty: dict[str, Any] = {"array": [], "string": "x"}

@@ -11,7 +11,7 @@ import pytest
 import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem.arguments import Spelled, nested_filters
 from graphmem.auth import Scope
-from graphmem.mcp import memory
+from graphmem.mcp import memory_tools
 from graphmem.mcp.defaults import defaults_of
 from graphmem.mcp.tool_schemas import shortened, untitled
 from graphmem.mcp.tools import described
@@ -92,7 +92,7 @@ def test_every_answer_that_may_grow_has_a_budget() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_toolset_names_operations_that_are_tools(name: ToolsetName) -> None:
     operations = TOOLSETS[name].operations or ()
-    known = REGISTRY | memory.OPERATIONS
+    known = REGISTRY | memory_tools.OPERATIONS
     assert [
         operation
         for operation in operations

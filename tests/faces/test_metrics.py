@@ -20,7 +20,7 @@ from graphmem.api.openapi import document
 from graphmem.auth import Actor, Scope
 from graphmem.database.driver import Database
 from graphmem.errors import CATALOGUE, DatabaseUnavailable, GraphmemError
-from graphmem.mcp import memory
+from graphmem.mcp import memory_tools
 from graphmem.model.reduction import Torn
 from graphmem.neo4j_local import Connection
 from graphmem.observability.metrics import TURNS, Metrics
@@ -240,7 +240,7 @@ def test_no_label_says_whose_data_it_is(run: Call, rest: Call, services: Service
     for hidden in (secret, owner, answer["entities"][0]["entity_id"]):
         assert hidden not in text
     allowed = {
-        "operation": {*REGISTRY, *(operation.name for operation in memory.OPERATIONS.values())},
+        "operation": {*REGISTRY, *(operation.name for operation in memory_tools.OPERATIONS.values())},
         "face": {"rest", "mcp", "cli"},
         "outcome": {"ok", "cancelled", *CATALOGUE, *TURNS},
         "query": {*cypher.names(), "script", "explain", "commit"}, "code": set(CATALOGUE),

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphmem.ingest.document import Document, Limits
 from graphmem.ingest.formats import json_values
-from graphmem.ingest.formats.chat_files import Conversations, loaded
+from graphmem.ingest.formats.chats import Conversations, loaded
 
 
 def parse(data: bytes, name: str, limits: Limits) -> Document:

@@ -63,7 +63,7 @@ class Interpreter:
 def _shipped(name: str, *formats: str, module: str = "", types: bool = False) -> Interpreter:
     """Return an interpreter of graphmem; one that shares the module of another is not used by default."""
     keys = ("entity_type",) if types else ()
-    return Interpreter(name, 1, formats, f"{__package__}.{module or name}", not module, keys)
+    return Interpreter(name, 1, formats, f"{__package__}.interpret_{module or name}", not module, keys)
 
 
 INTERPRETERS: tuple[Interpreter, ...] = (

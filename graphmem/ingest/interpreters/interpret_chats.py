@@ -7,7 +7,7 @@ title.
 from __future__ import annotations
 
 from graphmem.ingest.document import Document, Part
-from graphmem.ingest.formats.chat_files import UNTITLED
+from graphmem.ingest.formats.chats import UNTITLED
 from graphmem.ingest.interpreters.interpreter_table import Options
 from graphmem.ingest.interpreters.labels import Member, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.proposal_draft import Draft, moment
