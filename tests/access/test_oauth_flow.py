@@ -209,9 +209,7 @@ def test_a_redirect_uri_that_is_not_the_clients_gets_no_redirect(play: Play) -> 
      ("file:///etc/passwd", 400), ("https://ok.example/cb#frag", 400),
      ("cursor://anysphere.cursor-mcp/oauth/callback", 201), ("https://claude.ai/api/mcp/auth_callback", 201)],
 )  # fmt: skip
-def test_registration_with_a_redirect_uri_is_accepted_where_it_is_safe(
-    play: Play, uri: str, status: int
-) -> None:
+def test_registration_with_an_unsafe_redirect_uri_is_refused(play: Play, uri: str, status: int) -> None:
     async def scenario(flow: Flow) -> None:
         answer = await flow.register(redirect_uris=[uri])
         assert answer.status_code == status
