@@ -40,9 +40,15 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(gt=0)]
 
 
-def _named(name: str, default: Any, description: str, **kwargs: Any) -> Any:
-    """Return a field with an environment variable that does not begin with ``GRAPHMEM_``."""
-    return Field(default=default, description=description, validation_alias=AliasChoices(name), **kwargs)
+def _own(name: str | None = None, *, is_shared: bool = False, **kwargs: Any) -> Any:
+    """Declare a setting of this process alone. ``name``: its variable, where it lacks the prefix."""
+    alias = AliasChoices(name) if name else None
+    return Field(validation_alias=alias, json_schema_extra={"shared": is_shared}, **kwargs)
+
+
+def _shared(name: str | None = None, **kwargs: Any) -> Any:
+    """Declare a setting that changes answers: a command is answered by a service with the same value only."""
+    return _own(name, is_shared=True, **kwargs)
 
 
 class Settings(BaseSettings):
@@ -52,195 +58,199 @@ class Settings(BaseSettings):
         env_prefix="GRAPHMEM_", env_ignore_empty=True, extra="ignore", frozen=True, populate_by_name=True
     )
 
-    env: Literal["development", "production", "demo", "test"] = Field(
+    env: Literal["development", "production", "demo", "test"] = _own(
         default="development",
         description="The instance: it selects the default port and the default data directory.",
     )
-    data_dir: Path | None = Field(
+    data_dir: Path | None = _own(
         default=None,
         description="Directory of the database, its password and the logs. "
         "Default: one per env in the platform's directory for user data.",
     )
-    cache_dir: Path | None = Field(
+    cache_dir: Path | None = _own(
         default=None, description="Directory of downloaded Neo4j files. Default: the user's cache directory."
     )
-    host: str = Field(default="127.0.0.1", description="Address that `graphmem serve` binds.")
-    port: Port | None = Field(
+    host: str = _own(default="127.0.0.1", description="Address that `graphmem serve` binds.")
+    port: Port | None = _own(
         default=None, description="Port that `graphmem serve` binds. Default: 3080, in production 3180."
     )
-    base_url: str | None = Field(
+    base_url: str | None = _own(
         default=None,
         description="Address of a running service. The command line then sends its requests there.",
     )
-    public_url: str | None = Field(
+    public_url: str | None = _own(
         default=None,
         pattern="^https?://",
         description="Address at which others reach this service, such as that of a proxy; `/server-info` "
         "tells it. "
         "Default: GRAPHMEM_BASE_URL, else the address that is bound.",
     )
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = _own(
         default=(),
         description="Host names that the service accepts besides loopback names and that of "
         "GRAPHMEM_PUBLIC_URL, separated by commas. Default: none; every name if a token is set.",
     )
-    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = _own(
         default=(),
         description="Origins whose web pages may call the service, such as https://app.example.org, "
         "separated by commas. Default: none but the pages of the service's own hosts.",
     )
-    bearer_token: SecretStr | None = _named(
-        "SERVICE_BEARER_TOKEN", None, "Token that callers must send; at least 32 characters."
+    bearer_token: SecretStr | None = _own(
+        "SERVICE_BEARER_TOKEN",
+        default=None,
+        description="Token that callers must send; at least 32 characters.",
     )
-    neo4j_uri: str | None = _named(
+    neo4j_uri: str | None = _shared(
         "NEO4J_URI",
-        None,
-        "Address of a Neo4j server (bolt://, neo4j://, neo4j+s://). Default: the embedded Neo4j.",
+        default=None,
+        description="Address of a Neo4j server (bolt://, neo4j://, neo4j+s://). Default: the embedded Neo4j.",
     )
-    neo4j_username: str = _named("NEO4J_USERNAME", "neo4j", "User name at NEO4J_URI.")
-    neo4j_password: SecretStr = _named("NEO4J_PASSWORD", SecretStr(""), "Password at NEO4J_URI.")
-    neo4j_database: str = _named("NEO4J_DATABASE", "neo4j", "Database at NEO4J_URI.")
-    neo4j_version: str = Field(default="5.26", description="Version of the embedded Neo4j.")
-    neo4j_heap: str = Field(default="512m", description="Heap of the embedded Neo4j.")
-    neo4j_page_cache: str = Field(default="128m", description="Page cache of the embedded Neo4j.")
-    neo4j_start_timeout: Seconds = Field(
+    neo4j_username: str = _shared("NEO4J_USERNAME", default="neo4j", description="User name at NEO4J_URI.")
+    neo4j_password: SecretStr = _shared(
+        "NEO4J_PASSWORD", default=SecretStr(""), description="Password at NEO4J_URI."
+    )
+    neo4j_database: str = _shared("NEO4J_DATABASE", default="neo4j", description="Database at NEO4J_URI.")
+    neo4j_version: str = _own(default="5.26", description="Version of the embedded Neo4j.")
+    neo4j_heap: str = _own(default="512m", description="Heap of the embedded Neo4j.")
+    neo4j_page_cache: str = _own(default="128m", description="Page cache of the embedded Neo4j.")
+    neo4j_start_timeout: Seconds = _own(
         default=120.0, description="Seconds that the embedded Neo4j may take to start."
     )
-    neo4j_fast_start: bool = Field(
+    neo4j_fast_start: bool = _own(
         default=False,
         description="Run the embedded Neo4j with Java's quick compiler only: it starts sooner and runs "
         "slower.",
     )
-    disk_reserve: int = Field(
+    disk_reserve: int = _own(
         default=256_000_000,
         ge=0,
         description="Bytes that writes leave free on the disk of the embedded Neo4j, which fails on a "
         "full disk.",
     )
-    pool_size: int = Field(
+    pool_size: int = _own(
         default=64, ge=1, description="Largest number of connections of one process to Neo4j."
     )
-    acquisition_timeout: Seconds = Field(
+    acquisition_timeout: Seconds = _own(
         default=5.0, description="Seconds that a request waits for a free connection to Neo4j."
     )
-    connection_timeout: Seconds = Field(default=5.0, description="Seconds to open a connection to Neo4j.")
-    read_timeout: Seconds = Field(default=10.0, description="Seconds that one read may take in Neo4j.")
-    write_timeout: Seconds = Field(default=30.0, description="Seconds that one write may take in Neo4j.")
-    heavy_queries: int | None = Field(
+    connection_timeout: Seconds = _own(default=5.0, description="Seconds to open a connection to Neo4j.")
+    read_timeout: Seconds = _own(default=10.0, description="Seconds that one read may take in Neo4j.")
+    write_timeout: Seconds = _own(default=30.0, description="Seconds that one write may take in Neo4j.")
+    heavy_queries: int | None = _own(
         default=None,
         ge=1,
         description="Searches, walks and scans that one process runs at once. Default: one less than the "
         "cores.",
     )
-    retry_seconds: Seconds = Field(
+    retry_seconds: Seconds = _own(
         default=8.0, description="Seconds for which a request is tried again while Neo4j fails."
     )
-    max_body_bytes: int = Field(
+    max_body_bytes: int = _own(
         default=10_000_000,
         ge=1024,
         description="Largest JSON body in bytes, without the file that it holds; a larger one is refused "
         "with 413.",
     )
-    limit_reads: str = Field(
+    limit_reads: str = _own(
         default="60000/minute",
         description="Reads of one credential, or of one address that sends none, such as 600/minute; "
         "several limits are separated by `;`; off: no limit. Each process counts for itself.",
     )
-    limit_writes: str = Field(default="30000/minute", description="Writes, likewise.")
-    limit_heavy: str = Field(
+    limit_writes: str = _own(default="30000/minute", description="Writes, likewise.")
+    limit_heavy: str = _own(
         default="12000/minute", description="Searches, walks, context and scans, likewise."
     )
-    limit_auth: str = Field(
+    limit_auth: str = _own(
         default="120/minute", description="Requests of one address to the OAuth routes, likewise."
     )
-    limit_registrations: str = Field(
+    limit_registrations: str = _own(
         default="10/minute", description="Registrations of OAuth clients by one address, likewise."
     )
-    limit_failures: str = Field(
+    limit_failures: str = _own(
         default="60/minute",
         description="Failed attempts of one address to authenticate, likewise. Beyond it only credentials "
         "that have been good before are tried.",
     )
-    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = _own(
         default=(),
         description="Addresses of proxies whose X-Forwarded-For names the caller for the limits, separated "
         "by commas. Default: none; the address of the connection counts.",
     )
-    sandbox: bool = Field(
+    sandbox: bool = _shared(
         default=False,
         description="Run as a shared public sandbox: merges, schema changes and checks of all snapshots "
         "are refused.",
     )
-    merge_rules_off: Annotated[tuple[str, ...], NoDecode] = Field(
+    merge_rules_off: Annotated[tuple[str, ...], NoDecode] = _shared(
         default=(),
         description="Alternatives of identity rules by which no entity is merged, as type:fields, such as "
         "person:name or event:title, separated by commas. Default: none; every alternative merges.",
     )
-    embedding_url: str | None = Field(
+    embedding_url: str | None = _shared(
         default=None,
         pattern="^https?://",
         description="Address of a service that makes vectors of 256 dimensions (POST …/embeddings). "
         "Default: a small model in this process.",
     )
-    embedding_model: str = Field(
+    embedding_model: str = _shared(
         default="text-embedding-3-small",
         min_length=1,
         max_length=200,
         description="Model that GRAPHMEM_EMBEDDING_URL is asked for.",
     )
-    embedding_key: SecretStr | None = Field(
+    embedding_key: SecretStr | None = _shared(
         default=None, description="Key for GRAPHMEM_EMBEDDING_URL, sent as a bearer token."
     )
-    embedding_timeout: Seconds = Field(
+    embedding_timeout: Seconds = _own(
         default=10.0, description="Seconds that GRAPHMEM_EMBEDDING_URL may take, retries included."
     )
-    embedding_floor: float = Field(
+    embedding_floor: float = _shared(
         default=0.3,
         ge=-1,
         le=1,
         description="Least cosine similarity at which vectors of GRAPHMEM_EMBEDDING_URL count as related.",
     )
-    search_memory: int = Field(
+    search_memory: int = _own(
         default=512,
         ge=1,
         description="Megabytes for copies of owners' entities in memory, which searches compare whole: about "
         "1 for 1,000 entities of 25 words, 20 for 1,000 of 2,500 words. The indexes of the database answer "
         "for an owner who does not fit.",
     )
-    llm_url: str | None = Field(
+    llm_url: str | None = _shared(
         default=None,
         pattern="^https?://",
         description="Address of a service with a language model (POST …/chat/completions, with JSON schemas) "
         "that may read files. Their text is sent there. Default: none; files are read by rules alone.",
     )
-    llm_model: str | None = Field(
+    llm_model: str | None = _shared(
         default=None,
         min_length=1,
         max_length=200,
         description="Model that GRAPHMEM_LLM_URL is asked for; needed with it.",
     )
-    llm_key: SecretStr | None = Field(
+    llm_key: SecretStr | None = _shared(
         default=None, description="Key for GRAPHMEM_LLM_URL, sent as a bearer token."
     )
-    llm_input_characters: int = Field(
+    llm_input_characters: int = _shared(
         default=20_000,
         ge=1_000,
         description="Characters of a document in one call of the language model; a longer one is cut into "
         "pieces.",
     )
-    llm_output_tokens: int = Field(
+    llm_output_tokens: int = _shared(
         default=8_000, ge=256, description="Tokens that one answer of the language model may have."
     )
-    llm_calls: int = Field(
+    llm_calls: int = _shared(
         default=50,
         ge=1,
         description="Calls of the language model for one document. What is longer is not read, and a "
         "warning says so.",
     )
-    llm_timeout: Seconds = Field(
+    llm_timeout: Seconds = _own(
         default=120.0, description="Seconds that one call of the language model may take, retries included."
     )
-    objects_bucket: str | None = Field(
+    objects_bucket: str | None = _shared(
         default=None,
         min_length=1,
         max_length=255,
@@ -248,76 +258,76 @@ class Settings(BaseSettings):
         "Credentials are found as by every AWS program, such as in AWS_ACCESS_KEY_ID. "
         "Default: the directory `objects` of the data directory.",
     )
-    objects_prefix: str = Field(
+    objects_prefix: str = _shared(
         default="", max_length=500, description="Folder in the bucket; instances must not share one."
     )
-    objects_endpoint: str | None = Field(
+    objects_endpoint: str | None = _shared(
         default=None, pattern="^https?://", description="Address of the store. Default: that of AWS."
     )
-    objects_region: str | None = Field(
+    objects_region: str | None = _shared(
         default=None, description="Region of the bucket. Default: as for every AWS program."
     )
-    objects_path_style: bool | None = Field(
+    objects_path_style: bool | None = _shared(
         default=None,
         description="Put the bucket into the path of requests, not into the host name. Default: true with "
         "GRAPHMEM_OBJECTS_ENDPOINT.",
     )
-    objects_encryption: Literal["AES256", "aws:kms"] | None = Field(
+    objects_encryption: Literal["AES256", "aws:kms"] | None = _shared(
         default=None, description="How the store is asked to encrypt objects: AES256 or aws:kms."
     )
-    objects_kms_key: str | None = Field(default=None, description="Id of the key for aws:kms.")
-    objects_connect_timeout: Seconds = Field(
+    objects_kms_key: str | None = _shared(default=None, description="Id of the key for aws:kms.")
+    objects_connect_timeout: Seconds = _own(
         default=3.0, description="Seconds to open a connection to the bucket."
     )
-    objects_read_timeout: Seconds = Field(
+    objects_read_timeout: Seconds = _own(
         default=10.0, description="Seconds that the bucket may send nothing."
     )
-    objects_attempts: int = Field(
+    objects_attempts: int = _own(
         default=3, ge=1, le=20, description="Times that a request to the bucket is sent at most."
     )
-    interpret_files: bool = Field(
+    interpret_files: bool = _shared(
         default=True, description="Whether files that are stored alone are interpreted at once."
     )
-    phone_region: str | None = Field(
+    phone_region: str | None = _shared(
         default=None,
         pattern="^[A-Z]{2}$",
         description="Country of phone numbers without a country code in a look-up, such as DE.",
     )
-    mcp_tools: ToolsetName = Field(
+    mcp_tools: ToolsetName = _own(
         default="core",
         description="Tools that MCP lists unless the client chooses: core, full, readonly or memory.",
     )
-    file_roots: Annotated[tuple[str, ...], NoDecode] = Field(
+    file_roots: Annotated[tuple[str, ...], NoDecode] = _own(
         default=(),
         description="Directories of this machine below which `file_path` may name a file, separated by "
         "commas. Default: none. Commands, and MCP over stdio, read the files of their user themselves.",
     )
-    max_waiting: int = Field(
+    max_waiting: int = _own(
         default=2_000, ge=1, description="Writes that may wait for one owner; more are refused with 503."
     )
-    body_timeout: Seconds = Field(default=30.0, description="Seconds that a client may take to send a body.")
-    shutdown_seconds: Seconds = Field(
+    body_timeout: Seconds = _own(default=30.0, description="Seconds that a client may take to send a body.")
+    shutdown_seconds: Seconds = _own(
         default=20.0,
         description="Seconds that running requests may take to finish once the service is told to stop.",
     )
-    offline: bool = Field(
+    offline: bool = _own(
         default=False,
         description="Run commands in their own process, without the local service.",
     )
-    service_idle_seconds: float = Field(
+    service_idle_seconds: float = _own(
         default=1800.0,
         ge=0,
         description="Seconds without a request after which the local service ends by itself; 0: it stays.",
     )
-    failpoints: str = Field(
+    failpoints: str = _shared(
         default="",
         description="Places where this process dies, fails or waits, for tests; refused unless "
         "GRAPHMEM_ENV is test.",
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
+    log_level: Literal["debug", "info", "warning", "error"] = _own(
         default="info", description="Lowest level that is logged."
     )
-    log_json: bool = Field(default=False, description="Write the log to the console too, as JSON lines.")
+    log_json: bool = _own(default=False, description="Write the log to the console too, as JSON lines.")
 
     @model_validator(mode="before")
     @classmethod
@@ -630,6 +640,19 @@ def parsed_limits(text: str) -> tuple[RateLimitItem, ...]:
 
 def _variable_of(name: str) -> str:
     return variable(name) if name in Settings.model_fields else name
+
+
+def shared_settings(settings: Settings) -> dict[str, Any]:
+    """Return the values in which a command and its service must agree, by environment variable.
+
+    User, password and database count where ``NEO4J_URI`` names a server.
+    """
+    return {
+        variable(name): getattr(settings, name)
+        for name, info in Settings.model_fields.items()
+        if info.json_schema_extra == {"shared": True}
+        if settings.neo4j_uri or not name.startswith("neo4j_")
+    }
 
 
 def variable(name: str) -> str:

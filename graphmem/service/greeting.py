@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from graphmem import __version__
-from graphmem.settings import Settings, variable
+from graphmem.settings import Settings, shared_settings
 
 PATH = "/service"
 STOP_PATH = "/service/stop"
@@ -23,22 +23,10 @@ OPERATION_PATH = "/service/operation"
 
 STARTING, READY, FAILED, STOPPING = "starting", "ready", "failed", "stopping"
 
-ANSWER_SETTINGS = (
-    "embedding_url", "embedding_model", "embedding_key", "embedding_floor", "phone_region", "sandbox",
-    "llm_url", "llm_model", "llm_key", "llm_input_characters", "llm_output_tokens", "llm_calls",
-    "interpret_files", "failpoints", "objects_bucket", "objects_prefix", "objects_endpoint",
-    "objects_region", "objects_path_style", "objects_encryption", "objects_kms_key",
-)  # fmt: skip
-"""Settings that change what operations answer or do."""
-
-DATABASE_SETTINGS = ("neo4j_uri", "neo4j_username", "neo4j_password", "neo4j_database")
-"""Settings that count as well where the database is at ``NEO4J_URI``."""
-
 
 def answer_settings(settings: Settings) -> dict[str, str]:
     """Return the settings that change answers, by environment variable. Of a secret only a hash."""
-    names = ANSWER_SETTINGS + (DATABASE_SETTINGS if settings.neo4j_uri else ())
-    return {variable(name): _text(getattr(settings, name)) for name in names}
+    return {name: _text(value) for name, value in shared_settings(settings).items()}
 
 
 def settings_hash(values: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Rows 1 to 4 of the threat table: no credential, and that of another account, open nothing.
+"""Neither no credential nor that of another account opens anything.
 
 The routes and tools are those of :mod:`tests.support.surface`.
 """
@@ -38,21 +38,21 @@ PUBLIC = {
 }  # fmt: skip
 
 
-# Row 1: no credential
+# No credential
 
 
-def test_row_1_the_routes_that_are_attacked_are_all_of_the_application(services: Services) -> None:
+def test_attacked_routes_are_all_of_the_application(services: Services) -> None:
     assert surface.of_app(create_app(services)) == set(EVERY)
 
 
-def test_row_1_the_public_paths_are_these_and_no_others() -> None:
+def test_public_paths_are_these_and_no_others() -> None:
     assert (PUBLIC_PATHS, PUBLIC_PREFIX) == (PUBLIC, "/.well-known/")
     open_paths = {path for _, path in EVERY} - {path for _, path in GUARDED}
     assert {path for path in open_paths if not path.startswith(PUBLIC_PREFIX)} == PUBLIC
 
 
 @pytest.mark.parametrize(("method", "path"), GUARDED)
-def test_row_1_without_a_credential_every_route_is_401(
+def test_every_route_without_a_credential_is_401(
     loop: Loop, services: Services, method: str, path: str
 ) -> None:
     settings = services.settings.model_copy(update={"bearer_token": SecretStr(TOKEN)})
@@ -63,7 +63,7 @@ def test_row_1_without_a_credential_every_route_is_401(
         assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-# Row 2: the ids of another account
+# The ids of another account
 
 
 @dataclass
@@ -155,7 +155,7 @@ def two(loop: Loop, instance_services: Services) -> Iterator[Two]:
     instance.close()
 
 
-def test_row_2_ada_herself_reaches_what_bob_must_not(two: Two) -> None:
+def test_ids_of_an_account_are_reached_by_the_account_itself(two: Two) -> None:
     for entity_id in two.entity_ids:
         assert two.http("GET", f"/entities/{entity_id}", two.ada_key).status_code == 200
     answer = two.http.tool(two.ada_key, "retrieve_entities")
@@ -163,7 +163,7 @@ def test_row_2_ada_herself_reaches_what_bob_must_not(two: Two) -> None:
 
 
 @pytest.mark.parametrize(("method", "path", "name"), OPERATIONS)
-def test_row_2_the_ids_of_another_account_are_not_there_on_any_route(
+def test_ids_of_another_account_on_any_route_are_not_there(
     two: Two, method: str, path: str, name: str
 ) -> None:
     for arguments in two.attacks(REGISTRY[name]):
@@ -193,14 +193,12 @@ MEMORY = {
 """Calls of the tools of the toolset memory, which name entities and not ids."""
 
 
-def test_row_2_every_tool_that_names_no_ids_is_called_with_names() -> None:
+def test_every_tool_that_takes_no_ids_is_called_with_names() -> None:
     assert set(MEMORY) == {tool for tool, operation in all_tools().items() if not operation.routes}
 
 
 @pytest.mark.parametrize(("toolset", "tool"), TOOLS)
-def test_row_2_the_ids_of_another_account_are_not_there_by_any_tool(
-    two: Two, toolset: str, tool: str
-) -> None:
+def test_ids_of_another_account_by_any_tool_are_not_there(two: Two, toolset: str, tool: str) -> None:
     calls = [MEMORY[tool]] if tool in MEMORY else two.attacks(all_tools()[tool])
     for arguments in calls:
         message = surface.call_of(tool, arguments)
@@ -214,14 +212,14 @@ def test_row_2_the_ids_of_another_account_are_not_there_by_any_tool(
     assert two.state() == two.before
 
 
-# Row 3: an identity in the arguments
+# An identity in the arguments
 
 
 CLAIMS = ("user_id", "owner", "owner_id", "account", "account_id", "tenant")
 
 
 @pytest.mark.parametrize(("method", "path", "name"), OPERATIONS)
-def test_row_3_an_account_in_the_arguments_of_a_route_is_refused_or_ignored(
+def test_account_in_the_arguments_of_a_route_is_refused_or_ignored(
     two: Two, method: str, path: str, name: str
 ) -> None:
     for claim in CLAIMS:
@@ -240,7 +238,7 @@ def test_row_3_an_account_in_the_arguments_of_a_route_is_refused_or_ignored(
 
 
 @pytest.mark.parametrize(("toolset", "tool"), TOOLS)
-def test_row_3_an_account_in_the_arguments_of_a_tool_is_refused(two: Two, toolset: str, tool: str) -> None:
+def test_account_in_the_arguments_of_a_tool_is_refused(two: Two, toolset: str, tool: str) -> None:
     operation = all_tools()[tool]
     for claim in CLAIMS:
         arguments = {**(MEMORY.get(tool) or operation.example), claim: two.ada.owner}
@@ -254,7 +252,7 @@ def test_row_3_an_account_in_the_arguments_of_a_tool_is_refused(two: Two, toolse
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_row_3_an_account_in_the_arguments_of_another_route_gives_nothing(two: Two, route: Any) -> None:
+def test_account_in_the_arguments_of_a_route_without_operation_gives_nothing(two: Two, route: Any) -> None:
     for claim in CLAIMS:
         claims = {claim: two.ada.owner}
         answers = [two.http(route.method, route.path, two.bob_key, params=claims)]
@@ -267,7 +265,7 @@ def test_row_3_an_account_in_the_arguments_of_another_route_gives_nothing(two: T
 
 
 @pytest.mark.parametrize("header", ["X-User-Id", "X-Owner", "X-Account", "X-Forwarded-User", "Remote-User"])
-def test_row_3_an_account_in_a_header_is_ignored(two: Two, header: str) -> None:
+def test_account_in_a_header_is_ignored(two: Two, header: str) -> None:
     for value in (two.ada.id, two.ada.owner, "ada"):
         me = two.http("GET", "/me", two.bob_key, headers={header: value})
         assert two.bob.owner in me.text
@@ -276,7 +274,7 @@ def test_row_3_an_account_in_a_header_is_ignored(two: Two, header: str) -> None:
         assert envelope(refused)["error_code"] == "AUTH_INVALID"
 
 
-# Row 4: an address of this machine
+# An address of this machine
 
 
 LOCAL = {
@@ -294,7 +292,7 @@ BINDS = [
 
 @pytest.mark.parametrize("changes", BINDS, ids=str)
 @pytest.mark.parametrize("header", [*LOCAL, "all"])
-def test_row_4_an_address_of_this_machine_in_a_header_opens_no_route(
+def test_address_of_this_machine_in_a_header_opens_no_route(
     loop: Loop, services: Services, changes: dict[str, Any], header: str
 ) -> None:
     settings = services.settings.model_copy(update=changes | {"allowed_hosts": ("localhost",)})

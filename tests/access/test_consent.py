@@ -62,7 +62,7 @@ def test_the_page_says_who_asks_for_what_where_and_how_long(play: Play) -> None:
     play(scenario)
 
 
-def test_row_13_only_the_form_of_the_page_grants(play: Play, alice: Person) -> None:
+def test_grant_without_the_form_of_the_page_is_refused(play: Play, alice: Person) -> None:
     async def scenario(flow: Flow) -> None:
         await opened(flow)
         name, secret = alice.name, alice.password
@@ -86,7 +86,7 @@ def test_row_13_only_the_form_of_the_page_grants(play: Play, alice: Person) -> N
     play(scenario)
 
 
-def test_row_13_a_get_grants_nothing(play: Play, alice: Person) -> None:
+def test_consent_by_get_grants_nothing(play: Play, alice: Person) -> None:
     async def scenario(flow: Flow) -> None:
         await opened(flow)
         params = flow.fields | {
@@ -117,7 +117,7 @@ def test_an_allowed_request_ends_once_in_the_browser_that_allowed_it(play: Play,
     play(scenario)
 
 
-def test_row_14_the_page_cannot_be_framed(play: Play) -> None:
+def test_page_for_consent_cannot_be_framed(play: Play) -> None:
     async def scenario(flow: Flow) -> None:
         page = await opened(flow)
         policy = page.headers["content-security-policy"]
@@ -139,7 +139,7 @@ def test_row_14_the_page_cannot_be_framed(play: Play) -> None:
     "name",
     ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "&lt;b&gt;", "a' b"],
 )
-def test_row_14_the_name_of_a_client_is_text(play: Play, name: str) -> None:
+def test_name_of_a_client_with_markup_is_shown_as_text(play: Play, name: str) -> None:
     async def scenario(flow: Flow) -> None:
         await flow.register(client_name=name)
         text = (await opened(flow)).text

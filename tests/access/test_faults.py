@@ -1,4 +1,4 @@
-"""Row 43 of the threat table: a fault answers the envelope alone, and its trace id leads to the log.
+"""A fault answers the envelope alone, and its trace id leads to the log.
 
 Every operation, every endpoint and every layer is made to fail with a message that nobody may read.
 """
@@ -109,7 +109,7 @@ def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_row_43_a_fault_of_any_operation_answers_the_envelope_alone(
+def test_fault_of_any_operation_answers_the_envelope_alone(
     loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch,
     log: pytest.LogCaptureFixture, fault: str,
 ) -> None:  # fmt: skip
@@ -123,7 +123,7 @@ def test_row_43_a_fault_of_any_operation_answers_the_envelope_alone(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_row_43_a_fault_of_any_other_endpoint_answers_the_envelope_alone(
+def test_fault_of_any_other_endpoint_answers_the_envelope_alone(
     loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch,
     log: pytest.LogCaptureFixture, fault: str,
 ) -> None:  # fmt: skip
@@ -142,7 +142,7 @@ def test_row_43_a_fault_of_any_other_endpoint_answers_the_envelope_alone(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_row_43_a_fault_of_any_tool_answers_the_envelope_alone(
+def test_fault_of_any_tool_answers_the_envelope_alone(
     loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch,
     log: pytest.LogCaptureFixture, fault: str,
 ) -> None:  # fmt: skip
@@ -175,7 +175,7 @@ def example_of(operation: Operation[Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("fault", ["file", "group"])
-def test_row_43_a_fault_before_any_endpoint_answers_the_envelope_alone(
+def test_fault_before_any_endpoint_answers_the_envelope_alone(
     loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch, log: pytest.LogCaptureFixture,
     fault: str,
 ) -> None:  # fmt: skip

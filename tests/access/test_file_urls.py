@@ -1,4 +1,4 @@
-"""Rows 26 and 27 of the threat table: signed URLs of files, which need no credential."""
+"""Signed URLs of files, which need no credential, open one file of one owner for a time."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_time_outside_a_day_is_refused(run: Call, source_id: str, seconds: Any
         run("sources.url", path=source_id, expires_in=seconds)
 
 
-def test_row_26_a_path_that_is_not_the_callers_source_is_404(
+def test_file_url_for_a_path_that_is_no_source_of_the_caller_is_404(
     run: Call, loop: Loop, services: Services, owner: str, source_id: str
 ) -> None:
     content_hash = run("sources.get", source_id=source_id)["content_hash"]
@@ -120,7 +120,7 @@ def test_row_26_a_path_that_is_not_the_callers_source_is_404(
 
 
 @pytest.mark.parametrize("name", [*PARAMETERS, "signature"])
-def test_row_27_a_url_with_one_changed_byte_is_refused(http: Http, url: str, name: str) -> None:
+def test_file_url_with_one_changed_byte_is_refused(http: Http, url: str, name: str) -> None:
     parameters = parameters_of(url)
     value = parameters[name]
     changed = [chr(ord(value[0]) ^ 1) + value[1:], value[:-1] + chr(ord(value[-1]) ^ 1), value + "0"]
@@ -129,13 +129,13 @@ def test_row_27_a_url_with_one_changed_byte_is_refused(http: Http, url: str, nam
         refused(http, f"{PATH}?{urlencode(parameters | {name: each})}")
 
 
-def test_row_27_a_later_expiry_is_refused(http: Http, url: str) -> None:
+def test_file_url_with_a_later_expiry_is_refused(http: Http, url: str) -> None:
     parameters = parameters_of(url)
     for step in (-1, 1, 86_400):
         refused(http, f"{PATH}?{urlencode(parameters | {'expires': int(parameters['expires']) + step})}")
 
 
-def test_row_27_a_url_for_another_file_or_owner_is_refused(
+def test_file_url_for_another_file_or_owner_is_refused(
     http: Http, url: str, run: Call, loop: Loop, services: Services
 ) -> None:
     other = run("store", **with_file(b"another file"))["source_id"]
@@ -147,7 +147,7 @@ def test_row_27_a_url_for_another_file_or_owner_is_refused(
     assert http("GET", path_of(foreign)).content == b"foreign"
 
 
-def test_row_27_a_missing_a_second_and_an_unknown_parameter_are_refused(http: Http, url: str) -> None:
+def test_file_url_with_a_missing_a_second_or_an_unknown_parameter_is_refused(http: Http, url: str) -> None:
     parameters = parameters_of(url)
     for name in parameters:
         refused(http, f"{PATH}?{urlencode({key: value for key, value in parameters.items() if key != name})}")
@@ -158,13 +158,13 @@ def test_row_27_a_missing_a_second_and_an_unknown_parameter_are_refused(http: Ht
     refused(http, f"{PATH}?{urlencode(dict.fromkeys((*PARAMETERS, 'signature'), chr(0xE9)))}")
 
 
-def test_row_27_no_two_lists_of_parameters_have_one_signature() -> None:
+def test_signatures_of_two_lists_of_parameters_differ() -> None:
     key = b"k" * 32
     values = [("1", "ab", "c"), ("1", "a", "bc"), ("1", "ab,c"), ('1","ab', "c"), ("1", "ab", "c", "")]
     assert len({file_urls._signature(key, each) for each in values}) == len(values)
 
 
-def test_row_27_a_url_is_refused_from_the_second_of_its_expiry_on(
+def test_file_url_from_the_second_of_its_expiry_on_is_refused(
     http: Http, run: Call, source_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = run("sources.url", path=source_id, expires_in=600)

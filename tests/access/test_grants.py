@@ -118,7 +118,7 @@ def test_only_digests_are_stored(loop: Loop, services: Services, grants: Grants,
     loop.run(run())
 
 
-def test_row_8_a_wrong_verifier_burns_the_code(loop: Loop, grants: Grants, account: Account) -> None:
+def test_code_with_a_wrong_verifier_is_burnt(loop: Loop, grants: Grants, account: Account) -> None:
     async def run() -> None:
         code = await code_of(grants, account)
         assert await refusal(grants.redeem(code, code_challenge_of("x" * 43), REDIRECT, NOTHING)) == (
@@ -151,7 +151,7 @@ def test_a_code_is_good_only_for_what_was_asked(
     loop.run(run())
 
 
-def test_row_9_twenty_redemptions_at_once_give_one_pair_of_tokens(
+def test_code_redeemed_twenty_times_at_once_gives_one_pair_of_tokens(
     loop: Loop, grants: Grants, account: Account
 ) -> None:
     async def run() -> None:
@@ -165,7 +165,7 @@ def test_row_9_twenty_redemptions_at_once_give_one_pair_of_tokens(
     loop.run(run())
 
 
-def test_row_9_a_replayed_code_ends_its_tokens(loop: Loop, grants: Grants, account: Account) -> None:
+def test_code_that_is_replayed_ends_its_tokens(loop: Loop, grants: Grants, account: Account) -> None:
     async def run() -> None:
         code = await code_of(grants, account)
         new = await grants.redeem(code, CHALLENGE, REDIRECT, NOTHING)
@@ -176,9 +176,7 @@ def test_row_9_a_replayed_code_ends_its_tokens(loop: Loop, grants: Grants, accou
     loop.run(run())
 
 
-def test_row_10_a_replayed_refresh_token_ends_the_family(
-    loop: Loop, grants: Grants, account: Account
-) -> None:
+def test_refresh_token_that_is_replayed_ends_the_family(loop: Loop, grants: Grants, account: Account) -> None:
     async def run() -> None:
         first = await issued(grants, account)
         second = await grants.rotate(str(first.refresh_token), NOTHING)
@@ -192,7 +190,7 @@ def test_row_10_a_replayed_refresh_token_ends_the_family(
     loop.run(run())
 
 
-def test_row_10_twenty_rotations_at_once_give_one_pair_of_tokens(
+def test_refresh_token_rotated_twenty_times_at_once_gives_one_pair_of_tokens(
     loop: Loop, grants: Grants, account: Account
 ) -> None:
     async def run() -> None:

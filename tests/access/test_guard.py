@@ -96,7 +96,7 @@ def test_a_credential_in_the_url_is_none(instance: Instance) -> None:
 
 
 def test_an_authorization_header_is_never_a_fault(instance: Instance) -> None:
-    """Row 5 of the threat table: short, long, binary and not ASCII."""
+    """Headers are short, long, binary and not ASCII."""
     key = instance.key(instance.account("ada"))
     http = instance.application(bearer_token=SecretStr(TOKEN))
     parts = st.sampled_from([b"Bearer ", b"bearer", b" ", b"\t", b",", b"gm_sk_", b"gm_at_", key.encode()])

@@ -1,4 +1,4 @@
-"""Rows 36 and 37 of the threat table: what somebody stored is data to browsers, spreadsheets and models.
+"""What somebody stored is data to browsers, spreadsheets and models.
 
 Texts that would be markup, a formula or an instruction are stored wherever a text can be stored. Then every
 route and every tool that reads is asked.
@@ -75,7 +75,7 @@ class Stored:
                 message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
                 answer = self.http("POST", f"/mcp/{toolset}", json=message, headers=surface.MCP_HEADERS)
                 assert answer.status_code == 200, answer.text
-                # Row 19: there is no session that another caller could take.
+                # There is no session that another caller could take.
                 assert "mcp-session-id" not in answer.headers
                 seen[f"{toolset} {method}"] = answer.content
         return seen
@@ -181,11 +181,11 @@ def texts_of(value: Any) -> Iterator[str]:
         yield value
 
 
-# Row 36
+# To browsers and spreadsheets
 
 
 @pytest.mark.parametrize(("method", "path", "name"), READS)
-def test_row_36_stored_markup_and_formulas_are_json_and_nothing_else(
+def test_stored_markup_and_formulas_are_answered_as_json_alone(
     stored: Stored, method: str, path: str, name: str
 ) -> None:
     address, kwargs = surface.request_of(method, path, stored.arguments(name))
@@ -198,7 +198,7 @@ def test_row_36_stored_markup_and_formulas_are_json_and_nothing_else(
 
 
 @pytest.mark.parametrize(("method", "path"), EVERY)
-def test_row_36_every_answer_of_every_route_is_inert(
+def test_every_answer_of_every_route_is_inert(
     stored: Stored, instance_free: Application, method: str, path: str
 ) -> None:
     requests = [
@@ -216,7 +216,7 @@ def test_row_36_every_answer_of_every_route_is_inert(
             assert not (is_page and ("<script" in answer.text or "<img" in answer.text))
 
 
-def test_row_36_an_unknown_path_is_answered_inert(stored: Stored) -> None:
+def test_unknown_path_is_answered_inert(stored: Stored) -> None:
     for address in (f"/{SCRIPT}", f"/entities/{IMAGE}/x"):
         answer = stored.http("GET", address, headers={"Accept": "text/html"})
         assert answer.status_code == 404
@@ -231,20 +231,18 @@ def instance_free(loop: Loop, services: Services) -> Iterator[Application]:
     instance.end()
 
 
-def test_row_36_the_metrics_and_the_description_have_nothing_that_is_stored(stored: Stored) -> None:
+def test_metrics_and_description_of_the_api_hold_nothing_that_is_stored(stored: Stored) -> None:
     for route in ROUTES:
         if route.method == "GET":
             answer = stored.http("GET", route.path)
             assert MARK not in answer.text
 
 
-# Row 37
+# To models
 
 
 @pytest.mark.parametrize(("toolset", "tool"), READ_TOOLS)
-def test_row_37_an_instruction_that_is_stored_comes_back_as_data_alone(
-    stored: Stored, toolset: str, tool: str
-) -> None:
+def test_stored_instruction_comes_back_as_data_alone(stored: Stored, toolset: str, tool: str) -> None:
     operation = all_tools()[tool]
     memory = {"search_nodes": {"query": MARK}, "open_nodes": {"names": [ORDER]}, "read_graph": {}}
     answer = stored.tool(toolset, tool, memory.get(tool) or stored.arguments(operation.name))
@@ -266,7 +264,7 @@ def member(result: dict[str, Any], name: str) -> Any:
 
 
 @pytest.mark.parametrize(("toolset", "tool"), READ_TOOLS)
-def test_row_37_a_read_of_an_instruction_changes_nothing(stored: Stored, toolset: str, tool: str) -> None:
+def test_stored_instruction_that_is_read_changes_nothing(stored: Stored, toolset: str, tool: str) -> None:
     operation = all_tools()[tool]
     memory = {"search_nodes": {"query": ORDER}, "open_nodes": {"names": [ORDER]}, "read_graph": {}}
     before = stored.http("GET", "/stats").json()
@@ -274,7 +272,7 @@ def test_row_37_a_read_of_an_instruction_changes_nothing(stored: Stored, toolset
     assert stored.http("GET", "/stats").json() == before
 
 
-def test_row_37_no_description_and_no_instruction_changes_with_what_is_stored(
+def test_descriptions_and_instructions_do_not_change_with_what_is_stored(
     stored: Stored, loop: Loop, services: Services
 ) -> None:
     instance = Instance(loop, services)

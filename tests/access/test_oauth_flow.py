@@ -79,7 +79,7 @@ def test_a_client_gets_tokens_and_uses_them(play: Play, alice: Person) -> None:
     play(scenario)
 
 
-def test_row_6_a_token_works_only_at_its_resource(play: Play, alice: Person) -> None:
+def test_token_at_another_resource_is_refused(play: Play, alice: Person) -> None:
     async def scenario(flow: Flow) -> None:
         narrow = (await issued(flow, alice))["access_token"]
         wide = (await issued(flow, alice, resource=BASE))["access_token"]
@@ -100,7 +100,7 @@ def test_row_6_a_token_works_only_at_its_resource(play: Play, alice: Person) -> 
 
 
 @pytest.mark.parametrize("verifier", [None, "", "v" * 42, "w" * 43, "v" * 129, "\u00e9" * 43])
-def test_row_8_a_code_without_its_verifier_is_burnt(play: Play, alice: Person, verifier: str | None) -> None:
+def test_code_without_its_verifier_is_burnt(play: Play, alice: Person, verifier: str | None) -> None:
     async def scenario(flow: Flow) -> None:
         sent = await flow.allow(alice.name, alice.password)
         assert error_of(await flow.token(code=sent["code"], code_verifier=verifier)) == "invalid_grant"
@@ -109,7 +109,7 @@ def test_row_8_a_code_without_its_verifier_is_burnt(play: Play, alice: Person, v
     play(scenario)
 
 
-def test_row_9_a_replayed_code_ends_its_tokens(play: Play, alice: Person) -> None:
+def test_code_that_is_replayed_ends_its_tokens(play: Play, alice: Person) -> None:
     async def scenario(flow: Flow) -> None:
         sent = await flow.allow(alice.name, alice.password)
         body = (await flow.token(code=sent["code"])).json()
@@ -120,7 +120,7 @@ def test_row_9_a_replayed_code_ends_its_tokens(play: Play, alice: Person) -> Non
     play(scenario)
 
 
-def test_row_10_a_replayed_refresh_token_ends_the_family(play: Play, alice: Person) -> None:
+def test_refresh_token_that_is_replayed_ends_the_family(play: Play, alice: Person) -> None:
     async def scenario(flow: Flow) -> None:
         first = await issued(flow, alice)
         second = (await flow.refresh(first["refresh_token"])).json()
@@ -132,7 +132,7 @@ def test_row_10_a_replayed_refresh_token_ends_the_family(play: Play, alice: Pers
     play(scenario)
 
 
-def test_row_15_every_redirect_to_a_client_names_the_issuer(play: Play, alice: Person) -> None:
+def test_every_redirect_to_a_client_names_the_issuer(play: Play, alice: Person) -> None:
     async def scenario(flow: Flow) -> None:
         assert (await flow.allow(alice.name, alice.password))["iss"] == BASE
         refusals: list[tuple[dict[str, str | None], str]] = [
@@ -162,7 +162,7 @@ def test_row_15_every_redirect_to_a_client_names_the_issuer(play: Play, alice: P
      {"Forwarded": "host=evil.example;proto=https"}],
     ids=lambda headers: next(iter(headers)),
 )  # fmt: skip
-def test_row_16_documents_do_not_follow_the_request(
+def test_addresses_in_documents_do_not_follow_the_request(
     play: Play, alice: Person, headers: dict[str, str]
 ) -> None:
     async def scenario(flow: Flow) -> None:
@@ -180,7 +180,7 @@ def test_row_16_documents_do_not_follow_the_request(
     play(scenario)
 
 
-def test_row_19_no_session_is_begun(play: Play, alice: Person) -> None:
+def test_request_to_mcp_with_a_token_begins_no_session(play: Play, alice: Person) -> None:
     async def scenario(flow: Flow) -> None:
         token = (await issued(flow, alice))["access_token"]
         answer = await flow.http.get("/mcp", headers=bearer(token))
@@ -209,7 +209,7 @@ def test_a_redirect_uri_that_is_not_the_clients_gets_no_redirect(play: Play) -> 
      ("file:///etc/passwd", 400), ("https://ok.example/cb#frag", 400),
      ("cursor://anysphere.cursor-mcp/oauth/callback", 201), ("https://claude.ai/api/mcp/auth_callback", 201)],
 )  # fmt: skip
-def test_row_12_a_registration_names_safe_redirects(play: Play, uri: str, status: int) -> None:
+def test_registration_with_an_unsafe_redirect_uri_is_refused(play: Play, uri: str, status: int) -> None:
     async def scenario(flow: Flow) -> None:
         answer = await flow.register(redirect_uris=[uri])
         assert answer.status_code == status

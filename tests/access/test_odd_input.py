@@ -1,4 +1,4 @@
-"""Row 32 of the threat table: whatever JSON or form comes, no route and no tool answers with a fault."""
+"""Whatever JSON or form comes, no route and no tool answers with a fault."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def check(answer: httpx.Response, sent: object) -> None:
 
 
 @pytest.mark.parametrize(("method", "path", "media_type"), WITH_BODY)
-def test_row_32_odd_json_makes_no_fault_on_any_route(
+def test_odd_json_on_any_route_makes_no_fault(
     http: Application, method: str, path: str, media_type: str
 ) -> None:
     headers = surface.MCP_HEADERS | {"Content-Type": media_type}
@@ -132,7 +132,7 @@ FORMS = sorted({path for _, path, media_type in WITH_BODY if media_type == FORM}
 
 
 @pytest.mark.parametrize("path", FORMS)
-def test_row_32_an_odd_form_makes_no_fault(http: Application, path: str) -> None:
+def test_odd_form_makes_no_fault(http: Application, path: str) -> None:
     names = st.sampled_from(members_of("POST", path)) | st.text(max_size=8)
     pairs = st.lists(st.tuples(names, st.text(max_size=60) | st.binary(max_size=60)), max_size=6)
 
@@ -151,7 +151,7 @@ def test_row_32_an_odd_form_makes_no_fault(http: Application, path: str) -> None
 
 
 @pytest.mark.parametrize("tool", sorted(all_tools()))
-def test_row_32_odd_arguments_of_a_tool_make_no_fault(http: Application, tool: str) -> None:
+def test_odd_arguments_of_a_tool_make_no_fault(http: Application, tool: str) -> None:
     model = all_tools()[tool].arguments
     names = sorted({info.alias or name for name, info in model.model_fields.items()}) or ["x"]
     arguments = st.lists(st.tuples(st.sampled_from([json.dumps(name) for name in names]), VALUES), max_size=4)

@@ -18,11 +18,19 @@ from graphmem.mcp.tools import described
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings, ToolsetName
+from tests.contract.snapshots import ROOT
 
 BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 220_000, "readonly": 46_000, "memory": 8_000}
 """Bytes of the list of tools and of the instructions; four bytes are about one token."""
 NAMES = list(TOOLSETS)
 ARGUMENTS = {"target_id", "created_since"}
+DESTRUCTIVE = {
+    "entities.correct": "corrections", "entities.delete": "deletions", "entities.merge": "merges",
+    "entities.unmerge": "their undoing", "interpretations.withdraw": "withdrawals",
+    "relationships.delete": "deletions", "schemas.register": "changes of schemas",
+    "schemas.update": "changes of schemas", "sources.withdraw": "withdrawals",
+}  # fmt: skip
+"""The operations that take something from what reads show, each with its word in the docs."""
 """The arguments that the guidance of core tools names."""
 
 
@@ -155,11 +163,13 @@ def test_a_tool_s_annotations_are_those_of_its_operation(tool: str) -> None:
 
 
 def test_what_takes_something_from_what_reads_show_is_destructive() -> None:
-    assert {name for name, operation in REGISTRY.items() if operation.destructive} == {
-        "entities.correct", "entities.delete", "entities.merge", "entities.unmerge",
-        "interpretations.withdraw", "relationships.delete", "schemas.register", "schemas.update",
-        "sources.withdraw",
-    }  # fmt: skip
+    assert {name for name, operation in REGISTRY.items() if operation.destructive} == DESTRUCTIVE.keys()
+
+
+def test_docs_name_every_kind_of_destructive_tool() -> None:
+    page = (ROOT / "docs/agents.md").read_text()
+    (row,) = (line for line in page.splitlines() if line.startswith("| `destructiveHint`"))
+    assert {word for word in DESTRUCTIVE.values() if word not in row} == set()
 
 
 @pytest.mark.parametrize("name", ["entities.delete", "relationships.delete"])
