@@ -69,6 +69,11 @@ def test_entities_of_a_type_are_listed_in_any_spelling_of_it(run: Call) -> None:
     assert ids(run("entities.query", filters={"entity_type": "invoice"})) == []
 
 
+def test_entities_are_listed_by_type_under_its_short_name(call: Call) -> None:
+    (person, _) = ids(call("store", entities=[ADA, {"entity_type": "task", "title": "t"}]))
+    assert ids(call("entities.query", type="person")) == [person]
+
+
 def test_filters_stand_inside_or_beside(run: Call, ada: str) -> None:
     run("store", entities=[{"entity_type": "task", "title": "t"}])
     inside = run("entities.query", filters={"entity_type": "person"})
