@@ -24,7 +24,7 @@ def test_the_model_gets_the_names_that_schemas_declare_and_no_stored_value(
 ) -> None:
     monkeypatch.setattr(known_schemas, "PAGE", 1)
     fields = {"serial": {"type": "string"}, "watts": {"type": "number"}}
-    run("schemas.register", entity_type="lamp", schema_definition={"fields": fields}, activate=True)
+    run("schemas.register", entity_type="lamp", schema_definition={"fields": fields})
     run(
         "schemas.register",
         entity_type="person",
