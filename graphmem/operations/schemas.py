@@ -17,7 +17,15 @@ from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.pages import Page, PageEnvelope
-from graphmem.reading.schema_rows import VERSIONS_LIMIT, Declared, Schema, SchemaRow, VersionRow, declared
+from graphmem.reading.schema_rows import (
+    VERSIONS_LIMIT,
+    Declared,
+    Schema,
+    SchemaPageRow,
+    SchemaRow,
+    VersionRow,
+    declared,
+)
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import SchemaReceipt, Writing, change_schema
 
@@ -53,15 +61,6 @@ class SchemaPage(PageEnvelope):
     schemas: list[Schema]
 
 
-class _SchemaRows(NamedTuple):
-    """The row of ``schema/page.cypher``."""
-
-    page: list[SchemaRow]
-    truncated: bool
-    more: bool
-    total: int
-
-
 @operation(
     "schemas.list",
     "GET /schemas",
@@ -83,7 +82,7 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     matching_types = [name for name in schema.shipped_types() if _matches(keyword, name)]
     row = await context.graph.only(
         "schema.page",
-        _SchemaRows,
+        SchemaPageRow,
         keyword=keyword or None,
         named=matching_types,
         shipped=matching_types if arguments.include_shipped else [],
