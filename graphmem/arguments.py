@@ -69,6 +69,8 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     filters_in: ClassVar[str] = "filters"
+    instead: ClassVar[Mapping[str, str]] = {}
+    """What to do instead, by the name of an argument that other services take."""
 
     @model_validator(mode="before")
     @classmethod
@@ -215,7 +217,7 @@ def read(model: type[A], operation: str, raw: Mapping[str, Any]) -> A:
     except ValidationError as exc:
         errors = exc.errors(include_url=False, include_context=False, include_input=False)[:ISSUES_LIMIT]
         unknown = [e["loc"] for e in errors if e["type"] == "extra_forbidden"]
-        proposals = {loc: _proposal(str(loc[-1]), _allowed(model, loc)) for loc in unknown}
+        proposals = {loc: _instead(model, loc) for loc in unknown}
         issues += [
             {
                 "path": path(e["loc"]),
@@ -257,11 +259,14 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return next((model for model in models if model is not None), None)
 
 
-def _proposal(name: str, allowed: Collection[str]) -> str | None:
-    """Return a message with the known names that were probably meant, ``None`` if there is none.
+def _instead(model: type[Arguments], loc: Sequence[int | str]) -> str | None:
+    """Return a message with what to send in place of an unknown name, ``None`` if nothing is like it.
 
     ``source`` may stand for ``source_index`` or ``source_entity_id``.
     """
+    name, allowed = str(loc[-1]), _allowed(model, loc)
+    if len(loc) == 1 and name in model.instead:
+        return f"there is no {name}: {model.instead[name]}"
     longer = [known for known in sorted(allowed) if name and known.startswith(f"{name}_")]
     if longer:
         return f"there is no {name}: give {' or '.join(longer[:PROPOSALS_LIMIT])}"

@@ -181,7 +181,7 @@ def serve_stdio(settings: Settings, account: str | None = None) -> None:
     async def run(tracer: Tracer) -> None:
         from graphmem.auth import Method
         from graphmem.auth.accounts import Accounts
-        from graphmem.mcp.stdio import serve as serve_mcp
+        from graphmem.mcp.tools import serve_stdio as serve_mcp
         from graphmem.runtime import REMOTE_START_SECONDS, open_services
 
         async with (

@@ -5,7 +5,6 @@ before their store is answered; others wait for the worker in
 :mod:`graphmem.interpretation.interpretation_queue`.
 """
 
-from graphmem.interpretation.runs import interpret, run_next
-from graphmem.interpretation.starting import InterpretedFile, interpret_stored
+from graphmem.interpretation.runs import InterpretedFile, interpret, interpret_stored, run_next
 
 __all__ = ["InterpretedFile", "interpret", "interpret_stored", "run_next"]

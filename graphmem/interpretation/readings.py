@@ -13,13 +13,15 @@ from typing import Any, Final
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
 from graphmem.ingest.document import Document, ParseFailed
 from graphmem.interpretation import language_model
-from graphmem.interpretation.known_schemas import known_schemas
 from graphmem.model import schema
+from graphmem.reading.schema_rows import SchemaPageRow
 from graphmem.reading.source_answers import SourceRow
 from graphmem.registry import Context
 
 PROSE: Final = frozenset({"text", "html", "pdf", "docx", "pptx", "odt", "rtf"})
 """Formats of texts, of which rules know the title and the metadata alone. A language model reads them."""
+SCHEMAS_AT_ONCE: Final = 500
+"""Schemas that one query reads."""
 UNKNOWN = "unknown"
 """The interpreter of a file that none could read."""
 
@@ -147,3 +149,20 @@ async def _file(context: Context, source: SourceRow) -> AsyncIterator[Path]:
             await asyncio.to_thread(file.write, chunk)
         await asyncio.to_thread(file.flush)
         yield Path(file.name)
+
+
+async def known_schemas(context: Context) -> list[schema.Document]:
+    """Return the schemas that a language model is shown: the registered ones, and the shipped of other types.
+
+    What graphmem discovered is left out. Its names come from what was stored, and each interpretation may
+    add some: the same file would never be known as interpreted.
+    """
+    documents = {name: schema.shipped(name) for name in schema.shipped_types()}
+    after, more = "", True
+    page = {"keyword": None, "named": [], "shipped": [], "offset": 0, "limit": SCHEMAS_AT_ONCE}
+    while more:
+        row = await context.graph.only("schema.page", SchemaPageRow, after=after, **page)
+        registered = {each.entity_type: each.document for each in row.page if each.document is not None}
+        documents |= {name: schema.Document.read(text) for name, text in registered.items()}
+        after, more = (row.page[-1].entity_type, row.more) if row.page else ("", False)
+    return [document for document in documents.values() if document is not None]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import mcp_types as types
 import orjson
@@ -13,6 +13,7 @@ import structlog
 from mcp import MCPError
 from mcp.server.context import CallNext, ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 
 from graphmem import __version__
 from graphmem.auth import Actor, Scope
@@ -20,13 +21,36 @@ from graphmem.auth.rates import RateClass, meter
 from graphmem.errors import Forbidden, GraphmemError, RateLimited, RouteNotFound
 from graphmem.ingest import own_files
 from graphmem.mcp import memory_tools
-from graphmem.mcp.defaults import defaults_of
 from graphmem.mcp.tool_schemas import shortened, untitled
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.model import canonical
 from graphmem.observability.logs import new_trace_id
 from graphmem.registry import Face, Operation, Services
 from graphmem.settings import ToolsetName
+
+DEFAULTS: Final[Mapping[str, Any]] = {"provenance": "none", "max_characters": 20_000}
+"""Arguments that MCP gives where the caller does not, in every operation that takes them.
+
+REST and the command line answer everything by default. The context of an agent is small: it gets names,
+values and entity ids first, and asks for observations where it needs them.
+"""
+EXCEPTIONS: Final[Mapping[str, frozenset[str]]] = {
+    "provenance": frozenset({"entities.get", "entities.snapshot"}),
+    "max_characters": frozenset({"context.retrieve"}),
+}
+"""Operations that keep their own default of an argument.
+
+Who reads one entity asks where its values come from. A context has a budget of its own.
+"""
+
+
+def defaults_of(operation: Operation[Any]) -> dict[str, Any]:
+    """Return the defaults of MCP for the arguments of an operation."""
+    return {
+        name: value
+        for name, value in DEFAULTS.items()
+        if name in operation.arguments.model_fields and operation.name not in EXCEPTIONS.get(name, ())
+    }
 
 
 def _description(operation: Operation[Any]) -> str:
@@ -162,3 +186,13 @@ def _counting(actor: Callable[[], Actor]) -> ServerMiddleware[Any]:
         return await call_next(ctx)
 
     return count
+
+
+async def serve_stdio(services: Services, actor: Actor) -> None:
+    """Serve the process that started this one until stdin closes.
+
+    Only MCP messages go to stdout; logs go to stderr and to files.
+    """
+    server = create_server(services, lambda: actor, reads_files=True)
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())

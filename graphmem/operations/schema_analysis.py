@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -77,14 +78,12 @@ class Recommend(Arguments):
     """The arguments of ``schemas.recommend``."""
 
     entity_type: EntityType
-    source: Annotated[
-        str | None,
-        Field(max_length=64, description="Only recommendations from this source; all are from observations."),
-    ] = None
-    status: Annotated[
-        str | None, Field(max_length=64, description="Only recommendations of this status; all are pending.")
-    ] = None
     max_characters: MaxCharacters = None
+
+    instead: ClassVar[Mapping[str, str]] = {
+        "source": "leave it out, all recommendations come from observations",
+        "status": "leave it out, all recommendations are pending",
+    }
 
 
 class Recommended(Budgeted):
@@ -112,14 +111,8 @@ async def recommend(context: Context, arguments: Recommend) -> Recommended:
     `change` has the arguments with which `update_schema_incremental` makes the change.
     """
     ((kind, document, sample),) = await schema_samples.of_types(context, arguments.entity_type)
-    recommendations = schema_candidates.recommendations(kind, document, sample)
     return {
         "entity_type": kind,
-        "recommendations": [
-            recommendation
-            for recommendation in recommendations
-            if arguments.source in (None, recommendation["source"])
-            and arguments.status in (None, recommendation["status"])
-        ],
+        "recommendations": schema_candidates.recommendations(kind, document, sample),
         "observations_analyzed": len(sample),
     }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
@@ -17,7 +17,15 @@ from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.pages import Page, PageEnvelope
-from graphmem.reading.schema_rows import VERSIONS_LIMIT, Declared, Schema, SchemaRow, VersionRow, declared
+from graphmem.reading.schema_rows import (
+    VERSIONS_LIMIT,
+    Declared,
+    Schema,
+    SchemaPageRow,
+    SchemaRow,
+    VersionRow,
+    declared,
+)
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import SchemaReceipt, Writing, change_schema
 
@@ -53,15 +61,6 @@ class SchemaPage(PageEnvelope):
     schemas: list[Schema]
 
 
-class _SchemaRows(NamedTuple):
-    """The row of ``schema/page.cypher``."""
-
-    page: list[SchemaRow]
-    truncated: bool
-    more: bool
-    total: int
-
-
 @operation(
     "schemas.list",
     "GET /schemas",
@@ -83,7 +82,7 @@ async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     matching_types = [name for name in schema.shipped_types() if _matches(keyword, name)]
     row = await context.graph.only(
         "schema.page",
-        _SchemaRows,
+        SchemaPageRow,
         keyword=keyword or None,
         named=matching_types,
         shipped=matching_types if arguments.include_shipped else [],
@@ -156,17 +155,12 @@ Version = Annotated[
     Annotated[str, Field(max_length=20)] | None,
     Field(description="Version, major.minor, greater than the current one; default: the next."),
 ]
-Activate = Annotated[bool, Field(description="Only true is accepted: a registered schema is active.")]
-UserSpecific = Annotated[
-    bool, Field(description="Schemas are always the caller's own: only true has a meaning.")
-]
-Force = Annotated[bool, Field(description="Accepted from existing clients; has no effect.")]
 
 
 class SchemaChanged(Budgeted):
     """The result of a change: the schema as of its transaction.
 
-    ``warnings`` name the parts of the request that have no effect.
+    ``warnings`` name the parts of the schema that have no effect.
     """
 
     success: bool
@@ -183,32 +177,14 @@ class Changing(Writing):
     """The arguments that every change of a schema takes."""
 
     schema_version: Version = None
-    activate: Activate = True
-    user_specific: UserSpecific = True
-    force: Force = False
     max_characters: MaxCharacters = None
 
-    def without_effect(self) -> list[Issue]:
-        """Return the arguments that have no effect, each with the reason.
-
-        Raises:
-            SchemaRefused: ``activate`` is false.
-        """
-        if not self.activate:
-            message = (
-                "a registered schema is active at once: leave activate out, or register the schema later"
-            )
-            issue: Issue = {"path": "$.activate", "message": message, "code": "ERR_ACTIVATE"}
-            raise SchemaRefused(f"$.activate: {message}", issues=[issue])
-        reasons = {
-            "user_specific": not self.user_specific and "schemas are always the caller's own",
-            "force": self.force and "there is nothing to force: a valid change is made",
-            "migrate_existing": getattr(self, "migrate_existing", False)
-            and "there is nothing to migrate: what was stored before is read under the new schema",
-        }
-        return [
-            {"path": f"$.{name}", "message": why, "code": "NO_EFFECT"} for name, why in reasons.items() if why
-        ]
+    instead: ClassVar[Mapping[str, str]] = {
+        "activate": "leave it out, a registered schema is active at once",
+        "user_specific": "leave it out, schemas are always the caller's own",
+        "force": "leave it out, a valid change is always made",
+        "migrate_existing": "leave it out, what was stored before is read under the new schema",
+    }
 
 
 with warnings.catch_warnings():
@@ -256,12 +232,11 @@ async def register_schema(context: Context, arguments: RegisterSchema) -> Schema
     `canonical_name_fields` names the fields that identify an entity. Stored observations never change; they
     are read under the new schema.
     """
-    ignored = arguments.without_effect()
     with catalogue_errors():
         document, version = _document(arguments)
         change = schema.registration(document, version)
         receipt = await change_schema(context, "schemas.register", arguments, change)
-    return _changed(receipt, [*ignored, *schema.warnings_of(document)])
+    return _changed(receipt)
 
 
 def _document(arguments: RegisterSchema) -> tuple[Document, str | None]:
@@ -325,7 +300,6 @@ class UpdateSchema(Changing):
         default=[], description="Kinds of writers, greatest first."
     )
     description: Annotated[str | None, Field(description="What the type is.")] = None
-    migrate_existing: Force = False
 
 
 _SETTINGS = (
@@ -354,7 +328,6 @@ async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChan
     what it does not name: two updates at the same time both take effect. A removed field is hidden, and comes
     back with its history when it is added again.
     """
-    ignored = arguments.without_effect()
     values = arguments.sent()
     with catalogue_errors():
         change = schema.update(
@@ -365,17 +338,17 @@ async def update_schema(context: Context, arguments: UpdateSchema) -> SchemaChan
             version=arguments.schema_version,
         )
         receipt = await change_schema(context, "schemas.update", arguments, change)
-    return _changed(receipt, [*ignored, *schema.warnings_of(receipt.document)])
+    return _changed(receipt)
 
 
-def _changed(receipt: SchemaReceipt, ignored: list[Issue]) -> SchemaChanged:
+def _changed(receipt: SchemaReceipt) -> SchemaChanged:
     return {
         "success": True,
         "schema": declared(receipt.document, receipt.version),
         "schema_version": receipt.version,
         "fields_added": list(receipt.added),
         "fields_removed": list(receipt.removed),
-        "warnings": ignored,
+        "warnings": schema.warnings_of(receipt.document),
         "replayed": receipt.replayed,
         "transaction_id": receipt.transaction_id,
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple, NotRequired
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
 
@@ -59,9 +60,6 @@ class ListTimeline(Arguments):
     order: Annotated[
         Literal["asc", "desc"], Spelled("sort_order"), Field(description="desc: the latest event first.")
     ] = "desc"
-    order_by: Literal["event_timestamp"] = Field(
-        default="event_timestamp", description="Events are ordered by their instants."
-    )
     at: At = None
     at_ingested: AtIngested = None
     limit: Limit = PAGE_DEFAULT
@@ -69,6 +67,10 @@ class ListTimeline(Arguments):
     cursor: Cursor = None
     include_total_count: Total = False
     max_characters: MaxCharacters = None
+
+    instead: ClassVar[Mapping[str, str]] = {
+        "order_by": "give order, asc or desc; events are ordered by their instants"
+    }
 
 
 class TimelinePage(AsOf, Warned, Indexed, Budgeted):

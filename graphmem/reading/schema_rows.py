@@ -99,6 +99,15 @@ class SchemaRow(NamedTuple):
     observations: int
 
 
+class SchemaPageRow(NamedTuple):
+    """The row of ``schema/page.cypher``."""
+
+    page: list[SchemaRow]
+    truncated: bool
+    more: bool
+    total: int
+
+
 class VersionRow(NamedTuple):
     """A registered version of a schema; ``change`` is canonical JSON."""
 

@@ -12,9 +12,8 @@ import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem.arguments import Spelled, nested_filters
 from graphmem.auth import Scope
 from graphmem.mcp import memory_tools
-from graphmem.mcp.defaults import defaults_of
 from graphmem.mcp.tool_schemas import shortened, untitled
-from graphmem.mcp.tools import described
+from graphmem.mcp.tools import defaults_of, described
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings, ToolsetName

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from graphmem.dump import container
+from graphmem.dump import container, verifying
+from graphmem.dump.records import Record, Schema
 from graphmem.errors import DumpDamaged, DumpRefused, IdempotencyMismatch
+from graphmem.model import canonical
 from graphmem.registry import Services
-from tests.support.dumps import Dumps, all_answers, store_rich_example
+from tests.support.dumps import Dumps, all_answers, forge, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
@@ -53,6 +55,29 @@ def test_keys_of_files_stand_for_their_bytes_after_a_restore(run: Call, dumps: D
     assert (again["source_id"], again["deduplicated"]) == (first["source_id"], True)
     with pytest.raises(IdempotencyMismatch):
         run("store", file_content="YWJk", file_idempotency_key="f")
+
+
+def test_schema_with_keys_without_effect_of_an_earlier_version_comes_back_as_it_was(
+    run: Call, dumps: Dumps
+) -> None:
+    run("schemas.register", schema={"entity_type": "wine", "fields": {"name": {"type": "string"}}})
+
+    def earlier(record: Record) -> Record:
+        if not isinstance(record, Schema):
+            return record
+        document = canonical.decode(record.document)
+        document["fields"]["name"]["preserveCase"] = True
+        text = canonical.encode({**document, "query_synonyms": {"vin": ["wine"]}})
+        return record.model_copy(update={"document": text})
+
+    forged = forge(dumps.create(), earlier)
+    dumps.wipe()
+    assert dumps.restore(forged).conflict_count == 0
+    assert dumps.create("second").manifest.root == verifying.verify(forged).manifest.root
+    read = run("schemas.get", entity_type="wine")
+    assert read["query_synonyms"] == {"vin": ["wine"]}
+    run("schemas.update", entity_type="wine", new_fields={"year": "number"})
+    assert run("schemas.get", entity_type="wine")["query_synonyms"] == {"vin": ["wine"]}
 
 
 def test_a_second_restore_adds_nothing(run: Call, dumps: Dumps) -> None:

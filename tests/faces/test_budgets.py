@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from graphmem.errors import InvalidInput
-from graphmem.mcp.defaults import DEFAULTS
+from graphmem.mcp.tools import DEFAULTS
 from graphmem.registry import REGISTRY
 from tests.support.faces import Call
 

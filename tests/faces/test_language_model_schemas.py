@@ -8,8 +8,7 @@ import pytest
 
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import Limits
-from graphmem.interpretation import known_schemas, language_model
-from graphmem.interpretation.known_schemas import known_schemas as read_schemas
+from graphmem.interpretation import language_model, readings
 from graphmem.registry import Context, Services
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
@@ -22,9 +21,9 @@ CANARY = "canary-7f3a"
 def test_the_model_gets_the_names_that_schemas_declare_and_no_stored_value(
     run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(known_schemas, "PAGE", 1)
+    monkeypatch.setattr(readings, "SCHEMAS_AT_ONCE", 1)
     fields = {"serial": {"type": "string"}, "watts": {"type": "number"}}
-    run("schemas.register", entity_type="lamp", schema_definition={"fields": fields}, activate=True)
+    run("schemas.register", entity_type="lamp", schema_definition={"fields": fields})
     run(
         "schemas.register",
         entity_type="person",
@@ -35,7 +34,7 @@ def test_the_model_gets_the_names_that_schemas_declare_and_no_stored_value(
     heap = {"entity_type": "heap", f"heap_{CANARY}": CANARY}
     run("store", entities=[ada, lamp, heap], idempotency_key=CANARY)
     context = Context(full_actor(owner), services)
-    schemas = loop.run(read_schemas(context))
+    schemas = loop.run(readings.known_schemas(context))
     assert {"lamp", "person", "invoice"} <= {document.entity_type for document in schemas}
     assert "heap" not in {document.entity_type for document in schemas}
     document = parsed_here(b"A lamp of 7 watts.\n", None, "lamp.txt", Limits())
@@ -49,4 +48,4 @@ def test_the_model_gets_the_names_that_schemas_declare_and_no_stored_value(
     assert CANARY not in json.dumps(request)
     # What is stored meanwhile makes no other interpretation of the same file.
     run("store", entities=[{"entity_type": "lamp", "serial": "8", "colour": "red"}])
-    assert language_model.configuration(loop.run(read_schemas(context)), model.settings()) == config
+    assert language_model.configuration(loop.run(readings.known_schemas(context)), model.settings()) == config

@@ -27,8 +27,7 @@ from graphmem.arguments import BODY_METHODS
 from graphmem.auth import Actor, accounts
 from graphmem.cli.main import app as cli
 from graphmem.errors import CATALOGUE, GraphmemError
-from graphmem.mcp.defaults import defaults_of
-from graphmem.mcp.tools import create_server
+from graphmem.mcp.tools import create_server, defaults_of
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings

@@ -14,7 +14,9 @@ from graphmem.errors import (
     NotFound,
     SchemaRefused,
     StoreRefused,
+    UnknownField,
 )
+from graphmem.registry import REGISTRY
 from tests.support.faces import Call
 
 Together = Callable[[str, Sequence[dict[str, Any]]], list[Any]]
@@ -60,7 +62,7 @@ def test_a_registration_may_have_schema_definition_and_reducer_config(run: Call)
         "observation_source_priority": ["human"],
     }
     whole = {"entity_type": "beer", "schema_definition": {"fields": fields}, "reducer_config": config}
-    apart = run("schemas.register", **whole, schema_version="2.5", activate=True, user_specific=True)
+    apart = run("schemas.register", **whole, schema_version="2.5")
     assert apart["schema_version"] == "2.5"
     nested = run("schemas.register", schema={**whole, "entity_type": "cider"})
     assert nested["schema"]["fields"] == apart["schema"]["fields"]
@@ -68,12 +70,22 @@ def test_a_registration_may_have_schema_definition_and_reducer_config(run: Call)
     assert nested["schema"]["observation_source_priority"] == ["human"]
 
 
-def test_parts_of_a_registration_without_effect_are_warned_of(run: Call) -> None:
-    arguments = {"schema": {**WINE, "query_synonyms": {"vin": "wine"}}, "force": True, "user_specific": False}
-    done = run("schemas.register", **arguments)
-    paths = [warning["path"] for warning in done["warnings"]]
-    assert paths == ["$.user_specific", "$.force", "$.query_synonyms"]
-    assert run("schemas.get", entity_type="wine")["query_synonyms"] == {"vin": "wine"}
+@pytest.mark.parametrize(
+    ("name", "argument", "instead"),
+    [
+        ("schemas.register", "activate", "active at once"), ("schemas.register", "force", "always made"),
+        ("schemas.register", "user_specific", "caller's own"),
+        ("schemas.update", "migrate_existing", "read under the new schema"),
+        ("schemas.recommend", "source", "come from observations"),
+        ("schemas.recommend", "status", "are pending"), ("timeline.list", "order_by", "asc or desc"),
+    ],
+)  # fmt: skip
+def test_argument_without_effect_is_refused_with_what_to_do_instead(
+    run: Call, name: str, argument: str, instead: str
+) -> None:
+    with pytest.raises(UnknownField, match=f"there is no {argument}: .*{instead}") as refused:
+        run(name, **REGISTRY[name].example, **{argument: True})
+    assert refused.value.details["unknown_fields"] == [argument]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +107,8 @@ def test_parts_of_a_registration_without_effect_are_warned_of(run: Call) -> None
          "ERR_SCHEMA_VERSION"),
         ({"schema": {"entity_type": "a", "fields": {}}, "reducer_config": {"x": 1}}, "$.reducer_config.x",
          "ERR_UNKNOWN_KEY"),
-        ({"schema": {"entity_type": "a", "fields": {}}, "activate": False}, "$.activate", "ERR_ACTIVATE"),
+        ({"schema": {"entity_type": "a", "fields": {}, "query_synonyms": {}}}, "$.schema.query_synonyms",
+         "ERR_UNKNOWN_KEY"),
     ],
     ids=lambda value: ascii(value)[:50],
 )  # fmt: skip
@@ -121,10 +134,9 @@ def test_an_update_adds_to_what_there_is(run: Call) -> None:
 def test_the_spellings_of_an_update(run: Call) -> None:
     run("store", entities=[{"entity_type": "thing", "name": "x"}])
     field = {"field_name": "a", "field_type": "array", "required": True, "reducer_strategy": "merge_array"}
-    done = run("schemas.update", entity_type="thing", fields_to_add=[field], migrate_existing=True)
+    done = run("schemas.update", entity_type="thing", fields_to_add=[field])
     expected = {"type": "array", "required": True, "merge": "merge_array", "mismatch": "hide"}
     assert done["schema"]["fields"] == {"a": expected, "name": {"type": "string", "required": False}}
-    assert [warning["path"] for warning in done["warnings"]] == ["$.migrate_existing"]
     named = run("schemas.update", entity_type="thing", canonical_name_fields=["name"])
     assert named["schema"]["identity"] == [["name"], ["content"]]
     strict = run("schemas.update", entity_type="thing", canonical_name_strict=True)

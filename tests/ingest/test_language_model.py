@@ -134,7 +134,6 @@ def test_known_types_are_named_and_no_value_of_theirs(model: LanguageModel) -> N
                 "serial": {"type": "string", "description": CANARY, "constraints": {"enum": [CANARY]}},
                 "watts": {"type": "number"},
             },
-            "query_synonyms": [CANARY],
         },
     )
     read(model, "A lamp.", (known,))

@@ -39,7 +39,6 @@ FIELDS = st.fixed_dictionaries(
             {}, optional={"enum": st.lists(SCALARS, min_size=1), "banned": st.lists(SCALARS, min_size=1)}
         ),
         "mismatch": st.sampled_from(["hide", "show"]),
-        "sensitivity_class": SCALARS,
     },
 )
 DOCUMENTS = st.fixed_dictionaries(
@@ -52,6 +51,5 @@ DOCUMENTS = st.fixed_dictionaries(
         "constraint_violation_policy": st.sampled_from(["warn", "reject"]),
         "aliases": st.lists(st.sampled_from(["vin", "Vino", "wine"])),
         "observation_source_priority": st.permutations(["human", "sync", "sensor"]),
-        "agent_instructions": SCALARS,
     },
 )

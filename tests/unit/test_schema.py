@@ -212,15 +212,38 @@ def test_every_fault_is_told_of_and_no_more_than_a_hundred():
     assert len(refused({"fields": {f"f{i}": "text" for i in range(300)}})) == 100
 
 
-def test_keys_without_effect_are_kept_and_named():
-    document = wine(reference_fields=[{"field": "name"}], query_synonyms={"vin": ["wine"]})
-    again = schema.parse("wine", {"fields": {"a": {"type": "string", "preserveCase": True}}})
-    assert [warning["path"] for warning in schema.warnings_of(document)] == [
-        "$.reference_fields",
-        "$.query_synonyms",
-    ]
-    assert [warning["path"] for warning in schema.warnings_of(again)] == ["$.fields.a.preserveCase"]
-    assert again.as_json()["fields"]["a"]["preserveCase"] is True
+@pytest.mark.parametrize(
+    ("raw", "path", "instead"),
+    [
+        ({"query_synonyms": {"vin": ["wine"]}}, "$.schema.query_synonyms", "use aliases"),
+        ({"name_collision_policy": "reject"}, "$.schema.name_collision_policy", "use canonical_name_fields"),
+        ({"fields": {"a": {"type": "string", "preserveCase": True}}}, "$.schema.fields.a.preserveCase",
+         "values keep their case"),
+    ],
+)  # fmt: skip
+def test_key_without_effect_is_refused_with_what_to_use(raw: dict[str, object], path: str, instead: str):
+    with pytest.raises(SchemaInvalid) as invalid:
+        schema.parse("wine", {"fields": {}, **raw})
+    (issue,) = invalid.value.issues
+    assert (issue["path"], issue["code"]) == (path, "ERR_UNKNOWN_KEY")
+    assert instead in issue["message"]
+
+
+def test_stored_document_with_keys_without_effect_is_read_as_it_is_and_updated():
+    raw = canonical.decode(wine().text)
+    raw["fields"]["name"]["preserveCase"] = True
+    raw |= {"query_synonyms": {"vin": ["wine"]}, "name_collision_policy": "reject"}
+    stored = Document.read(canonical.encode(raw))
+    assert stored.text == canonical.encode(raw)
+    assert stored.rules() == wine().rules()
+    change = schema.update("wine", new_fields={"colour": "string"})
+    grown = schema.decide(schema.Active("1.0", stored), None, change).document
+    assert grown.as_json()["query_synonyms"] == {"vin": ["wine"]}
+    assert grown.as_json()["fields"]["name"]["preserveCase"] is True
+    assert schema.warnings_of(grown) == []
+
+
+def test_converters_of_a_field_that_shows_any_value_are_warned_of():
     idle = {"type": "number", "converters": ["string_to_number"], "mismatch": "show"}
     shown = schema.parse("wine", {"fields": {"a": idle}})
     assert [warning["path"] for warning in schema.warnings_of(shown)] == ["$.fields.a.converters"]

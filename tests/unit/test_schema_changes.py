@@ -115,9 +115,10 @@ def test_an_update_that_makes_a_schema_too_large_is_refused():
         updated(registered(fields=fields, canonical_name_fields=None), new_fields={"more": "string"})
     with refuses(path="$.hidden_fields", code="ERR_TOO_LARGE"):
         updated(registered(hidden_fields=[f"h{number}" for number in range(FIELDS_LIMIT)]), remove=["price"])
-    half = "x" * (TEXT_LIMIT // 2)
+    listed = [f"{number:01000}" for number in range(TEXT_LIMIT // 2_000)]
+    half = {"type": "string", "constraints": {"enum": listed}}
     with refuses(code="ERR_TOO_LARGE"):
-        updated(registered(agent_instructions=half), settings={"store_warnings": half})
+        updated(registered(fields={"a": half}, canonical_name_fields=None), new_fields={"b": half})
 
 
 def test_a_field_declared_anew_keeps_what_is_not_said_of_it():

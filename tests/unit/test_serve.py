@@ -20,7 +20,7 @@ from graphmem import runtime, worker
 from graphmem.auth.guard import Guard
 from graphmem.cli import serve
 from graphmem.cli.main import app
-from graphmem.mcp import stdio
+from graphmem.mcp import tools
 from graphmem.observability import logs
 from graphmem.settings import Settings, load
 
@@ -70,7 +70,7 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     monkeypatch.setattr(runtime, "open_services", opened)
     monkeypatch.setattr("graphmem.api.app.create_app", lambda services: None)
     monkeypatch.setattr(serve._Server, "serve", answer)
-    monkeypatch.setattr(stdio, "serve", answer)
+    monkeypatch.setattr(tools, "serve_stdio", answer)
     monkeypatch.setattr(logs, "configure", lambda *_, **__: None)
     monkeypatch.setattr(serve.beside, "take_socket", lambda *_: None)
 

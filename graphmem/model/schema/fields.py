@@ -86,7 +86,7 @@ class Field:
         mismatch: "hide" converts a value of another type and hides it if that fails; "show" shows it
             unchanged; ``None`` takes the setting of the document.
         filterable: whether the values are indexed, so that filters and sorts read only matching rows.
-        kept: keys that other clients know, as canonical JSON, stored without effect.
+        kept: keys without effect that earlier versions stored, as canonical JSON.
     """
 
     type: FieldType

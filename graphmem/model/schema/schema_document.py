@@ -63,8 +63,8 @@ class Document:
         constraint_violation_policy: whether a violated constraint causes a warning or refuses the item.
         aliases: other names of the type, in their canonical spelling.
         observation_source_priority: observation sources, highest first; empty for the default order.
-        kept: keys that other clients know. ``duplicate_detection_fields`` and its threshold are read by
-            :attr:`detection`; the others are stored without effect.
+        kept: ``duplicate_detection_fields`` and its threshold, which :attr:`detection` reads, and keys
+            without effect that earlier versions stored.
     """
 
     entity_type: str

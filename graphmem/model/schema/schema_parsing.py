@@ -12,7 +12,6 @@ from graphmem.model.rules import Converter, Policy
 from graphmem.model.schema.fields import compiled
 from graphmem.model.schema.schema_document import (
     DETECTION_FIELDS,
-    DETECTION_THRESHOLD,
     OPT_OUT,
     Document,
     of_json,
@@ -353,14 +352,9 @@ def _check_alternative(document: Document, names: tuple[str, ...], path: str, is
 
 
 def warnings_of(document: Document) -> list[Issue]:
-    """List parts of a schema that are stored but have no effect, and parts that override each other."""
+    """List converters without effect."""
     warnings = Issues()
-    unread = [name for name in document.kept if name not in (DETECTION_FIELDS, DETECTION_THRESHOLD)]
-    for name in unread:
-        warnings.add(f"$.{name}", "this key is stored and has no effect", "NO_EFFECT")
     for name, declared in document.fields.items():
-        for key in canonical.decode(declared.kept) if declared.kept else ():
-            warnings.add(f"$.fields.{name}.{key}", "this key is stored and has no effect", "NO_EFFECT")
         if declared.converters and (document.mismatch_of(name) == "show" or declared.is_union):
             message = "the converters have no effect: set mismatch to hide, or leave them out"
             warnings.add(f"$.fields.{name}.converters", message, "NO_EFFECT")

@@ -23,6 +23,20 @@ LISTED_LIMIT: Final = 500
 VALUE_LIMIT: Final = 1_000
 """Longest value in ``enum`` or ``banned``, in characters."""
 ISSUES_LIMIT: Final = 100
+_INSTEAD: Final = {
+    "preserveCase": "leave it out, values keep their case",
+    "validator": "use constraints",
+    "sensitivity_class": "leave it out, nothing depends on it",
+    "reference_fields": "store relationships, by relationships of POST /store",
+    "query_synonyms": "use aliases for other names of the type",
+    "identity_search_fields": "leave it out, look-ups search every field",
+    "store_warnings": "use required and constraints",
+    "content_field": "use required",
+    "agent_instructions": "use description",
+    "primary_fields": "leave it out, answers show every declared field",
+    "name_collision_policy": "use canonical_name_fields and canonical_name_strict",
+}
+"""Keys of other services, each with what to use. Documents that are stored may have them, without effect."""
 
 
 class Issue(TypedDict):
@@ -96,10 +110,6 @@ class FieldShape(_Strict):
     converters: Annotated[list[Any], Field(max_length=10)] | None = None
     constraints: _Constraints | None = None
     mismatch: Visibility | None = None
-    # The keys from here on are known to other clients: they are stored without effect.
-    preserveCase: Any = None
-    validator: Any = None
-    sensitivity_class: Any = None
 
 
 class _Temporal(_Strict):
@@ -124,15 +134,6 @@ class Shape(_Strict):
     description: Annotated[str, Field(max_length=10_000)] | None = None
     duplicate_detection_fields: Annotated[list[_Name], Field(max_length=20)] | None = None
     duplicate_detection_threshold: Annotated[float, Field(ge=0.5, le=1)] | None = None
-    # The keys from here on are known to other clients: they are stored without effect.
-    reference_fields: Any = None
-    query_synonyms: Any = None
-    identity_search_fields: Any = None
-    store_warnings: Any = None
-    content_field: Any = None
-    agent_instructions: Any = None
-    primary_fields: Any = None
-    name_collision_policy: Any = None
 
 
 def members(raw: object, path: str, issues: Issues) -> dict[str, Any]:
@@ -161,7 +162,8 @@ def validated(model: type[BaseModel], raw: Mapping[str, Any], path: str, issues:
         where = path + "".join(f"[{p}]" if isinstance(p, int) else f".{str(p)[:200]}" for p in fault["loc"])
         code, message = fault["type"], fault["msg"]
         if code == "extra_forbidden":
-            allowed = ", ".join(sorted(model.model_fields))
-            code, message = "ERR_UNKNOWN_KEY", f"no such key: the keys are {allowed}"
+            instead = _INSTEAD.get(str(fault["loc"][-1]))
+            listed = ", ".join(sorted(model.model_fields))
+            code, message = "ERR_UNKNOWN_KEY", f"no such key: {instead or f'the keys are {listed}'}"
         issues.add(where, message, code if code.startswith("ERR_") else "ERR_FORMAT")
     return {}
