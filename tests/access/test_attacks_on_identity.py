@@ -24,11 +24,12 @@ from graphmem.auth.guard import Guard
 from graphmem.mcp.toolsets import all_tools
 from graphmem.registry import REGISTRY, Operation, Services
 from tests.access.conftest import Application, Instance
-from tests.faces.test_http_edges import envelope, sender
+from tests.faces.test_http_edges import Http, envelope, sender
 from tests.support import surface
 from tests.support.actors import CONNECTION
 from tests.support.event_loop import Loop
 from tests.support.surface import EVERY, GUARDED, OPERATIONS, TOOLS
+from tests.support.walks import walk_over
 
 TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
 PUBLIC = {
@@ -51,14 +52,17 @@ def test_row_1_the_public_paths_are_these_and_no_others() -> None:
     assert {path for path in open_paths if not path.startswith(PUBLIC_PREFIX)} == PUBLIC
 
 
-@pytest.mark.parametrize(("method", "path"), GUARDED)
-def test_row_1_without_a_credential_every_route_is_401(
-    loop: Loop, services: Services, method: str, path: str
-) -> None:
+@pytest.fixture
+def guarded(loop: Loop, services: Services) -> Http:
+    """A service that wants a token."""
     settings = services.settings.model_copy(update={"bearer_token": SecretStr(TOKEN)})
-    http = sender(loop, create_app(replace(services, settings=settings)))
+    return sender(loop, create_app(replace(services, settings=settings)))
+
+
+@walk_over("method, path", GUARDED)
+def test_row_1_without_a_credential_every_route_is_401(guarded: Http, method: str, path: str) -> None:
     for prefix in PREFIXES:
-        answer = http(method, prefix + surface.url(path))
+        answer = guarded(method, prefix + surface.url(path))
         assert (answer.status_code, envelope(answer)["error_code"]) == (401, "AUTH_REQUIRED")
         assert answer.headers["www-authenticate"].startswith("Bearer")
 
@@ -162,7 +166,7 @@ def test_row_2_ada_herself_reaches_what_bob_must_not(two: Two) -> None:
     assert two.marker in answer.text
 
 
-@pytest.mark.parametrize(("method", "path", "name"), OPERATIONS)
+@walk_over("method, path, name", OPERATIONS)
 def test_row_2_the_ids_of_another_account_are_not_there_on_any_route(
     two: Two, method: str, path: str, name: str
 ) -> None:
@@ -197,7 +201,7 @@ def test_row_2_every_tool_that_names_no_ids_is_called_with_names() -> None:
     assert set(MEMORY) == {tool for tool, operation in all_tools().items() if not operation.routes}
 
 
-@pytest.mark.parametrize(("toolset", "tool"), TOOLS)
+@walk_over("toolset, tool", TOOLS)
 def test_row_2_the_ids_of_another_account_are_not_there_by_any_tool(
     two: Two, toolset: str, tool: str
 ) -> None:
@@ -220,7 +224,7 @@ def test_row_2_the_ids_of_another_account_are_not_there_by_any_tool(
 CLAIMS = ("user_id", "owner", "owner_id", "account", "account_id", "tenant")
 
 
-@pytest.mark.parametrize(("method", "path", "name"), OPERATIONS)
+@walk_over("method, path, name", OPERATIONS)
 def test_row_3_an_account_in_the_arguments_of_a_route_is_refused_or_ignored(
     two: Two, method: str, path: str, name: str
 ) -> None:
@@ -239,7 +243,7 @@ def test_row_3_an_account_in_the_arguments_of_a_route_is_refused_or_ignored(
     assert two.state() == two.before
 
 
-@pytest.mark.parametrize(("toolset", "tool"), TOOLS)
+@walk_over("toolset, tool", TOOLS)
 def test_row_3_an_account_in_the_arguments_of_a_tool_is_refused(two: Two, toolset: str, tool: str) -> None:
     operation = all_tools()[tool]
     for claim in CLAIMS:
@@ -253,7 +257,7 @@ def test_row_3_an_account_in_the_arguments_of_a_tool_is_refused(two: Two, toolse
     assert two.state() == two.before
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+@walk_over("route", ROUTES)
 def test_row_3_an_account_in_the_arguments_of_another_route_gives_nothing(two: Two, route: Any) -> None:
     for claim in CLAIMS:
         claims = {claim: two.ada.owner}
@@ -292,8 +296,8 @@ BINDS = [
 """Settings under which a caller needs a credential. The connection comes from loopback, as by a proxy."""
 
 
-@pytest.mark.parametrize("changes", BINDS, ids=str)
-@pytest.mark.parametrize("header", [*LOCAL, "all"])
+@walk_over("changes", BINDS)
+@walk_over("header", [*LOCAL, "all"])
 def test_row_4_an_address_of_this_machine_in_a_header_opens_no_route(
     loop: Loop, services: Services, changes: dict[str, Any], header: str
 ) -> None:
