@@ -36,6 +36,7 @@ from tests.support.database import database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner, share_services
 from tests.support.refusals import seconds_until_refused
+from tests.support.scheduling import OF_ACCOUNTS
 
 Command = Callable[..., Result]
 HOUR = 3_600_000_000
@@ -150,6 +151,13 @@ def instance_services(instance_settings: Settings, loop: Loop) -> Iterator[Servi
     opened = open_services(instance_settings)
     yield loop.run(opened.__aenter__())
     loop.run(opened.__aexit__(None, None, None))
+
+
+@pytest.fixture(autouse=True)
+def one_process(request: pytest.FixtureRequest) -> None:
+    """Fail a test that uses the database of accounts in a file that any process may take."""
+    path, _, _ = request.node.nodeid.partition("::")
+    assert "instance_settings" not in request.fixturenames or path in OF_ACCOUNTS, f"OF_ACCOUNTS lacks {path}"
 
 
 @pytest.fixture

@@ -6,13 +6,12 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import pytest
-
 from graphmem.model import membership, rule_history, rule_merges
 from graphmem.model.dismissals import Dismissal, DismissalKind, pair_of
 from graphmem.model.membership import Membership, MergeFact, RuleSpan
 from graphmem.model.rule_history import RuleFacts, Statement
 from tests.support.people import ALTERNATIVES, OWNER, People, entity_id, random_fields
+from tests.support.walks import walk_over
 
 RULE = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES)
 MOMENTS = 24
@@ -89,7 +88,7 @@ def decided_at(facts: RuleFacts, moment: int) -> dict[str, str]:
     return people.shown()
 
 
-@pytest.mark.parametrize("seed", range(60))
+@walk_over("seed", range(60))
 def test_at_each_time_the_merges_are_those_of_the_facts_that_were_known(seed: int) -> None:
     facts = random_facts(random.Random(seed))
     spans = rule_history.spans(facts)
