@@ -16,6 +16,7 @@ from graphmem.auth import passwords, tokens
 from graphmem.auth.accounts import Account
 from graphmem.cli import backup
 from graphmem.dump import records, verifying
+from graphmem.model.fact_records import line
 from graphmem.settings import LOCAL_ACCOUNT
 from tests.access.conftest import Command, Instance
 from tests.support.dumps import wipe
@@ -229,9 +230,9 @@ ACCOUNT = {
     ],
 )
 def test_a_record_that_is_no_account_is_refused(change: dict[str, Any]) -> None:
-    assert records.read(records.line(ACCOUNT)).line() == records.line(ACCOUNT)
+    assert records.read(line(ACCOUNT)).line() == line(ACCOUNT)
     with pytest.raises(ValueError, match=r".+"):
-        records.read(records.line(ACCOUNT | change))
+        records.read(line(ACCOUNT | change))
 
 
 def test_names_of_accounts_have_one_pattern() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from graphmem.dump import verifying
-from graphmem.dump.records import Observation
 from graphmem.errors import GraphmemError
+from graphmem.model.fact_records import Observation
 from graphmem.registry import Services
 from graphmem.writing import Writers
 from tests.reliability.test_failpoints import Doom, doom
