@@ -1,4 +1,4 @@
-"""One POST to the service of a model that the operator has chosen: repeated while it may help, and bounded.
+"""One POST to the service of a model that the operator has chosen: repeated while it helps, and bounded.
 
 Embeddings and language models are asked in the same way. An address comes from a setting alone; no request
 and no other variable of the environment chooses one.

@@ -2,8 +2,8 @@
 
 A language is told by its stop words alone: they are frequent in every sentence. Words are compared as search
 compares them (:func:`graphmem.text.words.tokens`), so without case and accents. The stop words are the lists
-of the Snowball project (``stop_words.toml``), the stems those of its algorithms, the months those of the CLDR.
-Lists and libraries are loaded with their first use: most processes never search.
+of the Snowball project, the stems those of its algorithms, the months those of the CLDR. Lists and libraries
+are loaded with their first use: most processes never search.
 """
 
 from __future__ import annotations
