@@ -25,7 +25,6 @@ from graphmem.auth.accounts import Account, Accounts
 from graphmem.auth.authenticator import Authenticate
 from graphmem.auth.credentials import CredentialCache
 from graphmem.auth.guard import Guard
-from graphmem.cli import account as account_commands
 from graphmem.cli.main import app
 from graphmem.model import times
 from graphmem.registry import Services
@@ -173,7 +172,6 @@ def instance(instance_services: Services, loop: Loop) -> Iterator[Instance]:
 def command(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run a command on the instance."""
     share_services(monkeypatch, instance.loop, instance.services)
-    monkeypatch.setattr(account_commands, "run_async", instance.loop.run)
     settings = instance.services.settings
     variables = environment(settings, settings.data_path)
 

@@ -14,7 +14,6 @@ from graphmem import dump
 from graphmem.auth import accounts as account_rules
 from graphmem.auth import passwords, tokens
 from graphmem.auth.accounts import Account
-from graphmem.cli import backup
 from graphmem.dump import records, verifying
 from graphmem.model.fact_records import line
 from graphmem.settings import LOCAL_ACCOUNT
@@ -29,7 +28,6 @@ Backup = Callable[..., Result]
 @pytest.fixture
 def backed_up(instance: Instance, command: Command, monkeypatch: pytest.MonkeyPatch) -> Backup:
     """Run `graphmem backup` on the instance."""
-    monkeypatch.setattr(backup, "run_async", instance.loop.run)
     return lambda *words: command("backup", *map(str, words))
 
 
