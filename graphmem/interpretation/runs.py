@@ -21,7 +21,7 @@ from graphmem.reading.interpretation_answers import (
 )
 from graphmem.reading.source_answers import SourceRow, read_source
 from graphmem.registry import Context, Services
-from graphmem.storing.withdrawal_changes import apply_exclusions
+from graphmem.storing.withdrawal_changes import apply_withdrawals
 from graphmem.writing.new_interpretation import ENDED, Interpretation, Status
 
 PROMPT_BYTES: Final = 65_536
@@ -154,7 +154,7 @@ async def _write(
             await _end_failed(context, interpretation, str(exc))
         return
     if interpretation.replaces:
-        await apply_exclusions(context)
+        await apply_withdrawals(context)
 
 
 async def _end_failed(context: Context, interpretation: Interpretation, reason: str) -> None:
@@ -171,7 +171,7 @@ async def _end_failed(context: Context, interpretation: Interpretation, reason: 
             raise
         return
     if interpretation.has_made_something:
-        await apply_exclusions(context)
+        await apply_withdrawals(context)
 
 
 def _has_ended(refusal: StoreRefused) -> bool:
