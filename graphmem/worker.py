@@ -35,7 +35,7 @@ PENDING_TYPES_LIMIT: Final = 1_000
 """Types with stale entities that one pass reads."""
 REFOLDED_TYPES_LIMIT: Final = 20
 """Types that one pass folds again."""
-EXCLUDED_LIMIT: Final = 2_000
+WITHDRAWN_LIMIT: Final = 2_000
 """Things of one owner that one pass folds again because other observations count."""
 INDEXED_LIMIT: Final = 1_000
 """Vectors that one statement puts into the index. Each statement makes a segment of the index; few large
@@ -252,7 +252,7 @@ class _Owners(NamedTuple):
     owners: list[str]
 
 
-async def refold_excluded(services: Services) -> int:
+async def refold_withdrawn(services: Services) -> int:
     """Fold again things of which other observations count now; return how many.
 
     Once nothing of an owner waits, work out again when merges by rule held, where turns could not date them.
@@ -261,7 +261,7 @@ async def refold_excluded(services: Services) -> int:
     done = 0
     for owner in random.sample(row.owners, min(len(row.owners), REFOLDED_TYPES_LIMIT)):
         try:
-            done += await services.writers.refold_excluded(owner, EXCLUDED_LIMIT)
+            done += await services.writers.refold_withdrawn(owner, WITHDRAWN_LIMIT)
             if dated := await rule_dates.mend_undated(services.database, owner, services.writers):
                 _log.info("merges by rule dated again", owner=owner, entities=dated)
         except GraphmemError as exc:
@@ -272,7 +272,7 @@ async def refold_excluded(services: Services) -> int:
 KINDS: Final = (
     WorkKind("interpret", run_next, batch_size=1),
     WorkKind("fold", refold_stale),
-    WorkKind("exclusion", refold_excluded, batch_size=EXCLUDED_LIMIT),
+    WorkKind("exclusion", refold_withdrawn, batch_size=WITHDRAWN_LIMIT),
     WorkKind("vector", make_vectors, batch_size=EMBEDDED_LIMIT),
     WorkKind("index", index_vectors, batch_size=INDEXED_LIMIT),
 )

@@ -1,7 +1,7 @@
 """Comparing everything derived with the facts, and writing it again from them.
 
-The audit first compares what is noted on observations, when they count, with the exclusions. Then it reads an
-owner's entities and relationships in stretches. It derives snapshots, provenance, counts,
+The audit first compares what is noted on observations, when they count, with the withdrawals. Then it reads
+an owner's entities and relationships in stretches. It derives snapshots, provenance, counts,
 names, identifiers, liveness and edges again from the observations, and compares them with the nodes. A
 stretch bounds the memory. Counters and the state hash are summed up over all stretches, and compared if
 nothing was written meanwhile. Last it compares when merges by rule held
@@ -153,12 +153,12 @@ class Audit:
         return self.report
 
     async def _check_stamps(self, entity_types: list[str], relationship_types: list[str]) -> None:
-        """Compare what is noted on observations with the exclusions, before anything is derived from it."""
+        """Compare what is noted on observations with the withdrawals, before anything is derived from it."""
         check = StampCheck(self.database, self.owner, self.fix)
         await check.run(self._stretches(entity_types, relationship_types))
         if check.unstamped:
             # A large withdrawal is under way: go on with it.
-            await self.writers.refold_excluded(self.owner, 1)
+            await self.writers.refold_withdrawn(self.owner, 1)
             check = StampCheck(self.database, self.owner, self.fix)
             await check.run(self._stretches(entity_types, relationship_types))
         for differences in check.differences.values():
@@ -173,7 +173,7 @@ class Audit:
         arguments = (self.database, self.owner, self.writers, entity_types)
         if self.fix:
             dates = await rule_dates.mend(*arguments)
-            await self.writers.refold_excluded(self.owner, sys.maxsize)
+            await self.writers.refold_withdrawn(self.owner, sys.maxsize)
         elif await rule_dates.is_certain(self.database, self.owner):
             dates = await rule_dates.compare(*arguments)
         else:

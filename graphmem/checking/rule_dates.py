@@ -239,7 +239,7 @@ async def mend(
     """Correct when the merges by rule of an owner held; see :func:`compare`.
 
     All entities that were ever merged with a corrected one wait then to be folded again
-    (:meth:`graphmem.writing.writers.Writers.refold_excluded`): versions count when merges began and ended.
+    (:meth:`graphmem.writing.writers.Writers.refold_withdrawn`): versions count when merges began and ended.
     """
     before = await database.reads(owner).only("audit.undated", _Undated)
     dates = await compare(database, owner, writers, entity_types, progress)

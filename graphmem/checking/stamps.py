@@ -1,4 +1,4 @@
-"""Comparing with the exclusions what is noted on subjects and observations: when they count."""
+"""Comparing with the withdrawals what is noted on subjects and observations: when they count."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STAMPS_LIMIT: Final = 1_000
 
 
 class _Subject(NamedTuple):
-    """A source, an interpretation, a transaction or an agent that was excluded."""
+    """A source, an interpretation, a transaction or an agent that was withdrawn."""
 
     subject_id: str
     stored: list[int] | None
@@ -52,9 +52,9 @@ class _Restamped(NamedTuple):
 
 @dataclass(slots=True)
 class StampCheck:
-    """One comparison of all that an owner's exclusions note.
+    """One comparison of all that an owner's withdrawals note.
 
-    ``differences`` are by the id of the entity, the relationship or the excluded subject. ``unstamped``: on
+    ``differences`` are by the id of the entity, the relationship or the withdrawn subject. ``unstamped``: on
     so many observations a large withdrawal has not noted yet when they count; nothing is compared until then.
     """
 

@@ -336,7 +336,7 @@ def _key(answer: Row) -> RenderableType:
 
 
 _KEY = _layout(_key, "key")
-_EXCLUSION = _layout(withdrawal_tables.changes, "entities", "relationships", "counts")
+_WITHDRAWAL = _layout(withdrawal_tables.changes, "entities", "relationships", "counts")
 _ENTITY = _layout(Snapshot, "snapshot", pairs=False)
 _RELATIONSHIP = _layout(_relationship_snapshot, "snapshot", pairs=False)
 
@@ -355,8 +355,8 @@ LAYOUTS: dict[str, Layout] = {
         _neighborhood, "entity", "relationships", "related_entities", "observations", "events"
     ),
     "interpretations.list": _layout(_interpretations, "interpretations"),
-    "interpretations.reinstate": _EXCLUSION,
-    "interpretations.withdraw": _EXCLUSION,
+    "interpretations.reinstate": _WITHDRAWAL,
+    "interpretations.withdraw": _WITHDRAWAL,
     "keys.create": _KEY,
     "keys.revoke": _KEY,
     "observations.create": _ENTITY,
@@ -373,8 +373,8 @@ LAYOUTS: dict[str, Layout] = {
     "schemas.list": _layout(_schemas, "schemas"),
     "search.explain": _layout(_ranked, "entities", "strategies"),
     "sources.list": _layout(_sources, "sources"),
-    "sources.reinstate": _EXCLUSION,
-    "sources.withdraw": _EXCLUSION,
+    "sources.reinstate": _WITHDRAWAL,
+    "sources.withdraw": _WITHDRAWAL,
     "store": _layout(_stored, "entities", "relationships_created"),
     "timeline.get": _layout(_event, "event"),
     "timeline.list": _layout(_events, "events"),

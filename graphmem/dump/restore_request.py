@@ -127,7 +127,7 @@ class RestoreRequest(WriteRequest):
                 elif (rule := own_rule(self.owner, observation.entity_type, None)) is not None:
                     touched.stored.add(observation.subject_id)
                     touched.add_evidence(rule, evidence_of(rule, observation.fields))
-            # What is restored does not count where its source or interpretation is excluded.
+            # What is restored does not count where its source or interpretation is withdrawn.
             touched.sources.update(filter(None, [observation.source_id]))
             touched.interpretations.update(filter(None, [observation.interpretation_id]))
             if observation.entity_type:

@@ -119,7 +119,7 @@ async def restore(
         # Most of the dump may wait: it is read a second time rather than held in memory.
         report("wait", 0, sum(restorer.waiting.values()))
         await _for_each_portion(path, restorer.restore_waiting)
-    await restorer.apply_exclusions()
+    await restorer.apply_withdrawals()
     await restorer.audit()
     return restorer.result
 
@@ -201,14 +201,14 @@ class _Restorer:
         await self._write_missing(portion.owner, missing)
         self._report("wait", missing.observations + len(missing.conflicts), None)
 
-    async def apply_exclusions(self) -> None:
-        """Fold again what the exclusions of the dump changed."""
+    async def apply_withdrawals(self) -> None:
+        """Fold again what the withdrawals of the dump changed."""
         if self.result.dry_run:
             return
         for contents in self.result.verified.manifest.contents["owners"]:
-            # Format 1 has no exclusions.
+            # Format 1 has no withdrawals.
             if contents.get("exclusions"):
-                await self._writers.refold_excluded(contents["owner"], sys.maxsize)
+                await self._writers.refold_withdrawn(contents["owner"], sys.maxsize)
 
     async def audit(self) -> None:
         """Derive everything again for owners who have more facts than the dump, or had observations wait.
@@ -226,7 +226,7 @@ class _Restorer:
             kinds = await self._database.reads(owner).only("audit.types", _StoredTypes)
             if not has_more and owner not in self._late:
                 await rule_dates.mend(self._database, owner, self._writers, kinds.entities)
-                await self._writers.refold_excluded(owner, sys.maxsize)
+                await self._writers.refold_withdrawn(owner, sys.maxsize)
                 continue
             self._report("check", 0, kinds.total)
             audit = Audit(

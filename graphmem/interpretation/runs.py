@@ -22,7 +22,7 @@ from graphmem.reading.interpretation_answers import (
 )
 from graphmem.reading.source_answers import SourceRow, read_source
 from graphmem.registry import Context, Services
-from graphmem.storing.withdrawal_changes import apply_exclusions
+from graphmem.storing.withdrawal_changes import apply_withdrawals
 from graphmem.writing import Receipt
 from graphmem.writing.new_interpretation import ENDED, Interpretation, Status
 
@@ -156,7 +156,7 @@ async def _write(
             await _end_failed(context, interpretation, str(exc))
         return
     if interpretation.replaces:
-        await apply_exclusions(context)
+        await apply_withdrawals(context)
 
 
 async def _end_failed(context: Context, interpretation: Interpretation, reason: str) -> None:
@@ -173,7 +173,7 @@ async def _end_failed(context: Context, interpretation: Interpretation, reason: 
             raise
         return
     if interpretation.has_made_something:
-        await apply_exclusions(context)
+        await apply_withdrawals(context)
 
 
 def _has_ended(refusal: StoreRefused) -> bool:

@@ -252,14 +252,14 @@ class Interpretation(Fact):
         }  # fmt: skip
 
 
-class Exclusion(Fact):
-    """An exclusion by the transaction before it, or its end.
+class Withdrawal(Fact):
+    """A withdrawal by the transaction before it, or its end.
 
     The observations of ``subject`` do not count from then on, or count again.
     """
 
     record: Literal["exclusion"] = "exclusion"
-    id: Annotated[str, Field(pattern=f"^{ids.EXCLUSION_ID.pattern}$")]
+    id: Annotated[str, Field(pattern=f"^{ids.WITHDRAWAL_ID.pattern}$")]
     kind: Literal["exclude", "include"]
     subject_kind: SubjectKind
     subject: ShortText

@@ -17,7 +17,6 @@ from typing import Final, Literal
 
 from graphmem.model.fact_records import (
     Dismissal,
-    Exclusion,
     Interpretation,
     Observation,
     Record,
@@ -25,6 +24,7 @@ from graphmem.model.fact_records import (
     Schema,
     Source,
     Transaction,
+    Withdrawal,
     columns,
 )  # fmt: skip
 
@@ -88,8 +88,9 @@ SOURCE: Final = Declared(Source, "sources", format=2, label="Source", form="sour
 INTERPRETATION: Final = Declared(
     Interpretation, "interpretations", format=2, label="Interpretation", form="sourced", is_subject=True
 )
-EXCLUSION: Final = Declared(
-    Exclusion, "exclusions", format=2, label="Exclusion", form="exclude",
+# Code and answers say withdrawal; what is stored keeps the name that it had first.
+WITHDRAWAL: Final = Declared(
+    Withdrawal, "exclusions", format=2, label="Exclusion", form="exclude",
     derived=("Source.excluded", "Interpretation.excluded", "Observation.excluded"),
     audit=("audit.exclusions", "audit.stamps", "audit.stamps_of_subject"), is_hashed=True,
 )  # fmt: skip
@@ -106,7 +107,7 @@ REPEAT: Final = Declared(
     Repeat, "repeats", format=2, erased_by="owner.erase_transactions", is_counted=False, rows="repeated",
 )  # fmt: skip
 
-PARTS: Final = (SOURCE, INTERPRETATION, EXCLUSION, DISMISSAL, OBSERVATION, REPEAT)
+PARTS: Final = (SOURCE, INTERPRETATION, WITHDRAWAL, DISMISSAL, OBSERVATION, REPEAT)
 """What belongs to a transaction, in the order in which a dump has it: a new kind comes last."""
 TABLE: Final = (SCHEMA, TRANSACTION, *PARTS)
 BY_RECORD: Final[Mapping[type[Record], Declared]] = {kind.record: kind for kind in TABLE}

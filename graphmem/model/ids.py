@@ -7,7 +7,7 @@ relationship      key ``TYPE:source:target``; id ``rel_`` + 24 hex of SHA-256 ov
 transaction       ``txn_`` + 32 hex, drawn at random by the process that writes
 source            ``src_`` + 24 hex of SHA-256 over ``[owner, content hash]``
 interpretation    ``int_`` + 24 hex of SHA-256 over source id, interpreter, version, configuration hash, run
-exclusion         ``exc_`` + 24 hex of SHA-256 over ``[transaction, index]``
+withdrawal        ``exc_`` + 24 hex of SHA-256 over ``[transaction, index]``
 dismissal         ``dis_`` + 24 hex of SHA-256 over ``[transaction, index]``
 schema, agent     ``sch_`` / ``agt_`` + 24 hex of SHA-256 over owner and name
 timeline event    ``evt_`` + 24 hex of SHA-256 over ``[owner, entity, field, text]``
@@ -29,7 +29,7 @@ ENTITY_ID = re.compile(r"ent_[0-9a-f]{24}", re.ASCII)
 RELATIONSHIP_KEY = re.compile(r"[A-Z][A-Z0-9_]{0,63}:ent_[0-9a-f]{24}:ent_[0-9a-f]{24}", re.ASCII)
 SOURCE_ID = re.compile(r"src_[0-9a-f]{24}", re.ASCII)
 INTERPRETATION_ID = re.compile(r"int_[0-9a-f]{24}", re.ASCII)
-EXCLUSION_ID = re.compile(r"exc_[0-9a-f]{24}", re.ASCII)
+WITHDRAWAL_ID = re.compile(r"exc_[0-9a-f]{24}", re.ASCII)
 DISMISSAL_ID = re.compile(r"dis_[0-9a-f]{24}", re.ASCII)
 OBSERVATION_ID = re.compile(r"obs_[0-9a-f]{32}", re.ASCII)
 
@@ -118,8 +118,8 @@ def interpretation_id(source_id: str, interpreter: str, version: str, config_has
     return "int_" + canonical.digest([source_id, interpreter, version, config_hash, run])[:24]
 
 
-def exclusion_id(transaction_id: str, index: int) -> str:
-    """Return the id of an exclusion; ``index`` counts those of its transaction from 0."""
+def withdrawal_id(transaction_id: str, index: int) -> str:
+    """Return the id of a withdrawal; ``index`` counts those of its transaction from 0."""
     return "exc_" + canonical.digest([transaction_id, index])[:24]
 
 

@@ -1,13 +1,13 @@
 """Membership: which observations count for which entity or relationship, on which clock.
 
-An observation counts for its own subject unless it is excluded. A merged entity is a *member* of its
+An observation counts for its own subject unless it is withdrawn. A merged entity is a *member* of its
 *survivor*, and the observations of a member count for the survivor.
 
-An *exclusion* is a fact about a source, an interpretation, a transaction or an agent: the observations of
-this subject do not count from then on, until a later fact includes them again. It acts on the second clock
-alone: what was known before still counted then. An observation counts while none of its subjects is excluded.
-The times at which it stops and begins again to count are its *toggles*; it counts as of a time if the number
-of toggles up to that time is even.
+A *withdrawal* is a fact about a source, an interpretation, a transaction or an agent: the observations of
+this subject do not count from then on, until a later fact reinstates them. It acts on the second clock alone:
+what was known before still counted then. An observation counts while none of its subjects is withdrawn. The
+times at which it stops and begins again to count are its *toggles*; it counts as of a time if the number of
+toggles up to that time is even.
 
 A merge by rule (:mod:`graphmem.model.rule_merges`) is derived. It holds from the transaction that made it
 true until the one that ended it, on the second clock alone, and for every time of the first. A merge that is
@@ -31,7 +31,7 @@ from typing import Final, Literal, NamedTuple, get_args
 from graphmem.model import ids, times
 
 SubjectKind = Literal["source", "interpretation", "transaction", "agent"]
-"""What an exclusion may be about."""
+"""What a withdrawal may be about."""
 SUBJECT_KINDS: Final[tuple[SubjectKind, ...]] = get_args(SubjectKind)
 
 MergedInto = Mapping[str, str]
@@ -44,15 +44,15 @@ def toggles(recorded_at: int, subjects: Iterable[Iterable[int]]) -> tuple[int, .
     """Return when an observation stopped and began again to count, in order; none: it always counted.
 
     Args:
-        recorded_at: when the observation was recorded. Where a subject is excluded by then, it never counted.
+        recorded_at: when the observation was recorded. With a subject withdrawn by then, it never counted.
         subjects: the toggles of its source, interpretation, transactions and agent, as far as it has them.
     """
     lists = [tuple(each) for each in subjects]
     moments = sorted({recorded_at, *(each for group in lists for each in group if each > recorded_at)})
     changes: list[int] = []
     for moment in moments:
-        is_excluded = any(sum(each <= moment for each in group) % 2 for group in lists)
-        if is_excluded is (len(changes) % 2 == 0):
+        is_withdrawn = any(sum(each <= moment for each in group) % 2 for group in lists)
+        if is_withdrawn is (len(changes) % 2 == 0):
             changes.append(moment)
     return tuple(changes)
 

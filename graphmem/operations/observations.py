@@ -25,7 +25,7 @@ from graphmem.arguments import (
 )
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
-from graphmem.reading import answers, cursors, excluded, names_in_use
+from graphmem.reading import answers, cursors, names_in_use, withdrawn
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.names_in_use import Warned
@@ -133,7 +133,7 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     if arguments.include_total_count:
         total = await _total(context, arguments, listed)
     answer: ObservationPage = {
-        "observations": await excluded.observations(context, rows),
+        "observations": await withdrawn.observations(context, rows),
         **Page(rows, place, listed.truncated, total).envelope(arguments, query),
         **await names_in_use.warned(context, rows, [arguments.filters.entity_type]),
     }
@@ -183,7 +183,7 @@ class _Listed(NamedTuple):
 async def _total(context: Context, arguments: QueryObservations, listed: _Listed) -> int | None:
     """Return how many observations fit the filters.
 
-    The page has the number unless a time is filtered by, or excluded observations are included.
+    The page has the number unless a time is filtered by, or withdrawn observations are included.
     """
     filters = arguments.filters
     included = {

@@ -9,17 +9,17 @@ from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound
 from graphmem.operations.interpretations import EXAMPLE_INTERPRETATION_ID, InterpretationId
 from graphmem.operations.sources import SourceId
 from graphmem.registry import Context, Scope, operation
-from graphmem.storing.withdrawal_changes import ExclusionResult, change
-from graphmem.storing.withdrawal_plans import ChangeExclusion
+from graphmem.storing.withdrawal_changes import WithdrawalResult, change
+from graphmem.storing.withdrawal_plans import ChangeWithdrawal
 
 
-class ChangeSource(ChangeExclusion):
+class ChangeSource(ChangeWithdrawal):
     """The arguments of ``sources.withdraw`` and ``sources.reinstate``."""
 
     source_id: Annotated[SourceId, Spelled("id")]
 
 
-class SourceChange(ExclusionResult):
+class SourceChange(WithdrawalResult):
     """The result of the withdrawal of a file, or of its reinstatement."""
 
     source_id: str
@@ -70,13 +70,13 @@ async def reinstate_source(context: Context, arguments: ChangeSource) -> SourceC
     return {"source_id": arguments.source_id, **answer}
 
 
-class ChangeInterpretation(ChangeExclusion):
+class ChangeInterpretation(ChangeWithdrawal):
     """The arguments of ``interpretations.withdraw`` and ``interpretations.reinstate``."""
 
     interpretation_id: Annotated[InterpretationId, Spelled("id")]
 
 
-class InterpretationChange(ExclusionResult):
+class InterpretationChange(WithdrawalResult):
     """The result of the withdrawal of an interpretation, or of its reinstatement."""
 
     interpretation_id: str

@@ -89,7 +89,7 @@ class Related(NamedTuple):
 class EntityRequest:
     """Which entities, in which order, and which page of them. Times are microseconds.
 
-    ``include_absent``: also those whose observations are excluded today. Only a read as of a time sets it.
+    ``include_absent``: also those whose observations are withdrawn today. Only a read as of a time sets it.
     """
 
     types: list[str]

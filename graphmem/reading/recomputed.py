@@ -60,8 +60,8 @@ class _OwnRows(NamedTuple):
 class RecomputedEntities:
     """Entities as of two clocks, in microseconds.
 
-    ``rows`` lacks ``absent`` entities: the observations that gave them values were excluded. ``into`` has the
-    survivor of each merged entity. ``rows``, ``absent``, ``folds`` and ``rules`` are by the id of the
+    ``rows`` lacks ``absent`` entities: the observations that gave them values were withdrawn. ``into`` has
+    the survivor of each merged entity. ``rows``, ``absent``, ``folds`` and ``rules`` are by the id of the
     survivor.
     """
 

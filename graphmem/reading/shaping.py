@@ -15,7 +15,7 @@ from pydantic import Field
 from graphmem.arguments import Arguments, invalid
 from graphmem.errors import InvalidInput
 from graphmem.model.identity import CANONICAL_NAME
-from graphmem.reading import answers, excluded, names_in_use
+from graphmem.reading import answers, names_in_use, withdrawn
 from graphmem.reading.budgets import Budgeted
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.shared_rows import ObservationRows
@@ -147,5 +147,5 @@ async def observations(context: Context, observation_ids: set[str]) -> dict[str,
         include_deleted=True,
         include_excluded=True,
     )
-    rows = await excluded.observations(context, row.observations)
+    rows = await withdrawn.observations(context, row.observations)
     return {each["id"]: each for each in sorted(rows, key=lambda each: each["id"])}

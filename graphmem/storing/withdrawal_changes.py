@@ -13,12 +13,12 @@ from graphmem.reading.budgets import Budgeted, within_budget
 from graphmem.registry import Context
 from graphmem.storing.acceptance import not_found, submit, transaction
 from graphmem.storing.withdrawal_plans import (
-    ChangeExclusion,
+    ChangeWithdrawal,
     EntityChange,
     RelationshipChange,
     page_of_changes,
 )
-from graphmem.writing import ExclusionRequest
+from graphmem.writing import WithdrawalRequest
 
 APPLIED_AT_ONCE: Final = 1_000
 """Entities and relationships that are folded again before a withdrawal is answered; the worker folds more."""
@@ -26,10 +26,10 @@ APPLIED_AT_ONCE: Final = 1_000
 _log = structlog.get_logger("graphmem.exclusion")
 
 
-async def apply_exclusions(context: Context) -> int:
+async def apply_withdrawals(context: Context) -> int:
     """Fold again what waits for it, as far as a caller waits for that; return how many still wait.
 
-    The exclusions are written: where the database fails now, the worker folds later.
+    The withdrawals are written: where the database fails now, the worker folds later.
 
     Raises:
         Unavailable: the database cannot even say how many wait.
@@ -37,13 +37,13 @@ async def apply_exclusions(context: Context) -> int:
     owner, services = context.actor.owner, context.services
     services.pending_refolds.forget(owner)
     try:
-        await services.writers.refold_excluded(owner, APPLIED_AT_ONCE)
+        await services.writers.refold_withdrawn(owner, APPLIED_AT_ONCE)
     except Unavailable as exc:
         _log.warning("withdrawn observations are folded out later", owner=owner, reason=str(exc)[:500])
     return await services.pending_refolds.of(owner)
 
 
-class ExclusionResult(Budgeted):
+class WithdrawalResult(Budgeted):
     """The result of a withdrawal, or of its end.
 
     ``state`` is withdrawn or counting. ``observations`` counts those of what was withdrawn. While ``pending``
@@ -72,17 +72,17 @@ class ExclusionResult(Budgeted):
 async def change(
     context: Context,
     operation_name: str,
-    arguments: ChangeExclusion,
+    arguments: ChangeWithdrawal,
     kind: Literal["exclude", "include"],
     subject: tuple[SubjectKind, str],
-) -> ExclusionResult:
+) -> WithdrawalResult:
     """Withdraw a subject, given by kind and id, or reinstate it; in a dry run only answer what would change.
 
     Raises:
         NotFound: the caller's owner has none of this id, or it is withdrawn already, or not withdrawn.
     """
     subject_kind, subject_id = subject
-    request = ExclusionRequest(
+    request = WithdrawalRequest(
         **transaction(context, operation_name, arguments),
         kind=kind,
         subject_kind=subject_kind,
@@ -100,7 +100,7 @@ async def change(
         "success": True,
         "state": state,
         "observations": receipt.result["observations"],
-        "pending": await apply_exclusions(context),
+        "pending": await apply_withdrawals(context),
         "exclusion_id": receipt.result["exclusion_id"],
         "transaction_id": receipt.transaction_id,
         "recorded_at": times.render(receipt.recorded_at),
@@ -109,12 +109,12 @@ async def change(
 
 
 async def _plan(
-    context: Context, arguments: ChangeExclusion, request: ExclusionRequest, state: str
-) -> ExclusionResult:
+    context: Context, arguments: ChangeWithdrawal, request: WithdrawalRequest, state: str
+) -> WithdrawalResult:
     @within_budget("entities", "relationships")
-    async def plan(context: Context, arguments: ChangeExclusion) -> ExclusionResult:
+    async def plan(context: Context, arguments: ChangeWithdrawal) -> WithdrawalResult:
         page = await page_of_changes(context, arguments, request)
-        answer: ExclusionResult = {
+        answer: WithdrawalResult = {
             "success": True,
             "dry_run": True,
             "state": state,

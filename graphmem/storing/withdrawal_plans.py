@@ -19,7 +19,7 @@ from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
 from graphmem.registry import Context
 from graphmem.storing.acceptance import Reason, Writing
-from graphmem.writing import ExclusionRequest
+from graphmem.writing import WithdrawalRequest
 from graphmem.writing.supposing import Sides, Supposition, suppose
 from graphmem.writing.things import Thing
 
@@ -28,7 +28,7 @@ CHANGES_LIMIT: Final = 100
 """Entities, and relationships, of one page."""
 
 
-class ChangeExclusion(Writing, Previewed):
+class ChangeWithdrawal(Writing, Previewed):
     """The arguments of a withdrawal or a reinstatement beside its subject."""
 
     reason: Reason = None
@@ -112,14 +112,14 @@ class _Winners(NamedTuple):
 
 @read_fresh
 async def page_of_changes(
-    context: Context, arguments: ChangeExclusion, request: ExclusionRequest
+    context: Context, arguments: ChangeWithdrawal, request: WithdrawalRequest
 ) -> ChangePage:
-    """Return a page of what an exclusion would change.
+    """Return a page of what a withdrawal would change.
 
     What was touched and would be shown as before is left out, so a page may have fewer items than its limit.
 
     Raises:
-        StoreRefused: the exclusion would be refused.
+        StoreRefused: the withdrawal would be refused.
         InvalidCursor: the cursor belongs to another request.
     """
     apart = ("idempotency_key", "reason", "dry_run", "commit")

@@ -17,7 +17,7 @@ from graphmem.writing.refolding import RefoldRequest
 from graphmem.writing.schema_changes import UNKNOWN_TYPE, SchemaRequest
 from graphmem.writing.store_request import StoreRequest
 from graphmem.writing.turn import TurnLimits
-from graphmem.writing.withdrawing import ExclusionRequest
+from graphmem.writing.withdrawing import WithdrawalRequest
 from graphmem.writing.write_requests import Merging, WriteRequest
 from graphmem.writing.writers import Writers
 
@@ -25,7 +25,6 @@ __all__ = [
     "UNKNOWN_TYPE",
     "DismissalRequest",
     "DismissedPair",
-    "ExclusionRequest",
     "MergeRequest",
     "Merging",
     "Receipt",
@@ -33,6 +32,7 @@ __all__ = [
     "SchemaRequest",
     "StoreRequest",
     "TurnLimits",
+    "WithdrawalRequest",
     "WriteRequest",
     "Writers",
     "dismissed_pairs",

@@ -117,7 +117,7 @@ class Draft:
         self.regroup([observation.subject_id])
 
     def with_toggles(self, observation: Observation) -> Observation:
-        """Return an observation that does not count where its source or interpretation is excluded."""
+        """Return an observation that does not count where its source or interpretation is withdrawn."""
         toggles = self.state.read.toggles
         named = (observation.source_id or "", observation.interpretation_id or "")
         subjects = [toggles[each] for each in named if each in toggles]

@@ -20,11 +20,11 @@ _OF_FORM: Final = {
     for form in ("sourced", "whole", "exclude")
 }
 """By form, the facts that at least this form writes."""
-_BEFORE_EXCLUSIONS: Final = (
+_BEFORE_WITHDRAWALS: Final = (
     "entities", "relationships", "rule_merges", "repeated", "schemas",
     *(name for name, form in fact_table.WRITTEN.items() if form != "exclude"),
 )  # fmt: skip
-"""What a turn writes before its exclusions. If it has none of these, one statement writes all of it."""
+"""What a turn writes before its withdrawals. If it has none of these, one statement writes all of it."""
 
 STAMPED_LIMIT: Final = 2_000
 """Observations on which one transaction notes when they count: each takes 10 KB of its 128 MB in Neo4j."""
@@ -50,7 +50,7 @@ async def read(touched: Touched, queries: Queries) -> LookRow:
 async def write(params: Mapping[str, Any], queries: Queries) -> bool:
     """Write a turn; return whether it is written: not if another process wrote meanwhile.
 
-    Exclusions are written by a statement of their own, after all others.
+    Withdrawals are written by a statement of their own, after all others.
     """
     if not params["exclusions"]:
         return await _write_turn(params, queries)
@@ -59,7 +59,7 @@ async def write(params: Mapping[str, Any], queries: Queries) -> bool:
         "subjects": sorted({row["properties"]["subject"] for row in params["exclusions"]}),
         "limit": STAMPED_LIMIT,
     }
-    if any(params[name] for name in _BEFORE_EXCLUSIONS):
+    if any(params[name] for name in _BEFORE_WITHDRAWALS):
         if not await _write_turn(params, queries):
             return False
         params |= {
@@ -72,7 +72,7 @@ async def write(params: Mapping[str, Any], queries: Queries) -> bool:
 
 
 def takes_two(new: Additions) -> bool:
-    """Return whether it takes two statements to write a turn: exclusions, and observations or files."""
+    """Return whether it takes two statements to write a turn: withdrawals, and observations or files."""
     if not any(new.facts.get(name) for name in _OF_FORM["exclude"]):
         return False
     return bool(new.observations or any(new.facts.get(name) for name in _OF_FORM["sourced"]))

@@ -218,7 +218,7 @@ class FileKeyRow(NamedTuple):
 
 
 class SubjectHead(NamedTuple):
-    """A source or an interpretation, and when it was excluded and included again; see ``membership``."""
+    """A source or an interpretation, and when it was withdrawn and reinstated; see ``membership``."""
 
     subject_id: str
     toggles: list[int] | None

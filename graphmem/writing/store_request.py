@@ -48,7 +48,7 @@ class StoreRequest(TransactionRequest):
 
     @property
     def shares_turn(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether other requests may be in its turn: not if it excludes interpretations."""
+        """Whether other requests may be in its turn: not if it withdraws interpretations."""
         interpretation = self.interpretation
         return interpretation is None or not (interpretation.replaces or interpretation.has_made_something)
 
@@ -136,7 +136,7 @@ class StoreRequest(TransactionRequest):
                 fact = self.interpretation.fact(_counts(items, links))
                 row = draft.add(fact, self.transaction_id)
                 row["properties"]["replaces"] = list(self.interpretation.replaces) or None
-                self._exclude_replaced(draft, self.interpretation)
+                self._withdraw_replaced(draft, self.interpretation)
             result["interpretation_id"] = self.interpretation.id
         rule_merging.settle(draft)
         namesakes.forget_merged(draft)
@@ -172,20 +172,20 @@ class StoreRequest(TransactionRequest):
         draft.add(source, self.transaction_id)
         return new_source.result(source, known=source.id in draft.state.known)
 
-    def _exclude_replaced(self, draft: Draft, interpretation: Interpretation) -> None:
-        """Exclude the interpretations that a completed one replaces, and a failed one that made something."""
+    def _withdraw_replaced(self, draft: Draft, interpretation: Interpretation) -> None:
+        """Withdraw the interpretations that a completed one replaces; a failed one that made something."""
         if interpretation.error is not None:
             if interpretation.has_made_something:
-                self._exclude(draft, interpretation.id, "it failed")
+                self._withdraw(draft, interpretation.id, "it failed")
             return
         state = draft.state
         for replaced in interpretation.replaces:
             # It may be withdrawn already.
             if replaced in state.known and membership.counts(state.read.toggles.get(replaced)):
-                self._exclude(draft, replaced, f"replaced by {interpretation.id}")
+                self._withdraw(draft, replaced, f"replaced by {interpretation.id}")
 
-    def _exclude(self, draft: Draft, interpretation_id: str, reason: str) -> None:
-        withdrawing.exclude(draft, "exclude", "interpretation", interpretation_id, reason)
+    def _withdraw(self, draft: Draft, interpretation_id: str, reason: str) -> None:
+        withdrawing.withdraw(draft, "exclude", "interpretation", interpretation_id, reason)
 
     def link_key(self, link: Link) -> str:
         """Return the key of the relationship that a link makes."""

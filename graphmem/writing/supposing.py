@@ -1,4 +1,4 @@
-"""What an exclusion would change: it is applied to some things in a transaction that is rolled back."""
+"""What a withdrawal would change: it is applied to some things in a transaction that is rolled back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from graphmem.writing.draft import Draft
 from graphmem.writing.state import State
 from graphmem.writing.things import Thing
 from graphmem.writing.turn_rows import Node
-from graphmem.writing.withdrawing import ExclusionRequest
+from graphmem.writing.withdrawing import WithdrawalRequest
 from graphmem.writing.write_requests import Touched
 
 
@@ -30,7 +30,7 @@ Sides = tuple[Thing | None, Thing | None]
 
 @dataclass(frozen=True, slots=True)
 class Supposition:
-    """Some entities and relationships now, and as an exclusion would leave them."""
+    """Some entities and relationships now, and as a withdrawal would leave them."""
 
     now: State
     then: State
@@ -58,16 +58,16 @@ def _linked(state: State, key: str) -> Thing | None:
 
 async def suppose(
     database: Database,
-    request: ExclusionRequest,
+    request: WithdrawalRequest,
     entity_ids: Iterable[str],
     relationship_keys: Iterable[str] = (),
 ) -> Supposition:
-    """Return some entities and relationships, with what they are merged with, before and after an exclusion.
+    """Return some entities and relationships, with what they are merged with, before and after a withdrawal.
 
     The owner's lock is held meanwhile, and nothing is written.
 
     Raises:
-        StoreRefused: the exclusion would be refused.
+        StoreRefused: the withdrawal would be refused.
         Torn: an entity or a relationship is damaged in the database.
         Unavailable: the database failed.
     """
@@ -96,8 +96,8 @@ async def suppose(
     return Supposition(now, then)
 
 
-def _toggles(request: ExclusionRequest, state: State) -> list[int]:
-    """Return when the subject is excluded and included again, this exclusion among them."""
+def _toggles(request: WithdrawalRequest, state: State) -> list[int]:
+    """Return when the subject is withdrawn and reinstated, this withdrawal among them."""
     draft = Draft.of(state, request, max(times.now(), state.read.recorded_at + 1))
     request.apply(draft)
     draft.raise_issues()

@@ -39,8 +39,8 @@ class Thing:
         lifecycle: the newest observation of those that create, delete or restore; stored as ``turn``.
         into: the id of the thing that it is merged into; ``None`` for a survivor.
         projection: the key of the rules that it was folded under.
-        unmade: the observations that gave it values are excluded.
-        refold: how often exclusions changed which of its observations count since it was folded.
+        unmade: the observations that gave it values are withdrawn.
+        refold: how often withdrawals changed which of its observations count since it was folded.
         rule: the own rule of its type; ``None`` where none can merge it.
         evidence: the values of its identifying fields in all of its observations that count.
         merged_by: the alternative by which the rule merged it, as ``identity_basis`` names it; ``None`` where

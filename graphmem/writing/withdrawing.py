@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from graphmem.model import ids, membership
-from graphmem.model.fact_records import Exclusion
-from graphmem.model.fact_table import BY_NAME, EXCLUSION
+from graphmem.model.fact_records import Withdrawal
+from graphmem.model.fact_table import BY_NAME, WITHDRAWAL
 from graphmem.model.membership import SubjectKind
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
@@ -20,7 +20,7 @@ from graphmem.writing.write_requests import Touched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExclusionRequest(TransactionRequest):
+class WithdrawalRequest(TransactionRequest):
     """The observations of a source or an interpretation do not count any more, or count again."""
 
     shares_turn = False
@@ -41,36 +41,36 @@ class ExclusionRequest(TransactionRequest):
         getattr(touched, BY_NAME[self.subject_kind].plural).add(self.subject)
 
     def apply(self, draft: Draft) -> Receipt:
-        """Exclude the observations of the subject, or include them again."""
+        """Withdraw the observations of the subject, or reinstate them."""
         state = draft.state
         observations = state.known.get(self.subject)
-        excluded = not membership.counts(state.read.toggles.get(self.subject))
+        is_withdrawn = not membership.counts(state.read.toggles.get(self.subject))
         path = f"$.{self.subject_kind}_id"
         if observations is None:
             draft.refuse("ERR_TARGET_NOT_FOUND", path, f"there is no {self.subject_kind} {self.subject}")
-        elif excluded is (self.kind == "exclude"):
-            message = "is withdrawn already" if excluded else "is not withdrawn"
+        elif is_withdrawn is (self.kind == "exclude"):
+            message = "is withdrawn already" if is_withdrawn else "is not withdrawn"
             draft.refuse("ERR_NOTHING_TO_TURN", path, f"{self.subject} {message}")
-        exclusion_id = exclude(draft, self.kind, self.subject_kind, self.subject, self.reason)
-        result = {"exclusion_id": exclusion_id, "observations": observations or 0}
+        withdrawal_id = withdraw(draft, self.kind, self.subject_kind, self.subject, self.reason)
+        result = {"exclusion_id": withdrawal_id, "observations": observations or 0}
         return Receipt(self.transaction_id, draft.recorded_at, result=result)
 
 
-def exclude(
+def withdraw(
     draft: Draft,
     kind: Literal["exclude", "include"],
     subject_kind: SubjectKind,
     subject: str,
     reason: str | None,
 ) -> str:
-    """Exclude the observations of a subject, or include them again; return the id of the fact."""
+    """Withdraw the observations of a subject, or reinstate them; return the id of the fact."""
     transaction_id = draft.request.transaction_id
-    exclusion_id = ids.exclusion_id(transaction_id, len(draft.added(EXCLUSION)))
-    fact = Exclusion.model_construct(
-        id=exclusion_id, kind=kind, subject_kind=subject_kind, subject=subject, reason=reason
+    withdrawal_id = ids.withdrawal_id(transaction_id, len(draft.added(WITHDRAWAL)))
+    fact = Withdrawal.model_construct(
+        id=withdrawal_id, kind=kind, subject_kind=subject_kind, subject=subject, reason=reason
     )
     draft.add(fact, transaction_id)
-    return exclusion_id
+    return withdrawal_id
 
 
 def warning(draft: Draft, source_id: str | None) -> dict[str, Any] | None:

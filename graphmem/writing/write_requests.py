@@ -1,7 +1,7 @@
 """What is handed to an owner's writer: the common part of the seven kinds of requests.
 
 :class:`~graphmem.writing.store_request.StoreRequest`, :class:`~graphmem.writing.merging.MergeRequest`,
-:class:`~graphmem.writing.withdrawing.ExclusionRequest`,
+:class:`~graphmem.writing.withdrawing.WithdrawalRequest`,
 :class:`~graphmem.writing.dismissing.DismissalRequest` and
 :class:`~graphmem.writing.schema_changes.SchemaRequest` write a transaction of their own,
 :class:`~graphmem.writing.refolding.RefoldRequest` writes no facts, and

@@ -128,7 +128,7 @@ class Writers:
         """The alternatives by type that merge nothing."""
         return self._settings.merge_rules_off_by_type
 
-    async def refold_excluded(self, owner: str, limit: int) -> int:
+    async def refold_withdrawn(self, owner: str, limit: int) -> int:
         """Fold again some entities and relationships of which other observations count now.
 
         Before that, it is noted on each observation of a withdrawn or reinstated subject when it counts.

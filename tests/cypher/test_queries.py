@@ -80,7 +80,7 @@ def world(services: Services, loop: Loop) -> None:
     read = {"entity_type": "note", "title": "read", "span": {"line": 1}}
     run("interpretations.create", source_id=stored["source_id"], entities=[read], model="m")
     ids = [item["entity_id"] for item in stored["entities"]]
-    # What only excluded observations made has properties that nothing else has while it waits.
+    # What only withdrawn observations made has properties that nothing else has while it waits.
     run("sources.withdraw", source_id=stored["source_id"], reason="x")
     run("sources.reinstate", source_id=stored["source_id"])
     run("entities.dismiss_duplicates", entity_a=ids[0], entity_b=ids[2], reason="x")

@@ -181,10 +181,10 @@ def migrated_again(loop: Loop, services: Services, owner: str, *versions: int) -
     """Apply migrations once more, and do the work that they leave to the worker."""
     loop.run(services.database.script("MATCH (n:Migration) WHERE n.version IN $v DELETE n", v=versions))
     assert [each.version for each in loop.run(migrations.apply(services.database))] == [*versions]
-    loop.run(services.writers.refold_excluded(owner, sys.maxsize))
+    loop.run(services.writers.refold_withdrawn(owner, sys.maxsize))
     # What is dated otherwise waits to be folded again.
     loop.run(rule_dates.mend_undated(services.database, owner, services.writers))
-    loop.run(services.writers.refold_excluded(owner, sys.maxsize))
+    loop.run(services.writers.refold_withdrawn(owner, sys.maxsize))
 
 
 MILLER = {"entity_type": "person", "name": "Robert Miller"}

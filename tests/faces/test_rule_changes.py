@@ -33,7 +33,7 @@ def worked(run: Call, loop: Loop, services: Services) -> Callable[[], None]:
 
     def work() -> None:
         fold_all(loop, services, run)
-        loop.run(worker.refold_excluded(services))
+        loop.run(worker.refold_withdrawn(services))
 
     return work
 

@@ -152,7 +152,7 @@ def test_answers_from_indexes_say_what_waits_and_reads_of_a_thing_do_not_wait(
     with pytest.raises(NotFound):
         run("entities.get", entity_id=filed["entities"][0]["entity_id"])
     assert run("observations.query")["pending"] == 2
-    assert loop.run(worker.refold_excluded(services)) >= 2
+    assert loop.run(worker.refold_withdrawn(services)) >= 2
     assert "pending" not in run("server.stats")
     assert [each["entity_id"] for each in run("entities.query")["entities"]] == [ada]
     assert is_sound(run)
@@ -178,7 +178,7 @@ def test_a_withdrawal_of_more_than_one_transaction_can_note_goes_on_after_it(
     assert run("server.stats")["pending"] == 7
     # What is written meanwhile is folded from what counts.
     run("store", entities=[{**thing, "n": 1} for thing in things])
-    assert loop.run(worker.refold_excluded(services)) >= 5
+    assert loop.run(worker.refold_withdrawn(services)) >= 5
     assert "pending" not in run("server.stats")
     snapshots = [each["snapshot"] for each in run("entities.query")["entities"]]
     assert sorted(snapshots, key=itemgetter("name")) == [{**each, "n": 1} for each in names]
@@ -220,7 +220,7 @@ def test_each_answer_from_indexes_says_what_waits_and_nothing_once_nothing_waits
     waiting = {name: run(name, **call).get("pending") for name, call in calls.items()}
     assert all(waiting.values()), waiting
     while run("server.stats").get("pending"):
-        loop.run(worker.refold_excluded(services))
+        loop.run(worker.refold_withdrawn(services))
     assert [name for name, call in calls.items() if "pending" in run(name, **call)] == []
 
 

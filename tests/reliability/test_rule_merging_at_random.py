@@ -89,9 +89,9 @@ class Owner:
     def work(self) -> None:
         """Do the work that is left for the worker."""
         writers, owner = self.services.writers, self.actor.owner
-        self.loop.run(writers.refold_excluded(owner, sys.maxsize))
+        self.loop.run(writers.refold_withdrawn(owner, sys.maxsize))
         self.loop.run(rule_dates.mend_undated(self.services.database, owner, writers))
-        self.loop.run(writers.refold_excluded(owner, sys.maxsize))
+        self.loop.run(writers.refold_withdrawn(owner, sys.maxsize))
 
     def differences(self) -> dict[str, Any]:
         """Return what is stored otherwise than the facts come to."""
@@ -261,7 +261,7 @@ def test_histories_whose_withdrawals_are_folded_late_are_what_their_facts_come_t
     for _ in range(STEPS):
         change_at_random(owner, rng, files)
         if rng.random() < 0.3:
-            loop.run(services.writers.refold_excluded(owner.actor.owner, rng.randrange(1, 4)))
+            loop.run(services.writers.refold_withdrawn(owner.actor.owner, rng.randrange(1, 4)))
         if rng.random() < 0.3:
             owner.work()
         stats = owner.call("server.stats")

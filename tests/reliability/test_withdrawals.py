@@ -164,16 +164,16 @@ class Run:
     def withdraw(self, step: Step) -> None:
         """Withdraw a file."""
         if step["file"] in self.sources and step["file"] not in self.without:
-            self._exclude("sources.withdraw", self.sources[step["file"]])
+            self._withdraw("sources.withdraw", self.sources[step["file"]])
             self.withdrawn.add(step["file"])
 
     def reinstate(self, step: Step) -> None:
         """Reinstate a file."""
         if step["file"] in self.sources and step["file"] not in self.without:
-            self._exclude("sources.reinstate", self.sources[step["file"]])
+            self._withdraw("sources.reinstate", self.sources[step["file"]])
             self.withdrawn.discard(step["file"])
 
-    def _exclude(self, name: str, source_id: str) -> None:
+    def _withdraw(self, name: str, source_id: str) -> None:
         """Withdraw or reinstate a file: the pages of a dry run answer what it then changes."""
         limit = 1 + len(self.seen) % 3
         plan, before = planned(self.call, name, limit=limit, source_id=source_id), listed(self.call)

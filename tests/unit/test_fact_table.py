@@ -12,14 +12,17 @@ import graphmem
 from graphmem import cypher
 from graphmem.auth import erasing
 from graphmem.dump import records
-from graphmem.model import fact_table
-from graphmem.model.fact_records import Fact
+from graphmem.model import canonical, fact_table, ids, state_hash
+from graphmem.model.fact_records import Dismissal, Fact, Interpretation, Source, Withdrawal
 from graphmem.model.fact_table import PARTS, TABLE, TRANSACTION, Declared
-from graphmem.writing import forms
+from graphmem.writing import RefoldRequest, forms, turn_rows
+from graphmem.writing import state as states
 from graphmem.writing.draft import Draft
 from graphmem.writing.state import Additions, LookRow, State
+from graphmem.writing.things import Thing
 from graphmem.writing.write_requests import Touched
 
+ADA, BYRON = "ent_" + "a" * 24, "ent_" + "b" * 24
 QUERIES = Path(graphmem.__file__).parent / "cypher"
 WRITTEN = [kind for kind in TABLE if kind.form is not None]
 READ = [kind for kind in (TRANSACTION, *PARTS) if (QUERIES / "dump" / f"_{kind.name}.cypher").exists()]
@@ -110,6 +113,38 @@ def test_a_turn_that_adds_a_kind_takes_two_statements_only_where_it_excludes(kin
     both = Additions(facts={kind.parameter: [{}], "exclusions": [{}]})
     assert forms.takes_two(both) is (kind.form == "sourced")
     assert not forms.takes_two(Additions(facts={kind.parameter: [{}]}))
+
+
+RUN = ("src_" + "0" * 24, "reader", "1", canonical.digest({}), 0)
+EXAMPLES: dict[str, Fact] = {
+    "source": Source.of("o", "0" * 64, 3, "text/plain", "a.txt", file_key="k"),
+    "interpretation": Interpretation(
+        id=ids.interpretation_id(*RUN), source_id=RUN[0], interpreter="reader", version="1", config="{}",
+        run=0, parser="", created_at=1, started_at=1, warnings=[], observations=0, entities=0,
+        relationships=0,
+    ),
+    "exclusion": Withdrawal(id="exc_" + "0" * 24, kind="exclude", subject_kind="source", subject=RUN[0]),
+    "dismissal": Dismissal(id="dis_" + "0" * 24, kind="dismiss", entity_a=ADA, entity_b=BYRON),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [kind for kind in WRITTEN if issubclass(kind.record, Fact)], ids=name_of)
+def test_a_fact_of_a_request_is_a_row_of_its_turn_and_leaves_the_state_hash(kind: Declared) -> None:
+    state = states.empty("o")
+    for things in (state.entities, state.entities_before):
+        for entity_id in (ADA, BYRON):
+            things.put(Thing(entity_id, "person", version=1, observation_count=1))
+    draft = Draft.of(state, RefoldRequest(owner="o", transaction_id="t", entity_ids=()), recorded_at=7)
+    draft.add(EXAMPLES[kind.name], "t")
+    assert turn_rows.parameters(state)[kind.parameter] == ()
+    draft.accept(None)
+    params = turn_rows.parameters(state)
+    (row,) = params[kind.parameter]
+    assert (row["transaction_id"], row["properties"]["owner"]) == ("t", "o")
+    assert row["properties"]["recorded_at"] == 7
+    assert params["state_hash"] == state_hash.EMPTY
+    assert [name for name in fact_table.NO_ROWS if params[name]] == [kind.parameter]
+    assert kind.is_subject is bool(state.known)
 
 
 @pytest.mark.parametrize(("held", "limit"), [(State, 15), (Draft, 12)])

@@ -169,7 +169,7 @@ def test_a_source_has_this_id(vector):
 
 @vectors("exclusions")
 def test_an_exclusion_has_this_id(vector):
-    assert ids.exclusion_id(vector["transaction"], vector["index"]) == vector["id"]
+    assert ids.withdrawal_id(vector["transaction"], vector["index"]) == vector["id"]
     assert vector["id"] == "exc_" + hashed(vector["over"], 24)
 
 

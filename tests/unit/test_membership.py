@@ -137,7 +137,7 @@ def opcodes(run: Callable[[], Any]) -> int:
     return count
 
 
-class Exclusion(NamedTuple):
+class Withdrawal(NamedTuple):
     """Observations of a subject do not count from ``recorded_at`` on, or count again."""
 
     recorded_at: int
@@ -145,8 +145,8 @@ class Exclusion(NamedTuple):
     kind: str
 
 
-def subject_toggles(exclusions: list[Exclusion]) -> tuple[int, ...]:
-    """Return when a subject was excluded, included again, and so on, as ``write/exclude.cypher`` does."""
+def subject_toggles(exclusions: list[Withdrawal]) -> tuple[int, ...]:
+    """Return when a subject was withdrawn, reinstated, and so on, as ``write/exclude.cypher`` does."""
     toggles: list[int] = []
     for exclusion in sorted(exclusions):
         if (exclusion.kind == "exclude") is (len(toggles) % 2 == 0):
@@ -154,9 +154,9 @@ def subject_toggles(exclusions: list[Exclusion]) -> tuple[int, ...]:
     return tuple(toggles)
 
 
-EXCLUSIONS = st.lists(
+WITHDRAWALS = st.lists(
     st.builds(
-        lambda kind, moment, number: Exclusion(moment, f"exc_{number:03d}", kind),
+        lambda kind, moment, number: Withdrawal(moment, f"exc_{number:03d}", kind),
         st.sampled_from(["exclude", "include"]),
         MOMENT,
         st.integers(0, 999),
@@ -166,22 +166,22 @@ EXCLUSIONS = st.lists(
 )
 
 
-def is_excluded(exclusions: list[Exclusion], moment: int) -> bool:
-    """Return whether the newest exclusion of a subject excludes it."""
+def is_withdrawn(exclusions: list[Withdrawal], moment: int) -> bool:
+    """Return whether the newest withdrawal of a subject withdraws it."""
     known = sorted(each for each in exclusions if each.recorded_at <= moment)
     newest = max(known, key=lambda each: (each.recorded_at, each.id), default=None)
     return newest is not None and newest.kind == "exclude"
 
 
-@given(subjects=st.lists(EXCLUSIONS, max_size=3), recorded_at=MOMENT)
+@given(subjects=st.lists(WITHDRAWALS, max_size=3), recorded_at=MOMENT)
 def test_an_observation_counts_while_none_of_its_subjects_is_excluded(
-    subjects: list[list[Exclusion]], recorded_at: int
+    subjects: list[list[Withdrawal]], recorded_at: int
 ) -> None:
     times_of_subjects = [subject_toggles(each) for each in subjects]
     toggles = membership.toggles(recorded_at, times_of_subjects)
     assert list(toggles) == sorted(set(toggles))
     for moment in range(recorded_at, 14):
-        expected = not any(is_excluded(each, moment) for each in subjects)
+        expected = not any(is_withdrawn(each, moment) for each in subjects)
         assert membership.counts(toggles, moment) is expected
 
 

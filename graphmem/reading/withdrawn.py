@@ -1,4 +1,4 @@
-"""Why observations do not count: the exclusions of their files, interpretations, transactions and agents."""
+"""Why observations do not count: the withdrawals of their files, interpretations, transactions and agents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphmem.reading.shared_rows import ObservationRow
 from graphmem.registry import Context
 
 
-class _Exclusion(NamedTuple):
+class _Withdrawal(NamedTuple):
     """A row of ``exclusion/of_observations.cypher``."""
 
     observation_id: str
@@ -22,25 +22,25 @@ class _Exclusion(NamedTuple):
     reason: str | None
 
 
-class _Exclusions(NamedTuple):
-    exclusions: list[_Exclusion]
+class _Withdrawals(NamedTuple):
+    exclusions: list[_Withdrawal]
 
 
 async def observations(context: Context, rows: Iterable[ObservationRow]) -> list[answers.Observation]:
-    """Return the answers for some observations; one that does not count now names its exclusions.
+    """Return the answers for some observations; one that does not count now names its withdrawals.
 
     They are read only if there is such an observation.
     """
     rows = list(rows)
     shown = [answers.observation(row) for row in rows]
-    excluded = [row.id for row in rows if not membership.counts(row.excluded)]
-    if not excluded:
+    withdrawn = [row.id for row in rows if not membership.counts(row.excluded)]
+    if not withdrawn:
         return shown
-    row_of_exclusions = await context.graph.only(
-        "exclusion.of_observations", _Exclusions, observation_ids=excluded
+    row_of_withdrawals = await context.graph.only(
+        "exclusion.of_observations", _Withdrawals, observation_ids=withdrawn
     )
     by_observation: dict[str, list[answers.Fields]] = {}
-    for row in row_of_exclusions.exclusions:
+    for row in row_of_withdrawals.exclusions:
         by_observation.setdefault(row.observation_id, []).append({
             "exclusion_id": row.exclusion_id,
             "subject_kind": row.subject_kind,
