@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
+
+from cachetools import TLRUCache, TTLCache
 
 from graphmem.auth.fetching import Fetcher, FetchRefused, read_url
 
@@ -18,12 +18,6 @@ FAILURES_LIMIT: Final = 1024
 FAILURE_SECONDS: Final = 60.0
 """How long a URL is not fetched again after a failure."""
 CONCURRENT_FETCHES_LIMIT: Final = 32
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept(Generic[T]):
-    value: T
-    until: float
 
 
 class DocumentCache(Generic[T]):
@@ -41,9 +35,10 @@ class DocumentCache(Generic[T]):
     ) -> None:
         self._parse = parse
         self._fetcher = fetcher or Fetcher()
-        self._clock = clock
-        self._documents: OrderedDict[str, _Kept[T]] = OrderedDict()
-        self._failures: OrderedDict[str, _Kept[FetchRefused]] = OrderedDict()
+        self._documents: TLRUCache[str, tuple[T, float]] = TLRUCache(
+            DOCUMENTS_LIMIT, lambda url, kept, now: now + kept[1], clock
+        )
+        self._failures: TTLCache[str, FetchRefused] = TTLCache(FAILURES_LIMIT, FAILURE_SECONDS, clock)
         self._fetches: dict[str, asyncio.Task[T]] = {}
 
     async def get(self, url: str) -> T:
@@ -55,14 +50,12 @@ class DocumentCache(Generic[T]):
             FetchRefused: the document cannot be had. For a minute the same URL answers the same refusal.
         """
         read_url(url)
-        now = self._clock()
-        document = self._documents.get(url)
-        if document is not None and document.until > now:
-            self._documents.move_to_end(url)
-            return document.value
+        kept = self._documents.get(url)
+        if kept is not None:
+            return kept[0]
         failure = self._failures.get(url)
-        if failure is not None and failure.until > now:
-            raise FetchRefused(failure.value.reason, str(failure.value))
+        if failure is not None:
+            raise FetchRefused(failure.reason, str(failure))
         fetch = self._fetches.get(url)
         if fetch is None:
             if len(self._fetches) >= CONCURRENT_FETCHES_LIMIT:
@@ -87,17 +80,9 @@ class DocumentCache(Generic[T]):
                 raise FetchRefused("document", str(exc)) from exc
         except FetchRefused as refused:
             self._documents.pop(url, None)
-            _keep(self._failures, url, _Kept(refused, self._clock() + FAILURE_SECONDS), FAILURES_LIMIT)
+            self._failures[url] = refused
             raise
         self._failures.pop(url, None)
         if document.kept_seconds > 0:
-            _keep(self._documents, url, _Kept(value, self._clock() + document.kept_seconds), DOCUMENTS_LIMIT)
+            self._documents[url] = value, document.kept_seconds
         return value
-
-
-def _keep(entries: OrderedDict[str, _Kept[T]], url: str, entry: _Kept[T], limit: int) -> None:
-    """Keep an entry; the one that was used longest ago goes where there are too many."""
-    entries[url] = entry
-    entries.move_to_end(url)
-    while len(entries) > limit:
-        entries.popitem(last=False)

@@ -243,19 +243,13 @@ def _verified(path: Path, result: VerifyResult) -> dict[str, Any]:
 
 
 def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:
+    names = (
+        "dry_run", "owners", "relationship_types", "accounts", "known_accounts", "schemas", "transactions",
+        "observations", "known_transactions", "known_observations", "files",
+    )  # fmt: skip
     return {
         "path": str(path),
-        "dry_run": result.dry_run,
-        "owners": result.owners,
-        "relationship_types": result.relationship_types,
-        "accounts": result.accounts,
-        "known_accounts": result.known_accounts,
-        "schemas": result.schemas,
-        "transactions": result.transactions,
-        "observations": result.observations,
-        "known_transactions": result.known_transactions,
-        "known_observations": result.known_observations,
-        "files": result.files,
+        **{name: getattr(result, name) for name in names},
         **_missing(result.missing_files),
         "owners_derived_again": len(result.audited_owners),
         "conflicts": result.conflict_count,

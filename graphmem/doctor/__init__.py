@@ -7,14 +7,14 @@ deleted again. The checks work without a database, with wrong settings and witho
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from graphmem import neo4j_local, settings
 from graphmem.doctor import around, database, machine
-from graphmem.doctor.finding import Finding, redact, run_check
+from graphmem.doctor.finding import Finding, Found, redact, run_check
 from graphmem.errors import ConfigurationInvalid, SetupError
 from graphmem.neo4j_local import Connection
 from graphmem.settings import Settings
@@ -31,7 +31,7 @@ async def examine(
         overrides: settings from options, which win over the environment.
         deep: also derive every snapshot again and hash the files of Neo4j; this may take minutes.
     """
-    findings = await _run_local("versions", lambda: [machine.versions()])
+    findings = await _run_local("versions", machine.versions)
     findings += await _run_local("settings", machine.variables, environment)
     try:
         chosen = settings.load(**overrides)
@@ -55,10 +55,10 @@ async def examine(
     return redact(findings, chosen)
 
 
-async def _run_local(check: str, look: Callable[..., Iterable[Finding]], *arguments: Any) -> list[Finding]:
+async def _run_local(check: str, look: Callable[..., Found], *arguments: Any) -> list[Finding]:
     """Run a check that needs no network."""
 
-    async def now() -> Iterable[Finding]:
+    async def now() -> Found:
         return look(*arguments)
 
     return await run_check(check, now)
@@ -73,7 +73,7 @@ def _invalid(exc: ConfigurationInvalid) -> Iterator[Finding]:
     yield Finding("everything else", "warn", "was not checked: the settings must be valid first")
 
 
-async def _database(chosen: Settings, deep: bool) -> list[Finding]:
+async def _database(chosen: Settings, deep: bool) -> Found:
     if chosen.neo4j_uri is not None:
         password = chosen.neo4j_password.get_secret_value()
         where = Connection(chosen.neo4j_uri, chosen.neo4j_username, password, "", chosen.neo4j_database)
@@ -81,19 +81,17 @@ async def _database(chosen: Settings, deep: bool) -> list[Finding]:
     try:
         status = neo4j_local.status(chosen)
         if status.version is None:
-            return [
-                Finding(
-                    "database",
-                    "ok",
-                    "there is none yet: the first store, `graphmem db start` or service creates it",
-                )
-            ]
+            return Finding(
+                "database",
+                "ok",
+                "there is none yet: the first store, `graphmem db start` or service creates it",
+            )
         if not status.running:
             what = "the embedded Neo4j does not run, so its contents were not checked"
-            return [Finding("database", "warn", what, "Run graphmem db start, then graphmem doctor again.")]
+            return Finding("database", "warn", what, "Run graphmem db start, then graphmem doctor again.")
         return await database.examine(neo4j_local.info(chosen), chosen, deep)
     except SetupError as exc:
-        return [Finding("database", "fail", str(exc), _where_to_look(chosen.data_path))]
+        return Finding("database", "fail", str(exc), _where_to_look(chosen.data_path))
 
 
 def _where_to_look(path: Path) -> str:

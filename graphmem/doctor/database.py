@@ -12,7 +12,7 @@ from graphmem.auth.accounts import Accounts
 from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import machine
-from graphmem.doctor.finding import Finding, run_check
+from graphmem.doctor.finding import Finding, Found, run_check
 from graphmem.embedding.local import MODEL
 from graphmem.embedding.meaning import stored_name
 from graphmem.errors import GraphmemError
@@ -33,15 +33,15 @@ WAITING_LIMIT = 1_000
 """Entities without a vector that are counted."""
 _MADE = re.compile(r"CREATE (?:(CONSTRAINT)|(?:\w+ )?INDEX) (\w+) IF NOT EXISTS")
 _DROPPED = re.compile(r"DROP (?:CONSTRAINT|INDEX) (\w+)")
-Check = Callable[[Database, Settings], Awaitable[list[Finding]]]
+Check = Callable[[Database, Settings], Awaitable[Found]]
 
 
-async def examine(where: Connection, settings: Settings, deep: bool) -> list[Finding]:
+async def examine(where: Connection, settings: Settings, deep: bool) -> Found:
     """Check a database. Nothing is written."""
     try:
         database = Database(where, settings, Metrics())
     except GraphmemError as exc:
-        return [Finding("database", "fail", str(exc), "Correct NEO4J_URI.")]
+        return Finding("database", "fail", str(exc), "Correct NEO4J_URI.")
     try:
         await database.verify()
     except GraphmemError as exc:
@@ -51,7 +51,7 @@ async def examine(where: Connection, settings: Settings, deep: bool) -> list[Fin
             else "Start that server, or correct NEO4J_URI, NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE."
         )
         await database.close()
-        return [Finding("database", "fail", f"{where.uri}: {exc}", fix)]
+        return Finding("database", "fail", f"{where.uri}: {exc}", fix)
     try:
         findings = []
         for check in (_access, _version, _schema, _indexes, _limits, _clock, _ahead, _vectors):
@@ -64,12 +64,12 @@ async def examine(where: Connection, settings: Settings, deep: bool) -> list[Fin
 
 
 async def _run(check: Check, database: Database, settings: Settings) -> list[Finding]:
-    async def look() -> list[Finding]:
+    async def look() -> Found:
         try:
             return await check(database, settings)
         except GraphmemError as exc:
             fix = "Run graphmem doctor again as a database user with administrator rights."
-            return [Finding(name, "warn", f"the check failed: {exc}", fix)]
+            return Finding(name, "warn", f"the check failed: {exc}", fix)
 
     name = check.__name__.removeprefix("_")
     return await run_check(name, look)
@@ -92,7 +92,7 @@ def _unfinished(name: str) -> Finding:
     return Finding("access", "warn", what, fix)
 
 
-async def _version(database: Database, settings: Settings) -> list[Finding]:
+async def _version(database: Database, settings: Settings) -> Found:
     (row,) = await database.script(
         "CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel' "
         "RETURN versions[0] AS version, edition"
@@ -100,34 +100,32 @@ async def _version(database: Database, settings: Settings) -> list[Finding]:
     answer = f"Neo4j {row['version']} {row['edition']} answers"
     numbers = tuple(int(part) for part in re.findall(r"\d+", row["version"])[:2])
     if numbers < VERSION_MIN:
-        return [Finding("database", "fail", f"{answer}: it is too old", "Use Neo4j 5.26 or later.")]
+        return Finding("database", "fail", f"{answer}: it is too old", "Use Neo4j 5.26 or later.")
     if not row["version"].startswith(SUPPORTED):
         fix = "Use Neo4j 5.26 or 2026 if something fails."
-        return [Finding("database", "warn", f"{answer}: graphmem is not tested with it", fix)]
-    return [Finding("database", "ok", answer)]
+        return Finding("database", "warn", f"{answer}: graphmem is not tested with it", fix)
+    return Finding("database", "ok", answer)
 
 
-async def _schema(database: Database, settings: Settings) -> list[Finding]:
+async def _schema(database: Database, settings: Settings) -> Found:
     done = await migrations.applied(database)
     versions = migrations.compare(done)
     if versions.newer:
         newest = versions.newer[-1]
         what = f"the schema of the database has version {newest}, and this graphmem knows {versions.latest}"
-        return [Finding("schema", "fail", what, "Install the newer graphmem that migrated it.")]
+        return Finding("schema", "fail", what, "Install the newer graphmem that migrated it.")
     if versions.changed:
         what = f"migration {versions.changed[0]} of this graphmem differs from the one that was applied"
-        return [Finding("schema", "fail", what, "Install graphmem again from an unchanged source.")]
+        return Finding("schema", "fail", what, "Install graphmem again from an unchanged source.")
     if versions.missing:
         at, lacking = max(done, default=0), len(versions.missing)
         what = f"the schema has version {at} of {versions.latest}: {lacking} migrations are to be applied"
-        return [
-            Finding("schema", "warn", what, "Start the service, or run graphmem db start, to apply them.")
-        ]
+        return Finding("schema", "warn", what, "Start the service, or run graphmem db start, to apply them.")
     what = f"the schema of the database has version {versions.latest}, as this graphmem"
-    return [Finding("schema", "ok", what)]
+    return Finding("schema", "ok", what)
 
 
-async def _indexes(database: Database, settings: Settings) -> list[Finding]:
+async def _indexes(database: Database, settings: Settings) -> Found:
     expected = _made(set(await migrations.applied(database)))
     indexes = await database.script(
         "SHOW INDEXES YIELD name, state, populationPercent RETURN name, state, populationPercent AS percent"
@@ -169,7 +167,7 @@ def _made(applied: set[int]) -> dict[str, tuple[str, bool]]:
     return made
 
 
-async def _limits(database: Database, settings: Settings) -> list[Finding]:
+async def _limits(database: Database, settings: Settings) -> Found:
     """Check the memory settings of a server at ``NEO4J_URI``."""
     if settings.neo4j_uri is None:
         return []
@@ -181,24 +179,24 @@ async def _limits(database: Database, settings: Settings) -> list[Finding]:
     listed = ", ".join(f"{name} {value}" for name, value in sorted(values.items()))
     if values.get("db.memory.transaction.max", "").startswith("0"):
         what = "the memory of one transaction is not limited, so that one query can use all of it"
-        return [Finding("memory", "warn", what, "Set db.memory.transaction.max=128m in neo4j.conf.")]
-    return [Finding("memory", "ok", listed)]
+        return Finding("memory", "warn", what, "Set db.memory.transaction.max=128m in neo4j.conf.")
+    return Finding("memory", "ok", listed)
 
 
-async def _clock(database: Database, settings: Settings) -> list[Finding]:
+async def _clock(database: Database, settings: Settings) -> Found:
     before = time.time()
     (row,) = await database.script("RETURN datetime.realtime().epochMillis / 1000.0 AS seconds")
     after = time.time()
     # The round trip explains a difference up to its own duration.
     skew = max(before - row["seconds"], row["seconds"] - after, 0.0)
     if skew < SKEW_WARN_SECONDS:
-        return [Finding("clock", "ok", "the database's clock and this machine's agree")]
+        return Finding("clock", "ok", "the database's clock and this machine's agree")
     what = f"the database's clock and this machine's are {skew:,.0f} s apart"
     status = "fail" if skew > SKEW_FAIL_SECONDS else "warn"
-    return [Finding("clock", status, what, "Synchronize the clocks of both machines, for example by NTP.")]
+    return Finding("clock", status, what, "Synchronize the clocks of both machines, for example by NTP.")
 
 
-async def _ahead(database: Database, settings: Settings) -> list[Finding]:
+async def _ahead(database: Database, settings: Settings) -> Found:
     rows = await database.script(
         "MATCH (n:Owner) WHERE n.recorded_at > $now RETURN count(n) AS owners, max(n.recorded_at) AS last",
         now=times.now() + int(SKEW_WARN_SECONDS * 1_000_000),
@@ -207,17 +205,12 @@ async def _ahead(database: Database, settings: Settings) -> list[Finding]:
         return []
     last = times.render(rows[0]["last"])
     what = f"{rows[0]['owners']} owners have transactions with a time in the future, up to {last}"
-    return [
-        Finding(
-            "clock",
-            "warn",
-            what,
-            "Correct the clock of this machine. The order of stored transactions stays.",
-        )
-    ]
+    return Finding(
+        "clock", "warn", what, "Correct the clock of this machine. The order of stored transactions stays."
+    )
 
 
-async def _vectors(database: Database, settings: Settings) -> list[Finding]:
+async def _vectors(database: Database, settings: Settings) -> Found:
     ours = stored_name(settings.embedding_model) if settings.embedding_url else MODEL
     rows = await database.script(
         "OPTIONAL MATCH (used:Model {use: 'meaning'}) "
@@ -228,30 +221,26 @@ async def _vectors(database: Database, settings: Settings) -> list[Finding]:
     )
     used = await database.script("MATCH (n:Model {use: 'meaning'}) RETURN n.model AS model")
     if not used:
-        return [Finding("vectors", "ok", f"no model is in use yet; a service will use {ours!r}")]
+        return Finding("vectors", "ok", f"no model is in use yet; a service will use {ours!r}")
     model, waiting = used[0]["model"], rows[0]["waiting"] if rows else 0
     if model != ours:
         what = f"the database uses the model {model!r}, and these settings say {ours!r}"
         fix = "Start the service to make all vectors again, or reset GRAPHMEM_EMBEDDING_URL and _MODEL."
-        return [Finding("vectors", "warn", what, fix)]
+        return Finding("vectors", "warn", what, fix)
     if waiting:
         count = f"{WAITING_LIMIT} entities or more" if waiting >= WAITING_LIMIT else f"{waiting} entities"
         what = f"{count} wait for a vector of {model!r}"
-        return [Finding("vectors", "warn", what, "Keep the service running until its worker has made them.")]
-    return [Finding("vectors", "ok", f"every entity has its vector of {model!r}")]
+        return Finding("vectors", "warn", what, "Keep the service running until its worker has made them.")
+    return Finding("vectors", "ok", f"every entity has its vector of {model!r}")
 
 
-async def _consistency(database: Database, settings: Settings, deep: bool, sound: bool) -> list[Finding]:
+async def _consistency(database: Database, settings: Settings, deep: bool, sound: bool) -> Found:
     if not deep:
         what = "snapshots were not compared with their observations"
-        return [
-            Finding("consistency", "ok", f"{what}: run graphmem doctor --deep or graphmem snapshots check")
-        ]
+        return Finding("consistency", "ok", f"{what}: run graphmem doctor --deep or graphmem snapshots check")
     if not sound:
         what = "snapshots were not compared with their observations: the schema has faults"
-        return [
-            Finding("consistency", "warn", what, "Mend the schema, then run graphmem doctor --deep again.")
-        ]
+        return Finding("consistency", "warn", what, "Mend the schema, then run graphmem doctor --deep again.")
     from graphmem.auth import local_actor
     from graphmem.reading.snapshot_check import audit
     from graphmem.registry import Context
@@ -263,14 +252,10 @@ async def _consistency(database: Database, settings: Settings, deep: bool, sound
     except GraphmemError as exc:
         what = f"snapshots could not be compared with their observations: {exc}"
         fix = "Run graphmem doctor --deep again when the database has less to do."
-        return [Finding("consistency", "fail", what, fix)]
+        return Finding("consistency", "fail", what, fix)
     if report.stale_count:
         what = f"{report.stale_count} of {report.checked} snapshots differ from their observations"
-        return [Finding("consistency", "fail", what, "Run graphmem rebuild.")]
-    return [
-        Finding(
-            "consistency",
-            "ok",
-            f"all {report.checked} entities and relationships agree with their observations",
-        )
-    ]
+        return Finding("consistency", "fail", what, "Run graphmem rebuild.")
+    return Finding(
+        "consistency", "ok", f"all {report.checked} entities and relationships agree with their observations"
+    )

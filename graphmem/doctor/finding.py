@@ -23,21 +23,23 @@ class Finding:
     fix: str = ""
 
 
-async def run_check(check: str, look: Callable[[], Awaitable[Iterable[Finding]]]) -> list[Finding]:
+Found = Finding | Iterable[Finding]
+"""What a check returns."""
+
+
+async def run_check(check: str, look: Callable[[], Awaitable[Found]]) -> list[Finding]:
     """Return the findings of a check. A check that raises becomes a finding, so that the others still run."""
     try:
-        return list(await look())
+        found = await look()
+        return [found] if isinstance(found, Finding) else list(found)
     except OSError as exc:
         where = exc.filename or "the file"
         what = f"the check failed: {where}: {exc.strerror or exc}"
-        return [
-            Finding(check, "fail", what, f"Give this user access to {where}, then run graphmem doctor again.")
-        ]
+        fix = f"Give this user access to {where}, then run graphmem doctor again."
     except Exception as exc:
         what = f"the check failed: {type(exc).__name__}: {exc}"[:500]
-        return [
-            Finding(check, "fail", what, "Mend the cause that is named here, then run graphmem doctor again.")
-        ]
+        fix = "Mend the cause that is named here, then run graphmem doctor again."
+    return [Finding(check, "fail", what, fix)]
 
 
 def redact(findings: Iterable[Finding], settings: Settings) -> list[Finding]:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from graphmem import __version__, neo4j_local
-from graphmem.doctor.finding import Finding
+from graphmem.doctor.finding import Finding, Found
 from graphmem.errors import ConfigurationInvalid, SetupError
 from graphmem.observability import tracing
 from graphmem.settings import LOOPBACK, Settings, variable
@@ -131,17 +131,17 @@ def access(settings: Settings, *, guarded: bool) -> Finding:
     return Finding("access", "ok", "no token, key or password is set; the service binds loopback only")
 
 
-def data_directory(settings: Settings) -> list[Finding]:
+def data_directory(settings: Settings) -> Found:
     """Check that the data directory exists or can be made, is writable, and is private."""
     path, findings = settings.data_path, []
     near = _nearest(path)
     own = f"Give this user access to {path}, or set GRAPHMEM_DATA_DIR to another directory."
     if not os.path.isdir(near):
-        return [Finding("data directory", "fail", f"{near} is not a directory", own)]
+        return Finding("data directory", "fail", f"{near} is not a directory", own)
     if not os.access(near, os.W_OK | os.X_OK):
-        return [Finding("data directory", "fail", f"{near} cannot be written by this user", own)]
+        return Finding("data directory", "fail", f"{near} cannot be written by this user", own)
     if near != path:
-        return [Finding("data directory", "ok", f"{path} does not exist yet and can be made")]
+        return Finding("data directory", "ok", f"{path} does not exist yet and can be made")
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         what, fix = f"other users can read or enter {path}", f"Run chmod 700 {path}."
         findings.append(Finding("data directory", "warn", what, fix))
@@ -155,7 +155,7 @@ def data_directory(settings: Settings) -> list[Finding]:
     return findings or [Finding("data directory", "ok", f"{path} exists, is private and can be written")]
 
 
-def disk(settings: Settings) -> list[Finding]:
+def disk(settings: Settings) -> Found:
     """Check that the disk has space."""
     path = settings.data_path
     free = shutil.disk_usage(_nearest(path)).free
@@ -164,57 +164,57 @@ def disk(settings: Settings) -> list[Finding]:
     text = f"{_mb(free)} are free at {path}, and the database takes {_mb(used)}"
     fix = "Free some space there, or set GRAPHMEM_DATA_DIR to a larger disk."
     if free < FREE_BYTES_MIN:
-        return [Finding("disk", "fail", f"{text}: it may stop writing at any moment", fix)]
+        return Finding("disk", "fail", f"{text}: it may stop writing at any moment", fix)
     if free < advised_bytes:
-        return [Finding("disk", "warn", f"{text}: {_mb(advised_bytes)} are advised", fix)]
-    return [Finding("disk", "ok", text)]
+        return Finding("disk", "warn", f"{text}: {_mb(advised_bytes)} are advised", fix)
+    return Finding("disk", "ok", text)
 
 
-def engine(settings: Settings, deep: bool) -> list[Finding]:
+def engine(settings: Settings, deep: bool) -> Found:
     """Check that the embedded Neo4j can start: Java, and its files or the download of them."""
     try:
         java = neo4j_local.java_version()
         release, home, lacking = neo4j_local.lacking(settings, rehash=deep)
     except SetupError as exc:
-        return [
-            Finding("engine", "fail", str(exc), "Set NEO4J_URI, or install the packages of graphmem again.")
-        ]
+        return Finding(
+            "engine", "fail", str(exc), "Set NEO4J_URI, or install the packages of graphmem again."
+        )
     if not lacking:
         how = "verified byte by byte" if deep else "verified at download"
-        return [Finding("engine", "ok", f"Neo4j {release} in {home}, {how}; Java {java}")]
+        return Finding("engine", "ok", f"Neo4j {release} in {home}, {how}; Java {java}")
     size = sum(jar.size for jar in lacking)
     what = f"{len(lacking)} files of Neo4j {release} ({_mb(size)}) are missing in {home}"
     free = shutil.disk_usage(_nearest(home)).free
     if free < size:
         fix = "Free some space there, or set GRAPHMEM_CACHE_DIR to another disk."
-        return [Finding("engine", "fail", f"{what}, where {_mb(free)} are free", fix)]
+        return Finding("engine", "fail", f"{what}, where {_mb(free)} are free", fix)
     from graphmem.neo4j_local.download import unreachable  # loads libraries that nothing else needs
 
     if refused := unreachable(lacking[0]):
         fix = "Let this machine reach Maven Central (https_proxy), or set NEO4J_URI to a server of your own."
-        return [Finding("engine", "fail", f"{what}, and cannot be downloaded: {refused}", fix)]
-    return [Finding("engine", "ok", f"{what}: the first start downloads them; Java {java}")]
+        return Finding("engine", "fail", f"{what}, and cannot be downloaded: {refused}", fix)
+    return Finding("engine", "ok", f"{what}: the first start downloads them; Java {java}")
 
 
-def memory(settings: Settings) -> list[Finding]:
+def memory(settings: Settings) -> Found:
     """Check that the memory of the embedded Neo4j fits the machine and the size of the store."""
     sizes = {name: bytes_of(getattr(settings, name)) for name in ("neo4j_heap", "neo4j_page_cache")}
     odd = [name for name, size in sizes.items() if size is None]
     if odd:
         what = f"{variable(odd[0])} is not a size"
-        return [Finding("memory", "fail", what, f"Set {variable(odd[0])} to a size such as 512m.")]
+        return Finding("memory", "fail", what, f"Set {variable(odd[0])} to a size such as 512m.")
     heap, cache = (size or 0 for size in sizes.values())
     total, store = psutil.virtual_memory().total, neo4j_local.paged_bytes(settings)
     text = f"heap {_mb(heap)}, page cache {_mb(cache)}, store {_mb(store)}, machine {_mb(total)}"
     if heap + cache > total * 0.8:
         fix = "Lower GRAPHMEM_NEO4J_HEAP or GRAPHMEM_NEO4J_PAGE_CACHE."
-        return [Finding("memory", "fail", f"{text}: Neo4j may use more than the machine has", fix)]
+        return Finding("memory", "fail", f"{text}: Neo4j may use more than the machine has", fix)
     if store > 2 * cache:
         most = min(store, int(total * 0.6) - heap)
         if most > cache:
             fix = f"Set GRAPHMEM_NEO4J_PAGE_CACHE to {max(most // 1024**2, 1)}m and restart the database."
-            return [Finding("memory", "warn", f"{text}: most of the store is read from the disk", fix)]
-    return [Finding("memory", "ok", text)]
+            return Finding("memory", "warn", f"{text}: most of the store is read from the disk", fix)
+    return Finding("memory", "ok", text)
 
 
 def bytes_of(size: str) -> int | None:

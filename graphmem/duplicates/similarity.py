@@ -272,14 +272,9 @@ def _explain(comparisons: Iterable[Comparison], reasons: list[Reason]) -> None:
 
 
 def _equal(kind: str, a: Profile, b: Profile) -> Reason | None:
-    values_a, values_b = a.values.get(kind), b.values.get(kind)
-    common = values_a.keys() & values_b.keys() if values_a and values_b else ()
-    if not common:
-        return None
-    assert values_a
-    assert values_b
-    value = min(common)
-    return _reason(values_a[value], values_b[value], 1.0)
+    values_a, values_b = a.values.get(kind, {}), b.values.get(kind, {})
+    common = values_a.keys() & values_b.keys()
+    return _reason(values_a[min(common)], values_b[min(common)], 1.0) if common else None
 
 
 def _reason(first: tuple[str, str], second: tuple[str, str], alike: float) -> Reason:

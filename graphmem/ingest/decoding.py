@@ -5,8 +5,8 @@ from __future__ import annotations
 import codecs
 from typing import NamedTuple
 
-from graphmem.ingest.building import normal
-from graphmem.ingest.document import ParseFailed
+from graphmem.ingest.building import Builder, normal
+from graphmem.ingest.document import Limits, ParseFailed
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -62,6 +62,15 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
         return _strict_or_replaced(data, declared, ())
     encoding = _guess(data[:GUESS_BYTES])
     return _strict_or_replaced(data, encoding, (f"The encoding is a guess: {encoding}.",))
+
+
+def opened(data: bytes, limits: Limits) -> tuple[Builder, str]:
+    """Return a builder whose text is that of the file, and the text."""
+    text, encoding, warnings = decoded(data)
+    builder = Builder(limits, text)
+    builder.warn(*warnings)
+    builder.metadata["encoding"] = encoding
+    return builder, text
 
 
 def beginning(head: bytes) -> str:

@@ -27,9 +27,9 @@ class Format:
     media_types: tuple[str, ...]
     suffixes: tuple[str, ...]
     module: str
-    version: int
     parts: tuple[str, ...]
     libraries: tuple[str, ...] = ()
+    version: int = 1
 
     @property
     def parser_version(self) -> str:
@@ -42,29 +42,31 @@ class Format:
         return importlib.import_module(f"graphmem.ingest.formats.{self.module}").parse
 
 
-TEXT = Format(
-    "text", "plain text", ("text/plain",), (".txt", ".text", ".log"), "plain_text", 1, ("paragraph",)
-)
+def _office(usual: str, with_macros: str) -> tuple[str, str]:
+    """Return the types of a format of Microsoft Office."""
+    usual = f"application/vnd.openxmlformats-officedocument.{usual}"
+    return usual, f"application/vnd.ms-{with_macros}.macroenabled.12"
+
+
+TEXT = Format("text", "plain text", ("text/plain",), (".txt", ".text", ".log"), "plain_text", ("paragraph",))
 CSV = Format(
     "csv",
     "table with delimiters (CSV, TSV)",
     ("text/csv", "text/tab-separated-values", "application/csv"),
     (".csv", ".tsv", ".tab"),
     "delimited",
-    1,
     ("row",),
 )
 FORMATS: tuple[Format, ...] = (
     TEXT,
     CSV,
-    Format("json", "JSON", ("application/json",), (".json",), "json_values", 1, ("record",)),
+    Format("json", "JSON", ("application/json",), (".json",), "json_values", ("record",)),
     Format(
         "jsonl",
         "JSON Lines",
         ("application/jsonl", "application/x-ndjson", "application/x-jsonlines"),
         (".jsonl", ".ndjson"),
         "json_lines",
-        1,
         ("record",),
     ),
     Format(
@@ -73,7 +75,6 @@ FORMATS: tuple[Format, ...] = (
         ("text/markdown", "text/x-markdown"),
         (".md", ".markdown"),
         "markdown",
-        1,
         ("heading", "item", "paragraph", "record", "row", "table"),
         ("markdown-it-py", "python-frontmatter", "pyyaml"),
     ),
@@ -83,24 +84,21 @@ FORMATS: tuple[Format, ...] = (
         ("text/html", "application/xhtml+xml"),
         (".html", ".htm", ".xhtml"),
         "web_page",
-        1,
         ("heading", "item", "paragraph", "row"),
         ("lxml",),
     ),
-    Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", 1, ("message",), ("lxml",)),
-    Format("mbox", "mailbox", ("application/mbox",), (".mbox",), "mailbox", 1, ("message",), ("lxml",)),
-    Format(
-        "ics", "calendar", ("text/calendar",), (".ics", ".ical"), "calendar", 1, ("event",), ("icalendar",)
-    ),
+    Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", ("message",), ("lxml",)),
+    Format("mbox", "mailbox", ("application/mbox",), (".mbox",), "mailbox", ("message",), ("lxml",)),
+    Format("ics", "calendar", ("text/calendar",), (".ics", ".ical"), "calendar", ("event",), ("icalendar",)),
     Format(
         "vcf",
         "contacts (vCard)",
         ("text/vcard", "text/x-vcard", "text/directory"),
         (".vcf", ".vcard"),
         "contacts",
-        2,
         ("contact",),
         ("vobject",),
+        version=2,
     ),
     Format(
         "memory",
@@ -108,57 +106,43 @@ FORMATS: tuple[Format, ...] = (
         ("application/jsonl", "application/json"),
         (),
         "memory_lines",
-        1,
         ("record",),
     ),
-    Format("chatgpt", "ChatGPT export", ("application/json",), (), "chatgpt", 1, ("conversation", "message")),
-    Format("claude", "Claude export", ("application/json",), (), "claude", 1, ("conversation", "message")),
+    Format("chatgpt", "ChatGPT export", ("application/json",), (), "chatgpt", ("conversation", "message")),
+    Format("claude", "Claude export", ("application/json",), (), "claude", ("conversation", "message")),
     Format(
         "pdf",
         "PDF",
         ("application/pdf", "application/x-pdf"),
         (".pdf",),
         "pdf",
-        1,
         ("page",),
         ("pypdfium2", "pypdf"),
     ),
     Format(
         "docx",
         "Word document",
-        (
-            "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-            "application/vnd.ms-word.document.macroenabled.12",
-        ),
+        _office("wordprocessingml.document", "word.document"),
         (".docx", ".docm"),
         "word",
-        1,
         ("heading", "item", "paragraph", "row", "table"),
         ("python-docx",),
     ),
     Format(
         "xlsx",
         "Excel workbook",
-        (
-            "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-            "application/vnd.ms-excel.sheet.macroenabled.12",
-        ),
+        _office("spreadsheetml.sheet", "excel.sheet"),
         (".xlsx", ".xlsm"),
         "workbook",
-        1,
         ("row", "sheet"),
         ("openpyxl",),
     ),
     Format(
         "pptx",
         "PowerPoint presentation",
-        (
-            "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-            "application/vnd.ms-powerpoint.presentation.macroenabled.12",
-        ),
+        _office("presentationml.presentation", "powerpoint.presentation"),
         (".pptx", ".pptm"),
         "presentation",
-        1,
         ("row", "slide"),
         ("python-pptx",),
     ),
@@ -168,7 +152,6 @@ FORMATS: tuple[Format, ...] = (
         ("application/vnd.oasis.opendocument.text",),
         (".odt",),
         "open_document",
-        1,
         ("heading", "item", "paragraph", "row", "table"),
         ("odfdo",),
     ),
@@ -178,7 +161,6 @@ FORMATS: tuple[Format, ...] = (
         ("application/rtf", "text/rtf"),
         (".rtf",),
         "rich_text",
-        1,
         ("paragraph",),
         ("striprtf",),
     ),
@@ -188,7 +170,6 @@ FORMATS: tuple[Format, ...] = (
         ("image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp", "image/tiff", "image/bmp"),
         (".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp"),
         "image",
-        1,
         ("property",),
         ("pillow",),
     ),

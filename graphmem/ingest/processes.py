@@ -65,29 +65,31 @@ def start(request: dict[str, Any], source: BinaryIO) -> ParserProcess:
     return NewInterpreter(request, source)
 
 
+def _started(argument: str, stdin: int, stdout: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*COMMAND, argument],
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env=ENVIRONMENT,
+        start_new_session=True,
+    )
+
+
 class NewInterpreter:
     """An interpreter of its own for one file."""
 
     def __init__(self, request: dict[str, Any], source: BinaryIO) -> None:
-        self._process = subprocess.Popen(
-            [*COMMAND, json.dumps(request)],
-            stdin=source,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env=ENVIRONMENT,
-            start_new_session=True,
-        )
+        self._process = _started(json.dumps(request), source.fileno(), subprocess.PIPE)
         assert self._process.stdout is not None
         self.output: BinaryIO = self._process.stdout  # pyright: ignore[reportAttributeAccessIssue]
 
     def kill(self) -> None:
-        """End the process at once."""
         if self._process.poll() is None:
             self._process.kill()
 
     def wait(self) -> int:
-        """Return the exit status."""
         try:
             return self._process.wait(EXIT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -106,7 +108,6 @@ class Fork:
         self.output = output
 
     def kill(self) -> None:
-        """End the process at once."""
         with self._lock, contextlib.suppress(ProcessLookupError):
             if self._pidfd >= 0:
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
@@ -197,15 +198,7 @@ class ForkServer:
     def _start(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._process = subprocess.Popen(
-                [*COMMAND, "serve"],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env=ENVIRONMENT,
-                start_new_session=True,
-            )
+            self._process = _started("serve", theirs.fileno(), subprocess.DEVNULL)
         ours.settimeout(ANSWER_SECONDS)
         self._socket, self._owner = ours, os.getpid()
 

@@ -65,7 +65,7 @@ def _cut(graph: Graph, room: int) -> Graph:
 
     if size(with_relations(0)) <= room:
         return with_relations(greatest(0, len(graph["relations"]), lambda n: size(with_relations(n)) <= room))
-    count = max(greatest(0, len(texts), lambda n: size(with_texts(n)) <= room), min(len(texts), 1))
+    count = greatest(min(len(texts), 1), len(texts), lambda n: size(with_texts(n)) <= room)
     if size(with_texts(count)) <= room:
         return with_texts(count)
     return with_texts(count, greatest(0, room, lambda n: size(with_texts(count, n)) <= room))

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
 from graphmem.arguments import invalid, read
+from graphmem.ingest.interpreters.interpret_memory import (
+    GENERAL_RELATIONSHIP,
+    GENERAL_TYPE,
+    NAME,
+    RELATION_TYPES,
+    TEXTS,
+    TYPE_FIELD,
+)
+from graphmem.ingest.interpreters.labels import entity_type_of
 from graphmem.mcp.memory_arguments import Entity
 from graphmem.model import canonical, ending, identity, relationship, times
 from graphmem.model.identity import fold_text as folded
@@ -18,16 +27,6 @@ from graphmem.reading.fresh import read_fresh
 from graphmem.registry import REGISTRY, Context
 from graphmem.search.lookup import ExactHits
 from graphmem.text import identifiers
-
-NAME: Final = "name"
-TEXTS: Final = "observations"
-TYPE_FIELD: Final = "entity_type_text"
-"""The field with the spelling of an entity's type that is not the type's own."""
-RELATION_TYPES: Final = "relation_types"
-"""The metadata of a relationship with the spellings of its type, one for each relation."""
-GENERAL_TYPE: Final = "thing"
-"""The entity type of spellings that are no entity type."""
-GENERAL_RELATIONSHIP: Final = "RELATED_TO"
 
 NODES_LIMIT: Final = 1_000
 """Entities of one answer."""
@@ -169,10 +168,7 @@ async def create(context: Context, entities: Sequence[Entity]) -> None:
 
 
 def _item(entity: Entity, aliases: Any) -> Row:
-    try:
-        entity_type = identity.normalise_type(entity.entity_type)
-    except ValueError:
-        entity_type = GENERAL_TYPE
+    entity_type = entity_type_of(entity.entity_type) or GENERAL_TYPE
     item = {"entity_type": entity_type, NAME: entity.name, TEXTS: entity.observations}
     if (NAME,) not in identity.rule(entity_type):
         # A type such as note is not identified by a name unless that is its canonical name.
@@ -227,11 +223,7 @@ async def search(context: Context, query: str) -> list[Node]:
     """Return the entities of the type that a query spells, if it is one, and those that a search finds."""
     page = await _call(context, "entities.query", search=query, limit=SEARCH_LIMIT)
     rows: list[Row] = page["entities"]
-    try:
-        of_type = identity.normalise_type(query)
-    except ValueError:
-        pass
-    else:
+    if (of_type := entity_type_of(query)) is not None:
         rows += (await _call(context, "entities.query", entity_type=of_type, limit=SEARCH_LIMIT))["entities"]
     return [_node(row) for row in {row["entity_id"]: row for row in rows}.values()]
 
@@ -312,21 +304,10 @@ async def relationships_of(context: Context, nodes: Sequence[Node]) -> tuple[lis
 async def _of_entity(context: Context, entity_id: str) -> tuple[dict[str, Row], dict[str, str]]:
     rows: dict[str, Row] = {}
     names: dict[str, str] = {}
-    cursor: dict[str, str] = {}
-    while True:
-        page = await _call(
-            context,
-            "relationships.list",
-            entity_id=entity_id,
-            limit=PAGE_LIMIT,
-            expand_entities=True,
-            **cursor,
-        )
+    async for page in _each_page(context, "relationships.list", entity_id=entity_id, expand_entities=True):
         rows |= {row["relationship_key"]: row for row in page["relationships"]}
         names |= {entity["entity_id"]: _node(entity).name for entity in page["related_entities"]}
-        if "next_cursor" not in page:
-            return rows, names
-        cursor = {"cursor": page["next_cursor"]}
+    return rows, names
 
 
 async def _pages(
@@ -334,12 +315,20 @@ async def _pages(
 ) -> tuple[list[Row], bool]:
     """Return the items of a list's pages up to a limit, and whether there are more."""
     rows: list[Row] = []
-    while True:
-        size = min(PAGE_LIMIT, limit - len(rows))
-        page = await _call(context, name, limit=size, **arguments)
+    async for page in _each_page(context, name, **arguments):
         rows += page[part]
-        if "next_cursor" not in page or len(rows) >= limit:
-            return rows, "next_cursor" in page
+        if len(rows) >= limit:
+            return rows[:limit], "next_cursor" in page or len(rows) > limit
+    return rows, False
+
+
+async def _each_page(context: Context, name: str, **arguments: Any) -> AsyncIterator[Row]:
+    """Yield the pages of a list."""
+    while True:
+        page = await _call(context, name, limit=PAGE_LIMIT, **arguments)
+        yield page
+        if "next_cursor" not in page:
+            return
         arguments["cursor"] = page["next_cursor"]
 
 

@@ -112,12 +112,8 @@ def _quick(value: Any, levels: int) -> str:
 def _write(value: Any, path: str, levels: int, out: list[str]) -> None:
     if isinstance(value, str):
         out.append(_string(value, path))
-    elif value is None:
-        out.append("null")
-    elif value is True:
-        out.append("true")
-    elif value is False:
-        out.append("false")
+    elif value is None or isinstance(value, bool):
+        out.append(_WORDS[value])
     elif isinstance(value, int):
         out.append(_integer(value, path))
     elif isinstance(value, float):

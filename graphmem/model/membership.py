@@ -26,13 +26,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from graphmem.model import ids, times
 
 SubjectKind = Literal["source", "interpretation", "transaction", "agent"]
 """What a withdrawal may be about."""
-SUBJECT_KINDS: Final[tuple[SubjectKind, ...]] = get_args(SubjectKind)
 
 MergedInto = Mapping[str, str]
 """By merged entity, the entity that it was merged into; that one may be merged as well."""
@@ -127,11 +126,12 @@ class Membership:
         """Return the membership that merge facts and merges by rule, in any order, come to."""
         return cls(tuple(sorted(facts, key=attrgetter("place"))), frozenset(entity_ids), tuple(sorted(rules)))
 
-    def separated(self) -> dict[str, set[str]]:
-        """Return the entities that somebody separated from each entity, either way round."""
+    def separated(self, at_ingested: int = times.LATEST) -> dict[str, set[str]]:
+        """Return the entities that somebody separated from each entity, either way round, as of a time."""
         separated: dict[str, set[str]] = {}
         for fact in self.facts:
-            for other in fact.separated if counts(fact.toggles) else ():
+            is_known = fact.recorded_at <= at_ingested and counts(fact.toggles, at_ingested)
+            for other in fact.separated if is_known else ():
                 separated.setdefault(fact.subject_id, set()).add(other)
                 separated.setdefault(other, set()).add(fact.subject_id)
         return separated

@@ -36,17 +36,6 @@ FULL_NAMES: Final[dict[str, frozenset[str]]] = {
 """The full names that a given name may stand for, itself among them where it is one."""
 
 
-_FORMS: Final[dict[str, frozenset[str]]] = {
-    word: frozenset(form for group in _GROUPS if word in group.split() for form in group.split())
-    for word in FULL_NAMES
-}
-
-
-def forms_of(word: str) -> frozenset[str]:
-    """Return the given names that may be the same name as one, itself among them; none if none is known."""
-    return _FORMS.get(word, frozenset())
-
-
 def are_forms_of_one_name(word: str, other: str) -> bool:
     """Return whether two given names may be the same name: Bill and William, Chris and Christina."""
     full = FULL_NAMES.get(word)

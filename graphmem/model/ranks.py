@@ -85,11 +85,4 @@ def rank(
 
 def plain_rank(correction: bool, observed_at: int) -> str:
     """Return the rank of an observation under ``last_write``."""
-    return rank(
-        "last_write",
-        correction=correction,
-        observed_at=observed_at,
-        priority=0.0,
-        specificity=0.0,
-        observation_source=None,
-    )
+    return f"{int(correction)}.{time_rank(observed_at)}"

@@ -16,7 +16,7 @@ from graphmem.model import membership, person_names, rule_merges, times
 from graphmem.model.dismissals import DatedDismissal, pair_of
 from graphmem.model.membership import Membership, MergeFact, RuleSpan
 from graphmem.model.person_names import NameGroup, NearNames, PersonName
-from graphmem.model.rule_merges import NO_EVIDENCE, Evidence, Identified, OwnRule, RuleMerge
+from graphmem.model.rule_merges import NO_EVIDENCE, Evidence, Identified, Merges, OwnRule, RuleMerge
 
 
 class Statement(NamedTuple):
@@ -122,16 +122,8 @@ class _MergeFacts:
         facts = self._facts[component]
         ends = (each for fact in facts for each in (fact.subject_id, fact.into, *fact.separated))
         entity_ids = {each for each in ends if each is not None}
-        counting = [
-            fact for fact in facts if fact.recorded_at <= moment and membership.counts(fact.toggles, moment)
-        ]
-        merged = Membership.of(counting).merged_into(at_ingested=moment)
-        separated: dict[str, set[str]] = defaultdict(set)
-        for fact in counting:
-            for other in fact.separated:
-                separated[fact.subject_id].add(other)
-                separated[other].add(fact.subject_id)
-        return entity_ids, merged, separated
+        of_component = Membership.of(facts)
+        return entity_ids, of_component.merged_into(at_ingested=moment), of_component.separated(moment)
 
     def _root(self, entity_id: str) -> str:
         while (parent := self._parents.get(entity_id, entity_id)) != entity_id:
@@ -140,8 +132,8 @@ class _MergeFacts:
 
 
 @dataclass
-class _Entities:
-    """Entities in memory, as :class:`graphmem.model.rule_merges.Merges` reads and changes them."""
+class _Entities(Merges):
+    """Entities in memory."""
 
     rules: Mapping[str, OwnRule]
     moment: int = times.EARLIEST
@@ -249,31 +241,25 @@ class _Entities:
     # What the rule reads and changes
 
     def identified(self, entity_id: str) -> Identified | None:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         evidence = self._evidence.get(entity_id)
         return None if evidence is None else self.rules[entity_id].identified(entity_id, evidence)
 
     def borne(self, entity_id: str) -> Mapping[str, int]:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         evidence = self._evidence.get(entity_id)
         return {} if evidence is None else self.rules[entity_id].borne(evidence)
 
     def near(self, entity_id: str) -> NearNames:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         if entity_id not in self.rules:
             return NearNames({}, {}, set())
         return self.rules[entity_id].near(self._names(entity_id), self._known)
 
     def bearers(self, entity_id: str) -> Collection[str]:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         return self._bearers[entity_id] - {entity_id}
 
     def separated(self, entity_id: str) -> Iterable[str]:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         return {*self._separated.get(entity_id, ()), *self._dismissed.get(entity_id, ())}
 
     def survivor(self, entity_id: str, level: int | None = None) -> str:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         passed = {entity_id}
         while (into := self._merged_into(entity_id, level)) is not None and into not in passed:
             entity_id = into
@@ -281,7 +267,6 @@ class _Entities:
         return entity_id
 
     def members(self, entity_id: str, level: int | None = None) -> Iterable[str]:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         return dict.fromkeys(self._members(entity_id, level))
 
     def _members(self, entity_id: str, level: int | None) -> Iterator[str]:
@@ -294,11 +279,9 @@ class _Entities:
             passed |= merged
 
     def merge(self, entity_id: str) -> RuleMerge | None:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         return self._ruled.get(entity_id)
 
     def put(self, entity_id: str, merge: RuleMerge | None) -> None:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         if entity_id in self._ruled:
             self._end(entity_id, self.moment)
             former = self._ruled.pop(entity_id)
@@ -310,7 +293,6 @@ class _Entities:
             self._into[merge.into].add(entity_id)
 
     def noting_needs(self) -> AbstractContextManager[object]:
-        """See :class:`graphmem.model.rule_merges.Merges`."""
         return nullcontext()
 
     def read_needs(self) -> None:

@@ -66,7 +66,8 @@ def joined(known: Evidence, more: Evidence) -> Evidence:
     )
 
 
-def borne(owner: str, entity_type: str, evidence: Evidence, alternatives: Alternatives) -> dict[str, int]:
+@lru_cache(maxsize=20_000)
+def borne(owner: str, entity_type: str, evidence: Evidence, alternatives: Alternatives) -> Mapping[str, int]:
     """Return the ids that an entity with this evidence bears, each with the level of its alternative."""
     by_field = _by_field(evidence)
     levels: dict[str, int] = {}
@@ -128,7 +129,7 @@ class OwnRule:
 
     def borne(self, evidence: Evidence) -> Mapping[str, int]:
         """Return the ids that an entity bears, each with the level of its alternative."""
-        return _borne(self.owner, self.entity_type, evidence, self.alternatives)
+        return borne(self.owner, self.entity_type, evidence, self.alternatives)
 
     def names(self, entity_id: str, evidence: Evidence) -> tuple[PersonName, ...]:
         """Return the names by which an entity may be meant; none unless it is a person."""
@@ -192,11 +193,6 @@ def own_rule(
         return None
     is_off = frozenset(level for level, names in enumerate(levels) if "+".join(names) in off)
     return OwnRule(owner, entity_type, levels, is_off)
-
-
-@lru_cache(maxsize=20_000)
-def _borne(owner: str, entity_type: str, evidence: Evidence, alternatives: Alternatives) -> Mapping[str, int]:
-    return borne(owner, entity_type, evidence, alternatives)
 
 
 @lru_cache(maxsize=20_000)

@@ -26,6 +26,8 @@ Converter = Literal[
 NULL: Final = "null"
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_SETS: Final = ("only", "hidden", "filterable")
+"""The members of :class:`Rules` that are sets."""
 _UNITS = {"timestamp_s_to_iso": 1_000_000, "timestamp_ms_to_iso": 1_000}
 
 IMPLICIT: Final[Mapping[str, tuple[Converter, ...]]] = {
@@ -68,7 +70,7 @@ class Rules:
     def text(self) -> str:
         """The rules as canonical JSON; empty for plain rules."""
         declared: dict[str, Any] = {name: value for name, value in asdict(self).items() if value}
-        for name in ("only", "hidden", "filterable"):
+        for name in _SETS:
             if name in declared:
                 declared[name] = sorted(declared[name], key=canonical.name_order)
         if self.only is not None:
@@ -86,17 +88,9 @@ class Rules:
         if not text:
             return PLAIN
         rules = canonical.decode(text)
-        return cls(
-            policies=rules.get("policies", {}),
-            types=rules.get("types", {}),
-            converters={name: tuple(all_) for name, all_ in rules.get("converters", {}).items()},
-            only=frozenset(rules["only"]) if "only" in rules else None,
-            hidden=frozenset(rules.get("hidden", ())),
-            sources=rules.get("sources"),
-            filterable=frozenset(rules.get("filterable", ())),
-            temporal=rules.get("temporal", {}),
-            identity=tuple(map(tuple, rules.get("identity", ()))),
-        )
+        rules |= {name: frozenset(rules[name]) for name in _SETS if name in rules}
+        rules["converters"] = {name: tuple(all_) for name, all_ in rules.get("converters", {}).items()}
+        return cls(**{**rules, "identity": tuple(map(tuple, rules.get("identity", ())))})
 
     def policy(self, name: str) -> Policy:
         """Return the merge policy of a field."""

@@ -38,7 +38,6 @@ class DirectoryBackend(Backend):
         self.reserve = reserve
 
     def stage(self) -> Staged:
-        """Return an empty temporary file."""
         with disk_errors():
             folder = self._directory(INCOMING)
             self._check_space()
@@ -79,14 +78,12 @@ class DirectoryBackend(Backend):
         return _FileReader(file, size)
 
     def find(self, key: str) -> ObjectEntry | None:
-        """Return size and modified time of an object, ``None`` if there is none."""
         with disk_errors(), contextlib.suppress(FileNotFoundError):
             stat = os.lstat(self.root / key)
             return ObjectEntry(key, stat.st_size, stat.st_mtime_ns // 1_000)
         return None
 
     def delete(self, key: str, modified_before: int | None = None) -> bool:
-        """Delete an object if it was modified before a time; return whether it was deleted."""
         path = self.root / key
         with disk_errors(), contextlib.suppress(FileNotFoundError), self._locked(fcntl.LOCK_EX):
             if modified_before is not None and os.lstat(path).st_mtime_ns >= modified_before * 1_000:
@@ -176,7 +173,6 @@ class _Spaced(Staged):
         self._next_look = _SPACE_BYTES
 
     def write(self, chunk: bytes) -> None:
-        """Append bytes."""
         super().write(chunk)
         if self.size >= self._next_look:
             self._next_look = self.size + _SPACE_BYTES
@@ -192,7 +188,6 @@ class _FileReader:
         self.size = size
 
     def read(self, count: int) -> bytes:
-        """Return up to ``count`` bytes, none at the end."""
         with disk_errors():
             return self._file.read(count)
 

@@ -7,14 +7,14 @@ import functools
 import hashlib
 import secrets
 import threading
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 from graphmem.errors import ObjectDamaged, ObjectMissing
-from graphmem.objects.backend import CHUNK_BYTES, Backend, Leftovers, ObjectEntry, Reader, Staged, Stored
+from graphmem.objects.backend import CHUNK_BYTES, Backend, Leftovers, ObjectEntry, Reader, Stored
 from graphmem.objects.keys import key_below, object_key, owner_of, owner_segment, parse_key
 
 THREADS = 8
@@ -87,12 +87,13 @@ class ObjectStore:
             ValueError: the owner has no segment.
         """
         owner_segment(owner)
-        staged = await self._run(self._stage)
+        staged = await self._run(lambda: self._backend().stage())
         try:
             async for chunk in self._chunks(source):
                 await self._run(staged.write, chunk)
             stored = staged.stored()
-            await self._run(self._commit, object_key(owner, stored.sha256), staged)
+            key = object_key(owner, stored.sha256)
+            await self._run(lambda: self._backend().commit(key, staged))
         finally:
             staged.close()
         return stored
@@ -115,7 +116,8 @@ class ObjectStore:
         """
         if start < 0 or (end is not None and end < start):
             raise ValueError(f"there is no range from {start} to {end}")
-        reader = await self._run(self._open, object_key(owner, sha256), start, end)
+        key = object_key(owner, sha256)
+        reader = await self._run(lambda: self._backend().open(key, start, end))
         try:
             stop = reader.size if end is None else end
             if stop > reader.size or start > stop or size not in (None, reader.size):
@@ -145,14 +147,14 @@ class ObjectStore:
         Raises:
             ObjectMissing: there is no such object.
         """
-        entry = await self._run(self._find, object_key(owner, sha256))
+        entry = await self._find(owner, sha256)
         if entry is None:
             raise ObjectMissing(sha256=sha256)
         return entry.size
 
     async def exists(self, owner: str, sha256: str) -> bool:
         """Return whether there is an object."""
-        return await self._run(self._find, object_key(owner, sha256)) is not None
+        return await self._find(owner, sha256) is not None
 
     async def delete(self, owner: str, sha256: str, *, modified_before: int | None = None) -> bool:
         """Delete an object; return whether it was deleted.
@@ -160,22 +162,24 @@ class ObjectStore:
         Args:
             modified_before: microseconds; an object that was put then or later stays.
         """
-        return await self._run(self._delete, object_key(owner, sha256), modified_before)
+        key = object_key(owner, sha256)
+        return await self._run(lambda: self._backend().delete(key, modified_before))
 
     async def keys(self, owner: str | None = None) -> AsyncIterator[ListedObject]:
         """Yield the objects of an owner, or of all owners, in the order of keys. Other files are left out."""
-        pages = await self._run(self._pages, owner_segment(owner) if owner is not None else None)
+        segment = owner_segment(owner) if owner is not None else None
+        pages = await self._run(lambda: self._backend().pages(segment))
         while (page := await self._run(next, pages, None)) is not None:
             for entry in page:
                 parsed = parse_key(entry.key)
                 if parsed is not None:
-                    segment, sha256 = parsed
-                    yield ListedObject(segment, owner_of(segment), sha256, entry.size, entry.modified_at)
+                    listed, sha256 = parsed
+                    yield ListedObject(listed, owner_of(listed), sha256, entry.size, entry.modified_at)
 
     async def remove(self, listed: ListedObject, *, modified_before: int) -> bool:
         """Delete a listed object if it was not put again; return whether it was deleted."""
         key = key_below(listed.segment, listed.sha256)
-        return await self._run(self._delete, key, modified_before)
+        return await self._run(lambda: self._backend().delete(key, modified_before))
 
     async def erase(self, owner: str) -> int:
         """Delete every object of an owner; return how many."""
@@ -186,7 +190,7 @@ class ObjectStore:
 
     async def leftovers(self, modified_before: int, *, remove: bool = False) -> Leftovers:
         """Count the files of puts that did not end and were modified before a time; remove them if wanted."""
-        return await self._run(self._leftovers, modified_before, remove)
+        return await self._run(lambda: self._backend().leftovers(modified_before, remove=remove))
 
     async def check(self) -> None:
         """Write, read and delete a small object that belongs to no owner."""
@@ -197,6 +201,10 @@ class ObjectStore:
         await asyncio.to_thread(self._threads.shutdown)
         if self._opened is not None:
             self._opened.close()
+
+    async def _find(self, owner: str, sha256: str) -> ObjectEntry | None:
+        key = object_key(owner, sha256)
+        return await self._run(lambda: self._backend().find(key))
 
     async def _chunks(self, source: Source) -> AsyncIterator[bytes]:
         """Yield the bytes of a source in chunks of about 1 MiB."""
@@ -243,27 +251,6 @@ class ObjectStore:
             if self._opened is None:
                 self._opened = self._open_backend()
             return self._opened
-
-    def _stage(self) -> Staged:
-        return self._backend().stage()
-
-    def _commit(self, key: str, staged: Staged) -> None:
-        self._backend().commit(key, staged)
-
-    def _open(self, key: str, start: int, end: int | None) -> Reader:
-        return self._backend().open(key, start, end)
-
-    def _find(self, key: str) -> ObjectEntry | None:
-        return self._backend().find(key)
-
-    def _delete(self, key: str, modified_before: int | None) -> bool:
-        return self._backend().delete(key, modified_before)
-
-    def _pages(self, segment: str | None) -> Iterator[list[ObjectEntry]]:
-        return self._backend().pages(segment)
-
-    def _leftovers(self, modified_before: int, remove: bool) -> Leftovers:
-        return self._backend().leftovers(modified_before, remove=remove)
 
     def _check(self) -> None:
         backend = self._backend()

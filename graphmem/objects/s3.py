@@ -88,7 +88,6 @@ class S3Backend(Backend):
         )
 
     def find(self, key: str) -> ObjectEntry | None:
-        """Return size and modified time of an object, ``None`` if there is none."""
         answer = self._head(key)
         if answer is None:
             self._check_bucket()
@@ -96,7 +95,6 @@ class S3Backend(Backend):
         return ObjectEntry(key, answer["ContentLength"], _microseconds(answer["LastModified"]))
 
     def delete(self, key: str, modified_before: int | None = None) -> bool:
-        """Delete an object if it was modified before a time; return whether it was deleted."""
         entry = self.find(key)
         if entry is None or (modified_before is not None and entry.modified_at >= modified_before):
             return False
@@ -158,7 +156,6 @@ class _BodyReader:
         self.size = size
 
     def read(self, count: int) -> bytes:
-        """Return up to ``count`` bytes, none at the end."""
         if self._body is None:
             return b""
         with s3_errors(self._sha256):

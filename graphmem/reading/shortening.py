@@ -89,12 +89,7 @@ def greatest(least: int, most: int, fits: Callable[[int], bool]) -> int:
 
 def member_names(part: Any) -> set[str]:
     """Return the names of all members of an answer, at any depth."""
-    if isinstance(part, list):
-        return set[str]().union(*map(member_names, cast("list[Any]", part)))
-    if not isinstance(part, dict):
-        return set()
-    place = cast("Json", part)
-    return set(place).union(*map(member_names, place.values()))
+    return {name for place in _objects(part) for name in place}
 
 
 def _longest(values: Collection[Value]) -> list[Value]:
@@ -157,12 +152,12 @@ def _first(members: Any, count: int) -> Any:
 
 def _places(part: Any, name: str) -> Iterator[Json]:
     """Yield the objects of an answer that have a list or an object of this name."""
-    if isinstance(part, list):
-        for item in cast("list[Any]", part):
-            yield from _places(item, name)
-    elif isinstance(part, dict):
-        place = cast("Json", part)
-        if isinstance(place.get(name), (list, dict)):
-            yield place
-        for member in place.values():
-            yield from _places(member, name)
+    return (place for place in _objects(part) if isinstance(place.get(name), (list, dict)))
+
+
+def _objects(part: Any) -> Iterator[Json]:
+    """Yield all objects of an answer, at any depth."""
+    if isinstance(part, dict):
+        yield cast("Json", part)
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from _objects(inner)

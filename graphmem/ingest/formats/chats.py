@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -64,8 +65,8 @@ class Conversations:
         head = self.builder.add(author, f" ({sent_at}):\n" if sent_at else ":\n")
         body = self.builder.add(text.strip(), "\n\n")
         fields = [
-            Field("role", author, self._place(head)),
-            Field("text", normal(text.strip()), self._place(body)),
+            Field("role", author, replace(head, message=self._number)),
+            Field("text", normal(text.strip()), replace(body, message=self._number)),
         ]
         for name, value in (("id", identity), ("sent_at", sent_at), *more.items()):
             if value is not None:
@@ -86,9 +87,6 @@ class Conversations:
         """Return the document."""
         self.builder.metadata |= {"conversations": self._conversations, "messages": self._number}
         return self.builder.document(self._format)
-
-    def _place(self, span: Span) -> Span:
-        return Span(line=span.line, message=self._number, start=span.start, end=span.end)
 
 
 def moment(value: Any) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, exceeded
-from graphmem.ingest.decoding import decoded
+from graphmem.ingest.decoding import opened
 from graphmem.ingest.detection import suffix
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
 from graphmem.ingest.format_table import CSV
@@ -47,9 +47,7 @@ class Record(NamedTuple):
 
 def parse(data: bytes, name: str, limits: Limits) -> Document:
     """Return the table as its text, with one part per row."""
-    text, encoding, warnings = decoded(data)
-    builder = Builder(limits, text)
-    builder.warn(*warnings)
+    builder, text = opened(data, limits)
     dialect = sniffed(text[:SAMPLE_CHARACTERS], suffix(name))
     rows = records(text, dialect, limits)
     first = next(rows, None)
@@ -61,12 +59,7 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
         add_row(builder, first, columns)
     for row in rows:
         add_row(builder, row, columns)
-    builder.metadata |= {
-        "encoding": encoding,
-        "delimiter": dialect.delimiter,
-        "header": header,
-        "columns": columns.names,
-    }
+    builder.metadata |= {"delimiter": dialect.delimiter, "header": header, "columns": columns.names}
     if columns.repeated:
         builder.warn(
             f"Columns have the same name; the later ones are numbered: {', '.join(columns.repeated)}."

@@ -14,7 +14,7 @@ import re
 from typing import Any
 
 from graphmem.ingest.building import Builder, json_value
-from graphmem.ingest.decoding import decoded
+from graphmem.ingest.decoding import opened
 from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
 from graphmem.ingest.format_table import BY_NAME, Format
 
@@ -51,15 +51,6 @@ def parse_lines(data: bytes, limits: Limits, format: Format) -> Document:
         start = stop + 1
     builder.warn(*walk.warnings)
     return builder.document(format)
-
-
-def opened(data: bytes, limits: Limits) -> tuple[Builder, str]:
-    """Return a builder whose text is that of the file, and the text."""
-    text, encoding, warnings = decoded(data)
-    builder = Builder(limits, text)
-    builder.warn(*warnings)
-    builder.metadata["encoding"] = encoding
-    return builder, text
 
 
 def _list(builder: Builder, walk: Walk, position: int) -> int:

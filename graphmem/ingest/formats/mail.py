@@ -9,6 +9,7 @@ from __future__ import annotations
 import email
 import email.policy
 from collections.abc import Iterator
+from dataclasses import replace
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 from email.message import Message
@@ -50,7 +51,7 @@ def add_message(builder: Builder, data: bytes, number: int) -> None:
     if body:
         fields.append(Field("body", normal(body), builder.add(body, "\n\n")))
     end = max((field.span.end or start for field in fields), default=start)
-    fields = [Field(f.name, f.value, _numbered(f.span, number)) for f in fields]
+    fields = [Field(f.name, f.value, replace(f.span, message=number)) for f in fields]
     builder.count_cells(len(fields))
     builder.part("message", Span(line=line, message=number, start=start, end=end), fields)
 
@@ -169,7 +170,3 @@ def _payload(part: Message, builder: Builder) -> str:
             return payload.decode("latin-1")
         builder.warn(*warnings)
         return text
-
-
-def _numbered(span: Span, number: int) -> Span:
-    return Span(line=span.line, message=number, start=span.start, end=span.end)

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from graphmem.ingest.building import Builder, json_value
-from graphmem.ingest.decoding import decoded
+from graphmem.ingest.decoding import opened
 from graphmem.ingest.document import Document, Field, Limits, Span
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.tabular import Columns
@@ -44,10 +44,7 @@ for tag, pattern, first in (
 
 def parse(data: bytes, name: str, limits: Limits) -> Document:
     """Return the text with its blocks and its front matter."""
-    text, encoding, warnings = decoded(data)
-    builder = Builder(limits, text)
-    builder.warn(*warnings)
-    builder.metadata["encoding"] = encoding
+    builder, text = opened(data, limits)
     front = front_matter(builder, text)
     _Blocks(builder, text, skipped_lines=text.count("\n", 0, front)).add()
     return builder.document(BY_NAME["markdown"])

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pypdfium2
 from pypdfium2.raw import FPDF_ERR_PASSWORD
 
 from graphmem.ingest.building import Builder
-from graphmem.ingest.document import Document, Limits, ParseFailed, Span
+from graphmem.ingest.document import Document, Limits, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
 
 KEYS = {
@@ -49,7 +50,7 @@ def _add(builder: Builder, metadata: dict[str, str], pages: Iterator[str]) -> No
     empty, count = [], 0
     for count, text in enumerate(pages, 1):
         span = builder.add(text.strip("\n"), "\n\n")
-        builder.part("page", Span(page=count, line=span.line, start=span.start, end=span.end))
+        builder.part("page", replace(span, page=count))
         if not text.strip():
             empty.append(count)
     builder.metadata["pages"] = count

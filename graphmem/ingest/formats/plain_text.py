@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from graphmem.ingest.building import Builder
-from graphmem.ingest.decoding import decoded
+from graphmem.ingest.decoding import opened
 from graphmem.ingest.document import Document, Limits, Span
 from graphmem.ingest.format_table import TEXT
 
 
 def parse(data: bytes, name: str, limits: Limits) -> Document:
     """Return the text with its paragraphs."""
-    text, encoding, warnings = decoded(data)
-    builder = Builder(limits, text)
-    builder.warn(*warnings)
-    builder.metadata["encoding"] = encoding
+    builder, text = opened(data, limits)
     add_paragraphs(builder, text)
     return builder.document(TEXT)
 

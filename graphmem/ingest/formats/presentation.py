@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pptx
@@ -42,7 +43,7 @@ def _add_slide(builder: Builder, slide: Any, number: int) -> None:
         if shape.has_text_frame and (text := _text(shape.text_frame)):
             span = builder.add(text, "\n")
             if title is not None and shape.shape_id == title.shape_id:
-                fields.append(Field("title", normal(text), _on_page(span, number)))
+                fields.append(Field("title", normal(text), replace(span, page=number)))
                 builder.title = builder.title or text
         elif getattr(shape, "has_table", False) and shape.has_table:
             columns: Columns | None = None
@@ -54,7 +55,7 @@ def _add_slide(builder: Builder, slide: Any, number: int) -> None:
         notes = _text(slide.notes_slide.notes_text_frame)
         if notes:
             builder.add("Notes:", " ")
-            fields.append(Field("notes", normal(notes), _on_page(builder.add(notes, "\n"), number)))
+            fields.append(Field("notes", normal(notes), replace(builder.add(notes, "\n"), page=number)))
     end = max(start, builder.position - 1)
     builder.add("", "\n")
     builder.part("slide", Span(page=number, line=line, start=start, end=end), fields, place=place)
@@ -76,7 +77,3 @@ def _text(frame: Any) -> str:
     return "\n".join(
         line for paragraph in frame.paragraphs if (line := paragraph.text.replace("\v", "\n").strip())
     )
-
-
-def _on_page(span: Span, page: int) -> Span:
-    return Span(page=page, line=span.line, start=span.start, end=span.end)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Any
 
@@ -47,7 +48,7 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
 
 def _add_sheet(builder: Builder, sheet: Any, page: int) -> None:
     title = builder.add(sheet.title, "\n")
-    span = Span(page=page, line=title.line, start=title.start, end=title.end)
+    span = replace(title, page=page)
     builder.part("sheet", span, [Field("name", normal(sheet.title), span)])
     # The size that a sheet claims is not believed.
     sheet.reset_dimensions()

@@ -19,8 +19,11 @@ from graphmem.model import identity, relationship
 NAME = "name"
 TEXTS = "observations"
 TYPE_FIELD = "entity_type_text"
+"""The field with the spelling of an entity's type that is not the type's own."""
 RELATION_TYPES = "relation_types"
+"""The metadata of a relationship with the spellings of its type, one for each relation."""
 GENERAL_TYPE = "thing"
+"""The entity type of spellings that are no entity type."""
 GENERAL_RELATIONSHIP = "RELATED_TO"
 
 

@@ -106,21 +106,18 @@ class Field:
 
     def as_json(self) -> dict[str, Any]:
         """Return the declaration in a document; defaults are left out."""
-        parts: dict[str, Any] = {"type": self.type}
-        if self.required:
-            parts["required"] = True
-        if self.filterable:
-            parts["filterable"] = True
-        if self.merge != "last_write":
-            parts["merge"] = self.merge
-        if self.converters:
-            parts["converters"] = list(self.converters)
-        if self.constraints:
-            parts["constraints"] = self.constraints.as_json()
-        for name in ("description", "mismatch"):
-            if getattr(self, name) is not None:
-                parts[name] = getattr(self, name)
-        return {**parts, **(canonical.decode(self.kept) if self.kept else {})}
+        parts: dict[str, Any] = {
+            "type": self.type,
+            "required": self.required or None,
+            "filterable": self.filterable or None,
+            "merge": None if self.merge == "last_write" else self.merge,
+            "converters": list(self.converters) or None,
+            "constraints": self.constraints and self.constraints.as_json(),
+            "description": self.description,
+            "mismatch": self.mismatch,
+        }
+        declared = {name: value for name, value in parts.items() if value is not None}
+        return {**declared, **(canonical.decode(self.kept) if self.kept else {})}
 
     def findings(self, name: str, text: str, *, mismatch: Visibility, reject: bool) -> Iterator[Finding]:
         """Compare one value with the declaration; yield the deviations.

@@ -232,48 +232,36 @@ def _read(text: str) -> Document:
 
 def of_json(raw: Mapping[str, Any]) -> Document:
     """Build a document from its normal form, without checking it again."""
-    known = Document.__dataclass_fields__.keys() | {"identity_opt_out", "canonical_name_strict"}
+    parts = {name: _listed(value) for name, value in raw.items() if name in Document.__dataclass_fields__}
+    known = {*parts, "identity_opt_out", "canonical_name_strict"}
     return Document(
-        entity_type=raw["entity_type"],
-        fields={name: field_of_json(spec) for name, spec in raw["fields"].items()},
-        additional_fields=raw["additional_fields"],
-        mismatch=raw["mismatch"],
-        hidden_fields=tuple(raw.get("hidden_fields", ())),
-        canonical_name_fields=tuple(tuple(a["composite"]) for a in raw.get("canonical_name_fields", ())),
-        opted_out="identity_opt_out" in raw,
-        strict=raw.get("canonical_name_strict", False),
-        constraint_violation_policy=raw.get("constraint_violation_policy", "warn"),
-        temporal_fields=tuple(Temporal(**temporal) for temporal in raw.get("temporal_fields", ())),
-        aliases=tuple(raw.get("aliases", ())),
-        observation_source_priority=tuple(raw.get("observation_source_priority", ())),
-        description=raw.get("description"),
-        kept={name: value for name, value in raw.items() if name not in known},
+        **{
+            **parts,
+            "fields": {name: field_of_json(spec) for name, spec in raw["fields"].items()},
+            "canonical_name_fields": tuple(
+                tuple(a["composite"]) for a in raw.get("canonical_name_fields", ())
+            ),
+            "opted_out": "identity_opt_out" in raw,
+            "strict": raw.get("canonical_name_strict", False),
+            "temporal_fields": tuple(Temporal(**temporal) for temporal in raw.get("temporal_fields", ())),
+            "kept": {name: value for name, value in raw.items() if name not in known},
+        }
     )
 
 
 def field_of_json(raw: Mapping[str, Any]) -> Field:
     """Build a field from its normal form, without checking it again."""
-    constraints = raw.get("constraints")
-    kept = {name: value for name, value in raw.items() if name not in Field.__dataclass_fields__}
+    known = {name: value for name, value in raw.items() if name in Field.__dataclass_fields__}
+    kept = {name: value for name, value in raw.items() if name not in known}
+    limits = {name: _listed(value) for name, value in raw.get("constraints", {}).items()}
     return Field(
-        type=raw["type"],
-        required=raw.get("required", False),
-        filterable=raw.get("filterable", False),
-        description=raw.get("description"),
-        merge=raw.get("merge", "last_write"),
-        converters=tuple(raw.get("converters", ())),
-        constraints=_constraints_of_json(constraints) if constraints else None,
-        mismatch=raw.get("mismatch"),
-        kept=canonical.encode(kept) if kept else None,
+        **{
+            **{name: _listed(value) for name, value in known.items()},
+            "constraints": Constraints(**limits) if limits else None,
+            "kept": canonical.encode(kept) if kept else None,
+        }
     )
 
 
-def _constraints_of_json(raw: Mapping[str, Any]) -> Constraints:
-    enum, banned = raw.get("enum"), raw.get("banned")
-    return Constraints(
-        min=raw.get("min"),
-        max=raw.get("max"),
-        enum=tuple(enum) if enum else None,
-        pattern=raw.get("pattern"),
-        banned=tuple(banned) if banned else None,
-    )
+def _listed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value

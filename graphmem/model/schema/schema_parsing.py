@@ -9,7 +9,7 @@ from pydantic_core import SchemaError
 
 from graphmem.model import canonical, identity, items
 from graphmem.model.rules import Converter, Policy
-from graphmem.model.schema.fields import compiled
+from graphmem.model.schema.fields import Constraints, compiled
 from graphmem.model.schema.schema_document import (
     DETECTION_FIELDS,
     OPT_OUT,
@@ -286,25 +286,14 @@ def check(document: Document, path: str, issues: Issues) -> None:
             issues.add(
                 f"{where}.merge", "merge_array builds a list: declare the field as array", "ERR_MERGE_POLICY"
             )
-        constraints = declared.constraints
-        if (
-            constraints
-            and (constraints.min is not None or constraints.max is not None)
-            and declared.type != "number"
-        ):
+        limits = declared.constraints or Constraints()
+        bounds = [bound for bound in (limits.min, limits.max) if bound is not None]
+        if bounds and declared.type != "number":
             issues.add(f"{where}.constraints", "min and max apply to numbers only", "ERR_CONSTRAINTS")
-        if constraints and constraints.pattern is not None and declared.type not in ("string", "date"):
-            issues.add(
-                f"{where}.constraints.pattern",
-                "a pattern applies to strings and dates only",
-                "ERR_CONSTRAINTS",
-            )
-        if (
-            constraints
-            and constraints.min is not None
-            and constraints.max is not None
-            and constraints.min > constraints.max
-        ):
+        if limits.pattern is not None and declared.type not in ("string", "date"):
+            message = "a pattern applies to strings and dates only"
+            issues.add(f"{where}.constraints.pattern", message, "ERR_CONSTRAINTS")
+        if bounds and bounds[0] > bounds[-1]:
             issues.add(f"{where}.constraints.min", "greater than max", "ERR_CONSTRAINTS")
     for name in document.hidden_fields:
         if name in fields:
@@ -314,11 +303,8 @@ def check(document: Document, path: str, issues: Issues) -> None:
     for names in document.canonical_name_fields:
         if names in ((identity.CONTENT,), (identity.NEW,)):
             # In answers these words mean that the whole content, or nothing, identified an item.
-            where, message = (
-                f"{path}.canonical_name_fields",
-                f"{names[0]} alone cannot identify an entity: add another field",
-            )
-            issues.add(where, message, "ERR_IDENTITY")
+            message = f"{names[0]} alone cannot identify an entity: add another field"
+            issues.add(f"{path}.canonical_name_fields", message, "ERR_IDENTITY")
         _check_alternative(document, names, f"{path}.canonical_name_fields", issues)
     if document.opted_out and document.canonical_name_fields:
         message = f"canonical_name_fields and identity_opt_out {OPT_OUT} exclude each other"
