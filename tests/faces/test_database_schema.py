@@ -31,6 +31,7 @@ from tests.support import database as databases
 from tests.support.doctor import Examine, failed_findings
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.long_cases import mostly_long
 
 __all__ = ["doom"]
 
@@ -276,7 +277,9 @@ def test_the_first_urls_of_a_database_agree_on_the_secret(loop: Loop, services: 
     assert signed == SignedFile(owner, source_id)
 
 
-@pytest.mark.parametrize("place", ["before:secret.make", "after:secret.make"])
+@pytest.mark.parametrize(
+    "place", mostly_long(["before:secret.make", "after:secret.make"], "after:secret.make")
+)
 def test_a_secret_that_was_being_made_is_one_secret(
     doom: Doom, rest: Call, loop: Loop, services: Services, place: str
 ) -> None:

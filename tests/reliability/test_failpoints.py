@@ -1,7 +1,8 @@
 """A process dies between two of its steps: what it was doing is done whole or not at all, and done once.
 
 Each case starts a process that dies. Of what is done whole or not at all, one or two cases run always: the
-last step at which it is not done, or the first at which it is. The others are ``long``, and rarely fail alone.
+last step at which it is not done, or the first at which it is. The others are ``long``, for they
+rarely fail alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which tests one process of a run takes: all of a file, and all files that need the database of accounts.
+"""Which tests one process of a run takes: all of a file, and all files that share something costly.
 
 Two files that change the model of the whole database run one after the other.
 """
@@ -21,16 +21,21 @@ OF_ACCOUNTS: Final = frozenset(
 
 One process takes them: to start a database and plan all statements costs some 40 seconds of CPU.
 """
+OF_SERVICES: Final = frozenset(
+    f"tests/faces/test_{name}.py"
+    for name in ("access", "citations", "http_wire", "large_bodies", "sources_command", "toolsets")
+)
+"""Files whose tests ask services that run until their process ends (tests/faces/conftest.py)."""
 MODEL: Final = frozenset({"tests/faces/test_doctor.py", "tests/faces/test_embedding.py"})
 """They say which model the database uses."""
 
 
 class FileScheduling(LoadFileScheduling):
-    """Gives whole files to processes, and those of each of two groups to one process."""
+    """Gives whole files to processes, and those of a group to one process."""
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, _ = nodeid.partition("::")
-        for group in (MODEL, OF_ACCOUNTS):
+        for group in (MODEL, OF_ACCOUNTS, OF_SERVICES):
             if path in group:
                 return min(group)
         return path

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-SECONDS: Final = 600
+SECONDS: Final = 1200
 """The longest that a walk may take, unless its test says another time."""
 SHOWN: Final = 10
 """Failures that are shown whole. Of the others only the cases are named."""

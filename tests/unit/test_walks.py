@@ -1,0 +1,44 @@
+"""What a walk over cases tells, and which cases of a test are left to long runs."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from tests.support.long_cases import mostly_long
+from tests.support.walks import walk_over
+
+
+def test_a_walk_checks_every_case_and_names_all_that_failed() -> None:
+    seen: list[tuple[int, str, str]] = []
+
+    @walk_over("number", [1, 2, 3])
+    @walk_over("letter, word", [("a", "one"), ("b", "two")])
+    def walk(number: int, letter: str, word: str, fixture: str) -> None:
+        seen.append((number, letter, fixture))
+        assert (number, word) != (2, "two")
+        with pytest.raises(ValueError):
+            int("x" if number < 3 else "3")
+
+    assert list(inspect.signature(walk).parameters) == ["fixture"]
+    with pytest.raises(pytest.fail.Exception) as failed:
+        walk(fixture="f")
+    assert seen == [(number, letter, "f") for number in (1, 2, 3) for letter in "ab"]
+    told = str(failed.value)
+    assert told.startswith("2 of 3 cases failed: 2, 3\n")
+    for words in ("1 of 2 cases failed: b-two", "2 of 2 cases failed: a-one, b-two", "DID NOT RAISE"):
+        assert words in told
+
+
+def test_a_walk_over_nothing_is_refused() -> None:
+    with pytest.raises(AssertionError, match="no case of name"):
+        walk_over("name", [])
+
+
+def test_all_but_the_quick_cases_are_long() -> None:
+    first, second = mostly_long([("a", 1), ("b", 2)], ("b", 2))
+    assert (first.values, [mark.name for mark in first.marks]) == (("a", 1), ["long"])
+    assert second == ("b", 2)
+    with pytest.raises(AssertionError, match="are no cases"):
+        mostly_long("ab", "c")
