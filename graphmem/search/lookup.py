@@ -18,6 +18,7 @@ from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.registry import Context
 from graphmem.search import search_engine
+from graphmem.search.kinds.kind_lookup import SchemaShapes
 from graphmem.search.questions import naming
 from graphmem.search.questions.naming import RESEMBLANCE, Named
 from graphmem.search.search_results import Results, Search, Semantic, Understood
@@ -191,19 +192,6 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
     return answer
 
 
-class _Schema(NamedTuple):
-    entity_type: str
-    document: str | None
-    fields: list[str]
-    seen: list[str]
-
-
-class _Schemas(NamedTuple):
-    """The row of ``schema/shapes.cypher``."""
-
-    shapes: list[_Schema]
-
-
 async def _with_identity(context: Context, text: str, results: Results) -> Results:
     """Return results that name the entities of which a looked-up text is the identity, by their schema.
 
@@ -217,7 +205,7 @@ async def _with_identity(context: Context, text: str, results: Results) -> Resul
     types = {row.type for row in results.rows if fields_by_id.get(row.id)}
     if not types:
         return results
-    row = await context.graph.only("schema.shapes", _Schemas, types=sorted(types))
+    row = await context.graph.only("schema.shapes", SchemaShapes, types=sorted(types))
     identities = {
         each.entity_type: {
             names[0] for names in Document.read(each.document).alternatives() or () if len(names) == 1

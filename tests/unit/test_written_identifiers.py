@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -190,22 +192,28 @@ def test_a_code_is_found_between_blanks_and_never_within_another_one(
     assert extent(code, f"please {joined[::-1]}{code}") is None
 
 
-@examples(50)
-@given(looked_up=st.text(max_size=60), text=st.text(max_size=200))
-def test_any_text_is_compared_with_any(looked_up: str, text: str) -> None:
-    sought = written_identifiers.sought(looked_up)
-    if sought is not None:
-        sought.extent_in(text)
-        sought.extent_in(f"{looked_up} {text} {looked_up}")
+WRITTEN = st.from_regex(r"[a-zA-Z0-9][a-zA-Z0-9 ./@:-]{0,20}[a-zA-Z0-9]", fullmatch=True)
+
+
+@examples(100)
+@given(looked_up=WRITTEN, text=st.text(max_size=200) | WRITTEN)
+def test_an_identifier_is_all_of_itself_and_any_text_is_compared_with_it(looked_up: str, text: str) -> None:
+    if written_identifiers.sought(looked_up) is not None:
+        assert extent(looked_up, looked_up) is WHOLE
+        extent(looked_up, text)
+        extent(looked_up, f"{looked_up} {text} {looked_up}")
 
 
 @pytest.mark.parametrize(
     "unit",
     ["1234567 ", "1 ", "a_", "1-", "x@", "+1 (", "https://x.y/(", "a1 ", "a123 " * 500 + "b1 "],
 )  # fmt: skip
-def test_long_texts_are_compared_in_time(unit: str) -> None:
-    text = unit * (30_000 // len(unit))
+def test_a_long_text_takes_no_time_that_grows_with_its_square(unit: str) -> None:
+    text = unit * (36_000 // len(unit))
     for looked_up in ("INV-2024-001", "01 23 45 67 32", "ada@example.org", "2024-05-08", unit.strip() + "7"):
         sought = written_identifiers.sought(looked_up)
+        start = time.process_time()
         if sought is not None:
             sought.extent_in(text)
+        # Today it takes a tenth of a second; with each part compared with every other one, a minute.
+        assert time.process_time() - start < 5

@@ -159,17 +159,17 @@ _POINTS_DIGITS: Final = 1_000_000_000
 """Points are whole numbers of such parts, as a cursor holds them."""
 
 
-class _Shape(NamedTuple):
+class SchemaShape(NamedTuple):
     entity_type: str
     document: str | None
     fields: list[str]
     seen: list[str]
 
 
-class _Shapes(NamedTuple):
+class SchemaShapes(NamedTuple):
     """The row of ``schema/shapes.cypher``."""
 
-    shapes: list[_Shape]
+    shapes: list[SchemaShape]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,13 +272,13 @@ def _without(rest: Sequence[str], question: Question, spans: Iterable[tuple[int,
     return tuple(word for word in rest if word not in names)
 
 
-async def _shapes(context: Context, types: Sequence[str]) -> list[_Shape]:
+async def _shapes(context: Context, types: Sequence[str]) -> list[SchemaShape]:
     """Return the fields of some types, as their schemas declare them and as they are stored."""
-    rows = await context.graph.only("schema.shapes", _Shapes, types=list(types))
+    rows = await context.graph.only("schema.shapes", SchemaShapes, types=list(types))
     return rows.shapes
 
 
-def _shape(row: _Shape) -> TypeShape:
+def _shape(row: SchemaShape) -> TypeShape:
     registered = None if row.document is None else Document.read(row.document)
     # What is stored tells more of the fields in use than what a shipped schema proposes.
     document = registered or (None if row.fields else schema.shipped(row.entity_type))
@@ -298,7 +298,7 @@ def _shape(row: _Shape) -> TypeShape:
 
 
 async def _members(
-    asked: Asked, plans: Sequence[KindPlan], schemas: Sequence[_Shape]
+    asked: Asked, plans: Sequence[KindPlan], schemas: Sequence[SchemaShape]
 ) -> tuple[list[Member], bool]:
     """Return the entities of the types of some plans with the values that decide, and whether some are left
     out.

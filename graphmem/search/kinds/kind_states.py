@@ -159,23 +159,12 @@ def _verdict(meaning: Meaning, kind: str, value: Any) -> bool | None:
     if kind.endswith("time"):
         if isinstance(value, bool) or (kind == "done_time" and is_about_payment):
             return None
-        return _ended(meaning, is_ended=value not in (None, ""), means=True)
+        return (value not in (None, "")) == (meaning in _ENDED)
     if kind.endswith("flag"):
         return _of_flag(meaning, kind, value)
     if not isinstance(value, str) or not value.strip():
         return None
     return _of_status(meaning, value, is_payment=kind == "payment_status")
-
-
-def _ended(meaning: Meaning, *, is_ended: bool, means: bool) -> bool | None:
-    """Return what it says of a state that something has ended or not; ``None`` where it says nothing.
-
-    Args:
-        means: something that has not ended says so as well.
-    """
-    if not (is_ended or means):
-        return None
-    return is_ended == (meaning in _ENDED)
 
 
 def _of_flag(meaning: Meaning, kind: str, value: Any) -> bool | None:
@@ -189,7 +178,7 @@ def _of_flag(meaning: Meaning, kind: str, value: Any) -> bool | None:
         return meaning in ("ended", "inactive")
     if kind == "other_flag" or (kind == "done_flag" and meaning in ("paid", "unpaid")):
         return None
-    return _ended(meaning, is_ended=value != (kind == "open_flag"), means=True)
+    return (value != (kind == "open_flag")) == (meaning in _ENDED)
 
 
 @functools.lru_cache(maxsize=VALUES_LIMIT)

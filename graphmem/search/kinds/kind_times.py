@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any, Final, Literal, NamedTuple, cast
@@ -318,7 +318,6 @@ def time_fields(
         dated: those of them whose values are dates.
         state: the meaning of the state that is asked for, if one is.
     """
-    by_name = {"_".join(words.tokens(name)): name for name in sorted(fields, reverse=True)}
     groups = {name: list(listed) for name, listed in _GROUPS.items()}
     groups["own"] = [f"{entity_type}_date", f"{entity_type}_at", f"{entity_type}_time", *groups["own"]]
     if asked.is_due:
@@ -330,7 +329,7 @@ def time_fields(
     if asked.direction == "past" and state in ("done", "ended", "paid") and not asked.is_due:
         order = [*(["paid"] if state == "paid" else ["done", "paid"]), *order]
     for group in order:
-        if named := [by_name[name] for name in groups[group] if name in by_name]:
+        if named := _listed(groups[group], fields):
             return named
     if asked.is_due:
         return []
@@ -340,5 +339,10 @@ def time_fields(
 
 def due_fields(fields: Collection[str]) -> list[str]:
     """Return the fields that say when something is due, the best first."""
+    return _listed(_GROUPS["due"], fields)
+
+
+def _listed(names: Iterable[str], fields: Collection[str]) -> list[str]:
+    """Return the fields that have some names, in the order of the names."""
     by_name = {"_".join(words.tokens(name)): name for name in sorted(fields, reverse=True)}
-    return [by_name[name] for name in _GROUPS["due"] if name in by_name]
+    return [by_name[name] for name in names if name in by_name]

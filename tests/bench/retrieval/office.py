@@ -103,8 +103,6 @@ def _states(world: World) -> Iterator[tuple[str, list[str]]]:
     yield "draft invoices", world.ids("invoice", _status("draft"))
     yield "delivered orders", world.ids("order", _status("delivered"))
     yield "orders that are new", world.ids("order", _status("new"))
-    yield "parked orders", world.ids("order", _status("parked"))
-    yield "Which orders are parked?", world.ids("order", _status("parked"))
     yield "cancelled invoices", world.ids("invoice", _status("cancelled"))
     yield "overdue invoices", world.ids("invoice", lambda item: UNPAID(item) and _late(item))
     yield "which tasks are overdue?", world.ids("task", lambda item: OPEN(item) and _late(item))
@@ -117,7 +115,7 @@ def _times(world: World) -> Iterator[tuple[str, list[str]]]:
 
     yield "meetings next week", world.ids("event", _meeting(5, 12))
     yield "What meetings are there this week?", world.ids("event", _meeting(-2, 5))
-    yield "past meetings", world.ids("event", _meeting(-200, 0))
+    yield "past meetings", world.ids("event", _meeting(-90, 0))
     yield "upcoming events", world.ids("event", _between("date_start", 0, 90))
     yield "meetings in April", world.ids("event", _meeting(28, 58))
     yield "meetings in February 2026", world.ids("event", _meeting(-31, -3))
@@ -127,8 +125,6 @@ def _times(world: World) -> Iterator[tuple[str, list[str]]]:
     yield "tasks due in the next 7 days", due("task", 0, 8, OPEN)
     yield "invoices from January", world.ids("invoice", _between("invoice_date", -62, -31))
     yield "invoices of last month", world.ids("invoice", _between("invoice_date", -31, -3))
-    yield "meetings in November", world.ids("event", _meeting(-123, -93))
-    yield "events in December", world.ids("event", _between("date_start", -93, -62))
     yield "meetings last week", world.ids("event", _meeting(-9, -2))
     yield "events since 1 March", world.ids("event", _between("date_start", -3, 90))
     yield (
@@ -215,16 +211,11 @@ def _names(world: World) -> Iterator[tuple[str, list[str]]]:
         "Please call {given} tomorrow",
         "{surname}",
         "Is {name} here?",
-        "Which city is {given} from?",
-        "Call {given} about it",
-        "Email Mrs. {surname} Monday",
-        "{alias}",
-        "What does {alias} say?",
+        "Which job has {given}?",
     )
     for place, person in enumerate(world.rng.sample(_unique(world), ASKED)):
         given, surname = person["name"].split()
         text = asked[place % len(asked)].format(
-            alias=person["nickname"],
             given=given,
             surname=surname,
             name=person["name"],
