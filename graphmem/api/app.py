@@ -17,6 +17,7 @@ from graphmem.api.hosts import HostCheck
 from graphmem.api.intake import Intake
 from graphmem.api.middleware import Gate, Trace
 from graphmem.api.refusals import challenged, refusal
+from graphmem.api.rest_endpoints import ENDPOINTS
 from graphmem.api.rest_routes import ROUTES, RestRoute
 from graphmem.api.turns import TakingTurns
 from graphmem.arguments import BODY_METHODS, from_query
@@ -118,13 +119,14 @@ def _endpoint(path: str, operation: Operation[Any], services: Services, intake: 
 
 def _rest_endpoint(route: RestRoute) -> Endpoint:
     """Return the endpoint of a route of REST alone: it counts, and it wants the scope of the route."""
+    answer = ENDPOINTS[route.name]
 
     async def endpoint(request: Request) -> Response:
         actor = request_actor(request.scope)
         meter().count(route.rate_class, actor)
         if route.scope is not None and route.scope not in actor.scopes:
             raise Forbidden(needs=route.scope, operation=route.path.strip("/"))
-        return await route.endpoint(request)
+        return await answer(request)
 
     return endpoint
 
