@@ -58,10 +58,11 @@ format: $(VENV)/installed-dev ## Format and sort imports
 snapshots: $(VENV)/installed-dev ## Write the contract snapshots and docs/reference.md anew
 	@$(BIN)/python -m tests.contract.snapshots --write
 
-bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round trips, cold starts, credentials, floods, finding
+bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round trips, CPU, cold starts, credentials, floods, finding
 	@$(BIN)/python -m tests.bench.run
 	@$(BIN)/python -m tests.bench.black_box
 	@$(BIN)/python -m tests.bench.trips
+	@$(BIN)/python -m tests.bench.cpu
 	@$(BIN)/python -m tests.bench.cold
 	@$(BIN)/python -m tests.bench.credentials
 	@$(BIN)/python -m tests.bench.flood

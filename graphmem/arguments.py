@@ -279,12 +279,20 @@ _TYPES = ("entity_type", "entity_types")
 
 def named_types(arguments: Arguments) -> set[str]:
     """Return the entity types that arguments name, in ``filters`` or beside it."""
+    if not _may_name_types(type(arguments)):
+        return set()
     types: set[str] = set()
     for name in _TYPES:
         value = getattr(arguments, name, None)
         types.update([value] if isinstance(value, str) else value or ())
     inner = getattr(arguments, arguments.filters_in, None)
     return types | (named_types(inner) if isinstance(inner, Arguments) else set())
+
+
+@cache
+def _may_name_types(model: type[Arguments]) -> bool:
+    inner = nested_filters(model)
+    return not model.model_fields.keys().isdisjoint(_TYPES) or (inner is not None and _may_name_types(inner))
 
 
 def with_types(arguments: A, aliases: Mapping[str, str]) -> A:
@@ -325,6 +333,7 @@ def _refuse_many_names(model: type[Arguments], operation: str, raw: Mapping[str,
     )
 
 
+@cache
 def nested_filters(model: type[Arguments]) -> type[Arguments] | None:
     """Return the model of ``filters``, or None if the operation has no filters."""
     field = model.model_fields.get(model.filters_in)
@@ -360,15 +369,16 @@ def from_query(model: type[Arguments], pairs: Sequence[tuple[str, str]]) -> dict
     return raw
 
 
-def _lists(model: type[Arguments]) -> set[str]:
+@cache
+def _lists(model: type[Arguments]) -> frozenset[str]:
     inner = nested_filters(model)
-    own = {
+    own = frozenset(
         spelling
         for name, info in model.model_fields.items()
         if get_origin(info.annotation) is list
         for spelling in _names(name, info)
-    }
-    return own | (_lists(inner) if inner else set())
+    )
+    return own | (_lists(inner) if inner else frozenset())
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
@@ -48,6 +49,7 @@ def plain_address(text: str) -> str:
     return text if parsed is None else str(parsed)
 
 
+@lru_cache(10_000)
 def _parsed(text: str) -> Address | None:
     """Return the address of ``address``, ``address:port`` or ``[address]:port``, ``None`` of other text."""
     text = text.strip()

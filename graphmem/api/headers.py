@@ -19,6 +19,7 @@ SECURITY_HEADERS: Final = {
     "Cache-Control": "no-store",
 }
 """What an answer has unless it sets the header itself, as a page does for its own policy."""
+_SECURITY: Final = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
 
 EXPOSED_HEADERS: Final = (
     "WWW-Authenticate", "Mcp-Session-Id", "X-Trace-Id", "Retry-After", "RateLimit", "RateLimit-Policy",
@@ -42,21 +43,24 @@ class BrowserHeaders:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        origin = Headers(scope=scope).get("origin")
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in SECURITY_HEADERS.items():
-                    headers.setdefault(name, value)
+                own = [*message.get("headers", ())]
+                present = {name.lower() for name, _ in own}
+                message["headers"] = own + [header for header in _SECURITY if header[0] not in present]
                 if self.origins:
-                    headers.add_vary_header("Origin")
-                if origin in self.origins:
-                    headers["Access-Control-Allow-Origin"] = origin
-                    headers["Access-Control-Expose-Headers"] = ", ".join(EXPOSED_HEADERS)
+                    self._allow(MutableHeaders(scope=message), Headers(scope=scope).get("origin"))
             await send(message)
 
         await self.app(scope, receive, send_with_headers)
+
+    def _allow(self, headers: MutableHeaders, origin: str | None) -> None:
+        """Allow the page of a listed origin to read the answer."""
+        headers.add_vary_header("Origin")
+        if origin in self.origins:
+            headers["Access-Control-Allow-Origin"] = origin
+            headers["Access-Control-Expose-Headers"] = ", ".join(EXPOSED_HEADERS)
 
 
 class Options:
@@ -71,11 +75,10 @@ class Options:
         self.methods = methods
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        methods = (
-            sorted(self.methods(scope["path"]))
-            if scope["type"] == "http" and scope["method"] == "OPTIONS"
-            else []
-        )
+        if scope["type"] != "http" or scope["method"] != "OPTIONS":
+            await self.app(scope, receive, send)
+            return
+        methods = sorted(self.methods(scope["path"]))
         if not methods:
             await self.app(scope, receive, send)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -51,6 +52,7 @@ class HostCheck:
             raise HostRefused(host=headers.get("host", "")[:200])
 
 
+@lru_cache(1_000)
 def _host(authority: str) -> str:
     """Return the host of ``host:port``, empty if the text is anything else."""
     try:

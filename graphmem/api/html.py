@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import secrets
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
 from starlette.responses import Response
+
+if TYPE_CHECKING:
+    import jinja2
 
 
 def page(template: str, status: int, form_action: str = "'none'", **values: Any) -> Response:
@@ -31,6 +33,9 @@ def page(template: str, status: int, form_action: str = "'none'", **values: Any)
 
 @cache
 def _template(name: str) -> jinja2.Template:
+    # Not above: few processes answer a page.
+    import jinja2
+
     loader = jinja2.PackageLoader("graphmem.api", "pages")
     return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined).get_template(
         name

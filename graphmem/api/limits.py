@@ -20,7 +20,6 @@ from typing import Final
 from limits import RateLimitItem
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.api.addresses import caller_address, network
@@ -276,9 +275,12 @@ class RateLimiting:
             if message["type"] == "http.response.start" and meter.usage is not None:
                 if meter.is_refused:
                     await asyncio.sleep(self.limits.refusal_delay(meter.address))
-                headers = MutableHeaders(scope=message)
-                headers["RateLimit-Policy"] = meter.usage.policy.header
-                headers["RateLimit"] = meter.usage.header
+                usage = meter.usage
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (b"ratelimit-policy", usage.policy.header.encode()),
+                    (b"ratelimit", usage.header.encode()),
+                ]
             await send(message)
 
         with measured(meter):

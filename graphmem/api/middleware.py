@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from typing import Any
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.api.body import Replayed, drained
@@ -23,6 +24,7 @@ from graphmem.observability.tracing import Tracer
 from graphmem.settings import Settings
 
 _log = structlog.get_logger("graphmem.http")
+_stdlib_log = logging.getLogger("graphmem.http")
 
 
 class Trace:
@@ -50,30 +52,31 @@ class Trace:
         async def send_traced(message: Message) -> None:
             if message["type"] == "http.response.start":
                 started.append(message["status"])
-                MutableHeaders(scope=message)["X-Trace-Id"] = trace
+                message["headers"] = [*message.get("headers", ()), (b"x-trace-id", trace.encode())]
             await send(message)
 
-        with structlog.contextvars.bound_contextvars(trace_id=trace):
-            begin = time.perf_counter()
-            try:
-                await self.app(scope, receive, send_traced)
-            except asyncio.CancelledError:
-                # A shutdown cancels requests that take too long. The caller gets an answer.
-                if started:
-                    raise
-                stopping = ServiceBusy("the service is stopping: try again in a moment")
-                await refusal(stopping, scope)(scope, receive, send_traced)
-            except Exception as exc:
-                _log.exception("unexpected fault", method=scope["method"], path=scope["path"][:200])
-                if started:
-                    raise
-                error = exc if isinstance(exc, GraphmemError) else InternalError()
-                await refusal(error, scope)(scope, receive, send_traced)
-            finally:
-                # An operation logs its own line. A refusal before any operation is logged here only.
-                status = started[0] if started else 0
-                self.metrics.response(status)
-                self.tracer.answered(status)
+        bound = structlog.contextvars.bind_contextvars(trace_id=trace)
+        begin = time.perf_counter()
+        try:
+            await self.app(scope, receive, send_traced)
+        except asyncio.CancelledError:
+            # A shutdown cancels requests that take too long. The caller gets an answer.
+            if started:
+                raise
+            stopping = ServiceBusy("the service is stopping: try again in a moment")
+            await refusal(stopping, scope)(scope, receive, send_traced)
+        except Exception as exc:
+            _log.exception("unexpected fault", method=scope["method"], path=scope["path"][:200])
+            if started:
+                raise
+            error = exc if isinstance(exc, GraphmemError) else InternalError()
+            await refusal(error, scope)(scope, receive, send_traced)
+        finally:
+            status = started[0] if started else 0
+            self.metrics.response(status)
+            self.tracer.answered(status)
+            # An operation logs its own line. A refusal before any operation is logged here only.
+            if status >= 400 or _stdlib_log.isEnabledFor(logging.DEBUG):
                 (_log.info if status >= 400 else _log.debug)(
                     "request",
                     method=scope["method"],
@@ -81,6 +84,7 @@ class Trace:
                     status=status,
                     milliseconds=round((time.perf_counter() - begin) * 1000, 2),
                 )
+            structlog.contextvars.reset_contextvars(**bound)
 
 
 class Gate:

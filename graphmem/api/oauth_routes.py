@@ -18,8 +18,9 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from graphmem.api.application import Endpoint
 from graphmem.api.body import read_bytes, read_json
-from graphmem.api.rest_routes import FORM, Endpoint, services_of
+from graphmem.api.rest_routes import FORM, services_of
 from graphmem.arguments import Arguments, read
 from graphmem.auth import Scope, client_rules
 from graphmem.auth.accounts import Accounts

@@ -7,7 +7,6 @@ import re
 from functools import cache
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
 
@@ -85,6 +84,9 @@ def document() -> dict[str, Any]:
 @cache
 def as_yaml() -> bytes:
     """Return the document as YAML."""
+    # Not above: few processes describe themselves.
+    import yaml
+
     return yaml.safe_dump(document(), sort_keys=False, allow_unicode=True, width=110).encode()
 
 

@@ -11,6 +11,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
+from graphmem.api.html import page
 from graphmem.api.rest_routes import route_of
 from graphmem.auth import Actor
 from graphmem.auth import Scope as Right
@@ -99,9 +100,6 @@ def _accepts_pages(scope: Scope) -> bool:
 
 
 def _page(error: GraphmemError) -> Response:
-    # Not above: few processes answer a page, and the templates take time to import.
-    from graphmem.api.html import page
-
     code = _oauth_error(error)
     return page(
         "error.html", error.status,

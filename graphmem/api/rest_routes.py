@@ -1,19 +1,16 @@
 """The routes that REST alone has: pages, documents, redirects, files. Operations have theirs in the registry.
 
-:mod:`graphmem.api.app` adds the routes of :data:`ROUTES`, and :mod:`graphmem.api.openapi` describes them. An
-endpoint finds the services of its process at ``request.app.state.services``.
+:mod:`graphmem.api.rest_endpoints` has their functions, :mod:`graphmem.api.app` adds them, and
+:mod:`graphmem.api.openapi` describes them. A function finds the services by :func:`services_of`.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import orjson
 from starlette.requests import Request
-from starlette.responses import Response
 
 from graphmem.api.public import is_public
 from graphmem.auth import Scope, file_urls
@@ -39,10 +36,8 @@ from graphmem.errors import (
     UnsupportedMediaType,
 )
 from graphmem.mcp.toolsets import TOOLSETS
-from graphmem.observability import metrics
 from graphmem.registry import Services
 
-Endpoint = Callable[[Request], Awaitable[Response]]
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
 
@@ -61,7 +56,7 @@ class RestRoute:
     """One route of REST alone.
 
     Attributes:
-        name: the ``operationId``.
+        name: the ``operationId``; :mod:`graphmem.api.rest_endpoints` has the function of each name.
         scope: the scope that its caller needs; None: any caller may call it.
         rate_class: the limit that counts it.
         path_parameters: the schema of each parameter of the path.
@@ -77,7 +72,6 @@ class RestRoute:
     path: str
     name: str
     summary: str
-    endpoint: Endpoint
     tag: str = "server"
     scope: Scope | None = None
     rate_class: RateClass = RateClass.READ
@@ -101,52 +95,11 @@ def services_of(request: Request) -> Services:
     return request.app.state.services
 
 
-async def _name_faces(request: Request) -> Response:
-    """Answer the paths of the faces, for callers who know the address only."""
-    prefix = request.url.path.rstrip("/")
-    faces = {
-        "name": "graphmem",
-        "rest": f"{prefix}/",
-        "mcp": f"{prefix}/mcp",
-        "docs": f"{prefix}/openapi.yaml",
-        "ready": f"{prefix}/health/ready",
-    }
-    return Response(orjson.dumps(faces), media_type=JSON)
-
-
-async def _describe(request: Request) -> Response:
-    # That module describes the table below.
-    from graphmem.api import openapi
-
-    return Response(openapi.as_yaml(), media_type="application/yaml")
-
-
-async def _measure(request: Request) -> Response:
-    """Answer the metrics. They are about all owners, so they require the scope ADMIN."""
-    return Response(services_of(request).metrics.text(), headers={"Content-Type": metrics.CONTENT_TYPE})
-
-
 _FACES_SCHEMA: Final = {
     "type": "object",
     "properties": {name: {"type": "string"} for name in ("name", "rest", "mcp", "docs", "ready")},
     "required": ["name", "rest", "mcp", "docs", "ready"],
 }
-
-
-def _later(module: str, name: str) -> Endpoint:
-    """Return an endpoint whose module is imported by the first request: few services have such requests."""
-
-    async def endpoint(request: Request) -> Response:
-        return await getattr(importlib.import_module(f"graphmem.api.{module}"), name)(request)
-
-    return endpoint
-
-
-def _metadata_of(path: str) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        return await importlib.import_module("graphmem.api.oauth_routes").resource_metadata(path)(request)
-
-    return endpoint
 
 
 _DATABASE: Final = (DatabaseUnavailable, DatabaseTimeout, DatabaseFull)
@@ -168,10 +121,15 @@ _TOKEN_BODY: Final = _body(
     "grant_type", "code", "code_verifier", "redirect_uri", "client_id", "resource", "refresh_token", "scope"
 )
 _REVOKE_BODY: Final = _body("token", "token_type_hint", "client_id", required=("token",))
+RESOURCES: Final = {
+    f"oauth_resource{path.replace('/', '_')}": path
+    for path in ("", "/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
+}
+"""The paths that are resources of their own, by the names of the routes of their metadata."""
 _OAUTH: Final = (
     RestRoute(
         "POST", "/mcp/oauth/initiate", "oauth_initiate", "Begin the OAuth flow of a program.",
-        _later("oauth_routes", "initiate"), "oauth", rate_class=RateClass.AUTH,
+        "oauth", rate_class=RateClass.AUTH,
         answers=(Answer(schema=_OBJECT),),
         bodies={JSON: _body(
             "auth_provider", "redirect_uri", "client_id", "client_name", "scope", "resource", "state",
@@ -182,7 +140,7 @@ _OAUTH: Final = (
     RestRoute(
         "GET", "/mcp/oauth/authorize", "oauth_authorize",
         "Begin the OAuth flow of a client (RFC 6749, 4.1.1), or end it with code and state.",
-        _later("oauth_routes", "authorize"), "oauth", rate_class=RateClass.AUTH, answers=(Answer(302, ""),),
+        "oauth", rate_class=RateClass.AUTH, answers=(Answer(302, ""),),
         query=_texts(
             "response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge",
             "code_challenge_method", "resource", "code",
@@ -191,49 +149,49 @@ _OAUTH: Final = (
     ),
     RestRoute(
         "GET", "/mcp/oauth/consent", "oauth_show_consent", "The page on which a person allows or denies.",
-        _later("oauth_consent", "show"), "oauth", rate_class=RateClass.AUTH,
+        "oauth", rate_class=RateClass.AUTH,
         answers=(Answer(200, _PAGE, _TEXT), Answer(400, _PAGE, _TEXT)), query=_texts("request"),
         errors=_DATABASE, is_page=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/consent", "oauth_decide", "Allow or deny, from the page's own form.",
-        _later("oauth_consent", "decide"), "oauth", rate_class=RateClass.AUTH,
+        "oauth", rate_class=RateClass.AUTH,
         answers=(Answer(303, ""), Answer(400, _PAGE, _TEXT), Answer(403, _PAGE, _TEXT)),
         bodies={FORM: _body("request", "csrf", "decision", "name", "secret")},
         errors=(PayloadTooLarge, *_DATABASE), is_page=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/token", "oauth_token", "Exchange a code or a refresh token for tokens.",
-        _later("oauth_routes", "token"), "oauth", rate_class=RateClass.AUTH,
+        "oauth", rate_class=RateClass.AUTH,
         answers=(Answer(schema=_OBJECT),),
         bodies={FORM: _TOKEN_BODY, JSON: _TOKEN_BODY}, errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType),
         is_oauth=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/register", "oauth_register", "Register an OAuth client (RFC 7591).",
-        _later("oauth_routes", "register"), "oauth", rate_class=RateClass.REGISTRATION,
+        "oauth", rate_class=RateClass.REGISTRATION,
         answers=(Answer(201, schema=_OBJECT),), bodies={JSON: _OBJECT}, errors=_REFUSALS, is_oauth=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/revoke", "oauth_revoke", "Revoke a token (RFC 7009).",
-        _later("oauth_routes", "revoke"), "oauth", rate_class=RateClass.AUTH,
+        "oauth", rate_class=RateClass.AUTH,
         answers=(Answer(schema=_OBJECT),),
         bodies={FORM: _REVOKE_BODY, JSON: _REVOKE_BODY},
         errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType), is_oauth=True,
     ),
     *(
         RestRoute(
-            "GET", f"/.well-known/oauth-protected-resource{path}", f"oauth_resource{path.replace('/', '_')}",
-            f"The metadata of {path or 'the base'} as a resource (RFC 9728).", _metadata_of(path), "oauth",
+            "GET", f"/.well-known/oauth-protected-resource{path}", name,
+            f"The metadata of {path or 'the base'} as a resource (RFC 9728).", "oauth",
             answers=(Answer(schema=_OBJECT),),
         )
-        for path in ("", "/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
+        for name, path in RESOURCES.items()
     ),
     *(
         RestRoute(
             "GET", f"/.well-known/{name}", name.replace("-", "_"),
-            "The metadata of the authorization server (RFC 8414).", _later("oauth_routes", "server_metadata"),
-            "oauth", answers=(Answer(schema=_OBJECT),),
+            "The metadata of the authorization server (RFC 8414).", "oauth",
+            answers=(Answer(schema=_OBJECT),),
         )
         for name in ("oauth-authorization-server", "openid-configuration")
     ),
@@ -251,13 +209,13 @@ _FILE_ERRORS: Final = (
 _FILES: Final = (
     RestRoute(
         "GET", "/sources/{source_id}/content", "get_source_content", "The bytes of a stored file.",
-        _later("downloads", "content"), "sources", scope=Scope.READ, answers=_FILE,
+        "sources", scope=Scope.READ, answers=_FILE,
         path_parameters=_texts("source_id"), headers=_texts("Range", "If-None-Match", "If-Range"),
         errors=_FILE_ERRORS,
     ),
     RestRoute(
         "GET", file_urls.PATH, "get_signed_file", "The bytes of the file of a signed URL.",
-        _later("downloads", "signed_content"), "sources", answers=_FILE,
+        "sources", answers=_FILE,
         query=_texts(*file_urls.PARAMETERS, "signature"),
         headers=_texts("Range", "If-None-Match", "If-Range"), errors=(FileUrlRefused, *_FILE_ERRORS),
     ),
@@ -265,18 +223,18 @@ _FILES: Final = (
 
 ROUTES: Final = (
     RestRoute(
-        "GET", "/", "get_faces", "The paths of the faces.", _name_faces,
+        "GET", "/", "get_faces", "The paths of the faces.",
         answers=(Answer(schema=_FACES_SCHEMA),),
     ),
     RestRoute(
-        "GET", "/openapi.yaml", "get_openapi", "This description.", _describe,
+        "GET", "/openapi.yaml", "get_openapi", "This description.",
         answers=(Answer(media_type="application/yaml"),),
     ),
     *_OAUTH,
     *_FILES,
     RestRoute(
         "GET", "/metrics", "get_metrics",
-        "The metrics of this process in the text format of Prometheus.", _measure,
+        "The metrics of this process in the text format of Prometheus.",
         scope=Scope.ADMIN, answers=(Answer(media_type="text/plain", schema={"type": "string"}),),
     ),
 )  # fmt: skip

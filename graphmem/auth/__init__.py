@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import Any
 
 from graphmem.errors import InternalError
@@ -86,9 +87,11 @@ class Actor:
 
     def named(self, client: str) -> Actor:
         """Return the actor with the name of its client program."""
-        return replace(self, client=client[:CLIENT_NAME_LIMIT]) if client else self
+        name = client[:CLIENT_NAME_LIMIT]
+        return replace(self, client=name) if name and name != self.client else self
 
 
+@lru_cache(100)
 def local_actor(client: str, method: Method = Method.PROCESS) -> Actor:
     """Return the actor of a person at this machine: the local account with every scope.
 
@@ -105,6 +108,7 @@ def local_actor(client: str, method: Method = Method.PROCESS) -> Actor:
     )
 
 
+@cache
 def public_actor() -> Actor:
     """Return the actor of a public operation: it may read, and it owns nothing."""
     return Actor(owner="", scopes=frozenset({Scope.READ}))

@@ -109,6 +109,8 @@ class Database:
                 keep_alive=True,
                 user_agent="graphmem",
                 notifications_min_severity=level,
+                # The driver would tell the server with each statement by which of its methods it was run.
+                telemetry_disabled=True,
             )
             pool.without_read_timers(self._driver)
             # On a cluster, reads go to the leader as writes do: it surely has every commit.
@@ -300,10 +302,7 @@ class Database:
         params: dict[str, Any],
     ) -> list[Row]:
         with self.statement(name):
-            async with (
-                self._limited(text, timeout) as seconds,
-                self._session() as session,
-            ):
+            async with self._limited(text, timeout) as seconds, self._session() as session:
                 result = await session.run(Query(text, timeout=seconds, metadata={"query": name}), params)
                 rows = await fetch_rows(result)
                 if self._on_notification:

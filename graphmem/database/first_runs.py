@@ -35,7 +35,6 @@ class FirstRuns:
     def __init__(self) -> None:
         self._texts: dict[str, None] = {}
         """In the order of their last runs."""
-        self._planned: set[str] = set()
         self._planned_slowly: dict[str, float] = {}
         """When planning a text ended that took long, by the monotonic clock. Older ends are dropped."""
         self.server_life = 0
@@ -44,15 +43,6 @@ class FirstRuns:
     def expects(self, text: str) -> bool:
         """Return whether the next run of this text may be the first one."""
         return text not in self._texts
-
-    def has_plan(self, text: str) -> bool:
-        """Return whether the server has planned this text."""
-        return text in self._planned or text in self._texts
-
-    def planned(self, text: str, server_life: int) -> None:
-        """Remember a text of this package that was planned in this ``server_life``, and has not run."""
-        if server_life == self.server_life:
-            self._planned.add(text)
 
     def planned_slowly(self, text: str, at: float) -> None:
         """Remember that planning a text took long and ended ``at`` a time of the monotonic clock."""
@@ -79,5 +69,4 @@ class FirstRuns:
         """Forget every text if the error says that a connection was lost."""
         if isinstance(exc, CONNECTION_LOST):
             self._texts.clear()
-            self._planned.clear()
             self.server_life += 1

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import neo4j.exceptions
 
 from graphmem import cypher
+from graphmem.database.first_runs import FIRST_RUN_SECONDS
 from graphmem.model import relationship
 from graphmem.settings import DEFAULT_OWNER
 
@@ -82,9 +83,14 @@ class Planning:
         if under_way := self._under_way.get(text):
             await under_way.wait()
 
-    def has_plan(self, name: str) -> bool:
-        """Return whether the server has planned a query, as far as this process knows."""
-        return self._database.first_runs.has_plan(self._database.query_text(name))
+    async def seconds_for(self, name: str, seconds: float) -> float:
+        """Return the seconds that a query may take: ``seconds``, or those of a first run if it has never run.
+
+        While the query is being planned this waits: the wait does not count into the seconds.
+        """
+        text = self._database.query_text(name)
+        await self.wait_for(text)
+        return FIRST_RUN_SECONDS if self._database.first_runs.expects(text) else seconds
 
     async def _plan_groups(self, groups: Groups) -> None:
         await asyncio.gather(*(self._plan_all(names) for names in groups))
@@ -99,12 +105,10 @@ class Planning:
         params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
         types = relationship.with_builtin(() if cypher.query(name).mode == "write" else edge_types)
         text = self._database.query_text(name, types)
-        server_life = self._database.first_runs.server_life
         under_way = self._under_way[text] = asyncio.Event()
         try:
             with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
                 await self._database.explain(text, params)
-                self._database.first_runs.planned(text, server_life)
         finally:
             del self._under_way[text]
             under_way.set()

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import structlog
 
-from graphmem.database.first_runs import FIRST_RUN_SECONDS
 from graphmem.duplicates import blocking, duplicate_pages, duplicate_probe, similarity
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.duplicate_detection import Detections
@@ -25,7 +24,7 @@ LIKELY_SCORE = 0.9
 CANDIDATES_PER_ENTITY = 5
 """Likely duplicates that a store lists for one entity."""
 LOOK_SECONDS = 2.0
-"""Time limit of the search for likely duplicates, once the database has planned it."""
+"""Time limit of the search for likely duplicates, once the database has run it."""
 
 _log = structlog.get_logger("graphmem.duplicates")
 
@@ -74,11 +73,15 @@ def _detections(context: Context, receipt: Receipt) -> Detections:
     return Detections.of({item.entity_type for item in receipt.items}, detection_of)
 
 
+async def _seconds(context: Context, query: str) -> float:
+    """Return the seconds that a look may take. Shortly after a start its first run takes far longer."""
+    return await context.services.database.planning.seconds_for(query, LOOK_SECONDS)
+
+
 async def _near(context: Context, receipt: Receipt, detections: Detections) -> Neighbours:
     """Read the entities near those that a receipt creates, or would create."""
     created = duplicate_probe.created(receipt, detections)
-    has_plan = context.services.database.planning.has_plan("duplicate.near")
-    async with asyncio.timeout(LOOK_SECONDS if has_plan else FIRST_RUN_SECONDS):
+    async with asyncio.timeout(await _seconds(context, "duplicate.near")):
         row = await context.graph.only(
             "duplicate.near",
             _NearRows,
@@ -96,8 +99,7 @@ async def _likely(
         entities = [near.created[entity_id], *(near.profiles[near_id] for near_id in beside)]
         least = detections.thresholds.get(near.created[entity_id].entity_type, LIKELY_SCORE)
         proposed[entity_id] = blocking.propose(entities, least, {entity_id}).pairs
-    has_plan = context.services.database.planning.has_plan("dismissal.of_entities")
-    async with asyncio.timeout(LOOK_SECONDS if has_plan else FIRST_RUN_SECONDS):
+    async with asyncio.timeout(await _seconds(context, "dismissal.of_entities")):
         dismissed = await duplicate_pages.dismissed(context, chain.from_iterable(proposed.values()))
     return {
         entity_id: [_likeness(pair, entity_id) for pair in pairs if pair.ids not in dismissed][

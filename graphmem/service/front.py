@@ -24,10 +24,10 @@ from graphmem.service import greeting
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from graphmem.api.application import Application
     from graphmem.registry import Services
 
 Scope = Any
@@ -119,10 +119,8 @@ class Front:
         return {**self._identity, **changing, "idle_seconds": round(self.idle_seconds, 1)}
 
 
-def create_local_app(services: Services) -> Starlette:
+def create_local_app(services: Services) -> Application:
     """Return the HTTP application for the socket: the REST and MCP faces, and operations by name."""
-    from starlette.routing import Route
-
     from graphmem.api.app import create_app
     from graphmem.auth import ACCOUNT_HEADER, Actor, Method
     from graphmem.auth.accounts import Accounts
@@ -138,7 +136,7 @@ def create_local_app(services: Services) -> Starlette:
     unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})
     services = dataclasses.replace(services, settings=unlimited)
     app = create_app(services, authenticate, limited=False)
-    app.router.routes.insert(0, Route(greeting.OPERATION_PATH, _run_operation(services), methods=["POST"]))
+    app.add(greeting.OPERATION_PATH, _run_operation(services), ["POST"])
     return app
 
 

@@ -14,7 +14,8 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from graphmem.api.app import PREFIXES, create_app
+from graphmem.api.app import create_app
+from graphmem.api.application import PREFIXES
 from graphmem.api.public import PUBLIC_PATHS, PUBLIC_PREFIX
 from graphmem.api.rest_routes import ROUTES
 from graphmem.arguments import nested_filters

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp import Client
 
-from graphmem.api.app import PREFIXES
+from graphmem.api.application import PREFIXES
 from graphmem.api.openapi import document
 from graphmem.api.public import PUBLIC_PATHS, is_public
 from graphmem.api.rest_routes import ROUTES

@@ -164,8 +164,13 @@ def starts(service_settings: Settings) -> list[tuple[str, str]]:
 
 
 @contextlib.contextmanager
-def serving(service_settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a service, and its embedded database; stop both in the end."""
+def serving(
+    service_settings: Settings, port: int = PORT, code: Path | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a service, and its embedded database; stop both in the end.
+
+    ``code``: another checkout, whose code runs on the same database.
+    """
     folder = service_settings.data_path
     # One caller sends all that the service can answer.
     unlimited = {
@@ -175,11 +180,14 @@ def serving(service_settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
         **unlimited,
         **os.environ,
         "GRAPHMEM_DATA_DIR": str(folder),
-        "GRAPHMEM_PORT": str(PORT),
+        "GRAPHMEM_PORT": str(port),
+        **({} if code is None else {"PYTHONPATH": str(code)}),
     }
-    errors = folder / "serve.err"
+    errors = folder / f"serve-{port}.err"
     with errors.open("w") as err:
-        process = subprocess.Popen([sys.executable, "-m", "graphmem", "serve"], env=environment, stderr=err)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "graphmem", "serve"], env=environment, stderr=err, cwd=code
+        )
     try:
         while not re.search("is ready", errors.read_text()):
             if process.poll() is not None:

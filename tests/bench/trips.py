@@ -24,6 +24,7 @@ from rich.table import Table
 
 from graphmem import cypher, settings
 from graphmem.model.relationship import BUILTIN
+from graphmem.observability import logs
 from graphmem.runtime import connection
 from graphmem.settings import DEFAULT_OWNER
 from tests.bench.run import PORT, Service, event, serving
@@ -220,6 +221,7 @@ def main() -> None:
                 measure(reads)
                 for read in rest.values():
                     read.call(0)
+                    time.sleep(2 * logs.WAIT_SECONDS)
                     read.trips = last_round_trips(Path(folder) / "logs" / "graphmem.log")
     Console().print(table(reads))
 

@@ -300,7 +300,7 @@ def calls_in(file: Path) -> Iterator[QueryCall]:
         yield QueryCall(file, first.value, row_class, params)
 
 
-NAMING = (".has_plan", "_parameters", "._failed")
+NAMING = (".seconds_for", "_seconds", "_parameters", "._failed")
 """Functions that take the name of a query and do not run it."""
 TYPED = (".one", ".only", ".all", ".walk")
 """Methods whose second argument is a row class."""

@@ -211,7 +211,7 @@ def test_a_request_without_an_actor_is_refused(
     loop: Loop, services: Services, method: str, path: str
 ) -> None:
     app = create_app(services)
-    app.user_middleware = [layer for layer in app.user_middleware if layer.cls is not Gate]
+    app.layers = [layer for layer in app.layers if getattr(layer, "func", None) is not Gate]
     answer = sender(loop, app)(method, path, json={} if method == "POST" else None)
     assert (answer.status_code, envelope(answer)["error_code"]) == (500, "INTERNAL_ERROR")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.duplicates import blocking, duplicate_probe
+from graphmem.duplicates import blocking, duplicate_candidates, duplicate_probe
 from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, OwnerGraph, Services
@@ -351,6 +351,28 @@ def test_a_plan_warns_when_the_database_finds_no_duplicates_in_time(
     monkeypatch.setattr(OwnerGraph, "rows", failing)
     planned = run("store", entities=[person("Ada Lovelace")], commit=False)
     assert [warning["code"] for warning in planned["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
+
+
+def test_the_first_store_after_a_start_waits_for_its_look(
+    loop: Loop, run: Call, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, database = OwnerGraph.rows, services.database
+
+    async def slow(self: OwnerGraph, name: Any, /, **params: Any) -> Any:
+        await asyncio.sleep(1.0 if name == "duplicate.near" else 0.0)
+        return await rows(self, name, **params)
+
+    run("store", entities=[person("Ada Lovelace", email="ada@x.example")])
+    # As after a start: the server has planned the statement, and has not run it.
+    for name in ("duplicate.near", "dismissal.of_entities"):
+        database.first_runs.forget(database.query_text(name))
+    loop.run(database.planning.plan_stores())
+    database.planning.planned.set()
+    monkeypatch.setattr(OwnerGraph, "rows", slow)
+    monkeypatch.setattr(duplicate_candidates, "LOOK_SECONDS", 0.5)
+    twin = {**person("Ada Lovelace", email="ada@x.example"), "intent": "create_new"}
+    codes = [warning["code"] for warning in run("store", entities=[twin]).get("store_warnings", [])]
+    assert "DUPLICATES_NOT_LOOKED_FOR" not in codes
 
 
 def test_stores_that_share_a_turn_name_the_duplicates_of_their_own_entities(

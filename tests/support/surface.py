@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from starlette.routing import Route
 
-from graphmem.api.app import MCP_PATHS, PREFIXES
+from graphmem.api.app import MCP_PATHS
+from graphmem.api.application import PREFIXES
 from graphmem.api.public import is_public
 from graphmem.api.rest_routes import JSON, ROUTES
 from graphmem.arguments import BODY_METHODS

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
+from typing import cast
 
 import neo4j.exceptions
 
 from graphmem.database.admission import Admission
+from graphmem.database.driver import Database
 from graphmem.database.driver_errors import FirstRunTimeout, translate
-from graphmem.database.first_runs import TEXTS_LIMIT, FirstRuns
+from graphmem.database.first_runs import FIRST_RUN_SECONDS, TEXTS_LIMIT, FirstRuns
+from graphmem.database.planning import Planning
 from graphmem.errors import DatabaseTimeout, ServiceBusy
 
 
@@ -30,16 +34,6 @@ def test_a_run_that_began_before_a_connection_was_lost_does_not_count() -> None:
     runs.failed(ConnectionResetError())
     runs.finished("RETURN 1", began)
     assert runs.expects("RETURN 1")
-
-
-def test_a_plan_that_was_made_before_a_connection_was_lost_does_not_count() -> None:
-    runs = FirstRuns()
-    began = runs.server_life
-    runs.planned("RETURN 1", began)
-    assert runs.has_plan("RETURN 1")
-    runs.failed(ConnectionResetError())
-    runs.planned("RETURN 1", began)
-    assert not runs.has_plan("RETURN 1")
 
 
 def test_texts_beyond_the_limit_are_forgotten_by_their_last_run() -> None:
@@ -89,3 +83,23 @@ def test_a_heavy_query_waits_while_a_first_run_holds_the_place() -> None:
 
     assert asyncio.run(second_place(first_run=True)) == "place"
     assert asyncio.run(second_place(first_run=False)) == "refused"
+
+
+def test_a_query_may_take_long_until_it_has_run_and_its_planning_is_waited_for() -> None:
+    async def ask() -> None:
+        runs = FirstRuns()
+        planning = Planning(
+            cast(Database, SimpleNamespace(first_runs=runs, query_text=lambda name: f"TEXT {name}"))
+        )
+        runs.finished("EXPLAIN TEXT q", runs.server_life)
+        assert await planning.seconds_for("q", 2.0) == FIRST_RUN_SECONDS
+        runs.finished("TEXT q", runs.server_life)
+        assert await planning.seconds_for("q", 2.0) == 2.0
+        planned = planning._under_way["TEXT q"] = asyncio.Event()
+        asking = asyncio.create_task(planning.seconds_for("q", 2.0))
+        await asyncio.sleep(0.01)
+        assert not asking.done()
+        planned.set()
+        assert await asking == 2.0
+
+    asyncio.run(ask())

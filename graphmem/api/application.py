@@ -1,0 +1,137 @@
+"""The ASGI application: layers that every request passes, and a table that finds its endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from starlette.datastructures import State
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from graphmem.errors import GraphmemError
+
+PREFIXES = ("", "/api")
+"""Every path is served under each of these."""
+Endpoint = Callable[[Request], Awaitable[Response]]
+Refuse = Callable[[Request, GraphmemError], Awaitable[ASGIApp]]
+Layer = Callable[[ASGIApp], ASGIApp]
+
+
+class Application:
+    """The routes of a service, found in a table, and the layers around them.
+
+    Attributes:
+        state: what the requests of the process share.
+        layers: what every request passes, the outermost first. They are taken up by the first request.
+        router: the routes as others list them, and what runs from the start of the process to its end.
+    """
+
+    def __init__(
+        self,
+        lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
+        refuse: Refuse,
+        no_route: Endpoint,
+    ) -> None:
+        """``refuse``: what answers an error of an endpoint; ``no_route``: what answers an unknown path."""
+        self.state = State()
+        self.layers: list[Layer] = []
+        self.router = Router(lifespan=lifespan)
+        self._refuse = refuse
+        self._no_route = no_route
+        self._table = Table()
+        self._stack: ASGIApp | None = None
+
+    def add(self, path: str, endpoint: Endpoint | ASGIApp, methods: list[str] | None = None) -> None:
+        """Add a route; without methods, ``endpoint`` is an ASGI application that gets every method."""
+        routes = [Route(prefix + path, endpoint, methods=methods) for prefix in PREFIXES]
+        self.router.routes.extend(routes)
+        self._table.add(path, endpoint, routes[0].methods)
+
+    def methods(self, path: str) -> set[str]:
+        """Return the methods of a path, none for an unknown path."""
+        return {method for methods in self._table.methods_of(path) for method in methods or ("POST",)} - {
+            "HEAD"
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.router(scope, receive, send)
+            return
+        if self._stack is None:
+            self._stack = self._dispatch
+            for layer in reversed(self.layers):
+                self._stack = layer(self._stack)
+        scope["app"] = self
+        await self._stack(scope, receive, send)
+
+    async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        try:
+            found = self._table.find(scope["method"], scope["path"])
+            if found is None:
+                answer: ASGIApp = await self._no_route(request)
+            else:
+                endpoint, scope["path_params"], is_application = found
+                answer = endpoint if is_application else await endpoint(request)
+            await answer(scope, receive, send)
+        except GraphmemError as exc:
+            await (await self._refuse(request, exc))(scope, receive, send)
+
+
+class Table:
+    """Endpoints by path and method. A path without a place is found at once, before every path with one."""
+
+    def __init__(self) -> None:
+        self._fixed: dict[str, list[_Entry]] = {}
+        self._placed: dict[tuple[int, str], list[_Entry]] = {}
+        """By the number of segments and the first one."""
+
+    def add(self, path: str, endpoint: Any, methods: set[str] | None) -> None:
+        """Add an endpoint for some methods, or for all."""
+        entry = _Entry(path, endpoint, methods)
+        if entry.places:
+            self._placed.setdefault((len(entry.segments), entry.segments[1]), []).append(entry)
+        else:
+            self._fixed.setdefault(path, []).append(entry)
+
+    def find(self, method: str, path: str) -> tuple[Any, dict[str, str], bool] | None:
+        """Return an endpoint, the values in its path, and whether it is an ASGI application."""
+        for entry, values in self._matching(path):
+            if entry.methods is None or method in entry.methods:
+                return entry.endpoint, values, entry.methods is None
+        return None
+
+    def methods_of(self, path: str) -> Iterator[set[str] | None]:
+        """Yield the methods of each entry of a path."""
+        return (entry.methods for entry, _ in self._matching(path))
+
+    def _matching(self, path: str) -> Iterator[tuple[_Entry, dict[str, str]]]:
+        if path.startswith("/api/"):
+            path = path[4:]
+        for entry in self._fixed.get(path, ()):
+            yield entry, {}
+        segments = path.split("/")
+        for entry in self._placed.get((len(segments), segments[1] if len(segments) > 1 else ""), ()):
+            if (values := entry.values(segments)) is not None:
+                yield entry, values
+
+
+class _Entry:
+    """An endpoint with the segments of its path, of which some are places for values."""
+
+    def __init__(self, path: str, endpoint: Any, methods: set[str] | None) -> None:
+        self.endpoint = endpoint
+        self.methods = methods
+        self.segments = path.split("/")
+        self.places = {i: part[1:-1] for i, part in enumerate(self.segments) if part.startswith("{")}
+
+    def values(self, segments: list[str]) -> dict[str, str] | None:
+        """Return the values of the places, ``None`` if the path is another one."""
+        for i, (own, sent) in enumerate(zip(self.segments, segments, strict=True)):
+            if own != sent and (i not in self.places or not sent):
+                return None
+        return {name: segments[i] for i, name in self.places.items()}

@@ -1,0 +1,56 @@
+"""The functions of the routes that REST alone has, by the names of the table in ``rest_routes``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphmem.api import downloads, oauth_consent, oauth_routes, openapi
+from graphmem.api.application import Endpoint
+from graphmem.api.rest_routes import JSON, RESOURCES, services_of
+from graphmem.observability import metrics
+
+
+async def name_faces(request: Request) -> Response:
+    """Answer the paths of the faces, for callers who know the address only."""
+    prefix = request.url.path.rstrip("/")
+    faces = {
+        "name": "graphmem",
+        "rest": f"{prefix}/",
+        "mcp": f"{prefix}/mcp",
+        "docs": f"{prefix}/openapi.yaml",
+        "ready": f"{prefix}/health/ready",
+    }
+    return Response(orjson.dumps(faces), media_type=JSON)
+
+
+async def describe(request: Request) -> Response:
+    """Answer the OpenAPI description."""
+    return Response(openapi.as_yaml(), media_type="application/yaml")
+
+
+async def measure(request: Request) -> Response:
+    """Answer the metrics. They are about all owners, so they require the scope ADMIN."""
+    return Response(services_of(request).metrics.text(), headers={"Content-Type": metrics.CONTENT_TYPE})
+
+
+ENDPOINTS: Final[dict[str, Endpoint]] = {
+    "get_faces": name_faces,
+    "get_openapi": describe,
+    "get_metrics": measure,
+    "oauth_initiate": oauth_routes.initiate,
+    "oauth_authorize": oauth_routes.authorize,
+    "oauth_show_consent": oauth_consent.show,
+    "oauth_decide": oauth_consent.decide,
+    "oauth_token": oauth_routes.token,
+    "oauth_register": oauth_routes.register,
+    "oauth_revoke": oauth_routes.revoke,
+    "oauth_authorization_server": oauth_routes.server_metadata,
+    "openid_configuration": oauth_routes.server_metadata,
+    **{name: oauth_routes.resource_metadata(path) for name, path in RESOURCES.items()},
+    "get_source_content": downloads.content,
+    "get_signed_file": downloads.signed_content,
+}
