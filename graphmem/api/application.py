@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from starlette.datastructures import State
+from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route, Router
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from graphmem import __version__
 from graphmem.errors import GraphmemError
 
 PREFIXES = ("", "/api")
@@ -21,13 +22,14 @@ Refuse = Callable[[Request, GraphmemError], Awaitable[ASGIApp]]
 Layer = Callable[[ASGIApp], ASGIApp]
 
 
-class Application:
+class Application(FastAPI):
     """The routes of a service, found in a table, and the layers around them.
 
+    FastAPI tries its 250 patterns one after the other. A request over HTTP is dispatched here instead, by a look
+    into the table. State, list of routes and lifespan are those of FastAPI.
+
     Attributes:
-        state: what the requests of the process share.
         layers: what every request passes, the outermost first. They are taken up by the first request.
-        router: the routes as others list them, and what runs from the start of the process to its end.
     """
 
     def __init__(
@@ -37,9 +39,16 @@ class Application:
         no_route: Endpoint,
     ) -> None:
         """``refuse``: what answers an error of an endpoint; ``no_route``: what answers an unknown path."""
-        self.state = State()
+        super().__init__(
+            title="graphmem",
+            version=__version__,
+            lifespan=lifespan,
+            openapi_url=None,
+            redirect_slashes=False,
+            # FastAPI's own spans would send paths and query strings, with ids in them, to collectors.
+            telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        )
         self.layers: list[Layer] = []
-        self.router = Router(lifespan=lifespan)
         self._refuse = refuse
         self._no_route = no_route
         self._table = Table()
@@ -59,7 +68,7 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self.router(scope, receive, send)
+            await super().__call__(scope, receive, send)
             return
         if self._stack is None:
             self._stack = self._dispatch

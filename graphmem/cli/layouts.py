@@ -320,7 +320,7 @@ def _connections(answer: Row) -> List:
     table = List(None, ("id", "program", "scopes", "address", "last used"), optional=("address",))
     for row in answer["connections"]:
         cells = row["connection_id"], row["client_name"], ", ".join(row["scopes"]), row["resource"]
-        table.add(*cells, time_text(row["last_used_at"]))
+        add(table, *cells, time_text(row["last_used_at"]))
     return table
 
 
