@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from graphmem import interpretation
-from graphmem.errors import IdempotencyMismatch, NotFound, ObjectStoreUnavailable, Unavailable
+from graphmem.errors import IdempotencyMismatch, NotFound, ObjectStoreUnavailable
 from graphmem.interpretation import interpretation_queue, runs, writing
 from graphmem.registry import Services
 from tests.faces.conftest import Command
@@ -198,11 +198,11 @@ def test_a_key_whose_request_ended_early_makes_its_interpretation(
     request = {"source_id": source_id, "force": True, "idempotency_key": "once"}
 
     async def fail(*args: Any) -> None:
-        raise Unavailable
+        raise ObjectStoreUnavailable
 
     with monkeypatch.context() as patch:
         patch.setattr(runs, "_write", fail)
-        with pytest.raises(Unavailable):
+        with pytest.raises(ObjectStoreUnavailable):
             run("interpretations.run", **request)
     again = run("interpretations.run", **request)
     assert (again["run"], again["status"], again["replayed"]) == (1, "completed", False)
