@@ -138,7 +138,7 @@ Offset = Annotated[
     AfterValidator(_offset),
     NoBool,
 ]
-Total = Annotated[bool, Field(description="Whether to answer the total count.")]
+Total = Annotated[bool, Field(description="Whether to count all.")]
 Moment = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})]
 """A time: ISO 8601 for callers, microseconds since 1970 in the code. A date is its first moment in UTC."""
 MomentUntil = Annotated[

@@ -319,6 +319,14 @@ def _types(answer: Row) -> List:
     return table
 
 
+def _connections(answer: Row) -> List:
+    table = List(None, ("id", "program", "scopes", "address", "last used"), optional=("address",))
+    for row in answer["connections"]:
+        cells = row["connection_id"], row["client_name"], ", ".join(row["scopes"]), row["resource"]
+        _add(table, *cells, time_text(row["last_used_at"]))
+    return table
+
+
 def _names(rows: Sequence[Row]) -> dict[str, str]:
     return {row["entity_id"]: row["canonical_name"] for row in rows}
 
@@ -345,6 +353,7 @@ _RELATIONSHIP = _layout(_relationship_snapshot, "snapshot", pairs=False)
 
 
 LAYOUTS: dict[str, Layout] = {
+    "connections.list": _layout(_connections, "connections"),
     "context.retrieve": _layout(context_tables.lines, "lines", "entities"),
     "entities.correct": _ENTITY,
     "entities.duplicates": _layout(_candidates, "candidates"),

@@ -42,6 +42,19 @@ class _Made(NamedTuple):
 _log = structlog.get_logger("graphmem.interpretation")
 
 
+class Outcome(NamedTuple):
+    """An interpretation as it is after a request, and whether it is an earlier one.
+
+    Attributes:
+        unchanged: the same interpreter had read the same bytes before.
+        replayed: the same request had made it before.
+    """
+
+    row: InterpretationRow
+    unchanged: bool = False
+    replayed: bool = False
+
+
 async def interpret(
     context: Context,
     source: SourceRow,
@@ -49,7 +62,8 @@ async def interpret(
     config: Mapping[str, Any] | None = None,
     *,
     again: bool = False,
-) -> tuple[InterpretationRow, bool]:
+    key: str | None = None,
+) -> Outcome:
     """Interpret a source, or leave it to the worker.
 
     What the same interpreter, in the same version and with the same configuration, read before is returned,
@@ -59,11 +73,10 @@ async def interpret(
 
     Args:
         again: interpret the source once more, even so.
-
-    Returns:
-        the interpretation as it is then, and whether it is an earlier one.
+        key: the idempotency key of the request.
 
     Raises:
+        IdempotencyMismatch: another request had the key.
         ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: the bytes of the source cannot be had.
         Unavailable: the database failed.
     """
@@ -82,17 +95,41 @@ async def interpret(
             (row for row in runs if row.key == interpretation.key and row.error == exc.reason), None
         )
         if failed is not None and not again:
-            return failed, True
+            return Outcome(failed, unchanged=True)
+        if (replayed := await _of_key(context, interpretation, key)) is not None:
+            return Outcome(replayed, replayed=True)
         await _end_failed(context, interpretation, exc.reason)
-        return await read_interpretation(context, interpretation.id), False
+        return Outcome(await read_interpretation(context, interpretation.id))
     interpretation = _new_interpretation(context, source, reader, config, runs)
     earlier = _earlier_run(runs, interpretation)
     if earlier is not None and not again:
-        return earlier, True
+        return Outcome(earlier, unchanged=True)
+    if (replayed := await _of_key(context, interpretation, key)) is not None:
+        return Outcome(replayed, replayed=True)
     if reading is None or writing.size(reading.proposal) > PROMPT_OBSERVATIONS:
-        return await interpretation_queue.add(context, interpretation), False
+        return Outcome(await interpretation_queue.add(context, interpretation))
     await _write(context, source, interpretation, reading)
-    return await read_interpretation(context, interpretation.id), False
+    return Outcome(await read_interpretation(context, interpretation.id))
+
+
+async def _of_key(
+    context: Context, interpretation: Interpretation, key: str | None
+) -> InterpretationRow | None:
+    """Return the interpretation that a request with this key made before, else keep the key for this one.
+
+    Raises:
+        IdempotencyMismatch: another request had the key.
+    """
+    if key is None:
+        return None
+    receipt = await writing.keep_key(context, interpretation, key)
+    if not receipt.replayed:
+        return None
+    try:
+        return await read_interpretation(context, receipt.result["interpretation_id"])
+    except NotFound:
+        # The request ended between its key and its interpretation, which is made now.
+        return None
 
 
 async def run_next(services: Services) -> int:

@@ -48,7 +48,7 @@ async def interpret_stored(context: Context, receipt: Receipt) -> InterpretedFil
         source = await read_source(context, receipt.result["source"]["source_id"])
         # A request that is sent again changes nothing, not even where the interpretation failed.
         runs = await read_runs(context, source.id) if receipt.replayed else []
-        row = runs[0] if runs else (await interpret(context, source))[0]
+        row = runs[0] if runs else (await interpret(context, source)).row
     except GraphmemError as exc:
         _log.warning("a stored file is not interpreted", reason=str(exc)[:500])
         message = f"{exc}: POST /reinterpret tries again"

@@ -46,6 +46,22 @@ async def end(context: Context, interpretation: Interpretation) -> Receipt:
     return await accept(context, OPERATION, Writing(), lambda reader: ([], []), interpretation=interpretation)
 
 
+async def keep_key(context: Context, interpretation: Interpretation, key: str) -> Receipt:
+    """Write an empty transaction that keeps an idempotency key for an interpretation, or read that one again.
+
+    Raises:
+        IdempotencyMismatch: another request had the key.
+    """
+    return await accept(
+        context,
+        OPERATION,
+        Writing(idempotency_key=key),
+        lambda reader: ([], []),
+        interpretation=interpretation,
+        ends_interpretation=False,
+    )
+
+
 async def write(
     context: Context, source: SourceRow, interpretation: Interpretation, reading: Reading
 ) -> None:

@@ -223,17 +223,23 @@ async def every_node(context: Context) -> tuple[list[Node], bool]:
     return [_node(row) for row in rows], more
 
 
-async def search(context: Context, query: str) -> list[Node]:
-    """Return the entities of the type that a query spells, if it is one, and those that a search finds."""
+async def search(context: Context, query: str) -> tuple[list[Node], bool]:
+    """Return the entities of the type that a query spells, if it is one, and those that a search finds.
+
+    Of each of the two, at most ``SEARCH_LIMIT``: whether there are more is returned too.
+    """
     page = await _call(context, "entities.query", search=query, limit=SEARCH_LIMIT)
     rows: list[Row] = page["entities"]
+    is_cut = "next_cursor" in page
     try:
         of_type = identity.normalise_type(query)
     except ValueError:
         pass
     else:
-        rows += (await _call(context, "entities.query", entity_type=of_type, limit=SEARCH_LIMIT))["entities"]
-    return [_node(row) for row in {row["entity_id"]: row for row in rows}.values()]
+        page = await _call(context, "entities.query", entity_type=of_type, limit=SEARCH_LIMIT)
+        rows += page["entities"]
+        is_cut |= "next_cursor" in page
+    return [_node(row) for row in {row["entity_id"]: row for row in rows}.values()], is_cut
 
 
 # Relations

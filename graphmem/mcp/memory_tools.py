@@ -259,11 +259,9 @@ async def read_graph(context: Context, arguments: ReadGraph) -> GraphAnswer:
     """Read the graph: its entities, oldest first, and the relations between them. Example: {}"""
     nodes, is_cut = await graph.every_node(context)
     rows, are_cut = await graph.every_relationship(context)
-    answer = _graph(nodes, rows, {node.id: node.name for node in nodes})
-    if is_cut or are_cut:
-        larger = "the graph is larger than this answer: search_nodes and open_nodes find the rest"
-        answer["hint"] = "; ".join(filter(None, [larger, answer.get("hint")]))
-    return _within(answer, arguments)
+    larger = "the graph is larger than this answer: search_nodes and open_nodes find the rest"
+    hint = larger if is_cut or are_cut else ""
+    return _within(_graph(nodes, rows, {node.id: node.name for node in nodes}, hint), arguments)
 
 
 async def search_nodes(context: Context, arguments: SearchNodes) -> GraphAnswer:
@@ -274,8 +272,9 @@ async def search_nodes(context: Context, arguments: SearchNodes) -> GraphAnswer:
     """
     if not arguments.query.strip():
         return await read_graph(context, ReadGraph(max_characters=arguments.max_characters))
-    answer = await _with_relations(context, await graph.search(context, arguments.query))
-    return _within(answer, arguments)
+    nodes, is_cut = await graph.search(context, arguments.query)
+    more = f"more entities fit than the {len(nodes)} best here: give more words to find the others"
+    return _within(await _with_relations(context, nodes, more if is_cut else ""), arguments)
 
 
 async def open_nodes(context: Context, arguments: OpenNodes) -> GraphAnswer:
@@ -289,15 +288,15 @@ def _within(answer: GraphAnswer, arguments: ReadGraph | SearchNodes | OpenNodes)
     return cast("GraphAnswer", memory_budget.within(cast("dict[str, Any]", answer), arguments.max_characters))
 
 
-async def _with_relations(context: Context, nodes: list[Node]) -> GraphAnswer:
+async def _with_relations(context: Context, nodes: list[Node], hint: str = "") -> GraphAnswer:
     rows, names = await graph.relationships_of(context, nodes)
-    return _graph(nodes, rows, names)
+    return _graph(nodes, rows, names, hint)
 
 
-def _graph(nodes: list[Node], rows: Iterable[graph.Row], names: dict[str, str]) -> GraphAnswer:
+def _graph(nodes: list[Node], rows: Iterable[graph.Row], names: dict[str, str], hint: str) -> GraphAnswer:
     """Return the answer of nodes and relationships that have not ended.
 
-    A relationship needs the names of both of its ends.
+    A relationship needs the names of both of its ends. ``hint`` says what the answer lacks.
     """
     joining = [row for row in rows if row["source_entity_id"] in names and row["target_entity_id"] in names]
     ended = {row["relationship_key"]: len(graph.spellings(row)) for row in joining if graph.ended_by(row)}
@@ -316,8 +315,9 @@ def _graph(nodes: list[Node], rows: Iterable[graph.Row], names: dict[str, str]) 
         for node in nodes
     ]
     answer: GraphAnswer = {"entities": entities, "relations": relations}
-    if ended:
-        answer["hint"] = f"relations that have ended are left out: {sum(ended.values()):,}"
+    left_out = f"relations that have ended are left out: {sum(ended.values()):,}" if ended else ""
+    if hint := "; ".join(filter(None, [hint, left_out])):
+        answer["hint"] = hint
     return answer
 
 

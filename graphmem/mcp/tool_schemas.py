@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from graphmem.arguments import OFFSET_LIMIT
 from graphmem.model import items
 
 _NAMED = frozenset({"properties", "$defs"})
@@ -14,9 +15,10 @@ _LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 """The keywords that hold a list of schemas."""
 _TRIVIAL = (
     ("minLength", 1), ("additionalProperties", True),
-    ("minimum", -items.PRIORITY_LIMIT), ("maximum", items.PRIORITY_LIMIT),
+    ("minimum", -items.PRIORITY_LIMIT), ("maximum", items.PRIORITY_LIMIT), ("maximum", OFFSET_LIMIT),
+    ("minimum", 0), ("maxLength", 200), ("maxLength", 255), ("maxLength", 2_000),
 )  # fmt: skip
-"""Keywords that tell a client nothing: texts are not empty, and no sensible number is that large."""
+"""Keywords that tell a client nothing: texts are not empty, and no sensible value is that large or long."""
 _NULL = {"type": "null"}
 
 

@@ -10,9 +10,11 @@ from typing_extensions import TypedDict
 from graphmem.arguments import EXAMPLE_KEY_ID, Arguments, NoBool, NotBlank, Nothing
 from graphmem.auth import FIRST_CREDENTIAL, Method
 from graphmem.auth.accounts import Accounts, ApiKey
-from graphmem.errors import Forbidden, NotFound
+from graphmem.errors import Forbidden, InvalidCursor, NotFound
 from graphmem.model import times
-from graphmem.reading import answers
+from graphmem.reading import answers, cursors
+from graphmem.reading.budgets import within_budget
+from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.registry import Context, Face, Scope, operation
 
 DAYS_LIMIT: Final = 3650
@@ -154,8 +156,8 @@ async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
     return answer
 
 
-class Keys(TypedDict):
-    """The API keys of an account, newest first, with those that are revoked or expired."""
+class Keys(PageEnvelope):
+    """A page of the API keys of an account, newest first, with those that are revoked or expired."""
 
     keys: list[Key]
 
@@ -168,11 +170,15 @@ class Keys(TypedDict):
     sandbox=False,
     faces=Face.REST | Face.CLI,
     reason="an MCP client has no use for the keys of other programs",
+    errors=(InvalidCursor,),
 )
-async def list_keys(context: Context, arguments: Nothing) -> Keys:
+@within_budget("keys", is_page=True)
+async def list_keys(context: Context, arguments: Paged) -> Keys:
     """List the API keys of the caller's account, with their last use to the minute."""
     keys = await Accounts(context.services.database).keys(context.actor.account)
-    return {"keys": [_shown(key) for key in keys]}
+    query = cursors.fingerprint(context, "keys.list", arguments)
+    page = page_of(arguments, query, keys, lambda key: key.id)
+    return {"keys": [_shown(key) for key in page.items], **page.envelope(arguments, query)}
 
 
 class RevokeKey(Arguments):

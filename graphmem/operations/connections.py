@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+import re
+from typing import Annotated, Literal, NotRequired, cast
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_CONNECTION_ID, Arguments, Nothing, Spelled
+from graphmem.arguments import EXAMPLE_CONNECTION_ID, Arguments, Spelled
 from graphmem.auth.grants import Grant, Grants
-from graphmem.errors import NotFound
+from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
-from graphmem.reading import answers
+from graphmem.reading import answers, cursors
+from graphmem.reading.budgets import within_budget
+from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.registry import Context, Face, Scope, operation
 
 CONNECTION_ID_LIMIT = 100
@@ -21,22 +24,28 @@ _NO_MODEL = "a program does not manage what its person allowed"
 class Connection(TypedDict):
     """One program. ``resource`` is the address that its tokens are for.
 
-    ``lastUsedAt`` is exact to the minute. ``expiresAt`` is when it ends by itself, unless the program uses
-    it before.
+    ``last_used_at`` is exact to the minute. ``expires_at`` is when it ends by itself, unless the program uses
+    it before. ``connectionId`` and the others in this spelling are the same, for clients that know them so.
     """
 
+    connection_id: str
+    client_name: str
+    client_id: str
+    scopes: list[str]
+    resource: str
+    created_at: str | None
+    last_used_at: str | None
+    expires_at: str | None
     connectionId: str
     clientName: str
     clientId: str
-    scopes: list[str]
-    resource: str
     createdAt: str | None
     lastUsedAt: str | None
     expiresAt: str | None
 
 
-class Connections(TypedDict):
-    """The connections of an account, newest first."""
+class Connections(PageEnvelope):
+    """A page of the connections of an account, newest first."""
 
     connections: list[Connection]
 
@@ -54,6 +63,7 @@ class Removed(TypedDict):
     """The connection has ended, with all its tokens."""
 
     success: bool
+    connection_id: str
     connectionId: str
 
 
@@ -73,16 +83,17 @@ class ConnectionOrOwn(Arguments):
 
 
 def _connection(grant: Grant) -> Connection:
-    return {
-        "connectionId": grant.id,
-        "clientName": grant.client_name,
-        "clientId": grant.client_id,
-        "scopes": grant.scopes,
-        "resource": grant.resource,
-        "createdAt": answers.when(grant.created_at),
-        "lastUsedAt": answers.when(grant.last_used_at),
-        "expiresAt": answers.when(grant.expires_at),
+    named = {
+        "connection_id": grant.id,
+        "client_name": grant.client_name,
+        "client_id": grant.client_id,
+        "created_at": answers.when(grant.created_at),
+        "last_used_at": answers.when(grant.last_used_at),
+        "expires_at": answers.when(grant.expires_at),
     }
+    in_camel_case = {re.sub("_(.)", lambda match: match[1].upper(), name): named[name] for name in named}
+    shared = {"scopes": grant.scopes, "resource": grant.resource}
+    return cast("Connection", {**named, **shared, **in_camel_case})
 
 
 @operation(
@@ -92,11 +103,15 @@ def _connection(grant: Grant) -> Connection:
     scope=Scope.READ,
     faces=Face.REST | Face.CLI,
     reason=_NO_MODEL,
+    errors=(InvalidCursor,),
 )
-async def list_connections(context: Context, arguments: Nothing) -> Connections:
+@within_budget("connections", is_page=True)
+async def list_connections(context: Context, arguments: Paged) -> Connections:
     """List the programs that may use the caller's account by OAuth."""
     grants = await Grants(context.services.database).connections(context.actor.account)
-    return {"connections": [_connection(grant) for grant in grants]}
+    query = cursors.fingerprint(context, "connections.list", arguments)
+    page = page_of(arguments, query, grants, lambda grant: grant.id)
+    return {"connections": [_connection(grant) for grant in page.items], **page.envelope(arguments, query)}
 
 
 @operation(
@@ -144,4 +159,4 @@ async def revoke_connection(context: Context, arguments: NameConnection) -> Remo
     """End the connection of a program, with all its tokens. They stop working within 5 seconds."""
     grants = Grants(context.services.database, context.services.credentials)
     grant = await grants.revoke(context.actor.account, arguments.id)
-    return {"success": True, "connectionId": grant.id}
+    return {"success": True, "connection_id": grant.id, "connectionId": grant.id}

@@ -14,11 +14,9 @@ from typing_extensions import TypedDict
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
     EXAMPLE_OTHER_ENTITY_ID,
-    Arguments,
     EntityId,
     EntityType,
     NoBool,
-    Offset,
     invalid,
 )
 from graphmem.duplicates import blocking, duplicate_detection, duplicate_pages, similarity
@@ -29,17 +27,14 @@ from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreR
 from graphmem.model import times
 from graphmem.model.dismissals import pair_of
 from graphmem.reading import answers, cursors
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.cursors import Cursor
+from graphmem.reading.budgets import within_budget
+from graphmem.reading.pages import Page, Paged, PageEnvelope
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import Reason, Writing, not_found, submit, transaction
 from graphmem.writing import DismissalRequest, DismissedPair
 
-CANDIDATES_DEFAULT = 50
-CANDIDATES_LIMIT = 200
 
-
-class FindDuplicates(Arguments):
+class FindDuplicates(Paged):
     """The arguments of ``entities.duplicates``."""
 
     entity_type: EntityType | None = None
@@ -49,13 +44,7 @@ class FindDuplicates(Arguments):
         Field(ge=similarity.LOWEST_THRESHOLD, le=1, description="Least score of a pair, 0.5 to 1."),
         NoBool,
     ] = 0.85
-    limit: Annotated[
-        int, Field(ge=1, le=CANDIDATES_LIMIT, description=f"Page size, 1 to {CANDIDATES_LIMIT}."), NoBool
-    ] = CANDIDATES_DEFAULT
-    offset: Offset = 0
-    cursor: Cursor = None
     include_dismissed: bool = Field(default=False, description="Whether to list dismissed pairs too.")
-    max_characters: MaxCharacters = None
 
 
 class Call(TypedDict):
@@ -96,23 +85,19 @@ class Candidate(TypedDict):
     dismissed: NotRequired[Dismissed]
 
 
-class Duplicates(Budgeted):
+class Duplicates(PageEnvelope):
     """A page of pairs, the likeliest first, then by ids.
 
-    Unlike in other lists, an offset goes on among the pairs, and a cursor among the entities. ``total``
-    counts the pairs among the ``scanned`` entities; ``next_offset`` is where their next page begins.
-    ``truncated`` means that not all entities were compared: ``next_cursor`` then compares the next ones (its
-    first pairs may repeat the last ones here), or ``hint`` says how to narrow the request.
+    ``total`` counts the pairs among the ``scanned`` entities; ``next_offset`` is where their next page
+    begins. ``truncated`` means that not all entities were compared, so that ``total_is_at_least`` is the same
+    number: ``next_cursor`` goes on among these pairs, and after the last of them it compares the next
+    entities (its first pairs may repeat the last ones here), or ``hint`` says how to narrow the request.
     """
 
     candidates: list[Candidate]
-    total: int
-    limit: int
-    offset: int
+    total: int  # pyright: ignore[reportGeneralTypeIssues]
     scanned: int
-    truncated: bool
-    next_offset: NotRequired[int]
-    next_cursor: NotRequired[str]
+    truncated: bool  # pyright: ignore[reportGeneralTypeIssues]
     hint: NotRequired[str]
 
 
@@ -126,7 +111,6 @@ class Duplicates(Budgeted):
     errors=(NotFound, InvalidCursor),
     example={"entity_type": "person", "threshold": 0.9},
 )
-@within_budget("candidates", is_costly=True)
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
 
@@ -145,7 +129,8 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
     if arguments.entity_type is not None:
         counts = {name: count for name, count in counts.items() if name == arguments.entity_type}
     query = cursors.fingerprint(context, "entities.duplicates", arguments)
-    scan = await duplicate_pages.scan(context, counts, _start(query, arguments.cursor), detections)
+    name, skip = _start(query, arguments)
+    scan = await duplicate_pages.scan(context, counts, name, detections)
     entities = {profile.entity_id: profile for profile in [*named, *scan.profiles]} if counts else {}
     thresholds = dict.fromkeys(counts, arguments.threshold)
     if "threshold" not in arguments.model_fields_set:
@@ -161,31 +146,51 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
     dismissed = await duplicate_pages.dismissed(context, pairs)
     if not arguments.include_dismissed:
         pairs = [pair for pair in pairs if pair.ids not in dismissed]
-    end = arguments.offset + arguments.limit
-    answer: Duplicates = {
-        "candidates": [_candidate(pair, dismissed.get(pair.ids)) for pair in pairs[arguments.offset : end]],
-        "total": len(pairs),
-        "limit": arguments.limit,
-        "offset": arguments.offset,
-        "scanned": len(entities),
-        "truncated": scan.next_name is not None or not proposals.complete,
-    }
-    if len(pairs) > end:
-        answer["next_offset"] = end
-    if scan.next_name is not None:
-        answer["next_cursor"] = cursors.encode(query, {"name": scan.next_name})
-    if not proposals.complete:
-        answer["hint"] = f"more than {blocking.PAIRS_LIMIT} pairs to compare: give entity_type or entity_id"
-    return answer
+
+    # Comparing takes long, a page of the pairs does not: only that is made again to be shorter.
+    @within_budget("candidates")
+    async def page(context: Context, arguments: FindDuplicates) -> Duplicates:
+        start = skip + arguments.offset
+        end = start + arguments.limit
+        following: dict[str, Any] | None = None
+        if len(pairs) > end:
+            following = {"name": name or "", "pairs": end}
+        elif scan.next_name is not None:
+            following = {"name": scan.next_name, "pairs": 0}
+        whole = scan.next_name is None and proposals.complete
+        part = Page(pairs[start:end], following, total=len(pairs) if whole else None, least=len(pairs))
+        answer: Duplicates = {
+            "candidates": [_candidate(pair, dismissed.get(pair.ids)) for pair in part.items],
+            "scanned": len(entities),
+            "truncated": not whole,
+            **part.envelope(arguments, query, is_counted=True),
+            "total": len(pairs),
+        }
+        if len(pairs) > end and not skip:
+            answer["next_offset"] = end
+        if not proposals.complete:
+            answer["hint"] = (
+                f"more than {blocking.PAIRS_LIMIT} pairs to compare: give entity_type or entity_id"
+            )
+        return answer
+
+    return await page(context, arguments)
 
 
-def _start(query: str, cursor: str | None) -> str | None:
-    """Return the name after which the request goes on, or None for the first page.
+def _start(query: str, arguments: FindDuplicates) -> tuple[str | None, int]:
+    """Return the name after which the request compares, None from the first, and how many pairs it skips.
+
+    An offset goes on among the pairs, also beside a cursor.
 
     Raises:
         InvalidCursor: the cursor belongs to another query.
     """
-    return None if cursor is None else cursors.decode(query, cursor, {"name": str})["name"]
+    if arguments.cursor is None:
+        return None, 0
+    place = cursors.decode(query, arguments.cursor, {"name": str, "pairs": int})
+    if not 0 <= place["pairs"] <= cursors.ANSWERED_LIMIT:
+        raise cursors.refused()
+    return place["name"] or None, place["pairs"]
 
 
 def _candidate(pair: Pair, dismissed: DismissedPair | None) -> Candidate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NotRequired, cast
 
 from pydantic import Field
@@ -14,17 +15,19 @@ from graphmem.arguments import (
     EntityId,
     IncludeDeleted,
 )
-from graphmem.errors import NotFound
+from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import identity, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
 from graphmem.reading import (
     answers,
+    cursors,
     recomputed,
     shaping,
 )
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.reading.places_in_files import Place, place_of
 from graphmem.reading.shaping import (
     EVERY_FIELD,
@@ -145,14 +148,13 @@ async def _as_of(
     raise answers.no_entity(entity_id)
 
 
-class GetProvenance(Arguments):
+class GetProvenance(Paged):
     """The arguments of ``entities.provenance``."""
 
     entity_id: EntityId
     field: str = Field(min_length=1, max_length=identity.NAME_LIMIT, description="Name of the field.")
     at: At = None
     at_ingested: AtIngested = None
-    max_characters: MaxCharacters = None
 
 
 class QuotedPlace(Place):
@@ -162,8 +164,12 @@ class QuotedPlace(Place):
     source_id: str | None
 
 
-class Provenance(Budgeted):
-    """The value of one field, and the observations behind it; ``places`` says where in files it stands."""
+class Provenance(PageEnvelope):
+    """The value of one field, and a page of the observations behind it, which are several for a union.
+
+    ``observation_ids`` names all of them. ``sources`` are the files of the page, ``places`` says where in
+    them the value stands.
+    """
 
     entity_id: str
     field: str
@@ -181,10 +187,10 @@ class Provenance(Budgeted):
     tool="retrieve_field_provenance",
     command="entities provenance",
     scope=Scope.READ,
-    errors=(NotFound,),
+    errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
 )
-@within_budget()
+@within_budget("observations", is_page=True)
 @read_fresh
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observations that set one field of a snapshot: time, source, place in the file, writer."""
@@ -199,7 +205,10 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
             field=arguments.field,
             fields=list(winners_by_field),
         )
-    observations = await shaping.observations(context, set(winners_by_field[arguments.field].split(",")))
+    observation_ids = winners_by_field[arguments.field].split(",")
+    query = functools.partial(cursors.fingerprint, context, "entities.provenance", arguments)
+    page = page_of(arguments, query, observation_ids, str)
+    observations = await shaping.observations(context, set(page.items))
     source_ids = {each["source_id"] for each in observations.values() if each["source_id"] is not None}
     files = await read_sources(context, source_ids)
     places = [place for each in observations.values() if (place := _place(each, arguments.field))]
@@ -208,10 +217,9 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
         "field": arguments.field,
         "value": snapshot[arguments.field],
         "version": row.version,
-        "observation_ids": winners_by_field[arguments.field].split(","),
-        "observations": [
-            observations[observation_id] for observation_id in winners_by_field[arguments.field].split(",")
-        ],
+        "observation_ids": observation_ids,
+        "observations": [observations[observation_id] for observation_id in page.items],
+        **page.envelope(arguments, query),
         "sources": [as_reference(row) for row in files],
     }
     return {**answer, "places": places} if places else answer

@@ -8,17 +8,12 @@ from typing import Annotated, Any, Final, NotRequired
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from graphmem.arguments import (
-    PAGE_DEFAULT,
-    Arguments,
     At,
     AtIngested,
     EntityId,
     IncludeDeleted,
-    Limit,
     Moment,
-    Offset,
     Spelled,
-    Total,
     TypeFilters,
     invalid,
 )
@@ -27,11 +22,11 @@ from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model.comparison import Filter
 from graphmem.reading import answers, compared_pages, cursors, entities_as_of, entity_pages, names_in_use
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import MaxCharacters, within_budget
-from graphmem.reading.cursors import PAGE_ARGUMENTS, Cursor
+from graphmem.reading.budgets import within_budget
+from graphmem.reading.cursors import PAGE_ARGUMENTS
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order, Related
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.pages import PageEnvelope
+from graphmem.reading.pages import Paged, PageEnvelope
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.shaping import (
     EVERY_FIELD,
@@ -88,7 +83,7 @@ UNLISTED: Final = frozenset({"include_deleted", "include_merged"})
 """Filters that neither a search takes nor a list of what is related to an entity: these answer live ones."""
 
 
-class QueryEntities(Arguments):
+class QueryEntities(Paged):
     """The arguments of ``entities.query``."""
 
     filters: EntityFilters = Field(default=EntityFilters(), description="Filters; all of them must fit.")
@@ -102,14 +97,9 @@ class QueryEntities(Arguments):
         BeforeValidator(_known_way),
         Field(description="Equal keys are ordered by id, in the same direction."),
     ] = "asc"
-    limit: Limit = PAGE_DEFAULT
-    offset: Offset = 0
-    cursor: Cursor = None
-    include_total_count: Total = False
     include_snapshots: bool = Field(default=True, description="Whether each entity has its snapshot.")
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
-    max_characters: MaxCharacters = None
     at: At = None
     at_ingested: AtIngested = None
     search: Annotated[SearchText | None, Spelled("query", "search_query")] = None

@@ -10,13 +10,9 @@ from pydantic import Field
 
 from graphmem.arguments import (
     EXAMPLE_SOURCE_ID,
-    PAGE_DEFAULT,
     Arguments,
-    Limit,
     NotBlank,
-    Offset,
     Spelled,
-    Total,
 )
 from graphmem.errors import (
     IdempotencyMismatch,
@@ -34,9 +30,8 @@ from graphmem.operations.sources import SourceId
 from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelationship, read_links
 from graphmem.reading import cursors, interpretation_answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.cursors import Cursor
 from graphmem.reading.interpretation_answers import Interpretation, InterpretationPage, as_interpretation
-from graphmem.reading.pages import PageEnvelope, newest_page, newest_window
+from graphmem.reading.pages import Paged, PageEnvelope, newest_page, newest_window
 from graphmem.reading.places_in_files import KEYS, read_places
 from graphmem.reading.source_answers import read_source
 from graphmem.registry import Context, Scope, operation
@@ -210,7 +205,7 @@ def _parts(arguments: CreateInterpretation) -> Callable[[Reader], Parts]:
     return parts
 
 
-class ListInterpretations(Arguments):
+class ListInterpretations(Paged):
     """The arguments of ``interpretations.list``."""
 
     source_id: SourceId | None = None
@@ -218,11 +213,6 @@ class ListInterpretations(Arguments):
         Literal["pending", "running", "completed", "failed"] | None,
         Field(description="How far the interpretation is."),
     ] = None
-    limit: Limit = PAGE_DEFAULT
-    offset: Offset = 0
-    cursor: Cursor = None
-    include_total_count: Total = False
-    max_characters: MaxCharacters = None
 
 
 class Interpretations(PageEnvelope):
@@ -289,7 +279,7 @@ async def get_interpretation(context: Context, arguments: GetInterpretation) -> 
     return {**as_interpretation(row)}
 
 
-class Reinterpret(Arguments):
+class Reinterpret(Writing):
     """The arguments of ``interpretations.run``."""
 
     source_id: SourceId
@@ -310,6 +300,7 @@ class Reinterpreted(Interpretation, Budgeted):
 
     success: bool
     unchanged: bool
+    replayed: bool
 
 
 @operation(
@@ -318,7 +309,7 @@ class Reinterpreted(Interpretation, Budgeted):
     tool="reinterpret",
     command="interpretations run",
     scope=Scope.WRITE,
-    errors=(NotFound, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged),
+    errors=(NotFound, IdempotencyMismatch, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged),
     example={"source_id": EXAMPLE_SOURCE_ID},
 )
 @within_budget()
@@ -330,14 +321,16 @@ async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted
     `list_interpretations` says when it is completed or failed.
     """
     source = await read_source(context, arguments.source_id)
-    row, unchanged = await interpret(
+    row, unchanged, replayed = await interpret(
         context,
         source,
         arguments.interpreter,
         arguments.interpretation_config,
         again=arguments.force,
+        key=arguments.idempotency_key,
     )
     answer = as_interpretation(row)
     if source.withdrawn:
         answer["warnings"] = [*answer["warnings"], withdrawn_message(source.id)]
-    return {"success": row.status != "failed", "unchanged": unchanged, **answer}
+    success = row.status != "failed"
+    return {"success": success, "unchanged": unchanged, "replayed": replayed, **answer}

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
 
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
-    PAGE_DEFAULT,
-    Arguments,
     At,
     AtIngested,
     Current,
     EntityId,
-    Limit,
     NoBool,
-    Offset,
     Spelled,
 )
 from graphmem.errors import InvalidCursor, NotFound
-from graphmem.model import identity, times
+from graphmem.model import times
 from graphmem.reading import answers, as_of, cursors, related_pages, timeline_pages
 from graphmem.reading.as_of import AsOf, Bounds, Clocks
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.cursors import Cursor
+from graphmem.reading.budgets import within_budget
+from graphmem.reading.cursors import ANSWERED_LIMIT, Query
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.neighbourhoods import NeighbourhoodRequest, neighbourhood
-from graphmem.reading.pages import Indexed
+from graphmem.reading.pages import NEWEST, Page, Paged, PageEnvelope, place_then, start_of
 from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
@@ -43,7 +38,7 @@ from graphmem.settings import LIMITS
 DEPTH_LIMIT = 5
 
 
-class Neighbourhood(Arguments):
+class Neighbourhood(Paged):
     """What ``graph.neighborhood`` takes."""
 
     node_id: Annotated[str, Field(min_length=1, max_length=200, description="Id of the entity or source.")]
@@ -66,11 +61,8 @@ class Neighbourhood(Arguments):
     current: Current = False
     at: At = None
     at_ingested: AtIngested = None
-    limit: Limit = PAGE_DEFAULT
-    offset: Offset = 0
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
-    max_characters: MaxCharacters = None
 
 
 class _StoredSource(NamedTuple):
@@ -82,14 +74,14 @@ class _StoredSource(NamedTuple):
     known: int
 
 
-class NeighbourhoodPage(AsOf, Shaped, Indexed, Budgeted):
-    """A node and a page of its neighbours, which is paged by ``offset`` alone, without a cursor.
+class NeighbourhoodPage(AsOf, Shaped, PageEnvelope):
+    """A node and a page of its neighbours.
 
     For an entity, the page holds its relationships, newest first, and the entities at their other ends;
-    ``total_count`` counts the relationships. For a source, the page holds the entities observed from it, by
-    id, and ``total_count`` counts them. A page of large values ends before ``limit``; ``next_offset`` is
-    there where ``has_more`` is true. ``observations`` are the newest, ``events`` the latest of the entity's
-    timeline, at most ``limit`` of each.
+    ``total`` counts the relationships. For a source, the page holds the entities observed from it, by id, and
+    ``total`` counts them. ``total_count`` is the same number, and ``has_more`` says that ``next_cursor`` (and
+    without a cursor ``next_offset``) goes on. ``observations`` are the newest, ``events`` the latest of the
+    entity's timeline, at most ``limit`` of each.
     """
 
     node_id: str
@@ -102,10 +94,7 @@ class NeighbourhoodPage(AsOf, Shaped, Indexed, Budgeted):
     sources: NotRequired[list[SourceReference]]
     events: NotRequired[list[Event]]
     total_count: int
-    limit: int
-    offset: int
     has_more: bool
-    next_offset: NotRequired[int]
 
 
 @operation(
@@ -115,7 +104,7 @@ class NeighbourhoodPage(AsOf, Shaped, Indexed, Budgeted):
     command="entities neighborhood",
     scope=Scope.READ,
     heavy=True,
-    errors=(NotFound,),
+    errors=(NotFound, InvalidCursor),
     example={"node_id": EXAMPLE_ENTITY_ID, "include_observations": True},
 )
 @within_budget("relationships", "related_entities")
@@ -127,34 +116,27 @@ async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> Neig
     Pages have an exact total. `at` and `at_ingested` answer the neighbours of that time. Deleted ones are
     left out. Events are the entity's own.
     """
-    clocks = Clocks(arguments.at, arguments.at_ingested)
-    if arguments.node_type == "source":
-        answer, page = await _of_source(context, arguments, clocks)
-    else:
-        answer, page = await _of_entity(context, arguments, clocks)
-    end = arguments.offset + page
-    answer["has_more"] = end < answer["total_count"] and page > 0
-    if answer["has_more"]:
-        answer["next_offset"] = end
+    # Only a page with a cursor or a next page needs the digest. It takes longer than reading the arguments.
+    query = functools.partial(cursors.fingerprint, context, "graph.neighborhood", arguments)
+    return await (_of_source if arguments.node_type == "source" else _of_entity)(context, arguments, query)
+
+
+def _answer(arguments: Neighbourhood, query: Query, page: Page[Any]) -> NeighbourhoodPage:
+    answer: NeighbourhoodPage = {
+        "node_id": arguments.node_id,
+        "node_type": arguments.node_type,
+        "total_count": page.total or 0,
+        "has_more": page.place is not None,
+        **page.envelope(arguments, query, is_counted=True),
+        **Clocks(arguments.at, arguments.at_ingested).answered,
+    }
+    if answer["has_more"] and arguments.cursor is None:
+        answer["next_offset"] = arguments.offset + len(page.items)
     return answer
 
 
-def _answer(arguments: Neighbourhood, total: int) -> NeighbourhoodPage:
-    return {
-        "node_id": arguments.node_id,
-        "node_type": arguments.node_type,
-        "total_count": total,
-        "limit": arguments.limit,
-        "offset": arguments.offset,
-        "has_more": False,
-        **Clocks(arguments.at, arguments.at_ingested).answered,
-    }
-
-
-async def _of_entity(
-    context: Context, arguments: Neighbourhood, clocks: Clocks
-) -> tuple[NeighbourhoodPage, int]:
-    """Return the answer for an entity, and how many relationships its page has."""
+async def _of_entity(context: Context, arguments: Neighbourhood, query: Query) -> NeighbourhoodPage:
+    place, clocks = start_of(arguments, query, NEWEST, Clocks(arguments.at, arguments.at_ingested))
     request = NeighbourhoodRequest(
         arguments.node_id,
         arguments.limit,
@@ -163,12 +145,13 @@ async def _of_entity(
         arguments.include_sources,
         arguments.include_events,
         arguments.current,
+        place,
     )
     around = await neighbourhood(context, request, clocks)
-    answer = _answer(arguments, around.total)
+    answer = _answer(arguments, query, around.page)
     answer["entity"] = answers.entity(around.entity)
     if arguments.include_relationships:
-        answer["relationships"] = answers.relationships(around.relationships)
+        answer["relationships"] = answers.relationships(around.page.items)
     if arguments.include_related:
         answer["related_entities"] = [answers.entity(row) for row in around.others]
     if arguments.include_observations:
@@ -179,7 +162,7 @@ async def _of_entity(
         answer["sources"] = [as_reference(row) for row in await read_sources(context, around.sources)]
     if arguments.include_events:
         answer["events"] = [timeline_pages.event(row) for row in around.events]
-    return answer, len(around.relationships)
+    return answer
 
 
 async def _observations(
@@ -205,30 +188,31 @@ async def _observations(
     return [answers.observation(observation) for observation in row.page] if row else []
 
 
-async def _of_source(
-    context: Context, arguments: Neighbourhood, clocks: Clocks
-) -> tuple[NeighbourhoodPage, int]:
-    """Return the answer for a source, and how many entities its page has."""
+async def _of_source(context: Context, arguments: Neighbourhood, query: Query) -> NeighbourhoodPage:
+    place, clocks = start_of(arguments, query, {"id": str}, Clocks(arguments.at, arguments.at_ingested))
     row = await context.graph.one(
         "source.get",
         _StoredSource,
         source_id=arguments.node_id,
+        after="" if place is None else place["id"],
         offset=arguments.offset,
-        limit=arguments.limit,
+        limit=arguments.limit + 1,
         **clocks.bounds,
     )
     if row is None:
         raise NotFound(f"there is no source {arguments.node_id}", source_id=arguments.node_id)
-    answer = _answer(arguments, row.total)
-    answer["source"] = as_reference(await read_source(context, arguments.node_id))
     then = clocks if clocks.now else clocks.pinned(row.known)
-    size = len(row.entities)
+    page = row.entities[: arguments.limit]
+    entities = await as_of.entities(context, page, then) if arguments.include_related else []
+    if entities:
+        page = page[: page.index(entities[-1].id) + 1]
+    following = place_then({"id": page[-1]}, then) if len(page) < len(row.entities) else None
+    truncated = following is not None and len(page) < arguments.limit
+    answer = _answer(arguments, query, Page(page, following, truncated, row.total))
+    answer["source"] = as_reference(await read_source(context, arguments.node_id))
     if arguments.include_relationships:
         answer["relationships"] = []
     if arguments.include_related:
-        entities = await as_of.entities(context, row.entities, then)
-        if entities:
-            size = row.entities.index(entities[-1].id) + 1
         answer["related_entities"] = [answers.entity(entity) for entity in entities]
     if arguments.include_observations:
         newest = await context.graph.one(
@@ -242,10 +226,10 @@ async def _of_source(
         answer["observations"] = [answers.observation(observation) for observation in rows]
     if arguments.include_events:
         answer["events"] = []
-    return answer, size
+    return answer
 
 
-class RelatedEntities(Arguments):
+class RelatedEntities(Paged):
     """What ``entities.related`` takes."""
 
     entity_id: EntityId
@@ -275,11 +259,8 @@ class RelatedEntities(Arguments):
     current: Current = False
     at: At = None
     at_ingested: AtIngested = None
-    limit: Limit = PAGE_DEFAULT
-    cursor: Cursor = None
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
-    max_characters: MaxCharacters = None
 
 
 @operation(
@@ -303,7 +284,11 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
     """
     # Only a page with a cursor or a next page needs the digest. It takes longer than reading the arguments.
     query = functools.partial(cursors.fingerprint, context, "entities.related", arguments)
-    clocks, place = _from(query, arguments)
+    given = Clocks(arguments.at, arguments.at_ingested)
+    place, clocks = start_of(arguments, query, {"depth": int, "entity": str, "answered": int}, given)
+    place = {} if place is None else place
+    if not 0 <= place.get("depth", 0) <= DEPTH_LIMIT or not 0 <= place.get("answered", 0) <= ANSWERED_LIMIT:
+        raise cursors.refused()
     paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(arguments.relationship_types)}
     request = WalkRequest(
         arguments.entity_id,
@@ -311,25 +296,29 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         arguments.depth,
         arguments.direction,
         arguments.through_hubs,
-        arguments.limit,
+        arguments.offset + arguments.limit,
         arguments.include_entities,
         arguments.current,
     )
-    reached = await walk(context, request, clocks, place)
+    start = Place(place.get("depth", 0), place.get("entity", ""), place.get("answered", 0))
+    reached = await walk(context, request, clocks, start)
+    reached.skip(arguments.offset)
     page = await related_pages.fitting(
         context, reached, arguments.limit, include_entities=arguments.include_entities
     )
+    part = related_pages.as_page(reached, page)
     kind, name, version = await related_pages.origin(context, reached)
     answer: RelatedPage = {
         "entity_id": reached.root,
         "entity_type": kind,
         "canonical_name": name,
         "version": version,
-        **Clocks(arguments.at, arguments.at_ingested).answered,
+        **given.answered,
         "relationships": answers.relationships(sorted(page.relationships, key=lambda row: row.key)),
-        "total": reached.answered + len(reached.entities) + reached.more,
-        "truncated": False,
         "hubs": sorted(reached.hubs),
+        "truncated": False,
+        **part.envelope(arguments, query, is_counted=True),
+        "total": part.total or 0,
     }
     if arguments.include_entities:
         depths = {entity_id: depth for depth, entity_id in page.reached}
@@ -339,30 +328,5 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
             entity_id: related_pages.path(reached.root, reached.paths[entity_id])
             for _, entity_id in page.reached
         }
-    related_pages.add_left_out(answer, query, reached, page)
+    related_pages.add_left_out(answer, reached, page)
     return answer
-
-
-def _from(query: Callable[[], str], arguments: RelatedEntities) -> tuple[Clocks, Place]:
-    """Return the clocks and the place where a page starts, taken from the cursor if there is one.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
-    """
-    clocks = Clocks(arguments.at, arguments.at_ingested)
-    if arguments.cursor is None:
-        return clocks, Place()
-    kinds = {"depth": int, "entity": str, "answered": int} | ({} if clocks.now else {"known": int})
-    place = cursors.decode(query(), arguments.cursor, kinds)
-    known = place.get("known", times.EARLIEST)
-    if not (
-        0 <= place["depth"] <= DEPTH_LIMIT
-        and 0 <= place["answered"] <= cursors.ANSWERED_LIMIT
-        and times.EARLIEST <= known <= times.LATEST
-        and len(place["entity"]) <= identity.KEY_LIMIT
-    ):
-        raise cursors.refused()
-    if not clocks.now:
-        # Pages as of a time tile while observations are recorded: later ones are in no page.
-        clocks = clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
-    return clocks, Place(place["depth"], place["entity"], place["answered"])

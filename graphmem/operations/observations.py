@@ -8,28 +8,23 @@ from pydantic import Field
 
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
-    PAGE_DEFAULT,
     Arguments,
     EntityId,
     EntityType,
     IncludeDeleted,
     IncludeExcluded,
-    Limit,
     Moment,
     MomentUntil,
     NotBlank,
-    Offset,
     Spelled,
     Text,
-    Total,
 )
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
 from graphmem.reading import answers, cursors, excluded, names_in_use
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.cursors import Cursor
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.pages import Page, PageEnvelope
+from graphmem.reading.pages import Page, Paged, PageEnvelope
 from graphmem.reading.shared_rows import ObservationRow, ObservationRows, ObservationsOfEntity
 from graphmem.registry import Context, Scope, operation
 from graphmem.search.lookup import find_exactly
@@ -76,19 +71,14 @@ class ObservationFilters(Arguments):
         return times.EARLIEST if self.created_since is None else self.created_since
 
 
-class QueryObservations(Arguments):
+class QueryObservations(Paged):
     """The arguments of ``observations.query``."""
 
     filters: ObservationFilters = Field(
         default=ObservationFilters(), description="Filters; all of them must fit."
     )
-    limit: Limit = PAGE_DEFAULT
-    offset: Offset = 0
-    cursor: Cursor = None
-    include_total_count: Total = False
     include_deleted: IncludeDeleted = False
     include_excluded: IncludeExcluded = False
-    max_characters: MaxCharacters = None
 
 
 class ObservationPage(PageEnvelope, Warned):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, NotBlank, Offset, Total, invalid
+from graphmem.arguments import Arguments, NotBlank, invalid
+from graphmem.errors import InvalidCursor
 from graphmem.model import relationship
 from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, RegistrationRefused, RelationshipType
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading import cursors
+from graphmem.reading.budgets import within_budget
+from graphmem.reading.pages import Paged, PageEnvelope, page_of
 from graphmem.reading.shared_rows import TypeCounts
 from graphmem.registry import Context, Scope, operation
 
@@ -83,17 +86,13 @@ async def register_relationship_type(
     return {**_entry(kind), "created": created}
 
 
-class ListRelationshipTypes(Arguments):
+class ListRelationshipTypes(Paged):
     """The arguments of ``relationship_types.list``."""
 
     keyword: Annotated[
         Annotated[str, Field(max_length=200), NotBlank] | None,
         Field(description="Only types with this in their name, their inverse or their description."),
     ] = None
-    limit: Limit = PAGE_DEFAULT
-    offset: Offset = 0
-    include_total_count: Total = False
-    max_characters: MaxCharacters = None
 
 
 class CountedRelationshipType(RelationshipTypeEntry):
@@ -102,17 +101,10 @@ class CountedRelationshipType(RelationshipTypeEntry):
     relationship_count: int
 
 
-class RelationshipTypePage(Budgeted):
-    """A page of relationship types by name. It is paged by ``offset`` alone, without a cursor.
-
-    ``next_offset`` says where the page goes on, if it ends early to stay within ``max_characters``.
-    """
+class RelationshipTypePage(PageEnvelope):
+    """A page of relationship types by name."""
 
     relationship_types: list[CountedRelationshipType]
-    limit: int
-    offset: int
-    next_offset: NotRequired[int]
-    total: NotRequired[int]
 
 
 @operation(
@@ -121,8 +113,9 @@ class RelationshipTypePage(Budgeted):
     tool="list_relationship_types",
     command="relationship-types list",
     scope=Scope.READ,
+    errors=(InvalidCursor,),
 )
-@within_budget("relationship_types", is_costly=True)
+@within_budget("relationship_types", is_page=True)
 async def list_relationship_types(context: Context, arguments: ListRelationshipTypes) -> RelationshipTypePage:
     """List the built-in and the registered relationship types, each with its number of relationships.
 
@@ -133,21 +126,18 @@ async def list_relationship_types(context: Context, arguments: ListRelationshipT
     entries = [_entry(kinds[name], backwards.get(name)) for name in sorted(kinds)]
     if arguments.keyword is not None:
         entries = [entry for entry in entries if _has(entry, arguments.keyword)]
-    listed = entries[arguments.offset : arguments.offset + arguments.limit]
+    query = cursors.fingerprint(context, "relationship_types.list", arguments)
+    page = page_of(arguments, query, entries, lambda entry: entry["relationship_type"])
     row = await context.graph.only(
-        "relationship_type.counts", TypeCounts, types=[entry["relationship_type"] for entry in listed]
+        "relationship_type.counts", TypeCounts, types=[entry["relationship_type"] for entry in page.items]
     )
     counts = dict(row.counts)
-    page: RelationshipTypePage = {
+    return {
         "relationship_types": [
-            {**entry, "relationship_count": counts.get(entry["relationship_type"], 0)} for entry in listed
+            {**entry, "relationship_count": counts.get(entry["relationship_type"], 0)} for entry in page.items
         ],
-        "limit": arguments.limit,
-        "offset": arguments.offset,
+        **page.envelope(arguments, query),
     }
-    if arguments.include_total_count:
-        page["total"] = len(entries)
-    return page
 
 
 def _entry(kind: RelationshipType, read_backwards: str | None = None) -> RelationshipTypeEntry:

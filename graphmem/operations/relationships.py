@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import functools
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
@@ -10,8 +10,6 @@ from pydantic import Field
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
     EXAMPLE_RELATIONSHIP_ID,
-    PAGE_DEFAULT,
-    PAGE_LIMIT,
     Arguments,
     At,
     AtIngested,
@@ -19,9 +17,6 @@ from graphmem.arguments import (
     EntityId,
     EntityType,
     IncludeDeleted,
-    Limit,
-    Offset,
-    Total,
 )
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
@@ -29,16 +24,15 @@ from graphmem.reading import answers, cursors
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.current_relationships import current_page
-from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.pages import Page, PageEnvelope
+from graphmem.reading.pages import NEWEST, Page, Paged, PageEnvelope, place_then, start_of
 from graphmem.reading.relationship_lookup import (
     RelationshipReference,
     RelationshipType,
     find_relationship,
     known_types,
 )
-from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
+from graphmem.reading.relationship_pages import Wanted, relationship_page
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import ObservationRows
 from graphmem.registry import Context, Scope, operation
@@ -62,14 +56,10 @@ class RelationshipFilters(Arguments):
     )
 
 
-class ListRelationships(Arguments):
+class ListRelationships(Paged):
     """What ``relationships.list`` takes."""
 
     filters: RelationshipFilters = Field(default=RelationshipFilters(), description="Which relationships.")
-    limit: Limit = PAGE_DEFAULT
-    offset: Offset = 0
-    cursor: Cursor = None
-    include_total_count: Total = False
     include_deleted: IncludeDeleted = False
     current: Current = False
     expand_entities: bool = Field(
@@ -77,7 +67,6 @@ class ListRelationships(Arguments):
     )
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
-    max_characters: MaxCharacters = None
     at: At = None
     at_ingested: AtIngested = None
 
@@ -122,21 +111,20 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     that time, in the order of that time; without an entity, this reads all relationships of the caller.
     `next_cursor` answers the next page.
     """
-    cursors.refuse_both(arguments.cursor, arguments.offset)
     filters = arguments.filters
     query = cursors.fingerprint(context, "relationships.list", arguments)
-    clocks, time, after = _start(query, arguments)
+    given = Clocks(arguments.at, arguments.at_ingested)
+    place, clocks = start_of(arguments, query, NEWEST, given)
     type_filters = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
     kind = next(iter(await known_types(context, type_filters)), None)
-    request = replace(_wanted(arguments, kind), time=time, after=after)
+    request = _wanted(arguments, kind, place)
     page_of = current_page if arguments.current else relationship_page
     listed = await page_of(context, request, clocks)
     rows = answers.relationships(listed.relationships)
-    place = _place(listed) if listed.more and listed.relationships else None
     page: RelationshipPage = {
         "relationships": rows,
-        **Page(rows, place, listed.truncated, listed.total).envelope(arguments, query),
-        **Clocks(arguments.at, arguments.at_ingested).answered,
+        **listed.as_page.envelope(arguments, query),
+        **given.answered,
     }
     if filters.entity_id is not None:
         page["entity_id"] = listed.root or filters.entity_id
@@ -149,31 +137,7 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     return page
 
 
-def _start(query: str, arguments: ListRelationships) -> tuple[Clocks, int, str]:
-    """Return the clocks and the place where a page starts, taken from the cursor if there is one.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
-    """
-    clocks = Clocks(arguments.at, arguments.at_ingested)
-    if clocks.now or arguments.cursor is None:
-        return clocks, *cursors.newest_first(query, arguments.cursor)
-    place = cursors.decode(query, arguments.cursor, {"at": int, "id": str, "known": int})
-    if not times.EARLIEST <= place["known"] <= times.LATEST:
-        raise cursors.refused()
-    # Pages as of a time tile while observations are recorded: later ones are in no page.
-    return clocks.pinned(min(place["known"], clocks.bounds["at_ingested"])), place["at"], place["id"]
-
-
-def _place(listed: Found) -> dict[str, Any]:
-    last = listed.relationships[-1]
-    place: dict[str, Any] = {"at": last.last_observation_at, "id": last.id}
-    if not listed.clocks.now:
-        place["known"] = listed.clocks.bounds["at_ingested"]
-    return place
-
-
-def _wanted(arguments: ListRelationships, kind: str | None) -> Wanted:
+def _wanted(arguments: ListRelationships, kind: str | None, place: dict[str, Any] | None) -> Wanted:
     """Return the relationships that a list asks for: those of one entity, or all."""
     filters = arguments.filters
     source, target = filters.source_entity_id, filters.target_entity_id
@@ -196,7 +160,7 @@ def _wanted(arguments: ListRelationships, kind: str | None) -> Wanted:
         counted=arguments.include_total_count,
         expanded=arguments.expand_entities,
         include_deleted=arguments.include_deleted,
-    )
+    ).after_place(place)
 
 
 class RelationshipThen(answers.Relationship, AsOf):
@@ -237,17 +201,16 @@ async def get_relationship(context: Context, arguments: GetRelationship) -> Rela
     return {**answers.relationship(row), **clocks.answered}
 
 
-class RelationshipSnapshot(RelationshipReference):
+class RelationshipSnapshot(RelationshipReference, Paged):
     """What ``relationships.snapshot`` takes."""
 
     at: At = None
     at_ingested: AtIngested = None
     include_deleted: IncludeDeleted = False
-    max_characters: MaxCharacters = None
 
 
-class RelationshipHistory(RelationshipThen, Budgeted):
-    """A relationship and the observations that it comes from, newest first, 500 at most."""
+class RelationshipHistory(RelationshipThen, PageEnvelope):
+    """A relationship and a page of the observations that it comes from, newest first."""
 
     observations: list[answers.RelationshipObservation]
 
@@ -258,14 +221,16 @@ class RelationshipHistory(RelationshipThen, Budgeted):
     tool="get_relationship_snapshot",
     command="relationships snapshot",
     scope=Scope.READ,
-    errors=(NotFound,),
+    errors=(NotFound, InvalidCursor),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )
-@within_budget()
+@within_budget("observations", is_page=True)
 @read_fresh
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
-    clocks = Clocks(arguments.at, arguments.at_ingested)
+    query = functools.partial(cursors.fingerprint, context, "relationships.snapshot", arguments)
+    given = Clocks(arguments.at, arguments.at_ingested)
+    place, clocks = start_of(arguments, query, NEWEST, given)
     row, keys, then = await find_relationship(
         context, await arguments.key(context), arguments.include_deleted, clocks
     )
@@ -274,8 +239,21 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
         ObservationRows,
         keys=keys,
         include_members=clocks.now,
-        limit=PAGE_LIMIT,
+        time=times.LATEST if place is None else place["at"],
+        after=cursors.LAST if place is None else place["id"],
+        offset=arguments.offset,
+        limit=arguments.limit + 1,
+        reach=arguments.offset + arguments.limit + 1,
         **then.bounds,
     )
-    observations = [answers.relationship_observation(row) for row in history.observations]
-    return {**answers.relationship(row), **clocks.answered, "observations": observations}
+    observations = history.observations[: arguments.limit]
+    following = None
+    if len(history.observations) > len(observations):
+        last = observations[-1]
+        following = place_then({"at": last.observed_at, "id": last.id}, then)
+    return {
+        **answers.relationship(row),
+        **Page(observations, following, total=row.observation_count).envelope(arguments, query),
+        **given.answered,
+        "observations": [answers.relationship_observation(each) for each in observations],
+    }

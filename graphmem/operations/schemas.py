@@ -9,20 +9,19 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from graphmem.arguments import PAGE_DEFAULT, Arguments, EntityType, Limit, NotBlank, Offset, Spelled, Total
+from graphmem.arguments import Arguments, EntityType, NotBlank, Spelled
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, SchemaRefused
 from graphmem.model import schema
 from graphmem.model.schema import Document, Issue, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.cursors import Cursor
-from graphmem.reading.pages import Page, PageEnvelope
+from graphmem.reading.pages import Page, Paged, PageEnvelope
 from graphmem.reading.schema_rows import VERSIONS_LIMIT, Declared, Schema, SchemaRow, VersionRow, declared
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import SchemaReceipt, Writing, change_schema
 
 
-class ListSchemas(Arguments):
+class ListSchemas(Paged):
     """The arguments of ``schemas.list``."""
 
     keyword: (
@@ -36,11 +35,6 @@ class ListSchemas(Arguments):
     include_shipped: Annotated[
         bool, Field(description="Whether shipped types without entities are listed too.")
     ] = False
-    limit: Limit = PAGE_DEFAULT
-    offset: Offset = 0
-    cursor: Cursor = None
-    include_total_count: Total = False
-    max_characters: MaxCharacters = None
 
 
 class SchemaPage(PageEnvelope):

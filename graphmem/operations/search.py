@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import (
+    OFFSET_LIMIT,
     PAGE_DEFAULT,
     Arguments,
     EntityType,
@@ -17,10 +19,13 @@ from graphmem.arguments import (
     Text,
     TypeFilters,
 )
+from graphmem.errors import InvalidCursor
 from graphmem.model.ids import ENTITY_ID
-from graphmem.reading import answers
+from graphmem.reading import answers, cursors
+from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.pages import Page, Paged, PageEnvelope, start_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Context, Scope, operation
 from graphmem.search import search_engine
@@ -41,7 +46,7 @@ from graphmem.search.search_results import (
 )
 
 
-class FindEntity(Arguments):
+class FindEntity(Paged):
     """The arguments of ``entities.find``."""
 
     identifier: Annotated[
@@ -50,10 +55,14 @@ class FindEntity(Arguments):
         Field(description="Entity id, e-mail, phone, URL, domain, external id, name, or words."),
     ]
     entity_type: EntityType | None = None
-    limit: Limit = PAGE_DEFAULT
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
-    max_characters: MaxCharacters = None
+
+
+class FoundEntities(LookupHits, PageEnvelope):
+    """A page of the hits of a look-up."""
+
+    total: int  # pyright: ignore[reportGeneralTypeIssues]
 
 
 @operation(
@@ -63,12 +72,13 @@ class FindEntity(Arguments):
     command="entities search",
     scope=Scope.READ,
     heavy=True,
+    errors=(InvalidCursor,),
     example={"identifier": "Ada Lovelace", "entity_type": "person"},
 )
-@within_budget("entities")
+@within_budget("entities", is_page=True)
 @shaped("entities", "resembling")
 @read_fresh
-async def find_entity(context: Context, arguments: FindEntity) -> LookupHits:
+async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     """Find entities by an id, an identifier, a name, words, or a description.
 
     The first step that has a hit answers: an id; an e-mail, phone, URL, domain or external id; a name or an
@@ -76,12 +86,30 @@ async def find_entity(context: Context, arguments: FindEntity) -> LookupHits:
     relationships; "unpaid invoices" asks for a kind. `match_mode` names the step. `match: resemblance`: words
     or meaning alone, no such name.
     """
-    exact_hits = await find_exactly(context, arguments.identifier, arguments.entity_type, arguments.limit)
-    identifier = arguments.identifier.strip()
-    if exact_hits["entities"] or ENTITY_ID.fullmatch(identifier.lower()):
-        return exact_hits
-    types = [arguments.entity_type] if arguments.entity_type else []
-    return await by_words(context, identifier, types, arguments.limit)
+    query = functools.partial(cursors.fingerprint, context, "entities.find", arguments)
+    place, _ = start_of(arguments, query, {"answered": int}, Clocks())
+    skip = arguments.offset if place is None else place["answered"]
+    if not 0 <= skip <= OFFSET_LIMIT:
+        raise cursors.refused()
+    identifier, reach = arguments.identifier.strip(), skip + arguments.limit
+    hits = await find_exactly(context, identifier, arguments.entity_type, reach)
+    if not hits["entities"] and not ENTITY_ID.fullmatch(identifier.lower()):
+        types = [arguments.entity_type] if arguments.entity_type else []
+        hits = await by_words(context, identifier, types, reach)
+    page, total = hits["entities"][skip:reach], hits["total"]
+    end = skip + len(page)
+    following = {"answered": end} if page and end < total else None
+    truncated = following is not None and len(page) < arguments.limit
+    found: FoundEntities = {
+        **hits,
+        "entities": page,
+        **Page(page, following, truncated, total).envelope(arguments, query, is_counted=True),
+        "total": total,
+    }
+    if end < total and not page:
+        rest = f"no look-up answers more than its first {skip} hits: POST /entities/query pages a search"
+        found["hint"] = "; ".join(filter(None, [found.get("hint"), rest]))
+    return found
 
 
 class ExplainSearch(Arguments):

@@ -9,29 +9,24 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import (
     EXAMPLE_SOURCE_ID,
-    PAGE_DEFAULT,
     Arguments,
-    Limit,
     NoBool,
     NotBlank,
-    Offset,
     Spelled,
-    Total,
 )
 from graphmem.auth.file_urls import SECONDS_DEFAULT, SECONDS_MAX, FileUrls
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.reading import cursors
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.cursors import Cursor
-from graphmem.reading.pages import PageEnvelope, newest_page, newest_window
+from graphmem.reading.pages import Paged, PageEnvelope, newest_page, newest_window
 from graphmem.reading.source_answers import URL_SCHEME, Source, SourceRow, as_source, read_source
 from graphmem.registry import Context, Scope, operation
 
 SourceId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the source.")]
 
 
-class ListSources(Arguments):
+class ListSources(Paged):
     """The arguments of ``sources.list``."""
 
     search: Annotated[
@@ -45,11 +40,6 @@ class ListSources(Arguments):
     interpreted: Annotated[
         bool | None, Field(description="False: only files that nobody has interpreted.")
     ] = None
-    limit: Limit = PAGE_DEFAULT
-    offset: Offset = 0
-    cursor: Cursor = None
-    include_total_count: Total = False
-    max_characters: MaxCharacters = None
 
 
 class SourcePage(PageEnvelope):

@@ -8,18 +8,14 @@ from pydantic import Field
 
 from graphmem.arguments import (
     EXAMPLE_EVENT_ID,
-    PAGE_DEFAULT,
     Arguments,
     At,
     AtIngested,
     EntityId,
     EntityType,
-    Limit,
     Moment,
     MomentBefore,
-    Offset,
     Spelled,
-    Total,
     invalid,
 )
 from graphmem.errors import InvalidCursor, NotFound
@@ -27,16 +23,15 @@ from graphmem.model import times
 from graphmem.model.reduction import Stale
 from graphmem.reading import cursors, names_in_use, timeline_pages
 from graphmem.reading.as_of import AsOf, Clocks
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.cursors import Cursor
+from graphmem.reading.budgets import within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.pages import Indexed
+from graphmem.reading.pages import NEWEST, Page, Paged, PageEnvelope, start_of
 from graphmem.reading.timeline_pages import Event, EventRow, Wanted
 from graphmem.registry import Context, Scope, operation
 
 
-class ListTimeline(Arguments):
+class ListTimeline(Paged):
     """What ``timeline.list`` takes."""
 
     event_type: Annotated[
@@ -64,14 +59,9 @@ class ListTimeline(Arguments):
     )
     at: At = None
     at_ingested: AtIngested = None
-    limit: Limit = PAGE_DEFAULT
-    offset: Offset = 0
-    cursor: Cursor = None
-    include_total_count: Total = False
-    max_characters: MaxCharacters = None
 
 
-class TimelinePage(AsOf, Warned, Indexed, Budgeted):
+class TimelinePage(AsOf, Warned, PageEnvelope):
     """A page of events in the order of their instants, then of their ids.
 
     ``next_cursor`` stands where more follow. Events are small, so no page is ``truncated``.
@@ -82,10 +72,6 @@ class TimelinePage(AsOf, Warned, Indexed, Budgeted):
     """
 
     events: list[Event]
-    limit: int
-    offset: int
-    next_cursor: NotRequired[str]
-    total: NotRequired[int]
     types_pending: NotRequired[list[str]]
 
 
@@ -111,12 +97,15 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
     """
     since, until = _range(arguments)
     query = cursors.fingerprint(context, "timeline.list", arguments)
-    clocks, place = _start(query, arguments)
+    given = Clocks(arguments.at, arguments.at_ingested)
+    place, clocks = start_of(arguments, query, NEWEST, given)
+    if place is not None and not timeline_pages.EVENT_ID.fullmatch(place["id"]):
+        raise cursors.refused()
     request = Wanted(
         since=since,
         until=until,
         descending=arguments.order == "desc",
-        place=place,
+        place=None if place is None else (place["at"], place["id"]),
         event_type=arguments.event_type,
         entity_type=arguments.entity_type,
         entity_id=arguments.entity_id,
@@ -126,18 +115,16 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
     )
     timeline = await timeline_pages.page(context, request, clocks)
     events = timeline.events[: arguments.limit]
-    page: TimelinePage = {
-        "events": [timeline_pages.event(row) for row in events],
-        "limit": arguments.limit,
-        "offset": arguments.offset,
-        **Clocks(arguments.at, arguments.at_ingested).answered,
-        **await names_in_use.warned(context, events, [arguments.entity_type]),
-    }
+    following = None
     if len(timeline.events) > len(events):
         last = {"at": events[-1].at, "id": events[-1].id}
-        page["next_cursor"] = cursors.encode(query, last if clocks.now else {**last, "known": timeline.known})
-    if arguments.include_total_count:
-        page["total"] = timeline.total
+        following = last if clocks.now else {**last, "known": timeline.known}
+    page: TimelinePage = {
+        "events": [timeline_pages.event(row) for row in events],
+        **Page(events, following, total=timeline.total).envelope(arguments, query),
+        **given.answered,
+        **await names_in_use.warned(context, events, [arguments.entity_type]),
+    }
     if timeline.pending:
         page["types_pending"] = timeline.pending
     return page
@@ -150,33 +137,6 @@ def _range(arguments: ListTimeline) -> tuple[int, int]:
         message = "it lies before `from` (start_date): give a range that begins before it ends"
         raise invalid([{"path": "$.end_date", "message": message}])
     return since, until
-
-
-def _start(query: str, arguments: ListTimeline) -> tuple[Clocks, tuple[int, str] | None]:
-    """Return the clocks of a page, and the event after which it begins.
-
-    As of a time the cursor holds the ingestion time of the first page: pages tile although observations of
-    that time are recorded meanwhile.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
-    """
-    clocks = Clocks(arguments.at, arguments.at_ingested)
-    if arguments.cursor is None:
-        return clocks, None
-    if arguments.offset:
-        message = "a cursor says where to go on: leave offset out"
-        raise invalid([{"path": "$.offset", "message": message}])
-    kinds = {"at": int, "id": str} | ({} if clocks.now else {"known": int})
-    place = cursors.decode(query, arguments.cursor, kinds)
-    moments = (place["at"], place.get("known", times.EARLIEST))
-    if not all(times.EARLIEST <= moment <= times.LATEST for moment in moments):
-        raise cursors.refused()
-    if not timeline_pages.EVENT_ID.fullmatch(place["id"]):
-        raise cursors.refused()
-    if not clocks.now:
-        clocks = clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
-    return clocks, (place["at"], place["id"])
 
 
 class GetEvent(Arguments):

@@ -58,7 +58,7 @@ class Budgeted(TypedDict):
 
 
 def within_budget(
-    *members: str, is_page: bool = False, is_receipt: bool = False, is_costly: bool = False
+    *members: str, is_page: bool = False, is_receipt: bool = False
 ) -> Callable[[Callable[[Context, A], Awaitable[T]]], Callable[[Context, A], Coroutine[Any, Any, T]]]:
     """Decorate an operation whose answer stays within ``max_characters`` where the request has it.
 
@@ -66,7 +66,6 @@ def within_budget(
         members: the lists of the answer that ``limit`` limits; the first that has items is measured. Without
             any, only values are shortened.
         is_page: whether the answer has the members of a :class:`~graphmem.reading.pages.PageEnvelope`.
-        is_costly: whether the list is too costly to be read again. Its end is dropped; ``offset`` answers it.
         is_receipt: whether the answer is of a write. It keeps all ids, even if it then exceeds the budget.
     """
 
@@ -80,9 +79,7 @@ def within_budget(
             if budget is None or size(cast("Answer", answer)) <= budget:
                 return answer
             whole = cast("Answer", answer)
-            if is_costly:
-                _drop_items(whole, arguments, members[0])
-            elif members:
+            if members:
                 answer = await _fewer_items(context, function, arguments, whole, members, is_page)
             least = _shorten(cast("Answer", answer), budget, members)
             if least > budget and not is_receipt:
@@ -118,17 +115,6 @@ async def _fewer_items(
             answer["limit"] = arguments.limit
         _say_left_out(answer, whole, arguments, members[0] if is_page else "")
     return cast("T", answer)
-
-
-def _drop_items(answer: Answer, arguments: Any, member: str) -> None:
-    """Leave only as many items in an answer as fit, at least one."""
-    count = max(_fitting_count(answer, [member], arguments.limit, arguments.max_characters), 1)
-    left_out = len(answer[member]) - count
-    if left_out > 0:
-        answer[member] = answer[member][:count]
-        answer["next_offset"] = arguments.offset + count
-        hint = f"more than max_characters ({arguments.max_characters:,}): `next_offset` as `offset` goes on"
-        answer["omitted"] = Omitted(left_out={member: left_out}, hint=hint)
 
 
 def _fitting_count(answer: Answer, members: Sequence[str], limit: int, budget: int) -> int:

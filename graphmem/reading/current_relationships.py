@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Final
 
 from graphmem.errors import InvalidInput
-from graphmem.reading import answers, endings
+from graphmem.model import times
+from graphmem.reading import answers, cursors, endings
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import too_many
 from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
@@ -33,6 +34,9 @@ async def current_page(context: Context, wanted: Wanted, clocks: Clocks) -> Foun
     """
     page = _Page(wanted, endings.instant(clocks))
     batch = replace(wanted, offset=0, counted=False, limit=max(wanted.limit + 1, READ_AT_ONCE))
+    if wanted.counted:
+        # The total is that of all pages.
+        batch = replace(batch, time=times.LATEST, after=cursors.LAST)
     read = 0
     while True:
         rows = await relationship_page(context, batch, clocks)
@@ -52,7 +56,7 @@ async def current_page(context: Context, wanted: Wanted, clocks: Clocks) -> Foun
         others=[other for other in page.others.values() if other.id in ends],
         total=page.total,
         truncated=page.truncated,
-        more=page.total > wanted.offset + len(page.rows),
+        more=page.following > wanted.offset + len(page.rows),
     )
 
 
@@ -63,6 +67,7 @@ class _Page:
         rows: the relationships of the page.
         others: the entities at the far ends of all relationships that were read.
         total: how many current relationships were read.
+        following: how many of them follow the place of the page.
         truncated: whether the values end the page before its limit.
     """
 
@@ -72,7 +77,7 @@ class _Page:
         self._characters = 0
         self.rows: list[RelationshipRow] = []
         self.others: dict[str, EntityRow] = {}
-        self.total = 0
+        self.total = self.following = 0
         self.truncated = False
 
     def add(self, rows: Iterable[RelationshipRow], others: Iterable[EntityRow]) -> None:
@@ -87,7 +92,10 @@ class _Page:
             if endings.has_ended(row, self._at):
                 continue
             self.total += 1
-            if self.total <= self._wanted.offset or self._is_full:
+            if (row.last_observation_at, row.id) >= (self._wanted.time, self._wanted.after):
+                continue
+            self.following += 1
+            if self.following <= self._wanted.offset or self._is_full:
                 continue
             self._characters += sum(map(len, row.values))
             self.truncated = bool(self.rows) and self._characters > answers.ANSWER_CHARACTERS
@@ -97,7 +105,7 @@ class _Page:
     @property
     def is_complete(self) -> bool:
         """Whether nothing more has to be read: the page is full, and it is known that more follow."""
-        enough = self.truncated or self.total > self._wanted.offset + self._wanted.limit
+        enough = self.truncated or self.following > self._wanted.offset + self._wanted.limit
         return enough and not self._wanted.counted
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -19,9 +19,14 @@ Cursor = Annotated[
     Field(description="`next_cursor` of the page before, with the same arguments."),
 ]
 
+Query = str | Callable[[], str]
+"""The fingerprint of a query, or what makes it: that takes longer than to read the arguments, and only a page
+with a cursor or a next page needs it."""
 ANSWERED_LIMIT: Final = 1_000_000_000
 """Items that a cursor can say were answered before."""
-PAGE_ARGUMENTS: Final = frozenset({"cursor", "limit", "offset", "fields", "provenance", "max_characters"})
+PAGE_ARGUMENTS: Final = frozenset({
+    "cursor", "limit", "offset", "include_total_count", "fields", "provenance", "max_characters"
+})  # fmt: skip
 """Arguments that say how much a page answers, not of what: they may differ from page to page."""
 LAST: Final = comparison.LAST_CHARACTER
 """A text that begins with it sorts after every id."""
@@ -37,13 +42,13 @@ def fingerprint(context: Context, operation: str, arguments: Arguments, apart: C
     return canonical.digest([operation, context.graph.owner, query])[:24]
 
 
-def encode(query: str, place: Mapping[str, Any]) -> str:
+def encode(query: Query, place: Mapping[str, Any]) -> str:
     """Return a cursor: base64url of JSON, without padding."""
-    text = canonical.encode({**place, "q": query})
+    text = canonical.encode({**place, "q": query if isinstance(query, str) else query()})
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decode(query: str, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]:
+def decode(query: Query, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]:
     """Return the place that a cursor of this query holds.
 
     Args:
@@ -57,7 +62,7 @@ def decode(query: str, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]
         place = canonical.decode(raw)
     except (ValueError, binascii.Error):
         place = None
-    if not isinstance(place, dict) or place.pop("q", None) != query:
+    if not isinstance(place, dict) or place.pop("q", None) != (query if isinstance(query, str) else query()):
         raise refused()
     if set(place) != set(kinds) or any(type(place[name]) is not kind for name, kind in kinds.items()):
         raise refused()

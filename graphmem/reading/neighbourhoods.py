@@ -6,13 +6,15 @@ Of now and of an entity with few relationships, one round trip reads all of it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphmem.reading import answers, as_of, shared_rows, timeline_pages
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.current_relationships import current_page
-from graphmem.reading.relationship_pages import Wanted, relationship_page
+from graphmem.reading.pages import Page
+from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.timeline_pages import EventRow
 from graphmem.registry import Context
@@ -23,7 +25,10 @@ SOURCED_OBSERVATIONS_LIMIT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class NeighbourhoodRequest:
-    """Which entity, which page of its relationships, and what else is wanted of it."""
+    """Which entity, which page of its relationships, and what else is wanted of it.
+
+    ``place`` is the one that the page follows.
+    """
 
     entity_id: str
     limit: int
@@ -32,6 +37,7 @@ class NeighbourhoodRequest:
     include_sources: bool
     include_events: bool
     current: bool = False
+    place: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +45,15 @@ class Neighbourhood:
     """An entity with what is around it.
 
     Attributes:
-        others: the entities at the other ends of ``relationships``.
-        total: how many relationships all pages have together.
+        page: a page of its relationships, with the total.
+        others: the entities at the other ends of these relationships.
         subject_ids: as of a time, the members of the entity.
         clocks: the clocks for further queries of the same answer.
     """
 
     entity: EntityRow
-    relationships: list[RelationshipRow]
+    page: Page[RelationshipRow]
     others: list[EntityRow]
-    total: int
     sources: list[str]
     events: list[EventRow]
     subject_ids: list[str] | None
@@ -80,7 +85,8 @@ async def neighbourhood(context: Context, request: NeighbourhoodRequest, clocks:
         NotFound: there is no such entity, or it was deleted by then.
         Stale: some entities were folded under an older schema.
     """
-    at_once = await _at_once(context, request) if clocks.now and not request.current else None
+    is_first = clocks.now and not request.current and request.place is None
+    at_once = await _at_once(context, request) if is_first else None
     return at_once or await _in_parts(context, request, clocks)
 
 
@@ -102,13 +108,16 @@ async def _at_once(context: Context, request: NeighbourhoodRequest) -> Neighbour
     if not row.whole:
         return None
     shared_rows.refuse_stale([row.entity, *row.others])
-    return Neighbourhood(row.entity, row.page, row.others, row.total, row.sources, row.events, None, Clocks())
+    more = request.offset + len(row.page) < row.total
+    truncated = more and len(row.page) < request.limit
+    page = Found(row.page, row.others, row.total, truncated, more).as_page
+    return Neighbourhood(row.entity, page, row.others, row.sources, row.events, None, Clocks())
 
 
 async def _in_parts(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> Neighbourhood:
     wanted = Wanted(
         request.entity_id, request.limit, request.offset, counted=True, expanded=request.include_related
-    )
+    ).after_place(request.place)
     page_of = current_page if request.current else relationship_page
     listed = await page_of(context, wanted, clocks)
     entity_id = listed.root or request.entity_id
@@ -120,9 +129,8 @@ async def _in_parts(context: Context, request: NeighbourhoodRequest, clocks: Clo
     )
     return Neighbourhood(
         rows[0],
-        listed.relationships,
+        listed.as_page,
         listed.others,
-        listed.total,
         sources,
         events,
         listed.subject_ids,

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NotRequired, Protocol, TypeVar
+from typing import Any, Final, Generic, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
+from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Total
+from graphmem.model import identity, times
 from graphmem.reading import cursors
-from graphmem.reading.budgets import Budgeted
+from graphmem.reading.as_of import Clocks
+from graphmem.reading.budgets import Budgeted, MaxCharacters
+from graphmem.reading.cursors import Cursor, Query
 
 T = TypeVar("T")
+NEWEST: Final[Mapping[str, type]] = {"at": int, "id": str}
+"""The types of a place in the order of times, newest first, then of ids."""
 
 
 class Indexed(TypedDict):
@@ -28,6 +34,8 @@ class PageEnvelope(Indexed, Budgeted):
 
     ``next_cursor`` stands where more items follow. ``truncated`` stands where a page ends before ``limit``
     although more follow; ``next_offset`` then says where it goes on, for a caller who pages by offset.
+    ``total`` counts the items of all pages where it was asked for, or needs no counting; where not all could
+    be compared, ``total_is_at_least`` counts those that were found so far.
     """
 
     limit: int
@@ -36,19 +44,25 @@ class PageEnvelope(Indexed, Budgeted):
     next_offset: NotRequired[int]
     next_cursor: NotRequired[str]
     total: NotRequired[int]
+    total_is_at_least: NotRequired[int]
 
 
-class PageArguments(Protocol):
-    """The arguments of an operation that answers a page."""
+class Paged(Arguments):
+    """The arguments of every list."""
 
-    @property
-    def limit(self) -> int: ...
-    @property
-    def offset(self) -> int: ...
-    @property
-    def cursor(self) -> str | None: ...
-    @property
-    def include_total_count(self) -> bool: ...
+    limit: Limit = PAGE_DEFAULT
+    offset: Offset = 0
+    cursor: Cursor = None
+    include_total_count: Total = False
+    max_characters: MaxCharacters = None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Describe what a list is of before its page: pydantic puts the fields of a base class first."""
+        fields = cls.__pydantic_fields__
+        for name in Paged.__pydantic_fields__:
+            fields[name] = fields.pop(name)
+        cls.model_rebuild(force=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +73,7 @@ class Page(Generic[T]):
         place: where the next page starts, as its cursor holds it; ``None`` at the end.
         truncated: the page ends before its limit though more may follow.
         total: how many items all pages have together, where it was counted.
+        least: how many items were found so far, where they cannot be counted.
         scanned: how many items were compared for the page; ``None`` where an index answers it.
     """
 
@@ -67,12 +82,14 @@ class Page(Generic[T]):
     truncated: bool = False
     total: int | None = None
     scanned: int | None = None
+    least: int | None = None
 
-    def envelope(self, arguments: PageArguments, query: str) -> PageEnvelope:
+    def envelope(self, arguments: Paged, query: Query, *, is_counted: bool = False) -> PageEnvelope:
         """Return the shared part of the answer.
 
         Args:
             query: the fingerprint that binds the cursor to its query.
+            is_counted: whether the total is answered unasked: it is known anyway.
         """
         envelope: PageEnvelope = {"limit": arguments.limit, "offset": arguments.offset}
         if self.truncated:
@@ -82,12 +99,68 @@ class Page(Generic[T]):
                 envelope["next_offset"] = arguments.offset + len(self.items)
         if self.place is not None:
             envelope["next_cursor"] = cursors.encode(query, self.place)
-        if arguments.include_total_count and self.total is not None:
-            envelope["total"] = self.total
+        if arguments.include_total_count or is_counted:
+            if self.total is not None:
+                envelope["total"] = self.total
+            elif self.least is not None:
+                envelope["total_is_at_least"] = self.least
         return envelope
 
 
-def newest_window(arguments: PageArguments, query: str) -> dict[str, Any]:
+def start_of(
+    arguments: Paged, query: Query, kinds: Mapping[str, type], clocks: Clocks
+) -> tuple[dict[str, Any] | None, Clocks]:
+    """Return the place that a page starts after, ``None`` for the first one, and the clocks of the page.
+
+    As of a time, the place holds the time of recording that the first page saw: pages tile although
+    observations of that time are recorded meanwhile.
+
+    Args:
+        kinds: the type of each part of the place.
+
+    Raises:
+        InvalidInput: the request has a cursor and an offset.
+        InvalidCursor: the cursor belongs to another query.
+    """
+    cursors.refuse_both(arguments.cursor, arguments.offset)
+    if arguments.cursor is None:
+        return None, clocks
+    place = cursors.decode(query, arguments.cursor, {**kinds, **({} if clocks.now else {"known": int})})
+    moments = [place[name] for name in ("at", "known") if name in place]
+    texts = [text for text in place.values() if isinstance(text, str)]
+    if not all(times.EARLIEST <= moment <= times.LATEST for moment in moments):
+        raise cursors.refused()
+    if any(len(text) > identity.KEY_LIMIT for text in texts):
+        raise cursors.refused()
+    known = place.pop("known", None)
+    return place, clocks if known is None else clocks.pinned(min(known, clocks.bounds["at_ingested"]))
+
+
+def place_then(place: Mapping[str, Any], clocks: Clocks) -> dict[str, Any]:
+    """Return a place as :func:`start_of` reads it: as of a time, with the time of recording."""
+    return {**place, **({} if clocks.now else {"known": clocks.bounds["at_ingested"]})}
+
+
+def page_of(arguments: Paged, query: Query, items: Sequence[T], key: Callable[[T], str]) -> Page[T]:
+    """Return the page of a list that was read as a whole. Its cursors hold the key of the last item.
+
+    Raises:
+        InvalidInput: the request has a cursor and an offset.
+        InvalidCursor: the cursor belongs to another query.
+    """
+    place, _ = start_of(arguments, query, {"key": str, "answered": int}, Clocks())
+    start = arguments.offset
+    if place is not None:
+        # An item may be gone meanwhile: then the number of those before it says where the page starts.
+        keys = map(key, items)
+        start = next((i for i, each in enumerate(keys, 1) if each == place["key"]), place["answered"])
+    page = list(items[start : start + arguments.limit])
+    end = start + len(page)
+    following = {"key": key(page[-1]), "answered": end} if page and end < len(items) else None
+    return Page(page, following, total=len(items))
+
+
+def newest_window(arguments: Paged, query: str) -> dict[str, Any]:
     """Return the parameters by which a query reads one row more than a page, in the order of newest first.
 
     The order is that of times, newest first, then of ids.
@@ -111,7 +184,7 @@ def newest_window(arguments: PageArguments, query: str) -> dict[str, Any]:
 
 
 def newest_page(
-    arguments: PageArguments, rows: list[T], total: int, place: Callable[[T], tuple[int, str]]
+    arguments: Paged, rows: list[T], total: int, place: Callable[[T], tuple[int, str]]
 ) -> Page[T]:
     """Return the page of the rows that were read by a :func:`newest_window`.
 

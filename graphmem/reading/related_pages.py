@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NotRequired
 
 from typing_extensions import TypedDict
 
-from graphmem.reading import answers, as_of, cursors, shared_rows
+from graphmem.reading import answers, as_of, shared_rows
 from graphmem.reading.as_of import AsOf
-from graphmem.reading.budgets import Budgeted
-from graphmem.reading.pages import Indexed
+from graphmem.reading.pages import Page, PageEnvelope, place_then
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.walk import Reached
@@ -48,7 +46,7 @@ class LeftOut(TypedDict):
     at_least: bool
 
 
-class RelatedPage(AsOf, Shaped, Indexed, Budgeted):
+class RelatedPage(AsOf, Shaped, PageEnvelope):
     """The entities related to an entity, nearest first, then by id, and the relationships between them.
 
     A relationship is on the page of the later of its ends. ``total`` counts all related entities.
@@ -65,10 +63,9 @@ class RelatedPage(AsOf, Shaped, Indexed, Budgeted):
     relationships: list[answers.Relationship]
     entities: NotRequired[list[Related]]
     paths: NotRequired[dict[str, list[Step]]]
-    total: int
-    truncated: bool
+    total: int  # pyright: ignore[reportGeneralTypeIssues]
+    truncated: bool  # pyright: ignore[reportGeneralTypeIssues]
     left_out: NotRequired[LeftOut]
-    next_cursor: NotRequired[str]
     hubs: list[str]
 
 
@@ -156,7 +153,17 @@ def path(start: str, keys: tuple[str, ...]) -> list[Step]:
     return steps
 
 
-def add_left_out(answer: RelatedPage, query: Callable[[], str], walk: Reached, page: Fitting) -> None:
+def as_page(walk: Reached, page: Fitting) -> Page[tuple[int, str]]:
+    """Return the entities of a page with the place where the next page starts."""
+    following = None
+    if page.reached and len(walk.entities) + walk.more > len(page.reached):
+        depth, entity_id = page.reached[-1]
+        place = {"depth": depth, "entity": entity_id, "answered": walk.answered + len(page.reached)}
+        following = place_then(place, walk.clocks)
+    return Page(page.reached, following, total=walk.answered + len(walk.entities) + walk.more)
+
+
+def add_left_out(answer: RelatedPage, walk: Reached, page: Fitting) -> None:
     rest = walk.entities[len(page.reached) :]
     entities = len(rest) + walk.more
     relationships = (
@@ -171,9 +178,3 @@ def add_left_out(answer: RelatedPage, query: Callable[[], str], walk: Reached, p
         "unexplored": walk.unexplored,
         "at_least": bool(walk.unexplored),
     }
-    if entities and page.reached:
-        depth, entity_id = page.reached[-1]
-        place = {"depth": depth, "entity": entity_id, "answered": walk.answered + len(page.reached)}
-        if not walk.clocks.now:
-            place["known"] = walk.clocks.bounds["at_ingested"]
-        answer["next_cursor"] = cursors.encode(query(), place)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from graphmem.model import ids, membership, times
 from graphmem.reading import answers, as_of, cursors, shared_rows
 from graphmem.reading.as_of import Clocks
+from graphmem.reading.pages import Page, place_then
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.registry import Context
 
@@ -38,6 +40,10 @@ class Wanted:
     include_deleted: bool = False
     time: int = times.LATEST
     after: str = cursors.LAST
+
+    def after_place(self, place: Mapping[str, Any] | None) -> Wanted:
+        """Return it for the page after a place that a cursor holds."""
+        return self if place is None else replace(self, time=place["at"], after=place["id"])
 
     @property
     def is_first(self) -> bool:
@@ -108,6 +114,15 @@ class Found:
     root: str | None = None
     subject_ids: list[str] | None = None
     clocks: Clocks = field(default_factory=Clocks)
+
+    @property
+    def as_page(self) -> Page[RelationshipRow]:
+        """The relationships with the place where the next page starts."""
+        place = None
+        if self.more and self.relationships:
+            last = self.relationships[-1]
+            place = place_then({"at": last.last_observation_at, "id": last.id}, self.clocks)
+        return Page(self.relationships, place, self.truncated, self.total)
 
 
 async def relationship_page(context: Context, wanted: Wanted, clocks: Clocks) -> Found:

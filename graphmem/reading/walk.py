@@ -109,6 +109,11 @@ class Reached:
     unexplored: int = 0
     rows: Rows | None = None
 
+    def skip(self, count: int) -> None:
+        """Leave out the first entities, as those of earlier pages."""
+        self.answered += len(self.entities[:count])
+        self.entities = self.entities[count:]
+
 
 async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: Place) -> Reached:
     """Walk from a place on.

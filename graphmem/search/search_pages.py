@@ -48,12 +48,13 @@ async def page(
     scan = Scan(context, request)
     among = None if request.related is None else await scan.related(request.related)
     limit = context.services.limits.compared_entities if has_filters else request.limit
+    place, found = _place(query, cursor, is_counted=has_filters)
     search = Search(
         text,
         request.types,
         limit,
         0 if has_filters else request.offset,
-        after=_place(query, cursor),
+        after=place,
         newest_first=newest_first,
         bare=True,
         among=None if among is None else frozenset(each.id for each in among),
@@ -62,7 +63,7 @@ async def page(
     ranked = results.ranked[search.offset :]
     if has_filters:
         has_more = results.has_more
-        page = await _filtered(scan, among, ranked, has_more=has_more, is_cut=results.is_cut)
+        page = await _filtered(scan, among, ranked, found, has_more=has_more, is_cut=results.is_cut)
         # Hits that a cut list lacks might fit.
         results = replace(results, is_exact=results.is_exact and not results.is_cut)
         return SearchPage(page, results)
@@ -75,13 +76,20 @@ async def page(
 
 
 async def _filtered(
-    scan: Scan, among: Sequence[Candidate] | None, ranked: Sequence[Ranked], *, has_more: bool, is_cut: bool
+    scan: Scan,
+    among: Sequence[Candidate] | None,
+    ranked: Sequence[Ranked],
+    found: int,
+    *,
+    has_more: bool,
+    is_cut: bool,
 ) -> Page[EntityRow]:
     """Return the page of the hits that fit filters.
 
     Args:
         is_cut: further hits may be missing, so that no total is known.
         among: the compared values of the only entities that may fit; without them they are read.
+        found: how many that fit are on earlier pages, or were skipped there.
     """
     request = scan.request
     values = None if among is None else {each.id: each for each in among}
@@ -106,13 +114,17 @@ async def _filtered(
     chosen = fitting[request.offset : request.offset + request.limit]
     rows, last = await scan.answered(chosen)
     is_whole = compared == len(ranked) and not has_more
-    total = len(fitting) if is_whole and not is_cut else None
+    least = found + len(fitting)
+    total = least if is_whole and not is_cut else None
     if chosen and (last or len(fitting) > request.offset + len(chosen)):
-        following = _place_of(by_id[(last or chosen[-1]).id])
-        return Page(rows, following, last is not None, total, scan.scanned)
+        end = last or chosen[-1]
+        following = {**_place_of(by_id[end.id]), "found": found + fitting.index(end) + 1}
+        return Page(rows, following, last is not None, total, scan.scanned, least)
     # The page may go on behind the last hit that was compared, though none of the next may fit.
-    following = None if is_whole or not compared else _place_of(ranked[compared - 1])
-    return Page(rows, following, not is_whole, total, scan.scanned)
+    following = None
+    if compared and not is_whole:
+        following = {**_place_of(ranked[compared - 1]), "found": least}
+    return Page(rows, following, not is_whole, total, scan.scanned, least)
 
 
 async def _candidates(scan: Scan, entity_ids: list[str]) -> list[Candidate]:
@@ -135,15 +147,21 @@ def _place_of(ranked: Ranked) -> Mapping[str, Any]:
     return {"points": round(ranked.points * BILLIONTHS), "id": ranked.id, "at": ranked.at}
 
 
-def _place(query: str, cursor: str | None) -> RankedPlace | None:
-    """Return the place after which a page starts.
+def _place(query: str, cursor: str | None, *, is_counted: bool) -> tuple[RankedPlace | None, int]:
+    """Return the place after which a page starts, and, where it is counted, how many were found before.
 
     Raises:
         InvalidCursor: the cursor belongs to another query.
     """
     if cursor is None:
-        return None
-    place = cursors.decode(query, cursor, {"points": int, "id": str, "at": int})
-    if abs(place["points"]) > 1_000 * BILLIONTHS or len(place["id"]) > identity.KEY_LIMIT:
+        return None, 0
+    kinds: dict[str, type] = {"points": int, "id": str, "at": int}
+    place = cursors.decode(query, cursor, {**kinds, "found": int} if is_counted else kinds)
+    found = place.get("found", 0)
+    if (
+        not 0 <= found <= cursors.ANSWERED_LIMIT
+        or abs(place["points"]) > 1_000 * BILLIONTHS
+        or len(place["id"]) > identity.KEY_LIMIT
+    ):
         raise cursors.refused()
-    return RankedPlace(place["points"] / BILLIONTHS, place["id"], place["at"])
+    return RankedPlace(place["points"] / BILLIONTHS, place["id"], place["at"]), found

@@ -187,7 +187,7 @@ def test_the_shapes_of_the_caller_and_of_connections(
             await instance_services.database.script(query, id=issued["id"], values=values)
 
         assert await get("status") == {"status": "none", "connections": 0}
-        assert await get("connections") == {"connections": []}
+        assert await get("connections") == {"connections": [], "limit": 100, "offset": 0}
         issued = await connected(flow, alice)
         me = (await flow.http.get("/me", headers=bearer(issued["access_token"]))).json()
         assert me == {
@@ -197,6 +197,9 @@ def test_the_shapes_of_the_caller_and_of_connections(
         }  # fmt: skip
         (connection,) = (await get("connections"))["connections"]
         assert connection == {
+            "connection_id": issued["id"], "client_name": "Test client", "client_id": flow.client_id,
+            "created_at": connection["createdAt"], "last_used_at": connection["lastUsedAt"],
+            "expires_at": connection["expiresAt"],
             "connectionId": issued["id"], "clientName": "Test client", "clientId": flow.client_id,
             "scopes": ["read", "write"], "resource": BASE, "createdAt": connection["createdAt"],
             "lastUsedAt": connection["lastUsedAt"], "expiresAt": connection["expiresAt"],
@@ -211,7 +214,7 @@ def test_the_shapes_of_the_caller_and_of_connections(
         await put(redeemed_at=1, expires_at=1)
         status = await get("status", **named)
         assert (status["status"], status["connections"]) == ("expired", 0)
-        assert await get("connections") == {"connections": []}
+        assert await get("connections") == {"connections": [], "limit": 100, "offset": 0}
 
     play(scenario)
 

@@ -121,6 +121,18 @@ def test_the_keys_of_one_account_are_invisible_to_others(instance: Instance, ada
     assert http("GET", "/keys", ada).json()["keys"][0]["state"] == "active"
 
 
+def test_keys_are_listed_in_pages(instance: Instance, ada: str) -> None:
+    for name in ("a", "b"):
+        created(instance, ada, name=name)
+    http = instance.application()
+    whole = http("GET", "/keys?include_total_count=true", ada).json()
+    assert (whole["total"], len(whole["keys"]), "next_cursor" in whole) == (3, 3, False)
+    first = http("GET", "/keys?limit=2", ada).json()
+    rest = http("GET", f"/keys?limit=2&cursor={first['next_cursor']}", ada).json()
+    assert first["keys"] + rest["keys"] == whole["keys"]
+    assert http("GET", "/keys?offset=2", ada).json()["keys"] == rest["keys"]
+
+
 def test_the_first_key_of_an_open_instance_warns_that_callers_need_a_credential(instance: Instance) -> None:
     http = instance.application()
     first = http("POST", "/keys", json={"name": "laptop"})

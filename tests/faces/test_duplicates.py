@@ -140,7 +140,7 @@ def test_duplicates_are_compared_by_their_current_values(run: Call) -> None:
     assert pair["matched_fields"] == ["email", "name"]
 
 
-@pytest.mark.parametrize("arguments", [{"threshold": "0.4"}, {"threshold": "nan"}, {"limit": "201"}])
+@pytest.mark.parametrize("arguments", [{"threshold": "0.4"}, {"threshold": "nan"}, {"limit": "501"}])
 def test_arguments_that_do_not_fit_are_refused(call: Call, arguments: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         call("entities.duplicates", **arguments)

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from graphmem import interpretation
-from graphmem.errors import NotFound, ObjectStoreUnavailable
+from graphmem.errors import IdempotencyMismatch, NotFound, ObjectStoreUnavailable
 from graphmem.interpretation import interpretation_queue, runs, writing
 from graphmem.registry import Services
 from tests.faces.conftest import Command
@@ -176,6 +176,36 @@ def test_an_interpretation_that_fails_again_for_the_same_reason_is_no_new_one(ru
     assert len(run("interpretations.list")["interpretations"]) == 1
     forced = run("interpretations.run", source_id=first["source_id"], force=True)
     assert (forced["status"], forced["run"]) == ("failed", 1)
+
+
+def test_a_repeat_of_an_interpretation_with_its_key_is_no_further_run(run: Call) -> None:
+    source_id = run("store", **with_file(PEOPLE, "people.csv"))["source_id"]
+    request = {"source_id": source_id, "force": True, "idempotency_key": "once"}
+    first = run("interpretations.run", **request)
+    again = run("interpretations.run", **request)
+    assert (first["run"], first["replayed"], first["unchanged"]) == (1, False, False)
+    assert again == {**first, "replayed": True}
+    other = run("store", **with_file(b"entity_type,name\nperson,Eve\n", "eve.csv"))["source_id"]
+    with pytest.raises(IdempotencyMismatch):
+        run("interpretations.run", **{**request, "source_id": other})
+    assert run("interpretations.run", **{**request, "idempotency_key": "twice"})["run"] == 2
+
+
+def test_a_key_whose_request_ended_early_makes_its_interpretation(
+    run: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source_id = run("store", **with_file(PEOPLE, "people.csv"))["source_id"]
+    request = {"source_id": source_id, "force": True, "idempotency_key": "once"}
+
+    async def fail(*args: Any) -> None:
+        raise ObjectStoreUnavailable
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "_write", fail)
+        with pytest.raises(ObjectStoreUnavailable):
+            run("interpretations.run", **request)
+    again = run("interpretations.run", **request)
+    assert (again["run"], again["status"], again["replayed"]) == (1, "completed", False)
 
 
 def test_what_a_failed_interpretation_made_does_not_count(

@@ -306,6 +306,16 @@ def test_all_pages_of_a_graph_are_read_up_to_its_limit(memory: Tool, monkeypatch
     assert "larger than this answer" in part["hint"]
 
 
+def test_a_search_that_answers_a_part_says_so(memory: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory("create_entities", entities=[{**ACME, "name": f"Blue {name}"} for name in "abc"])
+    monkeypatch.setattr(memory_graph, "SEARCH_LIMIT", 3)
+    assert "hint" not in memory("search_nodes", query="blue")
+    monkeypatch.setattr(memory_graph, "SEARCH_LIMIT", 2)
+    part = memory("search_nodes", query="blue")
+    assert len(part["entities"]) == 2
+    assert "more entities fit than the 2 best here" in part["hint"]
+
+
 def test_names_of_more_entities_than_one_call_reads_are_refused(
     memory: Tool, run: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

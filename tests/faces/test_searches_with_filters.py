@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from graphmem.registry import Services
+from graphmem.settings import Limits
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 from tests.support.search_copies import without_copies
@@ -101,3 +103,18 @@ def test_all_filters_hold_at_once_on_every_page(call: Call, guitars: list[str], 
     assert sorted(name for page in pages for name in page) == expected
     page = call("entities.query", search=search, filters=filters, offset=1, include_total_count=True)
     assert (len(names(page)), page["total"]) == (2, 3)
+    arguments = {"search": search, "filters": filters, "limit": 1, "include_total_count": True}
+    first = call("entities.query", **arguments)
+    assert call("entities.query", **arguments, cursor=first["next_cursor"])["total"] == first["total"] == 3
+
+
+def test_a_search_that_compares_a_part_says_how_many_fit_at_least(
+    loop: Loop, services: Services, owner: str, guitars: list[str]
+) -> None:
+    few = by_runner(loop, replace(services, limits=Limits(compared_entities=COUNT - 2)), owner)
+    filters = {"snapshot_filters": {"name": {"op": "contains", "value": "guitar"}}}
+    arguments = {"search": "blue guitar", "filters": filters, "include_total_count": True}
+    page = few("entities.query", **arguments)
+    assert ("total" in page, page["total_is_at_least"], page["scanned"]) == (False, COUNT - 2, COUNT - 2)
+    rest = few("entities.query", **arguments, cursor=page["next_cursor"])
+    assert (rest["total"], "total_is_at_least" in rest) == (COUNT, False)

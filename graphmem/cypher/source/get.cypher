@@ -1,7 +1,8 @@
-// source.get: one source with a page of the entities that were observed from it, by id, and the number of these
+// source.get: one source with a page of the entities that were observed from it, by id, after one of them, and the number of these
 // entities; no row if the source is not the owner's.
 //
-// params  source_id: STRING, at: INTEGER, at_ingested: INTEGER, offset: INTEGER, limit: INTEGER
+// params  source_id: STRING, at: INTEGER, at_ingested: INTEGER, after: STRING, offset: INTEGER,
+//         limit: INTEGER
 // returns source: LIST, entities: LIST<STRING>, total: INTEGER, known: INTEGER
 // mode    read
 // index   owner_id, entity_id
@@ -23,4 +24,4 @@ CALL (source, known) {
   ORDER BY id
   RETURN collect(id) AS ids
 }
-RETURN [source.id] AS source, ids[$offset..$offset + $limit] AS entities, size(ids) AS total, known
+RETURN [source.id] AS source, [id IN ids WHERE id > $after][$offset..$offset + $limit] AS entities, size(ids) AS total, known
