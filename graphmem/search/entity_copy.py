@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import Final, NamedTuple
 
@@ -87,41 +86,23 @@ class Posting(NamedTuple):
     counts: npt.NDArray[np.uint16]
 
 
-@dataclass(slots=True)
 class _Arrays:
     """What a copy holds of each document, of each row of vectors, and of each pair of document and term."""
 
-    types: GrowingArray
-    times: GrowingArray
-    versions: GrowingArray
-    lengths: GrowingArray
-    languages: GrowingArray
-    alive: GrowingArray
-    pending: GrowingArray
-    first_rows: GrowingArray
-    vectors: GrowingArray
-    lengths_of_vectors: GrowingArray
-    new_terms: GrowingArray
-    new_documents: GrowingArray
-    new_counts: GrowingArray
-
-    @classmethod
-    def empty(cls) -> _Arrays:
-        return cls(
-            types=GrowingArray(np.int32),
-            times=GrowingArray(np.int64),
-            versions=GrowingArray(np.int64, 2),
-            lengths=GrowingArray(np.int32),
-            languages=GrowingArray(np.uint8),
-            alive=GrowingArray(np.bool_),
-            pending=GrowingArray(np.bool_),
-            first_rows=GrowingArray(np.int32),
-            vectors=GrowingArray(np.int8, DIMENSIONS),
-            lengths_of_vectors=GrowingArray(np.float64),
-            new_terms=GrowingArray(np.int32),
-            new_documents=GrowingArray(np.int32),
-            new_counts=GrowingArray(np.uint16),
-        )
+    def __init__(self) -> None:
+        self.types = GrowingArray(np.int32)
+        self.times = GrowingArray(np.int64)
+        self.versions = GrowingArray(np.int64, 2)
+        self.lengths = GrowingArray(np.int32)
+        self.languages = GrowingArray(np.uint8)
+        self.alive = GrowingArray(np.bool_)
+        self.pending = GrowingArray(np.bool_)
+        self.first_rows = GrowingArray(np.int32)
+        self.vectors = GrowingArray(np.int8, DIMENSIONS)
+        self.lengths_of_vectors = GrowingArray(np.float64)
+        self.new_terms = GrowingArray(np.int32)
+        self.new_documents = GrowingArray(np.int32)
+        self.new_counts = GrowingArray(np.uint16)
 
 
 class SearchCopy:
@@ -132,7 +113,7 @@ class SearchCopy:
         self.terms = Vocabulary()
         self._numbers: dict[str, int] = {}
         self._type_numbers: dict[str, int] = {}
-        self._arrays = _Arrays.empty()
+        self._arrays = _Arrays()
         self._starts = np.zeros(1, np.int64)
         self._sorted = Posting(np.empty(0, np.int32), np.empty(0, np.uint16))
         self._dead = 0
@@ -264,7 +245,7 @@ class SearchCopy:
         of_terms, of_documents, counts = of_terms[kept], of_documents[kept], counts[kept]
         of_terms = self._without_unused(of_terms)
         order = np.argsort(of_terms, kind="stable")
-        compacted = _Arrays.empty()
+        compacted = _Arrays()
         for name in ("types", "times", "versions", "lengths", "languages", "alive", "pending"):
             getattr(compacted, name).extend(getattr(arrays, name).values[alive])
         row_counts = np.diff(arrays.first_rows.values, append=arrays.vectors.size)
@@ -293,7 +274,7 @@ class SearchCopy:
     @property
     def bytes(self) -> int:
         """The memory of the copy, about."""
-        arrays = sum(getattr(self._arrays, name).bytes for name in _Arrays.__slots__)
+        arrays = sum(each.bytes for each in vars(self._arrays).values())
         postings = self._starts.nbytes + self._sorted.documents.nbytes + self._sorted.counts.nbytes
         return arrays + postings + BYTES_PER_ID * len(self.ids) + self.terms.bytes
 
@@ -345,21 +326,18 @@ class SearchCopy:
 
     def ids_of_types(self, types: Sequence[str]) -> list[str]:
         """Return the ids of the documents of some types, the newest first."""
-        numbers = np.flatnonzero(self.of_types(types))
-        return [
-            self.ids[number] for number in numbers[np.argsort(-self.times[numbers], kind="stable")].tolist()
-        ]
+        return [self.ids[number] for number in self._newest(types).tolist()]
 
     def revisions_of_types(self, types: Sequence[str]) -> dict[str, int]:
-        """Return the revision that wrote each document of some types last, by id, the newest document
-        first."""
+        """Return the revision that wrote each document of some types last, by id, the newest one first."""
+        numbers = self._newest(types)
+        revisions = self._arrays.versions.values[numbers, 0].tolist()
+        return dict(zip((self.ids[number] for number in numbers.tolist()), revisions, strict=True))
+
+    def _newest(self, types: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Return the numbers of the documents of some types, the newest first."""
         numbers = np.flatnonzero(self.of_types(types))
-        numbers = numbers[np.argsort(-self.times[numbers], kind="stable")]
-        revisions = self._arrays.versions.values[numbers, 0]
-        return {
-            self.ids[number]: revision
-            for number, revision in zip(numbers.tolist(), revisions.tolist(), strict=True)
-        }
+        return numbers[np.argsort(-self.times[numbers], kind="stable")]
 
     def having_types(self, entity_ids: Sequence[str], types: Sequence[str]) -> set[str]:
         """Return those of some entities that have one of some types; all types if empty."""

@@ -183,16 +183,12 @@ class _Reader:
         for length in range(min(max(STATE_WORDS, TIME_WORDS), end), 0, -1):
             start = end - length
             tokens = tuple(self.tokens[start:end])
-            if any(piece.ends for piece in self.question.pieces[start:end]):
-                continue
-            if any(piece.is_possessive for piece in self.question.pieces[start : end - 1]):
+            if self.question.pieces[end - 1].ends or self._is_parted(start, end):
                 continue
             if meaning := self._meant_by(start, end):
                 return _Qualifier(start, end, meaning)
-            is_next = length == 1 and tokens[0] in ("next", "last")
-            if is_next and (direction := {"next": "upcoming", "last": "past"}[tokens[0]]):
-                period = kind_times.period([direction], self.now)
-                assert period is not None
+            direction = {"next": "upcoming", "last": "past"}.get(tokens[0], "") if length == 1 else ""
+            if direction and (period := kind_times.period([direction], self.now)) is not None:
                 return _Qualifier(start, end, period._replace(words=tokens[0]))
         return None
 
@@ -222,9 +218,7 @@ class _Reader:
 
     def _is_verb(self, first: _Qualifier, begin: int) -> bool:
         """Return whether the first word before a type is a verb, as in "who paid invoices"."""
-        if not isinstance(first.what, State):
-            return False
-        if not begin:
+        if not isinstance(first.what, State) or not begin:
             return False
         piece, token = self.question.pieces[begin - 1], self.tokens[begin - 1]
         if token in NO_NOUN_FOLLOWS:
@@ -263,9 +257,8 @@ class _Reader:
 
     def _next(self, place: int) -> _Qualifier | None:
         """Return the next state or time behind a type: behind words that link it, and maybe behind a name."""
-        start, negation, is_linked = place, -1, place > 0 and self._asks_before(place)
-        names = 0
-        is_clause = False
+        start, negation, is_linked = place, -1, place > 1 and self.tokens[0] in VERBS_OF_BEING
+        names, is_clause = 0, False
         while start < len(self.tokens):
             if start > place and self.question.pieces[start - 1].ends:
                 return None
@@ -286,10 +279,6 @@ class _Reader:
                 return None
             start += 1
         return None
-
-    def _asks_before(self, place: int) -> bool:
-        """Return whether a question begins so that a state may follow its noun: "are invoices unpaid?"."""
-        return self.tokens[0] in VERBS_OF_BEING and place > 1
 
     def _starting_at(
         self, start: int, negation: int, *, is_linked: bool, is_direct: bool
