@@ -313,41 +313,32 @@ class Database:
     async def _limited(self, text: str, seconds: float) -> AsyncIterator[float]:
         """Limit a statement to ``seconds``, its first run on a server to more; yield its limit.
 
+        If the server does not answer in time, all pooled connections are replaced, so that other requests do
+        not wait for them one by one: a server that runs ends a long statement itself.
+
         Raises:
             FirstRunTimeout: not even the limit of a first run was enough.
         """
         server_life = self.first_runs.server_life
         first = self.first_runs.expects(text)
         limit = max(seconds, FIRST_RUN_SECONDS) if first else seconds
+        watch: asyncio.Task[None] | None = None
         try:
-            async with self._give_up_after(limit, silent_after=seconds if first else None):
+            async with asyncio.timeout(limit + self.answer_grace_seconds) as wait:
+                if first:
+                    watch = asyncio.create_task(self._end_if_silent(wait, seconds))
                 yield limit
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            if isinstance(exc, TimeoutError):
+                await pool.close_soon(self._driver)
             self.first_runs.failed(exc)
             if first and getattr(exc, "code", None) in TIMEOUT_CODES:
                 raise FirstRunTimeout from exc
             raise
-        self.first_runs.finished(text, server_life)
-
-    @contextlib.asynccontextmanager
-    async def _give_up_after(self, seconds: float, silent_after: float | None = None) -> AsyncIterator[None]:
-        """Abort if the server does not answer in time: a server that runs ends a long statement itself.
-
-        All pooled connections are then replaced, so that other requests do not wait for them one by one.
-        ``silent_after``: from so many seconds on, the wait also ends if the server does not answer a ping.
-        """
-        watch: asyncio.Task[None] | None = None
-        try:
-            async with asyncio.timeout(seconds + self.answer_grace_seconds) as wait:
-                if silent_after is not None:
-                    watch = asyncio.create_task(self._end_if_silent(wait, silent_after))
-                yield
-        except TimeoutError:
-            await pool.close_soon(self._driver)
-            raise
         finally:
             if watch:
                 watch.cancel()
+        self.first_runs.finished(text, server_life)
 
     async def _end_if_silent(self, wait: asyncio.Timeout, seconds: float) -> None:
         """End a long wait as soon as the server does not answer a ping within ``seconds`` either.
