@@ -76,7 +76,7 @@ class Dismissed(TypedDict):
     agent: str | None
 
 
-class Candidate(TypedDict):
+class DuplicatePair(TypedDict):
     """Two entities that are likely the same thing; ``entity_a`` has the lesser id.
 
     ``matched_fields`` are the fields of ``reasons`` that raise the score. ``merge`` has the
@@ -105,7 +105,7 @@ class Duplicates(Budgeted):
     first pairs may repeat the last ones here), or ``hint`` says how to narrow the request.
     """
 
-    candidates: list[Candidate]
+    candidates: list[DuplicatePair]
     total: int
     limit: int
     offset: int
@@ -188,10 +188,10 @@ def _start(query: str, cursor: str | None) -> str | None:
     return None if cursor is None else cursors.decode(query, cursor, {"name": str})["name"]
 
 
-def _candidate(pair: Pair, dismissed: DismissedPair | None) -> Candidate:
+def _candidate(pair: Pair, dismissed: DismissedPair | None) -> DuplicatePair:
     into = similarity.survivor(pair.a, pair.b)
     merged = pair.b if into is pair.a else pair.a
-    candidate: Candidate = {
+    candidate: DuplicatePair = {
         "entity_a": pair.a.entity_id,
         "entity_b": pair.b.entity_id,
         "canonical_name_a": pair.a.name,
