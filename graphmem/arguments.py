@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, ClassVar, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -101,6 +101,18 @@ def _moment(value: Any) -> int:
     return times.parse(value)
 
 
+def _until(value: Any) -> int:
+    return _before(value) - 1 if _is_date(value) else _moment(value)
+
+
+def _before(value: Any) -> int:
+    return _moment(value) + (times.DAY if _is_date(value) else 0)
+
+
+def _is_date(value: Any) -> bool:
+    return isinstance(value, str) and len(value.strip()) == len("2026-01-31")
+
+
 def _offset(value: int) -> int:
     if value > OFFSET_LIMIT:
         raise ValueError(
@@ -130,7 +142,15 @@ Offset = Annotated[
 ]
 Total = Annotated[bool, Field(description="Whether to answer the total count.")]
 Moment = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})]
-"""A time: ISO 8601 for callers, microseconds since 1970 in the code."""
+"""A time: ISO 8601 for callers, microseconds since 1970 in the code. A date is its first moment in UTC."""
+MomentUntil = Annotated[
+    int, BeforeValidator(_until), WithJsonSchema({"type": "string", "format": "date-time"})
+]
+"""The last moment of a range. A date is the last moment of its day: a range until January 31 has that day."""
+MomentBefore = Annotated[
+    int, BeforeValidator(_before), WithJsonSchema({"type": "string", "format": "date-time"})
+]
+"""The first moment after a range. A date is the first moment after its day."""
 EntityId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the entity.")]
 NotBlank = AfterValidator(_not_blank)
 Text = Annotated[str, Field(min_length=1, max_length=10_000), NotBlank]
@@ -149,10 +169,28 @@ Current = Annotated[bool, Field(description="Leave out relationships that ended.
 IncludeExcluded = Annotated[bool, Field(description="Whether to include observations that do not count.")]
 
 
+class Previewed(Arguments):
+    """The arguments of an operation that can say what it would do: one choice in its two spellings."""
+
+    dry_run: Annotated[bool, Field(description="True: only answer what would happen.")] = False
+    commit: Annotated[bool, Field(description="False: the same as `dry_run`.")] = True
+
+    @model_validator(mode="after")
+    def _refuse_contradiction(self) -> Self:
+        if {"dry_run", "commit"} <= self.model_fields_set and self.dry_run == self.commit:
+            raise ValueError("dry_run and commit contradict each other: give one of them")
+        return self
+
+    @property
+    def is_preview(self) -> bool:
+        """Whether nothing is to be written."""
+        return self.dry_run or not self.commit
+
+
 class TypeFilters(Arguments):
     """Filters by entity type."""
 
-    entity_type: EntityType | None = None
+    entity_type: Annotated[EntityType | None, Spelled("type")] = None
     entity_types: list[EntityType] = Field(default=[], max_length=100, description="Any of these types.")
 
     @property

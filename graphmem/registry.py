@@ -36,6 +36,7 @@ from graphmem.database.typed_rows import typed
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import Forbidden, GraphmemError, InternalError, SandboxDisabled
 from graphmem.objects import ObjectStore
+from graphmem.observability import logs
 from graphmem.settings import LIMITS, Limits, Settings
 from graphmem.writing import Writers
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 W = TypeVar("W")
 
-_log = structlog.get_logger("graphmem.operation")
+_log = structlog.get_logger(logs.OPERATIONS)
 
 
 class Face(enum.Flag):
@@ -212,14 +213,13 @@ class Operation(Generic[A]):
             seconds = time.perf_counter() - start
             services.metrics.request(self.name, _FACES[face], outcome, seconds)
             services.tracer.operation(self.name, _FACES[face], outcome, failed)
-            _log.info(
-                self.name,
-                outcome=outcome,
-                owner=actor.owner,
-                client=actor.client,
-                milliseconds=round(seconds * 1000, 2),
-                round_trips=cell[0],
-            )
+            logs.operation(self.name, {
+                "outcome": outcome,
+                "owner": actor.owner,
+                "client": actor.client,
+                "milliseconds": round(seconds * 1000, 2),
+                "round_trips": cell[0],
+            })  # fmt: skip
 
     async def _run(self, services: Services, actor: Actor, raw: Mapping[str, Any], face: Face) -> bytes:
         self.count(actor)

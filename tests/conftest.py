@@ -28,7 +28,7 @@ from tests.support.database import URI_VARIABLE, database, shared_database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.figures import Figures, lines, recorder
-from tests.support.scheduling import FileScheduling
+from tests.support.scheduling import OF_ACCOUNTS, FileScheduling
 
 for profile, examples in (("ci", 25), ("default", 25), ("long", 100)):
     hypothesis_settings.register_profile(
@@ -76,12 +76,17 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files of tests/reliability and tests/access, which take longest."""
-    items.sort(key=lambda item: not {"reliability", "access"} & set(item.path.parts))
+    """Begin with the files that take longest: those of one process, tests/reliability and tests/access."""
+
+    def rank(item: pytest.Item) -> int:
+        path, _, _ = item.nodeid.partition("::")
+        return 0 if path in OF_ACCOUNTS else 1 if {"reliability", "access"} & set(item.path.parts) else 2
+
+    items.sort(key=rank)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduling:
-    """Have few processes take the tests of access."""
+    """Have one process take the tests of accounts."""
     return FileScheduling(config, log)
 
 
@@ -168,7 +173,7 @@ def owner() -> str:
     return str(uuid.uuid4())
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def app(services: Services) -> Any:
     """The HTTP application; the bearer token says which owner is asking."""
     from graphmem.api.app import create_app

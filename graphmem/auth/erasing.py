@@ -19,7 +19,7 @@ from graphmem.auth.accounts import Accounts, Closed
 from graphmem.auth.credentials import REMEMBERED_SECONDS
 from graphmem.database.driver import Database
 from graphmem.errors import AccountConflict, DatabaseFull, DatabaseTimeout, Unavailable
-from graphmem.model import times
+from graphmem.model import fact_table, times
 from graphmem.objects import ObjectStore
 from graphmem.settings import DEFAULT_OWNER
 
@@ -27,18 +27,16 @@ BATCH: Final = 2_000
 """Nodes or edges that one statement erases; fewer if the database cannot hold them."""
 RETRY_SECONDS: Final = 60.0
 """Seconds for which a statement is tried again while the database fails."""
-OWNED: Final = {
-    "owner.erase_transactions": ("Observation", "Transaction", "Agent"),
+_DERIVED: Final = {
+    "owner.erase_transactions": ("Agent",),
     "owner.erase_relationships": ("Relationship", "History"),
     "owner.erase_entities": (
         "Entity", "History", "TimelineEvent", "FieldValue", "Meaning", "Vector", "Relationship",
     ),
-    "owner.erase_names": (
-        "Identifier", "Schema", "TypeAlias", "Interpretation", "Source", "Exclusion",
-        "Dismissal",
-    ),
+    "owner.erase_names": ("Identifier", "TypeAlias"),
     "owner.erase": ("Count", "Owner"),
 }  # fmt: skip
+OWNED: Final = {query: (*fact_table.erased_by(query), *labels) for query, labels in _DERIVED.items()}
 """The labels of the nodes that belong to an owner, by the query that erases them, in the order of queries."""
 
 Progress = Callable[[int], None]

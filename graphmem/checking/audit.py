@@ -255,7 +255,7 @@ class Audit:
             further.add(unread)
             return False
         try:
-            refolding.settle_all(derived, self.owner, with_rule)
+            refolding.settle_all(derived, with_rule)
         except LookAgain as exc:
             further.add(exc.further)
             return False
@@ -289,11 +289,11 @@ class Audit:
         while (state := await self._look(entities, relationships, further=further)) and state.is_stale:
             await refolding.refold(self._queries, state)
             try:
-                refolding.settle(state, self.owner)
+                refolding.settle(state)
             except LookAgain as exc:
                 further.add(exc.further)
                 continue
-            self.mended += await self._turn(turn_rows.parameters(state, self.owner))
+            self.mended += await self._turn(turn_rows.parameters(state))
             return
 
     async def _nodes(self, state: State) -> StoredNodes:
@@ -352,10 +352,10 @@ class Audit:
                         [Difference(f"schema {kind}", "fields", sorted(head.seen), sorted(seen))]
                     )
                     state.heads[kind] = replace(head, seen=seen)
-                    state.changed_heads[kind] = state.recorded_at
-            if self.fix and state.changed_heads:
-                self.mended += await self._turn(turn_rows.parameters(state, self.owner))
-                self.report.fixed += len(state.changed_heads)
+                    state.new.heads[kind] = state.read.recorded_at
+            if self.fix and state.new.heads:
+                self.mended += await self._turn(turn_rows.parameters(state))
+                self.report.fixed += len(state.new.heads)
 
     async def _mend(self, stretch: Stretch) -> bool:
         """Write the derived state, if asked to; return false where another write was faster.
@@ -366,11 +366,11 @@ class Audit:
         if not self.fix or not mendable:
             return True
         derived = stretch.derived
-        params = turn_rows.parameters(derived, self.owner, always=mendable)
+        params = turn_rows.parameters(derived, always=mendable)
         for part in ("entities", "relationships"):
             params[part] = [row for row in params[part] if row["subject_id"] in mendable]
         params["rule_merges"] = [row for row in params["rule_merges"] if row["subject_id"] in mendable]
-        params |= {"counts": [], "state_hash": derived.hash}
+        params |= {"counts": [], "state_hash": derived.read.hash}
         stretch.correct(params)
         written = await self._turn(params)
         self.mended += written
@@ -388,7 +388,7 @@ class Audit:
         for _ in range(READS_LIMIT if self._tx is None else 0):
             owner = await self.database.writes(self.owner).only("owner.lock", LockedOwner)
             stretch = await self._compare(entities, relationships)
-            if stretch.stored.revision == owner.revision and await self._mend(stretch):
+            if stretch.stored.read.revision == owner.revision and await self._mend(stretch):
                 return stretch
         async with self._locked():
             stretch = await self._compare(entities, relationships)

@@ -14,7 +14,7 @@ from graphmem.model.rule_merges import NO_EVIDENCE, Evidence
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import placement, refolding
 from graphmem.writing.dismissing import dismissed_pairs
-from graphmem.writing.state import State
+from graphmem.writing.state import Additions, State
 from graphmem.writing.things import Thing, Things, evidence_of
 
 Seen = dict[str, dict[str, discovery.Seen]]
@@ -91,11 +91,9 @@ async def derive(queries: Queries, stored: State, merges: Membership, seen: Seen
     )
     evidence = await _evidence(queries, entities)
     derived = replace(
-        stored, entities=Things(), relationships=Things(), heads=dict(stored.heads), rule_spans={},
-        new_bearers={}, new_near={}, changed_heads={},
+        stored, entities=Things(), relationships=Things(), entities_before=stored.entities.copy(),
+        relationships_before=stored.relationships.copy(), heads=dict(stored.heads), new=Additions(),
     )  # fmt: skip
-    derived.entities_before = stored.entities.copy()
-    derived.relationships_before = stored.relationships.copy()
     for subject_id in stored.entities:
         rules = stored.rules(entities.survivor(subject_id).kind)
         thing = _reduced(entities[subject_id], reduced[subject_id])

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
 from graphmem.model import rule_history, times
-from graphmem.model.dismissals import Dismissal, DismissalKind
+from graphmem.model.dismissals import DatedDismissal
 from graphmem.model.membership import MergeFact, RuleSpan
 from graphmem.model.rule_history import RuleFacts, Statement
 from graphmem.model.rule_merges import OwnRule
@@ -51,18 +51,10 @@ class _StatementRows(NamedTuple):
     statements: list[_StatementRow]
 
 
-class _DismissalRow(NamedTuple):
-    id: str
-    kind: DismissalKind
-    entity_a: str
-    entity_b: str
-    recorded_at: int
-
-
 class _DismissalRows(NamedTuple):
     """The row of ``audit/dismissals.cypher``."""
 
-    dismissals: list[_DismissalRow]
+    dismissals: list[DatedDismissal]
 
 
 class _Revision(NamedTuple):
@@ -153,7 +145,7 @@ class _Facts:
     rules: dict[str, OwnRule] = field(default_factory=dict)
     statements: list[Statement] = field(default_factory=list)
     merges: set[MergeFact] = field(default_factory=set)
-    dismissals: list[Dismissal] = field(default_factory=list)
+    dismissals: list[DatedDismissal] = field(default_factory=list)
     stored: dict[str, _StoredMerge] = field(default_factory=dict)
 
     def compared(self) -> Dates:
@@ -312,8 +304,7 @@ async def _read(
                 progress(len(entity_ids))
     if facts.rules:
         row = await queries.only("audit.dismissals", _DismissalRows)
-        dismissals = [Dismissal(*each, transaction_id="") for each in row.dismissals]
-        facts.dismissals = [each for each in dismissals if each.recorded_at <= facts.known_at]
+        facts.dismissals = [each for each in row.dismissals if each.recorded_at <= facts.known_at]
 
 
 async def _entity_ids(queries: Queries, kind: str) -> AsyncIterator[list[str]]:

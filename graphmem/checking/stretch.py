@@ -86,7 +86,7 @@ class Stretch:
             (self.stored.entities, reread.entities),
             (self.stored.relationships, reread.relationships),
         )
-        if self.stored.revision == reread.revision:
+        if self.stored.read.revision == reread.read.revision:
             return set()
         changed = {
             subject_id

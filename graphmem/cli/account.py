@@ -9,28 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from graphmem.cli.db import show
-from graphmem.cli.session import (
-    Session,
-    console,
-    current,
-    fetching,
-    require_database,
-    run_async,
-    stderr,
-    tell_progress,
-    telling_errors,
-)
+from graphmem.cli.session import Session, command, console, require_database, show, stderr
 from graphmem.errors import AccountConflict, InvalidInput
 
 if TYPE_CHECKING:
     from graphmem.auth.accounts import Account, Accounts, Deleted
     from graphmem.auth.erasing import Erased, Totals
+    from graphmem.registry import Services
     from graphmem.settings import Settings
 
 T = TypeVar("T")
 app = typer.Typer(no_args_is_help=True)
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Name = Annotated[str, typer.Argument(help="Name of the account, such as ada or ada@example.org.")]
 
 
@@ -43,18 +32,18 @@ def on_accounts(session: Session, work: Callable[[Accounts, Settings], Awaitable
     """
     chosen = session.local_settings(
         "accounts are managed on the machine of their database, not at {}: run this command there, without "
-        "--base-url"
+        "--base-url",
+        reads=False,
     )
-    session.log_to_file(chosen)
 
-    async def run() -> T:
+    from graphmem.cli.in_process import on_services
+
+    async def on_their_services(services: Services) -> T:
         from graphmem.auth.accounts import Accounts
-        from graphmem.runtime import open_services
 
-        async with open_services(chosen, fetching(), waiting=tell_progress) as services:
-            return await work(Accounts(services.database), chosen)
+        return await work(Accounts(services.database), chosen)
 
-    return run_async(run())
+    return on_services(chosen, on_their_services)
 
 
 def tell_first_credential(was_open: bool) -> None:
@@ -66,9 +55,9 @@ def tell_first_credential(was_open: bool) -> None:
         stderr.print(text, style="yellow", highlight=False)
 
 
-@app.command()
+@command(app)
 def create(
-    context: typer.Context,
+    session: Session,
     name: Name,
     admin: Annotated[
         bool, typer.Option("--admin", help="Allow operations on the whole instance, such as metrics.")
@@ -80,8 +69,7 @@ def create(
         str | None,
         typer.Option(help="Owner whose data no account reaches: that of a deleted account, or of a restore."),
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> dict[str, Any]:
     """Create an account with data of its own, or with the data that --owner names.
 
     Without a password, only API keys and one-time codes open the account.
@@ -92,21 +80,19 @@ def create(
       graphmem account create ada@example.org --password
       graphmem account create ada --owner 6f1c1d1e-3a55-4a0f-9a53-0c6e5d2b7f10
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        chosen_name, secret = _name(name), _password() if password else None
-        scopes = ["read", "write", *(["admin"] if admin else [])]
+    chosen_name, secret = _name(name), _password() if password else None
+    scopes = ["read", "write", *(["admin"] if admin else [])]
 
-        async def work(accounts: Accounts, chosen: Settings) -> Account:
-            if secret is not None:
-                tell_first_credential(await accounts.is_open(chosen))
-            return await accounts.create(chosen_name, scopes, secret, owner)
+    async def work(accounts: Accounts, chosen: Settings) -> Account:
+        if secret is not None:
+            tell_first_credential(await accounts.is_open(chosen))
+        return await accounts.create(chosen_name, scopes, secret, owner)
 
-        _show(on_accounts(session, work), as_json or session.as_json)
+    return _answer(on_accounts(session, work), session)
 
 
-@app.command("list")
-def list_accounts(context: typer.Context, as_json: Json = False) -> None:
+@command(app, "list")
+def list_accounts(session: Session) -> dict[str, Any] | None:
     """List the accounts of this instance, and owners whose data no account reaches.
 
     account create --owner gives such an owner an account.
@@ -115,35 +101,31 @@ def list_accounts(context: typer.Context, as_json: Json = False) -> None:
     Example:
       graphmem account list
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        _require_database(session)
+    _require_database(session)
 
-        async def work(accounts: Accounts, chosen: Settings) -> tuple[list[Account], list[str]]:
-            return await accounts.all(), await accounts.owners_without()
+    async def work(accounts: Accounts, chosen: Settings) -> tuple[list[Account], list[str]]:
+        return await accounts.all(), await accounts.owners_without()
 
-        accounts, owners = on_accounts(session, work)
-        if as_json or session.as_json:
-            rows = [_row(account) for account in accounts]
-            show({"accounts": rows, "owners_without_account": owners}, True)
-            return
-        from graphmem.cli.layouts import show as show_answer
+    accounts, owners = on_accounts(session, work)
+    if session.as_json:
+        return {"accounts": [_row(account) for account in accounts], "owners_without_account": owners}
+    from graphmem.cli.layouts import show as show_answer
 
-        show_answer(console, "accounts.list", {"accounts": [_readable(account) for account in accounts]})
-        if owners:
-            line = f"Owners whose data no account reaches: {', '.join(owners)}."
-            stderr.print(line, style="yellow", highlight=False, soft_wrap=True)
+    show_answer(console, "accounts.list", {"accounts": [_readable(account) for account in accounts]})
+    if owners:
+        line = f"Owners whose data no account reaches: {', '.join(owners)}."
+        stderr.print(line, style="yellow", highlight=False, soft_wrap=True)
+    return None
 
 
-@app.command("set-password")
+@command(app, "set-password")
 def set_password(
-    context: typer.Context,
+    session: Session,
     name: Name,
     none: Annotated[
         bool, typer.Option("--none", help="Take the password away: keys and one-time codes remain.")
     ] = False,
-    as_json: Json = False,
-) -> None:
+) -> dict[str, Any]:
     """Set the password of an account: ask for it twice, or without a terminal, read a line of stdin.
 
     \b
@@ -151,51 +133,48 @@ def set_password(
       graphmem account set-password ada
       graphmem account set-password ada --none
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        _require_database(session)
-        secret = None if none else _password()
+    _require_database(session)
+    secret = None if none else _password()
 
-        async def work(accounts: Accounts, chosen: Settings) -> Account:
-            account = await accounts.by_name(_name(name))
-            if secret is not None and not account.disabled:
-                tell_first_credential(await accounts.is_open(chosen))
-            return await accounts.set_password(account.name, secret)
+    async def work(accounts: Accounts, chosen: Settings) -> Account:
+        account = await accounts.by_name(_name(name))
+        if secret is not None and not account.disabled:
+            tell_first_credential(await accounts.is_open(chosen))
+        return await accounts.set_password(account.name, secret)
 
-        _show(on_accounts(session, work), as_json or session.as_json)
+    return _answer(on_accounts(session, work), session)
 
 
-@app.command()
-def disable(context: typer.Context, name: Name, as_json: Json = False) -> None:
+@command(app)
+def disable(session: Session, name: Name) -> dict[str, Any]:
     """Disable an account: no credential of it works within 5 seconds. Its data stays.
 
     \b
     Example:
       graphmem account disable ada
     """
-    _set_disabled(context, name, True, as_json)
+    return _set_disabled(session, name, True)
 
 
-@app.command()
-def enable(context: typer.Context, name: Name, as_json: Json = False) -> None:
+@command(app)
+def enable(session: Session, name: Name) -> dict[str, Any]:
     """Enable an account again, with its keys and its password.
 
     \b
     Example:
       graphmem account enable ada
     """
-    _set_disabled(context, name, False, as_json)
+    return _set_disabled(session, name, False)
 
 
-@app.command()
+@command(app)
 def delete(
-    context: typer.Context,
+    session: Session,
     name: Name,
     with_data: Annotated[
         bool, typer.Option("--with-data", help="Erase the data of its owner too, for ever.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
-    as_json: Json = False,
 ) -> None:
     """Delete an account with its keys and grants, after a question. Without --with-data, its data stays.
 
@@ -209,17 +188,15 @@ def delete(
       graphmem account delete ada --with-data
       graphmem account delete ada --with-data --yes
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        _require_database(session)
-        chosen_name = _refuse_local(_name(name), "deleted")
-        if with_data:
-            _delete_with_data(session, chosen_name, yes, as_json or session.as_json)
-        else:
-            _delete(session, chosen_name, yes, as_json or session.as_json)
+    _require_database(session)
+    chosen_name = _refuse_local(_name(name), "deleted")
+    if with_data:
+        _delete_with_data(session, chosen_name, yes)
+    else:
+        _delete(session, chosen_name, yes)
 
 
-def _delete(session: Session, name: str, yes: bool, as_json: bool) -> None:
+def _delete(session: Session, name: str, yes: bool) -> None:
     if not yes:
         question = (
             f"Delete the account {name} with its keys and grants? Its data stays in the database, "
@@ -239,8 +216,8 @@ def _delete(session: Session, name: str, yes: bool, as_json: bool) -> None:
 
     account, deleted, has_data = on_accounts(session, work)
     row = {"deleted": account.name, "keys": deleted.keys, "grants": deleted.grants, "owner": account.owner}
-    show(row, as_json)
-    if has_data and not as_json:
+    show(row, session.as_json)
+    if has_data and not session.as_json:
         line = (
             f"Its data stays. To reach it: graphmem account create {name} --owner {account.owner}. "
             f"To erase it then: graphmem account delete {name} --with-data."
@@ -248,7 +225,7 @@ def _delete(session: Session, name: str, yes: bool, as_json: bool) -> None:
         stderr.print(line, highlight=False, soft_wrap=True)
 
 
-def _delete_with_data(session: Session, name: str, yes: bool, as_json: bool) -> None:
+def _delete_with_data(session: Session, name: str, yes: bool) -> None:
     async def look(accounts: Accounts, chosen: Settings) -> tuple[Account, Totals]:
         from graphmem.auth.erasing import totals_of
 
@@ -277,19 +254,14 @@ def _delete_with_data(session: Session, name: str, yes: bool, as_json: bool) -> 
             await objects.close()
 
     erased = on_accounts(session, work)
-    show({"deleted": name, "owner": account.owner, **asdict(erased)}, as_json)
+    show({"deleted": name, "owner": account.owner, **asdict(erased)}, session.as_json)
 
 
-def _set_disabled(context: typer.Context, name: str, disabled: bool, as_json: bool) -> None:
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        _require_database(session)
-        chosen_name = _refuse_local(_name(name), "disabled") if disabled else _name(name)
-
-        async def work(accounts: Accounts, chosen: Settings) -> Account:
-            return await accounts.set_disabled(chosen_name, disabled)
-
-        _show(on_accounts(session, work), as_json or session.as_json)
+def _set_disabled(session: Session, name: str, disabled: bool) -> dict[str, Any]:
+    _require_database(session)
+    chosen_name = _refuse_local(_name(name), "disabled") if disabled else _name(name)
+    account = on_accounts(session, lambda accounts, _: accounts.set_disabled(chosen_name, disabled))
+    return _answer(account, session)
 
 
 def _require_database(session: Session) -> None:
@@ -322,8 +294,8 @@ def _readable(account: Account) -> dict[str, Any]:
     return {**row, **marks, "scopes": ", ".join(account.scopes)}
 
 
-def _show(account: Account, as_json: bool) -> None:
-    show(_row(account) if as_json else _readable(account), as_json)
+def _answer(account: Account, session: Session) -> dict[str, Any]:
+    return _row(account) if session.as_json else _readable(account)
 
 
 def _name(text: str) -> str:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.db import show
 from graphmem.cli.key_commands import app
-from graphmem.cli.session import Session, current, stderr, telling_errors
+from graphmem.cli.session import Session, command, show, stderr
 from graphmem.errors import AuthInvalid, GraphmemError, InvalidInput, LoginFailed, NotFound
 
 if TYPE_CHECKING:
@@ -22,14 +21,13 @@ if TYPE_CHECKING:
     from graphmem.client.logins import Login
     from graphmem.client.oauth_login import Authorization, Server, Tokens
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 BaseUrl = Annotated[str | None, typer.Option(help="Address of the service. Default: GRAPHMEM_BASE_URL.")]
 DEFAULT_SCOPES = ("read", "write")
 
 
-@app.command()
+@command(app)
 def login(
-    context: typer.Context,
+    session: Session,
     base_url: Annotated[
         str | None,
         typer.Option(
@@ -47,8 +45,7 @@ def login(
     key: Annotated[
         bool, typer.Option("--key", help="Keep an API key, read from a prompt or from stdin.")
     ] = False,
-    as_json: Json = False,
-) -> None:
+) -> dict[str, Any]:
     """Log in at a service, so that commands with --base-url need no SERVICE_BEARER_TOKEN.
 
     A browser opens the service's page, where you allow it. On a machine without a browser the address is
@@ -62,16 +59,14 @@ def login(
       graphmem auth login --code --scope read
       graphmem auth login --key < key.txt
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        address = _address(session, base_url) or _address(session, session.settings().advertised_url())
-        assert address is not None
-        kept = _login_by_key(address) if key else _login_by_oauth(address, scope or DEFAULT_SCOPES, code)
-        show(_row(kept), as_json or session.as_json)
+    address = _address(session, base_url) or _address(session, session.settings().advertised_url())
+    assert address is not None
+    kept = _login_by_key(address) if key else _login_by_oauth(address, scope or DEFAULT_SCOPES, code)
+    return _row(kept)
 
 
-@app.command()
-def status(context: typer.Context, base_url: BaseUrl = None, as_json: Json = False) -> None:
+@command(app)
+def status(session: Session, base_url: BaseUrl = None) -> dict[str, Any] | None:
     """List the services with a login: account, scopes, when the token expires, and whether it is accepted.
 
     Each service is asked. A token that expires soon is renewed.
@@ -80,28 +75,25 @@ def status(context: typer.Context, base_url: BaseUrl = None, as_json: Json = Fal
     Example:
       graphmem auth status
     """
-    session = current(context)
-    as_json = as_json or session.as_json
-    with telling_errors(as_json):
-        from graphmem.client.logins import Logins
+    from graphmem.client.logins import Logins
 
-        address = _address(session, base_url)
-        logins = [login for login in Logins().all() if address in (None, login.address)]
-        rows = [_asked(login) for login in logins]
-        token_set = session.settings().bearer_token is not None
-        if as_json:
-            show({"logins": rows, "service_bearer_token": token_set}, as_json=True)
-            return
-        for row in rows:
-            show(row, as_json=False)
-        if not rows:
-            _say("no login is kept: `graphmem auth login --base-url` makes one")
-        if token_set:
-            _say("SERVICE_BEARER_TOKEN is set: commands send it in place of a login")
+    address = _address(session, base_url)
+    logins = [login for login in Logins().all() if address in (None, login.address)]
+    rows = [_asked(login) for login in logins]
+    token_set = session.settings().bearer_token is not None
+    if session.as_json:
+        return {"logins": rows, "service_bearer_token": token_set}
+    for row in rows:
+        show(row, as_json=False)
+    if not rows:
+        _say("no login is kept: `graphmem auth login --base-url` makes one")
+    if token_set:
+        _say("SERVICE_BEARER_TOKEN is set: commands send it in place of a login")
+    return None
 
 
-@app.command()
-def logout(context: typer.Context, base_url: BaseUrl = None, as_json: Json = False) -> None:
+@command(app)
+def logout(session: Session, base_url: BaseUrl = None) -> dict[str, Any]:
     """Revoke the tokens of a login at its service, and forget them here.
 
     An API key is forgotten and stays valid: `graphmem auth keys revoke` revokes it.
@@ -110,21 +102,18 @@ def logout(context: typer.Context, base_url: BaseUrl = None, as_json: Json = Fal
     Example:
       graphmem auth logout --base-url https://memory.example.org
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        from graphmem.client.logins import Logins
+    from graphmem.client.logins import Logins
 
-        logins, address = Logins(), _address(session, base_url)
-        login = _only(logins.all()) if address is None else logins.get(address)
-        if login is None:
-            raise NotFound(f"no login is kept for {address}: `graphmem auth status` lists them")
-        # Another process may renew it just now: the newest refresh token is revoked.
-        with logins.changing(login.address):
-            login = logins.get(login.address) or login
-            message = _revoked(login)
-            logins.forget(login.address)
-        answer = {"base_url": login.address, "revoked": message is None, "message": message or "logged out"}
-        show(answer, as_json or session.as_json)
+    logins, address = Logins(), _address(session, base_url)
+    login = _only(logins.all()) if address is None else logins.get(address)
+    if login is None:
+        raise NotFound(f"no login is kept for {address}: `graphmem auth status` lists them")
+    # Another process may renew it just now: the newest refresh token is revoked.
+    with logins.changing(login.address):
+        login = logins.get(login.address) or login
+        message = _revoked(login)
+        logins.forget(login.address)
+    return {"base_url": login.address, "revoked": message is None, "message": message or "logged out"}
 
 
 def _address(session: Session, base_url: str | None) -> str | None:

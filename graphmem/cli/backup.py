@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.db import Json, show
-from graphmem.cli.session import (
-    current,
-    fetching,
-    require_database,
-    run_async,
-    stderr,
-    tell_progress,
-    telling_errors,
-)
+from graphmem.cli.session import Session, command, show, stderr
 from graphmem.errors import DumpConflicts
 
 if TYPE_CHECKING:
@@ -28,6 +19,7 @@ if TYPE_CHECKING:
 
     from graphmem.dump import CreateResult, RestoreResult, VerifyResult
     from graphmem.dump.file_chunks import MissingFiles
+    from graphmem.registry import Services
     from graphmem.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
@@ -59,9 +51,9 @@ STAGES = {
 }
 
 
-@app.command()
+@command(app)
 def create(
-    context: typer.Context,
+    session: Session,
     path: Annotated[
         Path,
         typer.Argument(
@@ -79,7 +71,6 @@ def create(
     without_files: Annotated[
         bool, typer.Option("--without-files", help="Leave out the bytes of the files that were stored.")
     ] = False,
-    as_json: Json = False,
 ) -> None:
     """Write the facts and files of every owner into one file, compressed and with checksums.
 
@@ -96,25 +87,21 @@ def create(
       graphmem backup create graphmem.dump --without-files
       graphmem backup create /backups --owner 00000000-0000-0000-0000-000000000000
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        chosen = session.local_settings(ELSEWHERE)
-        require_database(chosen)
-        session.log_to_file(chosen)
-        if os.path.isdir(path):
-            path /= f"graphmem-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.dump"
-        made = run_async(_create(chosen, path, owner or (), force, not without_files))
-        answer = _created(made)
-        show(answer, as_json or session.as_json)
-        if as_json or session.as_json:
-            return
-        if without_files and answer["sources"]:
-            stderr.print(WITHOUT_FILES.format(f"{answer['sources']:,}"), style="yellow", highlight=False)
-        _tell_missing(MISSING_IN_STORE, made.missing_files)
+    chosen = session.local_settings(ELSEWHERE)
+    if os.path.isdir(path):
+        path /= f"graphmem-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.dump"
+    made = _create(chosen, path, owner or (), force, not without_files)
+    answer = _created(made)
+    show(answer, session.as_json)
+    if session.as_json:
+        return
+    if without_files and answer["sources"]:
+        stderr.print(WITHOUT_FILES.format(f"{answer['sources']:,}"), style="yellow", highlight=False)
+    _tell_missing(MISSING_IN_STORE, made.missing_files)
 
 
-@app.command()
-def verify(context: typer.Context, path: File, as_json: Json = False) -> None:
+@command(app)
+def verify(session: Session, path: File) -> dict[str, Any]:
     """Verify every byte of a dump against its checksums, and of its files against their hashes.
 
     No database and no object store is needed. `files_missing` counts files that the dump names and does not
@@ -124,25 +111,22 @@ def verify(context: typer.Context, path: File, as_json: Json = False) -> None:
     Example:
       graphmem backup verify graphmem.dump
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        from graphmem import dump
+    from graphmem import dump
 
-        with _bars() as bars:
-            size = os.path.getsize(path) if os.path.isfile(path) else None
-            bars.advance("verify", 0, size)
-            result = dump.verify(path, lambda done: bars.advance("verify", done, None))
-        show(_verified(path, result), as_json or session.as_json)
+    with _bars() as bars:
+        size = os.path.getsize(path) if os.path.isfile(path) else None
+        bars.advance("verify", 0, size)
+        result = dump.verify(path, lambda done: bars.advance("verify", done, None))
+    return _verified(path, result)
 
 
-@app.command()
+@command(app)
 def restore(
-    context: typer.Context,
+    session: Session,
     path: File,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be restored, and write nothing.")
     ] = False,
-    as_json: Json = False,
 ) -> None:
     """Restore the facts and files of a dump, and derive everything else from them.
 
@@ -159,24 +143,20 @@ def restore(
       graphmem backup restore graphmem.dump --dry-run
       graphmem backup restore graphmem.dump
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        chosen = session.local_settings(ELSEWHERE)
-        session.log_to_file(chosen)
-        result = run_async(_restore(chosen, path, dry_run))
-        conflicts = [conflict.report() for conflict in result.conflicts]
-        show(_restored(path, result), as_json or session.as_json)
-        if not (as_json or session.as_json):
-            _tell_missing(MISSING_AFTERWARDS, result.missing_files)
-            if result.accounts and not dry_run:
-                stderr.print(WITHOUT_KEYS.format(f"{result.accounts:,}"), style="yellow", highlight=False)
-        if result.conflict_count:
-            if not (as_json or session.as_json):
-                from graphmem.cli.tables import plain
+    result = _restore(session.local_settings(ELSEWHERE, reads=False), path, dry_run)
+    conflicts = [conflict.report() for conflict in result.conflicts]
+    show(_restored(path, result), session.as_json)
+    if not session.as_json:
+        _tell_missing(MISSING_AFTERWARDS, result.missing_files)
+        if result.accounts and not dry_run:
+            stderr.print(WITHOUT_KEYS.format(f"{result.accounts:,}"), style="yellow", highlight=False)
+    if result.conflict_count:
+        if not session.as_json:
+            from graphmem.cli.tables import plain
 
-                for conflict in conflicts[:SHOWN_LIMIT]:
-                    stderr.print(plain(f"  {conflict['what']} {conflict['id']}: {conflict['message']}"))
-            raise DumpConflicts(conflict_count=result.conflict_count, conflicts=conflicts)
+            for conflict in conflicts[:SHOWN_LIMIT]:
+                stderr.print(plain(f"  {conflict['what']} {conflict['id']}: {conflict['message']}"))
+        raise DumpConflicts(conflict_count=result.conflict_count, conflicts=conflicts)
 
 
 def _tell_missing(message: str, missing: MissingFiles) -> None:
@@ -189,31 +169,34 @@ def _tell_missing(message: str, missing: MissingFiles) -> None:
         stderr.print(plain(f"  {file.source_id} {file.name or ''}".rstrip()))
 
 
-async def _create(
-    chosen: Settings, path: Path, owners: Sequence[str], force: bool, files: bool
-) -> CreateResult:
+def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bool, files: bool) -> CreateResult:
     from graphmem import dump
-    from graphmem.runtime import open_services
+    from graphmem.cli.in_process import on_services
 
     name = "the database at NEO4J_URI" if chosen.neo4j_uri else f"the data directory {chosen.data_path}"
-    async with open_services(chosen, fetching(), waiting=tell_progress) as services:
+
+    async def work(services: Services) -> CreateResult:
         with _bars() as bars:
             return await dump.create(
                 services.database, path, owners, objects=services.objects if files else None, force=force,
                 database_name=name, progress=bars.advance,
             )  # fmt: skip
 
+    return on_services(chosen, work)
 
-async def _restore(chosen: Settings, path: Path, dry_run: bool) -> RestoreResult:
+
+def _restore(chosen: Settings, path: Path, dry_run: bool) -> RestoreResult:
     from graphmem import dump
-    from graphmem.runtime import open_services
+    from graphmem.cli.in_process import on_services
 
-    async with open_services(chosen, fetching(), waiting=tell_progress) as services:
+    async def work(services: Services) -> RestoreResult:
         with _bars() as bars:
             where = services.database, services.vocabulary, services.writers
             return await dump.restore(
                 *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance
             )
+
+    return on_services(chosen, work)
 
 
 def _counted(contents: dict[str, Any]) -> dict[str, Any]:

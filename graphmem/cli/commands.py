@@ -73,7 +73,7 @@ class Parameter:
         name: the name of the argument.
         shown: the name under which REST and the command line describe the argument; it is sent under this.
         option: the option; empty for a positional argument.
-        is_own_name: whether it is the hidden option of the argument's own name, beside the shown one.
+        is_own_name: whether it is the hidden option of another spelling, such as the argument's own name.
         is_beside: whether it is an option beside the positional argument.
     """
 

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from graphmem.cli.lists import List
-from graphmem.cli.tables import Row, plain, short, time_text
+from graphmem.cli.tables import Row, add, short, time_text
 
 _ARROWS = {"outgoing": "→ ", "incoming": "← "}
 
@@ -19,12 +19,12 @@ def lines(answer: Row) -> RenderableType:
     columns = "entity", "field", "value", "observed at", "observation"
     table = List(None, columns, optional=("observation", "observed at"))
     for row in rows:
-        _add(table, row["entity_name"], _field(row), _value(row), *_origin(row))
+        add(table, row["entity_name"], _field(row), _value(row), *_origin(row))
         for other in row.get("contested", ()):
-            _add(table, "", "", f"but {short(other['value'])}", *_origin(other), style="yellow")
+            add(table, "", "", f"but {short(other['value'])}", *_origin(other), style="yellow")
     mentioned = List(None, ("id", "type", "name"))
     for row in answer["entities"]:
-        _add(mentioned, row["entity_id"], row["entity_type"], row["canonical_name"])
+        add(mentioned, row["entity_id"], row["entity_type"], row["canonical_name"])
     return Group(table, mentioned)
 
 
@@ -42,7 +42,3 @@ def _value(line: Row) -> str:
 def _origin(line: Row) -> tuple[str, str]:
     """Return the day and the observation of a line of context."""
     return time_text(line["observed_at"])[:10], line.get("observation_id", "")
-
-
-def _add(table: List, *cells: str, style: str = "") -> None:
-    table.add_row(*(plain(cell, style) for cell in cells))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmem.cli.session import console, current, telling_errors
+from graphmem.cli.session import Session, command, console, current
 from graphmem.errors import NotFound
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def list_queries(context: typer.Context, as_json: Json = False) -> None:
         console.print(Padding(plain(query.doc), (0, 0, 0, 4), expand=False), width=min(80, console.width))
 
 
-@app.command()
+@command(app, has_json=False)
 def show(
-    context: typer.Context,
+    session: Session,
     name: Annotated[str, typer.Argument(help="The query's name, as `graphmem cypher list` prints it.")],
     params: Annotated[
         bool, typer.Option("--params", help="Print a :param line for each parameter before the query.")
@@ -71,8 +71,7 @@ def show(
       graphmem cypher show entity.get --params
       graphmem cypher show 'entity.page[asc]'
     """
-    with telling_errors(current(context).as_json):
-        sys.stdout.write(browser_text(name, params))
+    sys.stdout.write(browser_text(name, params))
 
 
 def browser_text(name: str, params: bool) -> str:

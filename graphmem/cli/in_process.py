@@ -1,14 +1,29 @@
-"""Running an operation in the process of the command, for ``--offline``."""
+"""Work on the data of this machine in the process of the command; operations too, with ``--offline``."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from graphmem.auth import Method
 from graphmem.auth.accounts import Accounts
 from graphmem.cli.session import fetching, run_async, tell_progress
-from graphmem.registry import REGISTRY
+from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings
+
+T = TypeVar("T")
+
+
+def on_services(chosen: Settings, work: Callable[[Services], Awaitable[T]]) -> T:
+    """Open the services of this machine, and run ``work`` with them."""
+
+    async def run() -> T:
+        from graphmem.runtime import open_services
+
+        async with open_services(chosen, fetching(), waiting=tell_progress) as services:
+            return await work(services)
+
+    return run_async(run())
 
 
 def run(chosen: Settings, name: str, raw: dict[str, Any], account: str | None = None) -> bytes:
@@ -18,11 +33,8 @@ def run(chosen: Settings, name: str, raw: dict[str, Any], account: str | None = 
         NotFound: there is no such account.
     """
 
-    async def in_process() -> bytes:
-        from graphmem.runtime import open_services
+    async def work(services: Services) -> bytes:
+        actor = await Accounts(services.database).actor(account, "cli", Method.PROCESS)
+        return await REGISTRY[name].run(services, actor, raw)
 
-        async with open_services(chosen, fetching(), waiting=tell_progress) as services:
-            actor = await Accounts(services.database).actor(account, "cli", Method.PROCESS)
-            return await REGISTRY[name].run(services, actor, raw)
-
-    return run_async(in_process())
+    return on_services(chosen, work)

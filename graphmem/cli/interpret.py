@@ -90,14 +90,14 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
         sys.stdout.write(json.dumps({"interpretations": rows, **counts}) + "\n")
         return
     from graphmem.cli.lists import List
-    from graphmem.cli.tables import plain
+    from graphmem.cli.tables import add, plain
 
     if rows:
         table = List(None, ("source", "status", "interpreter", "entities", "relationships"))
         for row in rows:
             numbers = (row.get("entities_created", ""), row.get("relationships_created", ""))
             cells = (row["source_id"], row["status"].replace("_", " "), row.get("interpreter", ""), *numbers)
-            table.add_row(*(plain(str(cell)) for cell in cells))
+            add(table, *map(str, cells))
         console.print(table)
     for row in rows:
         if row["status"] == "failed":

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from graphmem.cli.account import on_accounts, tell_first_credential
-from graphmem.cli.db import show
-from graphmem.cli.session import Call, Session, current, telling_errors
+from graphmem.cli.session import Call, Session, command
 
 if TYPE_CHECKING:
     from graphmem.auth.accounts import Accounts
@@ -19,11 +18,8 @@ app = typer.Typer(no_args_is_help=True)
 _MAKES_KEYS: Final = "keys.create"
 
 
-@app.command()
-def code(
-    context: typer.Context,
-    as_json: bool = typer.Option(False, "--json", help="Print JSON."),
-) -> None:
+@command(app)
+def code(session: Session) -> dict[str, Any]:
     """Make a one-time code of the account, valid for 10 minutes. Earlier codes of the account end.
 
     On the page where a client asks for access, the code stands for a password.
@@ -33,21 +29,19 @@ def code(
       graphmem auth code
       graphmem --account ada auth code
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
 
-        async def work(accounts: Accounts, chosen: Settings) -> dict[str, Any]:
-            from graphmem.auth import LOCAL_NAME
-            from graphmem.auth.accounts import being_erased
-            from graphmem.model import times
+    async def work(accounts: Accounts, chosen: Settings) -> dict[str, Any]:
+        from graphmem.auth import LOCAL_NAME
+        from graphmem.auth.accounts import being_erased
+        from graphmem.model import times
 
-            account = await accounts.by_name(session.account or LOCAL_NAME)
-            if account.is_erased:
-                raise being_erased(account.name)
-            text, expires_at = await accounts.create_code(account.id)
-            return {"code": text, "account": account.name, "expires_at": times.render(expires_at)}
+        account = await accounts.by_name(session.account or LOCAL_NAME)
+        if account.is_erased:
+            raise being_erased(account.name)
+        text, expires_at = await accounts.create_code(account.id)
+        return {"code": text, "account": account.name, "expires_at": times.render(expires_at)}
 
-        show(on_accounts(session, work), as_json or session.as_json)
+    return on_accounts(session, work)
 
 
 def tell_before(session: Session, entry: Call) -> None:

@@ -20,6 +20,7 @@ from graphmem.cli.tables import (
     WARNINGS,
     Row,
     Snapshot,
+    add,
     new_table,
     origin_cells,
     pairs,
@@ -97,12 +98,8 @@ def _plain_rows(name: str, rows: Sequence[Row]) -> List:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     table = List(name.replace("_", " "), columns)
     for row in rows:
-        _add(table, *("" if row.get(key) is None else short(row[key]) for key in columns))
+        add(table, *("" if row.get(key) is None else short(row[key]) for key in columns))
     return table
-
-
-def _add(table: Table, *cells: str, style: str = "") -> None:
-    table.add_row(*(plain(cell, style) for cell in cells))
 
 
 def _entities(answer: Row, fields: Sequence[str]) -> List:
@@ -112,7 +109,7 @@ def _entities(answer: Row, fields: Sequence[str]) -> List:
     for row in answer["entities"]:
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], *_values(row, fields)
         counters = str(row["version"]), str(row["observation_count"])
-        _add(table, *cells, *counters, time_text(row["last_observation_at"])[:10])
+        add(table, *cells, *counters, time_text(row["last_observation_at"])[:10])
     return table
 
 
@@ -128,7 +125,7 @@ def _matched(answer: Row, fields: Sequence[str]) -> RenderableType:
     table = List(None, columns, optional=("score", "in"))
     for row in (*answer["entities"], *answer.get("resembling", ())):
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], *_values(row, fields)
-        _add(table, *cells, row["matched"], row.get("matched_field", ""), f"{row['score']:.2f}")
+        add(table, *cells, row["matched"], row.get("matched_field", ""), f"{row['score']:.2f}")
     return Group(plain(answer["hint"], style="yellow"), table) if "hint" in answer else table
 
 
@@ -139,7 +136,7 @@ def _ranked(answer: Row) -> RenderableType:
     table = List(None, ("id", "type", "name", "points", *names), optional=("type", "points"))
     for row in answer["entities"]:
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], f"{row['points']:.4f}"
-        _add(table, *cells, *(str(row["ranks"].get(name, "")) for name in names))
+        add(table, *cells, *(str(row["ranks"].get(name, "")) for name in names))
     counts = [f"{row['strategy']} {row['found'] if row['ran'] else 'not run'}" for row in strategies]
     return Group(table, plain(f"entities by strategy: {', '.join(counts)}", style="dim"))
 
@@ -152,7 +149,7 @@ def _stored(answer: Row) -> RenderableType:
     for row in rows:
         action = row["action"] + (" (stored before)" if row["deduplicated"] else "")
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], action, str(row["version"])
-        _add(table, *cells, row["identity_basis"])
+        add(table, *cells, row["identity_basis"])
     duplicates = [
         plain(
             f"{row['canonical_name']} may be {other['canonical_name']} "
@@ -173,7 +170,7 @@ def _stored_links(rows: Sequence[Row], names: Row) -> List:
     for row in rows:
         source, target = _ends(row, names)
         action = row["action"] + (" (stored before)" if row["deduplicated"] else "")
-        _add(table, source, row["relationship_type"], target, action)
+        add(table, source, row["relationship_type"], target, action)
     return table
 
 
@@ -183,7 +180,7 @@ def _related(answer: Row, fields: Sequence[str]) -> RenderableType:
     table = List(None, ("steps", "id", "type", "name", *fields))
     for row in rows:
         cells = row["entity_id"], row["entity_type"], row["canonical_name"], *_values(row, fields)
-        _add(table, str(row["depth"]), *cells)
+        add(table, str(row["depth"]), *cells)
     return Group(table, _edges(answer["relationships"], _names([*rows, answer])))
 
 
@@ -220,7 +217,7 @@ def _edges(rows: Sequence[Row], names: Row) -> List:
     table = List(None, ("from", "relationship", "to", "metadata"), optional=("metadata",))
     for row in rows:
         source, target = _ends(row, names)
-        _add(table, source, row["relationship_type"], target, _fields_text(row.get("snapshot") or {}))
+        add(table, source, row["relationship_type"], target, _fields_text(row.get("snapshot") or {}))
     return table
 
 
@@ -254,7 +251,7 @@ def _schemas(answer: Row) -> List:
     table = List(None, ("type", "entities", "observations", "fields"), optional=("observations",))
     for row in answer["schemas"]:
         fields = ", ".join(f"{name}: {field['type']}" for name, field in row["fields"].items())
-        _add(table, row["entity_type"], str(row["entity_count"]), str(row["observation_count"]), fields)
+        add(table, row["entity_type"], str(row["entity_count"]), str(row["observation_count"]), fields)
     return table
 
 
@@ -262,7 +259,7 @@ def _schema(answer: Row) -> Table:
     """Return the fields of a schema, one a line."""
     table = new_table(None, "field", "type", "description")
     for name, field in answer["fields"].items():
-        _add(table, name, field["type"], field.get("description") or "")
+        add(table, name, field["type"], field.get("description") or "")
     return table
 
 
@@ -272,8 +269,8 @@ def _candidates(answer: Row) -> List:
     for row in answer["candidates"]:
         fields = ", ".join(row["matched_fields"]) + (" (dismissed)" if "dismissed" in row else "")
         first, second = ((row[f"entity_{side}"], row["entity_type"]) for side in "ab")
-        _add(table, f"{row['score']:.2f}", *first, row["canonical_name_a"], fields)
-        _add(table, "", *second, row["canonical_name_b"], "")
+        add(table, f"{row['score']:.2f}", *first, row["canonical_name_a"], fields)
+        add(table, "", *second, row["canonical_name_b"], "")
     return table
 
 
@@ -283,7 +280,7 @@ def _events(answer: Row) -> List:
     table = List(None, columns, optional=("type", "field", "id"))
     for row in answer["events"]:
         cells = row["event_timestamp"], row["event_type"], row["entity_name"], row["entity_type"]
-        _add(table, *map(short, cells), row["source_field"], row["id"])
+        add(table, *map(short, cells), row["source_field"], row["id"])
     return table
 
 
@@ -293,7 +290,7 @@ def _sources(answer: Row) -> List:
     for row in answer["sources"]:
         cells = row["original_filename"] or "", row["mime_type"], str(row["file_size"])
         state = "withdrawn" if row["withdrawn"] else ""
-        _add(table, *map(short, cells), time_text(row["created_at"]), state, row["source_id"])
+        add(table, *map(short, cells), time_text(row["created_at"]), state, row["source_id"])
     return table
 
 
@@ -306,7 +303,7 @@ def _interpretations(answer: Row) -> List:
         status = "withdrawn" if is_withdrawn else row["status"]
         cells = row["interpretation_id"], row["source_id"], row["interpreter"], status
         numbers = str(row["observations_created"]), time_text(row["started_at"])[:10]
-        _add(table, *cells, *numbers, short(row["error_message"] or ""))
+        add(table, *cells, *numbers, short(row["error_message"] or ""))
     return table
 
 
@@ -315,7 +312,7 @@ def _types(answer: Row) -> List:
     table = List(None, columns, optional=("origin",))
     for row in answer["relationship_types"]:
         cells = row["relationship_type"], row["inverse"] or "", row["origin"], str(row["relationship_count"])
-        _add(table, *cells, row["description"] or "")
+        add(table, *cells, row["description"] or "")
     return table
 
 

@@ -86,6 +86,10 @@ def _parameters(operation: Operation[Any]) -> Iterator[Parameter]:
         yield _parameter(name, shown.get(name, name), info)
     for name in shown:
         yield Parameter(name, name, Value.TEXT, flag(name), is_own_name=True)
+    for info in fields.values():
+        if _value(info) is Value.TEXT and not _is_positional(info, Value.TEXT):
+            for spelling in _further_spellings(info):
+                yield Parameter(spelling, spelling, Value.TEXT, flag(spelling), is_own_name=True)
     for name, info in fields.items():
         if option := _option(info):
             help_text = f"The same as {name.upper()}."
@@ -122,6 +126,12 @@ def _is_positional(info: FieldInfo, value: Value) -> bool:
 def _option(info: FieldInfo) -> str:
     """Return the option that the command line takes beside a positional argument, or an empty text."""
     return next((mark.option for mark in info.metadata if isinstance(mark, Spelled)), "")
+
+
+def _further_spellings(info: FieldInfo) -> Iterator[str]:
+    """Return the spellings of an argument beside its own name and the one that is described."""
+    marks = (mark for mark in info.metadata if isinstance(mark, Spelled))
+    return (name for mark in marks for name in mark.names if name != mark.shown)
 
 
 def _inner_description(info: FieldInfo) -> str | None:

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Column, Table
 
-from graphmem.cli.tables import blocks, plain
+from graphmem.cli.tables import blocks, grown, plain, texts_of, with_widths
 
 GAP: Final = 2
 """Characters between two columns."""
@@ -43,60 +43,33 @@ class List(Table):
         )
         self.optional = optional
         for column in columns:
-            self.add_column(plain(column))
+            self.add_column(plain(column), overflow="ellipsis", no_wrap=True)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         columns, omitted = self.columns, list[str]()
         for name in self.optional:
-            if _fits(columns, options.max_width):
+            if _spare(columns, options.max_width) >= 0:
                 break
             columns = [column for column in columns if str(column.header) != name]
             omitted.append(name)
-        if not _fits(columns, options.max_width):
+        spare = _spare(columns, options.max_width)
+        if spare < 0:
             yield from blocks(self)
             return
-        yield from Table.__rich_console__(self._of(columns, options.max_width), console, options)
+        widths = grown(list(map(_least_width, columns)), columns, spare)
+        yield from with_widths(self, columns, widths, console, options)
         if omitted:
             yield plain(f"no room for {', '.join(omitted)}: --json has all", "dim")
 
-    def _of(self, columns: Sequence[Column], width: int) -> List:
-        """Return this table with some of its columns, which share a width."""
-        table = List(None, ())
-        table.title = self.title
-        for column, each in zip(columns, _widths(columns, width), strict=True):
-            table.add_column(column.header, width=each, overflow="ellipsis", no_wrap=True)
-        for row in zip(*(list(column.cells) for column in columns), strict=True):
-            table.add_row(*row)
-        return table
 
-
-def _fits(columns: Sequence[Column], width: int) -> bool:
-    return _spare(list(map(_least_width, columns)), width) >= 0
-
-
-def _spare(widths: Sequence[int], width: int) -> int:
+def _spare(columns: Sequence[Column], width: int) -> int:
     """Return the characters of a terminal's width that columns leave free; negative if they do not fit."""
-    return width - EDGES - sum(widths) - GAP * (len(widths) - 1)
+    return width - EDGES - sum(map(_least_width, columns)) - GAP * (len(columns) - 1)
 
 
 def _least_width(column: Column) -> int:
     """Return the width to which a column may be cut: its header, ids, numbers and times stay whole."""
-    least = MOST_TELLING.get(str(column.header), LEAST_CHARACTERS)
-    cells = (str(cell) for cell in column.cells)
-    return max(
-        cell_len(str(column.header)),
-        *(cell_len(cell) if _WHOLE.fullmatch(cell) else min(cell_len(cell), least) for cell in cells),
-        0,
-    )
-
-
-def _widths(columns: Sequence[Column], width: int) -> list[int]:
-    """Return the widths of columns that share a width: the narrowest column that is cut grows first."""
-    widths = list(map(_least_width, columns))
-    whole = [max(cell_len(str(cell)) for cell in (column.header, *column.cells)) for column in columns]
-    for _ in range(_spare(widths, width)):
-        cut = [i for i, each in enumerate(widths) if each < whole[i]]
-        if not cut:
-            break
-        widths[min(cut, key=widths.__getitem__)] += 1
-    return widths
+    header, *cells = texts_of(column)
+    least = MOST_TELLING.get(header, LEAST_CHARACTERS)
+    widths = (cell_len(cell) if _WHOLE.fullmatch(cell) else min(cell_len(cell), least) for cell in cells)
+    return max(cell_len(header), *widths, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -12,7 +12,7 @@ from graphmem import __version__
 from graphmem.cli import auth, backup, cypher, db, local_service, source_content, storage
 from graphmem.cli.account import app as account_app
 from graphmem.cli.commands import add_commands, group_of, show_whole_summaries
-from graphmem.cli.session import Session, console, current, telling_errors, uses_service
+from graphmem.cli.session import Session, command, console, uses_service
 
 app = typer.Typer(
     cls=group_of(),
@@ -92,9 +92,9 @@ def options(
     context.obj = Session(as_json, verbose, set_overrides, account)
 
 
-@app.command()
+@command(app, has_json=False)
 def serve(
-    context: typer.Context,
+    session: Session,
     host: Annotated[str | None, typer.Option(help="Address to bind. Default: 127.0.0.1.")] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port to bind. Default: 3080, in production 3180.")
@@ -108,17 +108,15 @@ def serve(
       graphmem serve
       SERVICE_BEARER_TOKEN=... graphmem serve --env production --host 0.0.0.0
     """
-    session = current(context)
-    with telling_errors(session.as_json):
-        from graphmem.cli.serve import serve as run
+    from graphmem.cli.serve import serve as run
 
-        options = {"host": host, "port": port, "env": env}
-        run(session.settings(**{name: value for name, value in options.items() if value is not None}))
+    options = {"host": host, "port": port, "env": env}
+    run(session.settings(**{name: value for name, value in options.items() if value is not None}))
 
 
-@app.command()
+@command(app, has_json=False)
 def mcp(
-    context: typer.Context,
+    session: Session,
     tools: Annotated[
         Toolset | None,
         typer.Option(
@@ -135,23 +133,21 @@ def mcp(
       {"mcpServers": {"graphmem": {"command": "graphmem", "args": ["mcp"]}}}
       {"mcpServers": {"graphmem": {"command": "graphmem", "args": ["mcp", "--tools", "full"]}}}
     """
-    session = current(context)
-    with telling_errors(session.as_json):
-        account = session.account if account is None else account
-        settings = session.settings(mcp_tools=tools)
-        if uses_service(settings):
-            from graphmem.mcp.thin import run as run_thin
+    account = session.account if account is None else account
+    settings = session.settings(mcp_tools=tools)
+    if uses_service(settings):
+        from graphmem.mcp.thin import run as run_thin
 
-            run_thin(settings, account)
-        else:
-            from graphmem.cli.serve import serve_stdio
+        run_thin(settings, account)
+    else:
+        from graphmem.cli.serve import serve_stdio
 
-            serve_stdio(settings, account)
+        serve_stdio(settings, account)
 
 
-@app.command()
+@command(app, has_json=False)
 def demo(
-    context: typer.Context,
+    session: Session,
     folder: Annotated[
         Path, typer.Argument(help="Folder of JSON files; they are stored in the order of their names.")
     ] = Path("examples"),
@@ -162,18 +158,13 @@ def demo(
     Example:
       graphmem demo examples
     """
-    session = current(context)
-    with telling_errors(session.as_json):
-        from graphmem.cli.demo import run
+    from graphmem.cli.demo import run
 
-        run(session, folder)
+    run(session, folder)
 
 
-@app.command()
-def rebuild(
-    context: typer.Context,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+@command(app)
+def rebuild(session: Session) -> dict[str, Any]:
     """Derive everything from the observations again, and repair what differs.
 
     Derived are snapshots, names, identifiers, edges, discovered schemas, counters and the state hash.
@@ -183,20 +174,17 @@ def rebuild(
     Example:
       graphmem rebuild
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        from graphmem.cli.rebuild import rebuild as run
+    from graphmem.cli.rebuild import rebuild as run
 
-        db.show(dict(run(session)), as_json or session.as_json)
+    return dict(run(session))
 
 
-@app.command()
+@command(app)
 def doctor(
-    context: typer.Context,
+    session: Session,
     deep: Annotated[
         bool, typer.Option("--deep", help="Also compare every snapshot with its observations.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check this installation, and say how to mend each fault.
 
@@ -210,16 +198,14 @@ def doctor(
       graphmem doctor --json
       graphmem --env production doctor --deep
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        from graphmem.cli.doctor import run
+    from graphmem.cli.doctor import run
 
-        run(session, deep, as_json or session.as_json)
+    run(session, deep, session.as_json)
 
 
-@app.command()
+@command(app)
 def upload(
-    context: typer.Context,
+    session: Session,
     paths: Annotated[
         list[str],
         typer.Argument(metavar="FILE|DIR...", help="Files, and directories whose files are stored."),
@@ -227,7 +213,6 @@ def upload(
     recursive: Annotated[
         bool, typer.Option("--recursive/--no-recursive", help="Also the directories in a directory.")
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Store files, each once however often it is uploaded.
 
@@ -241,16 +226,14 @@ def upload(
       graphmem upload scans notes.md
       graphmem upload --no-recursive scans --json
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        from graphmem.cli.upload import run
+    from graphmem.cli.upload import run
 
-        run(session, paths, recursive, as_json or session.as_json)
+    run(session, paths, recursive, session.as_json)
 
 
-@app.command()
+@command(app)
 def parse(
-    context: typer.Context,
+    session: Session,
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file.")],
     mime_type: Annotated[
         str | None, typer.Option(help="Its mime type, such as text/csv, where its name does not say it.")
@@ -259,7 +242,6 @@ def parse(
     limit: Annotated[
         int | None, typer.Option(min=1, help="Characters of the text to print. Default: all.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print the text of a file, and store nothing.
 
@@ -271,16 +253,14 @@ def parse(
       graphmem parse export --mime-type text/csv
       graphmem parse book.pdf --offset 20000 --limit 20000 --json
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        from graphmem.cli.parse import run
+    from graphmem.cli.parse import run
 
-        run(file, mime_type, offset, limit, as_json or session.as_json)
+    run(file, mime_type, offset, limit, session.as_json)
 
 
-@app.command()
+@command(app)
 def interpret(
-    context: typer.Context,
+    session: Session,
     sources: Annotated[
         list[str] | None, typer.Argument(metavar="[SOURCE]...", help="Ids of stored files.")
     ] = None,
@@ -294,7 +274,6 @@ def interpret(
         int | None, typer.Option(min=1, help="With --uninterpreted: so many files at most.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the files.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Interpret stored files: make entities and relationships of what is in them.
 
@@ -308,11 +287,9 @@ def interpret(
       graphmem interpret --uninterpreted --limit 100 --json
       graphmem interpret src_0123456789abcdef01234567 --interpreter tables
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        from graphmem.cli.interpret import run
+    from graphmem.cli.interpret import run
 
-        run(session, sources or [], uninterpreted, interpreter, limit, dry_run, as_json or session.as_json)
+    run(session, sources or [], uninterpreted, interpreter, limit, dry_run, session.as_json)
 
 
 app.add_typer(db.app, name="db", help="Start, stop and inspect the embedded Neo4j.")

@@ -6,6 +6,7 @@ Nothing here imports the settings, the operations or the database before a comma
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
 import secrets
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol, TypeVar
 
 import typer
 from rich.console import Console
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from graphmem.settings import Settings
 
 T = TypeVar("T")
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PIPE_CHARACTERS = 1000
 """Width of the lines where stdout is no terminal and COLUMNS is not set: a program reads whole lines."""
 
@@ -71,18 +73,23 @@ class Session:
 
         return settings.load(**(self.overrides | more))
 
-    def local_settings(self, refusal: str) -> Settings:
-        """Return the settings of a command that works on the data of this machine.
+    def local_settings(self, refusal: str, *, reads: bool = True) -> Settings:
+        """Return the settings of a command that works on the data of this machine, and open its log.
 
         Args:
             refusal: the message where ``--base-url`` names another service; ``{}`` stands for its address.
+            reads: whether there has to be a database.
 
         Raises:
-            ConfigurationInvalid: it names one.
+            ConfigurationInvalid: ``--base-url`` names another service.
+            DataDirectoryRefused: there is no database.
         """
         chosen = self.settings()
         if chosen.base_url is not None:
             raise ConfigurationInvalid(refusal.format(chosen.base_url), setting="GRAPHMEM_BASE_URL")
+        if reads:
+            require_database(chosen)
+        self.log_to_file(chosen)
         return chosen
 
     def run(self, operation: Call, raw: dict[str, Any]) -> bytes:
@@ -223,6 +230,53 @@ def fetching() -> Callable[[str, int, int], None]:
             progress.stop()
 
     return tell
+
+
+def show(answer: dict[str, Any], as_json: bool) -> None:
+    """Print an answer: JSON for programs, a table for people."""
+    if as_json:
+        text = json.dumps(answer, default=str, ensure_ascii=False, separators=(",", ":"))
+        sys.stdout.write(text + "\n")
+    else:
+        from graphmem.cli.tables import pairs
+
+        console.print(pairs({name: str(v) if v is not None else None for name, v in answer.items()}))
+
+
+Function = TypeVar("Function", bound=Callable[..., dict[str, Any] | None])
+
+
+def command(
+    app: typer.Typer, name: str | None = None, *, has_json: bool = True
+) -> Callable[[Function], Function]:
+    """Decorate the function of a command, which takes the session and the options.
+
+    The answer that it returns is printed, and so is the error that it raises. ``has_json``: whether the
+    command has the option ``--json``, which the session takes over.
+    """
+
+    def decorate(function: Function) -> Function:
+        def run(context: typer.Context, as_json: bool = False, **values: Any) -> None:
+            session = current(context)
+            session.as_json = session.as_json or as_json
+            with telling_errors(session.as_json):
+                answer = function(session, **values)
+                if answer is not None:
+                    show(answer, session.as_json)
+
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        _, *own = inspect.signature(function, eval_str=True).parameters.values()
+        parameters = [inspect.Parameter("context", keyword, annotation=typer.Context)]
+        parameters += [each.replace(kind=keyword) for each in own]
+        if has_json:
+            parameters.append(inspect.Parameter("as_json", keyword, annotation=Json, default=False))
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        setattr(run, "__signature__", inspect.Signature(parameters))  # noqa: B010
+        app.command(name)(run)
+        return function
+
+    return decorate
 
 
 @contextlib.contextmanager

@@ -9,20 +9,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.db import Json, show
 from graphmem.cli.session import (
     Session,
-    current,
-    fetching,
+    command,
     refuse_account,
     require_database,
-    run_async,
     tell_progress,
-    telling_errors,
     uses_service,
 )
 from graphmem.errors import InvalidInput, ObjectDamaged
@@ -34,9 +30,9 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 
 
-@app.command()
+@command(app)
 def content(
-    context: typer.Context,
+    session: Session,
     source_id: Annotated[str, typer.Argument(help="Id of the source.")],
     output: Annotated[
         Path | None,
@@ -44,8 +40,7 @@ def content(
         typer.Option("--output", "-o", readable=False, help="File to write. Default: stdout."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
-    as_json: Json = False,
-) -> None:
+) -> dict[str, Any] | None:
     """Write the bytes of a stored file to stdout, or to a file.
 
     A file gets its name once all bytes are there and are those that were stored. To a terminal nothing is
@@ -56,25 +51,20 @@ def content(
       graphmem sources content src_0123456789abcdef01234567 --output report.pdf
       graphmem sources content src_0123456789abcdef01234567 | head
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        if output is None and sys.stdout.isatty():
-            raise InvalidInput("stdout is a terminal: give --output FILE, or send stdout to another program")
-        if output is None:
-            try:
-                _receive(session, source_id, Received(sys.stdout.buffer))
-                sys.stdout.buffer.flush()
-            except BrokenPipeError:
-                # Whoever reads has enough. The interpreter flushes stdout once more at its end.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return
-        with _file(output, force) as file:
-            received = Received(file)
-            _receive(session, source_id, received)
-        answer = {
-            "file": str(output), "file_size": received.size, "content_hash": received.digest.hexdigest()
-        }  # fmt: skip
-        show(answer, as_json or session.as_json)
+    if output is None and sys.stdout.isatty():
+        raise InvalidInput("stdout is a terminal: give --output FILE, or send stdout to another program")
+    if output is None:
+        try:
+            _receive(session, source_id, Received(sys.stdout.buffer))
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            # Whoever reads has enough. The interpreter flushes stdout once more at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return None
+    with _file(output, force) as file:
+        received = Received(file)
+        _receive(session, source_id, received)
+    return {"file": str(output), "file_size": received.size, "content_hash": received.digest.hexdigest()}
 
 
 class Received:
@@ -127,7 +117,7 @@ def _receive(session: Session, source_id: str, received: Received) -> None:
     else:
         require_database(chosen)
         session.log_to_file(chosen)
-        run_async(_in_process(chosen, source_id, session.account, received))
+        _in_process(chosen, source_id, session.account, received)
 
 
 def _from_client(client: Client, source_id: str, received: Received) -> None:
@@ -137,18 +127,20 @@ def _from_client(client: Client, source_id: str, received: Received) -> None:
     received.check(content_hash)
 
 
-async def _in_process(chosen: Settings, source_id: str, account: str | None, received: Received) -> None:
+def _in_process(chosen: Settings, source_id: str, account: str | None, received: Received) -> None:
     from graphmem.auth import Method
     from graphmem.auth.accounts import Accounts
+    from graphmem.cli.in_process import on_services
     from graphmem.reading.source_answers import read_source
-    from graphmem.registry import Context
-    from graphmem.runtime import open_services
+    from graphmem.registry import Context, Services
 
-    async with open_services(chosen, fetching(), waiting=tell_progress) as services:
+    async def work(services: Services) -> None:
         actor = await Accounts(services.database).actor(account, "cli", Method.PROCESS)
         row = await read_source(Context(actor, services), source_id)
         async for chunk in services.objects.read(actor.owner, row.content_hash, size=row.size):
             received.write(chunk)
+
+    on_services(chosen, work)
 
 
 @contextlib.contextmanager

@@ -9,21 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from graphmem.cli.db import Json, show
-from graphmem.cli.session import (
-    current,
-    fetching,
-    require_database,
-    run_async,
-    stderr,
-    tell_progress,
-    telling_errors,
-)
+from graphmem.cli.session import Session, command, run_async, show, stderr
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from graphmem.checking.unreferenced import Removal
+    from graphmem.registry import Services
     from graphmem.settings import Settings
 
 ELSEWHERE: Final = "storage works on the data of this machine, not at {}: run it there"
@@ -34,8 +26,8 @@ GRACE_MIN_SECONDS: Final = 3_600
 app = typer.Typer(no_args_is_help=True)
 
 
-@app.command()
-def info(context: typer.Context, as_json: Json = False) -> None:
+@command(app)
+def info(session: Session) -> dict[str, Any]:
     """Show where the object store is, and count its objects, their bytes and their owners.
 
     `unfinished` counts temporary files: of uploads under way, and of uploads that ended before their time.
@@ -45,15 +37,9 @@ def info(context: typer.Context, as_json: Json = False) -> None:
       graphmem storage info
       graphmem storage info --json
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        chosen = session.local_settings(ELSEWHERE)
-        if chosen.objects_bucket is None:
-            require_database(chosen)
-        session.log_to_file(chosen)
-        with _counting("counting objects") as tell:
-            answer = run_async(_info(chosen, tell))
-        show(answer, as_json or session.as_json)
+    chosen = session.local_settings(ELSEWHERE, reads=session.settings().objects_bucket is None)
+    with _counting("counting objects") as tell:
+        return run_async(_info(chosen, tell))
 
 
 def _seconds(text: str) -> int:
@@ -67,9 +53,9 @@ def _seconds(text: str) -> int:
     return seconds
 
 
-@app.command()
+@command(app)
 def gc(
-    context: typer.Context,
+    session: Session,
     grace: Annotated[
         # The text is parsed to seconds.
         int,
@@ -83,7 +69,6 @@ def gc(
     all_owners: Annotated[
         bool, typer.Option("--all-owners", help="Remove also objects of owners without any source.")
     ] = False,
-    as_json: Json = False,
 ) -> None:
     """Remove the objects that no source refers to, such as after a crash, and uploads that did not end.
 
@@ -95,32 +80,29 @@ def gc(
       graphmem storage gc --dry-run
       graphmem storage gc --grace 7d
     """
-    session = current(context)
-    with telling_errors(as_json or session.as_json):
-        chosen = session.local_settings(ELSEWHERE)
-        require_database(chosen)
-        session.log_to_file(chosen)
-        removal = run_async(_gc(chosen, grace, dry_run, all_owners))
-        show(_report(removal, grace), as_json or session.as_json)
-        if removal.foreign.objects and not (as_json or session.as_json):
-            line = (
-                f"{removal.foreign.objects:,} objects of owners without any source stay. If no other "
-                "database keeps files there, remove them with graphmem storage gc --all-owners."
-            )
-            stderr.print(line, highlight=False, soft_wrap=True)
+    removal = _gc(session.local_settings(ELSEWHERE), grace, dry_run, all_owners)
+    show(_report(removal, grace), session.as_json)
+    if removal.foreign.objects and not session.as_json:
+        line = (
+            f"{removal.foreign.objects:,} objects of owners without any source stay. If no other "
+            "database keeps files there, remove them with graphmem storage gc --all-owners."
+        )
+        stderr.print(line, highlight=False, soft_wrap=True)
 
 
-async def _gc(chosen: Settings, grace: int, dry_run: bool, all_owners: bool) -> Removal:
+def _gc(chosen: Settings, grace: int, dry_run: bool, all_owners: bool) -> Removal:
     from graphmem.checking.unreferenced import remove_unreferenced
+    from graphmem.cli.in_process import on_services
     from graphmem.model import times
-    from graphmem.runtime import open_services
 
-    async with open_services(chosen, fetching(), waiting=tell_progress) as services:
+    async def work(services: Services) -> Removal:
         with _counting("looking at objects") as tell:
             return await remove_unreferenced(
                 services.database, services.objects, times.now() - grace * 1_000_000,
                 dry_run=dry_run, foreign=all_owners, progress=tell,
             )  # fmt: skip
+
+    return on_services(chosen, work)
 
 
 def _report(removal: Removal, grace: int) -> dict[str, Any]:

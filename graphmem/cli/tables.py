@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -64,7 +65,7 @@ class Snapshot:
         table = new_table(None, "field", "value", "set by")
         for field, value in self.answer["snapshot"].items():
             number = f"[{numbers[provenance[field]]}]" if field in provenance else ""
-            table.add_row(*map(plain, (field, short(value), number)))
+            add(table, field, short(value), number)
         yield table
         notes = Table.grid(padding=(0, 1))
         for name, number in numbers.items():
@@ -79,7 +80,7 @@ class Snapshot:
             name = provenance.get(field, "")
             origin = origin_cells(observations[name]) if name in observations else ()
             names = (name,) if provenance else ()
-            table.add_row(*map(plain, (field, short(value), *names, *origin)))
+            add(table, field, short(value), *names, *origin)
         return table
 
 
@@ -132,17 +133,40 @@ class Rows(Table):
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if not self.row_count:
-            yield from Table.__rich_console__(self, console, options)
-            return
+        least = list(map(_least_width, self.columns))
         # The last column has no gap behind it, only an edge.
-        width = sum(map(_least_width, self.columns)) - 1
-        if width > options.max_width:
+        spare = options.max_width - sum(least) - COLUMN_GAP * len(least) + 1
+        if self.row_count and spare < 0:
             yield from blocks(self)
-            return
-        fitted = copy(self)
-        fitted.columns = _widened(self.columns, options.max_width)
-        yield from Table.__rich_console__(fitted, console, options)
+        else:
+            yield from with_widths(self, self.columns, grown(least, self.columns, spare), console, options)
+
+
+def with_widths(
+    table: Table, columns: Sequence[Column], widths: Sequence[int], console: Console, options: ConsoleOptions
+) -> RenderResult:
+    """Draw a table with some of its columns, each as wide as ``widths`` says."""
+    fitted = copy(table)
+    fitted.columns = [
+        replace(column, width=width, _index=place)
+        for place, (column, width) in enumerate(zip(columns, widths, strict=True))
+    ]
+    yield from Table.__rich_console__(fitted, console, options)
+
+
+def grown(least: Sequence[int], columns: Sequence[Column], spare: int) -> list[int]:
+    """Return the widths of columns that share ``spare`` characters beyond their least widths.
+
+    The narrowest column that does not show all of its cells grows first.
+    """
+    widths = list(least)
+    whole = [max(map(cell_len, texts_of(column))) for column in columns]
+    for _ in range(spare):
+        cut = [i for i, each in enumerate(widths) if each < whole[i]]
+        if not cut:
+            break
+        widths[min(cut, key=widths.__getitem__)] += 1
+    return widths
 
 
 def blocks(table: Table) -> Iterator[RenderableType]:
@@ -160,37 +184,23 @@ def blocks(table: Table) -> Iterator[RenderableType]:
         yield Text("")
 
 
-def _widened(columns: list[Column], width: int) -> list[Column]:
-    """Return columns that share a width: each breaks no word, and cells take what is left before headers."""
-    widths = [_least_width(column) - COLUMN_GAP for column in columns]
-    cells = [max(cell_len(str(cell)) for cell in column.cells) for column in columns]
-    headers = [cell_len(str(column.header)) for column in columns]
-    spare = width - sum(widths) - COLUMN_GAP * len(columns) + 1
-    for wanted in (cells, headers):
-        while spare > 0 and (wrapping := [i for i, each in enumerate(wanted) if widths[i] < each]):
-            for i in wrapping[:spare]:
-                widths[i] += 1
-            spare -= min(spare, len(wrapping))
-    return [_of_width(column, each) for column, each in zip(columns, widths, strict=True)]
-
-
-def _of_width(column: Column, width: int) -> Column:
-    column = copy(column)
-    column.width = width
-    return column
-
-
-def _texts(column: Column) -> list[str]:
+def texts_of(column: Column) -> list[str]:
+    """Return the header and the cells of a column."""
     return [str(column.header), *map(str, column.cells)]
 
 
 def _least_width(column: Column) -> int:
     """Return the width at which a column breaks no word of at most :data:`WORD_CHARACTERS`."""
-    texts = _texts(column)
+    texts = texts_of(column)
     if column.no_wrap:
-        return COLUMN_GAP + max(map(cell_len, texts))
+        return max(map(cell_len, texts))
     words = (word for text in texts for word in text.split())
-    return COLUMN_GAP + max((min(cell_len(word), WORD_CHARACTERS) for word in words), default=0)
+    return max((min(cell_len(word), WORD_CHARACTERS) for word in words), default=0)
+
+
+def add(table: Table, *cells: str, style: str = "") -> None:
+    """Add a row to a table."""
+    table.add_row(*(plain(cell, style) for cell in cells))
 
 
 def new_table(title: str | None, *columns: str) -> Table:

@@ -135,7 +135,7 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
         sys.stdout.write(json.dumps({"files": rows, **counts}) + "\n")
         return
     from graphmem.cli.lists import List
-    from graphmem.cli.tables import plain
+    from graphmem.cli.tables import add, plain
 
     columns = "file", "outcome", "bytes", "type", "interpretation", "entities", "source"
     table = List(None, columns, optional=("type", "interpretation"))
@@ -147,7 +147,7 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
             row.get("mime_type", ""),
             *_interpretation_cells(row.get("interpretation")),
         )
-        table.add_row(*map(plain, (*cells, row.get("source_id", row.get("error_code", "")))))
+        add(table, *cells, row.get("source_id", row.get("error_code", "")))
     console.print(table)
     for row in rows:
         if row["outcome"] == "failed":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Group, RenderableType
 
 from graphmem.cli.lists import List
-from graphmem.cli.tables import Row, pairs, plain, short
+from graphmem.cli.tables import Row, add, pairs, short
 
 
 def changes(answer: Row) -> RenderableType:
@@ -31,12 +31,11 @@ def _table_of(title: str, columns: Sequence[str], changes: Sequence[tuple[Sequen
         return []
     table = List(title, (*columns, "change", "before", "after", "set by"), optional=("set by",))
     for cells, change in changes:
-        table.add_row(*(plain(short(cell)) for cell in (*cells, change["change"], "", "", "")))
+        add(table, *map(short, (*cells, change["change"], "", "", "")))
         for field in change["fields"]:
             before, after = (
                 "" if field[name] is None else short(field[name]) for name in ("old_value", "new_value")
             )
             winner = (field["winner"] or {}).get("observation_id", "")
-            texts = *[""] * len(cells), field["field"], before, after, winner
-            table.add_row(*(plain(text, style="dim") for text in texts))
+            add(table, *[""] * len(cells), field["field"], before, after, winner, style="dim")
     return [table]

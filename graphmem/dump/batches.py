@@ -4,64 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from graphmem.dump.file_chunks import decoded
-from graphmem.dump.records import (
-    Account,
-    Dismissal,
-    Exclusion,
-    FileChunk,
-    Interpretation,
-    Observation,
-    Owner,
-    Record,
-    RelationshipType,
-    Repeat,
-    Schema,
-    Source,
-    Transaction,
-)
-from graphmem.model import facts
+from graphmem.dump.records import Account, FileChunk, Owner, RelationshipType
+from graphmem.model import fact_records, facts
+from graphmem.model.fact_records import Observation, Record, Repeat, Schema, Source, Transaction
 
 BATCH_TRANSACTIONS_LIMIT: Final = 1_000
 BATCH_OBSERVATIONS_LIMIT: Final = 1_000
 BATCH_CHARACTERS_LIMIT: Final = 4_000_000
 """A batch ends before it exceeds one of these; a single transaction may be larger."""
 
-PartRecord = Observation | Source | Interpretation | Exclusion | Dismissal | Repeat
-"""A record of what its transaction recorded."""
+R = TypeVar("R", bound=fact_records.Part)
 
 
 @dataclass(slots=True)
 class Part:
-    """A transaction with all that it recorded, and the interpretations that ended with it.
-
-    ``repeats`` name observations that earlier transactions recorded.
-    """
+    """A transaction with all that it recorded, by record class."""
 
     transaction: Transaction
-    observations: list[Observation] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
-    interpretations: list[Interpretation] = field(default_factory=list)
-    exclusions: list[Exclusion] = field(default_factory=list)
-    dismissals: list[Dismissal] = field(default_factory=list)
-    repeats: list[Repeat] = field(default_factory=list)
+    records: dict[type[fact_records.Part], list[Any]] = field(default_factory=dict)
 
-    def add(self, record: PartRecord) -> None:
-        """Add a record that follows the transaction."""
-        if isinstance(record, Observation):
-            self.observations.append(record)
-        elif isinstance(record, Source):
-            self.sources.append(record)
-        elif isinstance(record, Interpretation):
-            self.interpretations.append(record)
-        elif isinstance(record, Dismissal):
-            self.dismissals.append(record)
-        elif isinstance(record, Repeat):
-            self.repeats.append(record)
-        else:
-            self.exclusions.append(record)
+    def of(self, kind: type[R]) -> list[R]:
+        """Return its records of one class."""
+        return self.records.get(kind, [])
+
+    @property
+    def observations(self) -> list[Observation]:
+        """Its observations."""
+        return self.of(Observation)
+
+    @property
+    def size(self) -> int:
+        """The number of observations that it recorded first, or again."""
+        return len(self.observations) + len(self.of(Repeat))
 
     @property
     def has_merge(self) -> bool:
@@ -138,6 +115,7 @@ def batches(
                     # Those that nobody took.
                     pass
                 continue
+            assert isinstance(part, Part)
             if pending.parts and not pending.has_room(part):
                 yield Batch(start.owner, pending.parts)
                 pending = _Pending(started=True)
@@ -158,7 +136,7 @@ class _Pending:
     def has_room(self, part: Part) -> bool:
         return not (
             len(self.parts) == BATCH_TRANSACTIONS_LIMIT
-            or self.observations + len(part.observations) + len(part.repeats) > BATCH_OBSERVATIONS_LIMIT
+            or self.observations + part.size > BATCH_OBSERVATIONS_LIMIT
             or self.characters + part.characters > BATCH_CHARACTERS_LIMIT
             or part.has_merge
             or self.parts[-1].has_merge
@@ -166,7 +144,7 @@ class _Pending:
 
     def add(self, part: Part) -> None:
         self.parts.append(part)
-        self.observations += len(part.observations) + len(part.repeats)
+        self.observations += part.size
         self.characters += part.characters
 
 
@@ -179,7 +157,7 @@ def _rest(start: OwnerStart, pending: _Pending) -> Iterator[OwnerStart | Batch]:
 
 def _parts(
     records: Iterable[Record],
-) -> Iterator[RelationshipType | Account | Owner | Schema | Part | FileContent]:
+) -> Iterator[Record | Part | FileContent]:
     """Yield each transaction with all of its observations, and the other records unchanged.
 
     A file is yielded before the transaction that stored it, without its owner.
@@ -187,13 +165,13 @@ def _parts(
     part: Part | None = None
     records = iter(records)
     for record in records:
-        if isinstance(record, PartRecord):
+        if isinstance(record, fact_records.Part):
             assert part is not None
-            part.add(record)
+            part.records.setdefault(type(record), []).append(record)
             continue
         if isinstance(record, FileChunk):
             assert part is not None
-            source = part.sources[-1]
+            source = part.of(Source)[-1]
             yield FileContent("", source.content_hash, source.size, _chunks(record, records, source.size))
             continue
         if part is not None:

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, Self
+from functools import cached_property
+from operator import attrgetter, itemgetter
+from typing import Any, Final, NamedTuple
 
 from graphmem.dump.batches import Batch, Part
-from graphmem.dump.records import Observation, Repeat, Transaction
-from graphmem.dump.stored import CONTENT, StoredObservation, StoredTransaction, content
 from graphmem.model import canonical, facts, ids
+from graphmem.model.fact_records import Observation, Repeat, Transaction
+from graphmem.model.fact_table import OBSERVATION, TRANSACTION
 
 REPORT_CHARACTERS_LIMIT: Final = 500
 """Characters of a value in the report of a conflict."""
-_TRANSACTION: Final = tuple(name for name in StoredTransaction._fields if name != "id")
-"""The members of a transaction that are compared."""
+_CONTENT: Final = (
+    "home", "kind", "observed_at", "fields", "values", "priority", "specificity", "observation_source",
+    "agent", "source_id", "interpretation_id",
+)  # fmt: skip
+"""What an observation's id is made of, as a dump names it: it must be equal in the database and a dump.
+
+Its transaction and ``recorded_at`` are not among it.
+"""
+_DUMPED: Final = attrgetter("subject_id", *_CONTENT[1:])
+_STORED: Final = itemgetter(*map(OBSERVATION.columns.index, _CONTENT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,44 +60,48 @@ class SchemaRow(NamedTuple):
     document: str
 
 
-class PresentRow(NamedTuple):
-    """The row of ``dump.present``; ``foreign`` are ids that belong to another owner."""
+@dataclass(frozen=True)
+class Present:
+    """The part of a batch that the database has already: a row of ``dump.present``.
 
-    transactions: list[StoredTransaction]
+    Transactions and observations are lists by the columns of :mod:`graphmem.model.fact_table`. ``foreign``
+    are ids that belong to another owner, ``repeats`` pairs of a transaction and an observation that it
+    recorded.
+    """
+
+    transactions: list[list[Any]]
     keys: list[KeyRow]
-    observations: list[StoredObservation]
+    observations: list[list[Any]]
     schemas: list[SchemaRow]
     entities: list[str]
     foreign: list[str]
     repeats: list[list[str]]
 
+    @cached_property
+    def foreign_ids(self) -> frozenset[str]:
+        """The ids that belong to another owner."""
+        return frozenset(self.foreign)
 
-@dataclass(frozen=True, slots=True)
-class Present:
-    """The part of a batch that the database has already: a row of ``dump.present``.
+    @cached_property
+    def by_key(self) -> Mapping[str, str]:
+        """Transactions by idempotency key."""
+        return {each.key: each.transaction_id for each in self.keys}
 
-    ``keys`` maps idempotency keys to transactions; ``foreign`` are ids that belong to another owner.
-    ``repeats`` are pairs of a transaction and an observation that it recorded.
-    """
+    @cached_property
+    def transactions_by_id(self) -> Mapping[str, Mapping[str, Any]]:
+        """The members of each transaction."""
+        rows = (dict(zip(TRANSACTION.columns, row, strict=True)) for row in self.transactions)
+        return {row["id"]: row for row in rows}
 
-    transactions: Mapping[str, StoredTransaction]
-    keys: Mapping[str, str]
-    observations: Mapping[str, tuple[Any, ...]]
-    entities: frozenset[str]
-    foreign: frozenset[str]
-    repeats: frozenset[tuple[str, str]]
+    @cached_property
+    def contents(self) -> Mapping[str, tuple[Any, ...]]:
+        """What is compared of each observation, by its id."""
+        return {row[0]: _STORED(row) for row in self.observations}
 
-    @classmethod
-    def of(cls, row: PresentRow) -> Self:
-        """Read a row."""
-        return cls(
-            transactions={transaction.id: transaction for transaction in row.transactions},
-            keys={key.key: key.transaction_id for key in row.keys},
-            observations={observation.id: content(observation) for observation in row.observations},
-            entities=frozenset(row.entities),
-            foreign=frozenset(row.foreign),
-            repeats=frozenset((transaction_id, id) for transaction_id, id in row.repeats),
-        )
+    @cached_property
+    def recorded(self) -> frozenset[tuple[str, str]]:
+        """Pairs of a transaction and an observation that it recorded, first or again."""
+        return frozenset((transaction_id, id) for transaction_id, id in self.repeats)
 
 
 @dataclass(slots=True)
@@ -124,15 +138,15 @@ def find_missing(
             reported before.
     """
     missing, unresolved = Missing(), list[Conflict]()
-    known = set(present.observations)
+    known = set(present.contents)
     entities = set(present_params(batch)["entities"]) if plan else set(present.entities)
     for part in batch.parts:
         transaction = part.transaction
-        if transaction.id in present.foreign:
+        if transaction.id in present.foreign_ids:
             message = "another owner has this transaction id: transaction and observations are left out"
             missing.conflicts.append(Conflict(batch.owner, "transaction", transaction.id, message, {}, {}))
             continue
-        stored = present.transactions.get(transaction.id)
+        stored = present.transactions_by_id.get(transaction.id)
         missing.conflicts.extend(_transaction_conflicts(batch.owner, transaction, stored, present))
         writable, repeats = [], _missing_repeats(part, present)
         # In the union of two histories, a repeat may be recorded before its observation: it waits as well.
@@ -143,7 +157,7 @@ def find_missing(
             absent = _absent_entity(observation, entities)
             if conflict is not None:
                 missing.conflicts.append(conflict)
-            elif observation.id in present.observations:
+            elif observation.id in present.contents:
                 if stored is None:
                     # Another transaction of the database recorded it.
                     repeats.append(Repeat(id=observation.id))
@@ -163,21 +177,17 @@ def find_missing(
         missing.observations += len(writable)
         missing.late |= stored is not None and bool(writable)
         if stored is None or writable or repeats:
-            # The files of a known transaction were written with it.
-            sources = part.sources if stored is None else []
-            interpretations = part.interpretations if stored is None else []
-            exclusions = part.exclusions if stored is None else []
-            dismissals = part.dismissals if stored is None else []
+            # The other facts of a known transaction were written with it.
+            records = part.records if stored is None else {}
             observations = sorted(writable, key=lambda observation: observation.id)
-            facts_of_part = observations, sources, interpretations, exclusions, dismissals, repeats
-            missing.parts.append(Part(transaction, *facts_of_part))
+            missing.parts.append(Part(transaction, {**records, Observation: observations, Repeat: repeats}))
     if last:
         missing.conflicts = unresolved
     return missing
 
 
 def _missing_repeats(part: Part, present: Present) -> list[Repeat]:
-    return [repeat for repeat in part.repeats if (part.transaction.id, repeat.id) not in present.repeats]
+    return [repeat for repeat in part.of(Repeat) if (part.transaction.id, repeat.id) not in present.recorded]
 
 
 def _needs_entities(observation: Observation) -> bool:
@@ -201,41 +211,39 @@ def _target(observation: Observation) -> list[str]:
 
 
 def _transaction_conflicts(
-    owner: str, transaction: Transaction, stored: StoredTransaction | None, present: Present
+    owner: str, transaction: Transaction, stored: Mapping[str, Any] | None, present: Present
 ) -> Iterator[Conflict]:
     if stored is not None:
-        dumped = StoredTransaction(**{name: getattr(transaction, name) for name in StoredTransaction._fields})
-        dumped = dumped._replace(by=transaction.by and transaction.by.text)
-        names = [name for name in _TRANSACTION if getattr(stored, name) != getattr(dumped, name)]
+        names = [name for name in TRANSACTION.columns if stored[name] != transaction.stored[name]]
         if names:
             message = "the database has this transaction with other content, which stays"
-            sides = ({name: _cut(getattr(side, name)) for name in names} for side in (stored, dumped))
+            sides = ({name: _cut(side[name]) for name in names} for side in (stored, transaction.stored))
             yield Conflict(owner, "transaction", transaction.id, message, *sides)
         return
     key = transaction.idempotency_key or ""
-    if key in present.keys:
+    if key in present.by_key:
         message = (
             "another transaction of the database has this idempotency key: it is restored without the key"
         )
-        stored_id, dumped_id = {"transaction": present.keys[key]}, {"transaction": transaction.id}
+        stored_id, dumped_id = {"transaction": present.by_key[key]}, {"transaction": transaction.id}
         yield Conflict(owner, "idempotency_key", key, message, stored_id, dumped_id)
 
 
 def _observation_conflict(
     owner: str, observation: Observation, present: Present, types: Collection[str]
 ) -> Conflict | None:
-    stored = present.observations.get(observation.id)
+    stored = present.contents.get(observation.id)
     if stored is not None:
-        dumped = content(observation)
+        dumped = _DUMPED(observation)
         if stored == dumped:
             return None
-        triples = zip(CONTENT, stored, dumped, strict=True)
+        triples = zip(_CONTENT, stored, dumped, strict=True)
         differing = [(name, _cut(old), _cut(new)) for name, old, new in triples if old != new]
         message = "the database has this observation with other content, which stays"
         sides = {name: old for name, old, _ in differing}, {name: new for name, _, new in differing}
         return Conflict(owner, "observation", observation.id, message, *sides)
     relationship_type = observation.subject_id.partition(":")[0] if ":" in observation.subject_id else None
-    if observation.id in present.foreign or observation.subject_id in present.foreign:
+    if present.foreign_ids & {observation.id, observation.subject_id}:
         return _left_out(
             owner, observation, "another owner has this id or this subject: the observation is left out"
         )
@@ -265,10 +273,10 @@ def present_params(batch: Batch, schemas: Sequence[str] = ()) -> dict[str, list[
         "transactions": [part.transaction.id for part in batch.parts],
         "keys": [key for part in batch.parts if (key := part.transaction.idempotency_key) is not None],
         "observations": sorted(
-            {each.id for part in batch.parts for each in (*part.observations, *part.repeats)}
+            {each.id for part in batch.parts for each in (*part.observations, *part.of(Repeat))}
         ),
         "schemas": list(schemas),
         "entities": sorted(subject_ids - keys | ends | targets),
         "relationships": sorted(keys),
-        "repeats": [[part.transaction.id, repeat.id] for part in batch.parts for repeat in part.repeats],
+        "repeats": [[part.transaction.id, repeat.id] for part in batch.parts for repeat in part.of(Repeat)],
     }

@@ -16,10 +16,11 @@ import zstandard
 from graphmem import __version__
 from graphmem.errors import DumpDamaged
 from graphmem.model import canonical, times
+from graphmem.model.fact_table import DUMP_FORMAT
 
 MAGIC: Final = b"\x89graphmem-dump\r\n\x1a\n"
 """The first bytes of a dump. A transfer that changes line ends or cuts the eighth bit changes them."""
-FORMAT: Final = 2
+FORMAT: Final = DUMP_FORMAT
 """The format that is written. Every format up to it is read."""
 CHUNK_LINES_LIMIT: Final = 1_000
 CHUNK_BYTES: Final = 1 << 20

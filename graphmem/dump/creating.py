@@ -10,8 +10,8 @@ import re
 import secrets
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -19,18 +19,10 @@ from graphmem.database.driver import Database
 from graphmem.database.owners import every_owner
 from graphmem.dump import container, records
 from graphmem.dump.file_chunks import FILE_CHUNK_BYTES, Contents, MissingFile, MissingFiles
-from graphmem.dump.stored import (
-    OBSERVATION,
-    StoredAccount,
-    StoredAccounts,
-    StoredDismissal,
-    StoredExclusion,
-    StoredInterpretation,
-    StoredSource,
-    StoredTransaction,
-)
 from graphmem.errors import DatabaseFull, DumpRefused, ObjectDamaged, ObjectMissing
 from graphmem.model import canonical
+from graphmem.model.fact_records import Source, columns, line
+from graphmem.model.fact_table import OBSERVATION, PARTS, SCHEMA, SOURCE, TRANSACTION, no_counts
 from graphmem.model.schema import version_order
 from graphmem.objects import ObjectStore
 from graphmem.writing.state import LockedOwner
@@ -52,27 +44,23 @@ The stages are ``create`` (in observations) and ``files`` (in bytes); they go on
 class OwnerContents:
     """The counts of one owner in a dump; ``recorded_at`` (microseconds) is that of the newest transaction.
 
-    ``repeats`` and ``dismissals`` are None if there are none. ``files`` and ``file_bytes`` are of the files
-    whose bytes the dump has; None if it has none on purpose.
+    ``counts`` are those of facts by kind, and of the files whose bytes the dump has: none, if it has none on
+    purpose.
     """
 
     owner: str
+    counts: dict[str, int]
     recorded_at: int = 0
-    schemas: int = 0
-    transactions: int = 0
-    sources: int = 0
-    interpretations: int = 0
-    exclusions: int = 0
-    observations: int = 0
-    repeats: int | None = None
-    dismissals: int | None = None
-    files: int | None = 0
-    file_bytes: int | None = 0
+
+    def count(self, name: str, more: int) -> None:
+        """Count some facts, files or bytes; what is not counted from the beginning, if there is any."""
+        if more:
+            self.counts[name] = self.counts.get(name, 0) + more
 
     @property
     def counted(self) -> dict[str, Any]:
         """The counts as the manifest holds them."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        return {"owner": self.owner, "recorded_at": self.recorded_at, **self.counts}
 
 
 @dataclass(slots=True)
@@ -128,9 +116,13 @@ async def create(
     return result
 
 
-async def every_account(database: Database) -> list[StoredAccount]:
+async def every_account(database: Database) -> list[records.StoredAccount]:
     """Return the accounts of the instance, by name, without those that are being erased."""
-    return (await database.reads(None).only("account.dumped", StoredAccounts)).accounts
+    return (await database.reads(None).only("account.dumped", _Accounts)).accounts
+
+
+class _Accounts(NamedTuple):
+    accounts: list[records.StoredAccount]
 
 
 class _Counts(NamedTuple):
@@ -152,55 +144,23 @@ class _FileBytes(NamedTuple):
     bytes: int
 
 
-class _TypeRow(NamedTuple):
-    """A relationship type, with the keys of :class:`graphmem.dump.records.RelationshipType`."""
-
-    name: str
-    inverse: str | None
-    description: str | None
-    registered_at: int
-    agent: str | None
-
-
 class _TypeRows(NamedTuple):
-    types: list[_TypeRow]
+    """Relationship types as lists, with the members of their record in order."""
 
-
-class _SchemaRow(NamedTuple):
-    """A version of a schema, with the keys of :class:`graphmem.dump.records.Schema`."""
-
-    version: str
-    document: str
-    change: str
-    recorded_at: int
-    transaction: str
+    types: list[list[Any]]
 
 
 class _SchemaRows(NamedTuple):
-    """All versions of the schema of a type; no type if none is left."""
+    """All versions of the schema of a type, as their record has them without it; no type if none is left."""
 
     type: str | None
-    versions: list[_SchemaRow]
-
-
-class _TransactionRow(NamedTuple):
-    """A transaction with its files, interpretations, exclusions, dismissals and observations.
-
-    ``repeats`` are the ids of observations that earlier transactions recorded. Each observation is a list, as
-    :data:`OBSERVATION` names its columns.
-    """
-
-    transaction: StoredTransaction
-    sources: list[StoredSource]
-    interpretations: list[StoredInterpretation]
-    exclusions: list[StoredExclusion]
-    dismissals: list[StoredDismissal]
-    observations: list[list[Any]]
-    repeats: list[str]
+    versions: list[list[Any]]
 
 
 class _TransactionPage(NamedTuple):
-    transactions: list[_TransactionRow]
+    """Transactions, each with its parts by kind in their order; each of these a list by its columns."""
+
+    transactions: list[list[Any]]
     more: bool
 
 
@@ -248,57 +208,43 @@ class _Creator:
 
     async def _relationship_types(self, names: set[str] | None) -> int:
         rows = await self._database.reads(None).only("dump.relationship_types", _TypeRows)
-        types = [kind for kind in rows.types if names is None or kind.name in names]
-        for kind in types:
-            self._add("relationship_type", kind._asdict())
+        types = [row for row in rows.types if names is None or row[0] in names]
+        for row in types:
+            self._add("relationship_type", columns(records.RelationshipType), row)
         return len(types)
 
     async def _accounts(self) -> int:
         accounts = await every_account(self._database)
         for account in accounts:
-            self._add("account", {**account._asdict(), "scopes": sorted(account.scopes)})
+            sorted_scopes = account._replace(scopes=sorted(account.scopes))
+            self._add("account", columns(records.Account), sorted_scopes)
         return len(accounts)
 
     async def _owner(self, owner: str, sequence: int) -> OwnerContents:
-        contents = (
-            OwnerContents(owner) if self._objects else OwnerContents(owner, files=None, file_bytes=None)
-        )
+        files = {"files": 0, "file_bytes": 0} if self._objects else {}
+        contents = OwnerContents(owner, {**no_counts(container.FORMAT), **files})
         met = Contents()
-        self._add("owner", {"id": owner})
+        self._add("owner", ("id",), [owner])
         async for kind, versions in self._schemas(owner, sequence):
-            for schema in versions:
-                self._add("schema", {"entity_type": kind, **schema._asdict()})
-                contents.schemas += 1
-        async for row in self._transactions(owner, sequence):
-            transaction, sources, interpretations, exclusions, dismissals, observations, repeats = row
-            self._add(
-                "transaction",
-                {**transaction._asdict(), "by": transaction.by and canonical.decode(transaction.by)},
-            )
-            for source in sources:
-                self._add("source", source._asdict())
-                if self._objects is not None and met.meet(source.content_hash):
-                    await self._add_file(self._objects, contents, source)
-            contents.sources += len(sources)
-            for interpretation in interpretations:
-                self._add("interpretation", interpretation._asdict())
-            contents.interpretations += len(interpretations)
-            for exclusion in exclusions:
-                self._add("exclusion", exclusion._asdict())
-            contents.exclusions += len(exclusions)
-            for dismissal in dismissals:
-                self._add("dismissal", dismissal._asdict())
-            contents.dismissals = (contents.dismissals or 0) + len(dismissals) or None
-            for observation in observations:
-                self._add("observation", dict(zip(OBSERVATION, observation, strict=True)))
-            for observation_id in repeats:
-                self._add("repeat", {"id": observation_id})
-            contents.repeats = (contents.repeats or 0) + len(repeats) or None
-            contents.transactions += 1
-            contents.observations += len(observations)
-            contents.recorded_at = transaction.recorded_at
-            self._progress("create", len(observations), None)
-        if contents.transactions < sequence and await self._sequence(owner) < sequence:
+            for version in versions:
+                self._add(SCHEMA.name, SCHEMA.columns, [kind, *version])
+            contents.count(SCHEMA.plural, len(versions))
+        async for row, *parts in self._transactions(owner, sequence):
+            transaction = dict(zip(TRANSACTION.columns, row, strict=True))
+            transaction["by"] = transaction["by"] and canonical.decode(transaction["by"])
+            self._add(TRANSACTION.name, transaction.keys(), transaction.values())
+            contents.count(TRANSACTION.plural, 1)
+            contents.recorded_at = transaction["recorded_at"]
+            for kind, facts in zip(PARTS, parts, strict=True):
+                for fact in facts:
+                    self._add(kind.name, kind.columns, fact)
+                    if kind is SOURCE and self._objects is not None:
+                        source = Source.model_construct(**dict(zip(kind.columns, fact, strict=True)))
+                        await self._add_file(self._objects, contents, met, source)
+                contents.count(kind.plural, len(facts))
+                if kind is OBSERVATION:
+                    self._progress("create", len(facts), None)
+        if contents.counts[TRANSACTION.plural] < sequence and await self._sequence(owner) < sequence:
             raise DumpRefused(
                 f"the data of the owner {owner} was erased while the backup was written: run it again",
                 owner=owner,
@@ -308,8 +254,12 @@ class _Creator:
     async def _file_bytes(self, owner: str) -> int:
         return (await self._database.reads(owner).only("dump.file_bytes", _FileBytes)).bytes
 
-    async def _add_file(self, objects: ObjectStore, contents: OwnerContents, source: StoredSource) -> None:
+    async def _add_file(
+        self, objects: ObjectStore, contents: OwnerContents, met: Contents, source: Source
+    ) -> None:
         """Write the bytes of a file once all of them were read and checked, or note that it is missing."""
+        if not met.meet(source.content_hash):
+            return
         with tempfile.SpooledTemporaryFile(SPOOL_BYTES) as spool:
             try:
                 async for chunk in objects.read(contents.owner, source.content_hash, size=source.size):
@@ -321,15 +271,13 @@ class _Creator:
             offset = spool.seek(0)
             while chunk := spool.read(FILE_CHUNK_BYTES):
                 data = base64.b64encode(chunk).decode()
-                self._add("file", {"content_hash": source.content_hash, "offset": offset, "data": data})
+                self._add("file", columns(records.FileChunk), [source.content_hash, offset, data])
                 offset += len(chunk)
                 self._progress("files", len(chunk), None)
-        assert contents.files is not None
-        assert contents.file_bytes is not None
-        contents.files += 1
-        contents.file_bytes += offset
+        contents.count("files", 1)
+        contents.count("file_bytes", offset)
 
-    async def _schemas(self, owner: str, sequence: int) -> AsyncIterator[tuple[str, list[_SchemaRow]]]:
+    async def _schemas(self, owner: str, sequence: int) -> AsyncIterator[tuple[str, list[list[Any]]]]:
         after: str | None = ""
         while after is not None:
             schemas = await self._database.reads(owner).only(
@@ -337,18 +285,18 @@ class _Creator:
             )
             after = schemas.type
             if after is not None:
-                yield after, sorted(schemas.versions, key=lambda schema: version_order(schema.version))
+                yield after, sorted(schemas.versions, key=lambda version: version_order(version[0]))
 
-    async def _transactions(self, owner: str, sequence: int) -> AsyncIterator[_TransactionRow]:
+    async def _transactions(self, owner: str, sequence: int) -> AsyncIterator[list[Any]]:
         """Yield an owner's transactions in their order. The next page is read while this one is written."""
         reading = asyncio.create_task(self._page(owner, sequence, -(1 << 62), "", PAGE_TRANSACTIONS))
         try:
             while True:
                 page = await reading
                 if page.more:
-                    last = page.transactions[-1].transaction
+                    last_id, last_recorded_at, *_ = page.transactions[-1][0]
                     reading = asyncio.create_task(
-                        self._page(owner, sequence, last.recorded_at, last.id, PAGE_TRANSACTIONS)
+                        self._page(owner, sequence, last_recorded_at, last_id, PAGE_TRANSACTIONS)
                     )
                 for row in page.transactions:
                     yield row
@@ -368,9 +316,10 @@ class _Creator:
                 raise
             return await self._page(owner, sequence, since, after, max(1, limit // 8))
 
-    def _add(self, record: str, members: dict[str, Any]) -> None:
-        present = {name: value for name, value in members.items() if value is not None}
-        self._writer.add(records.line({"record": record, **present}))
+    def _add(self, record: str, names: Iterable[str], values: Iterable[Any]) -> None:
+        members = zip(names, values, strict=True)
+        present = {name: value for name, value in members if value is not None}
+        self._writer.add(line({"record": record, **present}))
 
 
 @contextlib.contextmanager

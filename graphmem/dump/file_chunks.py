@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from graphmem.dump.records import FileChunk, Source
+    from graphmem.dump.records import FileChunk
+    from graphmem.model.fact_records import Source
 
 FILE_CHUNK_BYTES: Final = 3 << 18
 """Bytes of a file in one record: 1 MiB in base64. Never change it: it decides the lines of a dump."""

@@ -6,46 +6,53 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
-from graphmem.model import facts, schema
-from graphmem.model.dismissals import Dismissal
-from graphmem.model.membership import Exclusion
+from graphmem.dump.batches import Part
+from graphmem.model import canonical, discovery, fact_records, facts, schema
+from graphmem.model.fact_records import Fact, Repeat, Schema
+from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Observation
 from graphmem.model.rule_merges import own_rule
 from graphmem.model.schema import Active
 from graphmem.writing import Merging, Receipt, WriteRequest, merging, rule_merging
 from graphmem.writing.draft import Draft
-from graphmem.writing.new_interpretation import Interpretation
-from graphmem.writing.new_source import NewSource
 from graphmem.writing.state import State
 from graphmem.writing.things import evidence_of
 from graphmem.writing.write_requests import Touched
 
 
-class EndedInterpretation(NamedTuple):
-    """An interpretation of a dump, with the counts of what it made."""
-
-    interpretation: Interpretation
-    counts: dict[str, int]
-
-
 @dataclass(frozen=True, slots=True)
 class DumpedTransaction:
-    """A transaction of a dump: properties, writer, observations, schema versions, files, interpretations,
-    exclusions, dismissals, and the ids of observations that earlier transactions recorded."""
+    """A transaction of a dump: properties, writer, observations, versions of schemas, its other facts.
+
+    ``repeated`` are the ids of observations that earlier transactions recorded.
+    """
 
     properties: Mapping[str, Any]
     agent: str
     observations: tuple[Observation, ...] = ()
-    versions: tuple[Mapping[str, Any], ...] = ()
-    sources: tuple[NewSource, ...] = ()
-    interpretations: tuple[EndedInterpretation, ...] = ()
-    exclusions: tuple[Exclusion, ...] = ()
-    dismissals: tuple[Dismissal, ...] = ()
+    versions: Sequence[Schema] = ()
+    facts: tuple[Fact, ...] = ()
     repeated: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, part: Part, versions: Sequence[Schema]) -> DumpedTransaction:
+        """Return a transaction with all that it recorded.
+
+        Args:
+            versions: the versions of schemas that it recorded and the database lacks.
+        """
+        properties = part.transaction.stored
+        agent = properties.pop("agent")
+        observations = tuple(_observation(record, part.transaction.id) for record in part.observations)
+        every = chain.from_iterable(part.records.values())
+        added = tuple(record for record in every if isinstance(record, Fact))
+        repeated = tuple(record.id for record in part.of(Repeat))
+        return cls(properties, agent, observations, versions, added, repeated)
 
     @property
     def id(self) -> str:
@@ -105,11 +112,8 @@ class RestoreRequest(WriteRequest):
         for transaction in self.transactions:
             touched.transactions.add(transaction.id)
             touched.observations.update(transaction.repeated)
-            touched.sources.update(source.id for source in transaction.sources)
-            touched.entities.update(
-                end for each in transaction.dismissals for end in (each.entity_a, each.entity_b)
-            )
-            touched.types.update(version["entity_type"] for version in transaction.versions)
+            touched.entities.update(entity_id for fact in transaction.facts for entity_id in fact.named)
+            touched.types.update(version.entity_type for version in transaction.versions)
             if key := transaction.properties.get("idempotency_key"):
                 touched.keys.add(key)
         for observation in self.observations:
@@ -142,25 +146,18 @@ class RestoreRequest(WriteRequest):
             for observation in sorted(transaction.observations, key=lambda each: ":" in each.subject_id):
                 if not draft.is_known(observation):
                     self._observe(draft, observation)
-            is_new = transaction.id not in state.transactions
+            is_new = transaction.id not in state.read.transactions
             if is_new:
-                for source in transaction.sources:
-                    draft.add_source(source, transaction.id)
-                for interpretation, counts in transaction.interpretations:
-                    draft.end_interpretation(interpretation, transaction.id, counts)
-                draft.exclusions.extend(transaction.exclusions)
-                draft.dismissals.extend(transaction.dismissals)
-                for dismissal in transaction.dismissals:
-                    draft.note_dismissal(dismissal)
+                for fact in (*transaction.facts, *transaction.versions):
+                    draft.add(fact, transaction.id)
                 for version in transaction.versions:
-                    draft.versions.append({"transaction_id": transaction.id, "properties": dict(version)})
                     # The head is final already; this changes the time of its last change.
-                    draft.heads[version["entity_type"]] = draft.head(version["entity_type"])
+                    draft.heads[version.entity_type] = draft.head(version.entity_type)
             rule_merging.settle(draft)
             for observation_id in transaction.repeated:
-                draft.repeat(observation_id)
-            draft.accept(_row(state, transaction) if is_new else None, transaction.id)
-        return Receipt(self.transaction_id, state.recorded_at)
+                draft.repeat(observation_id, transaction.id)
+            draft.accept(_row(state, transaction) if is_new else None)
+        return Receipt(self.transaction_id, state.read.recorded_at)
 
     def _activate(self, state: State) -> None:
         """Set the schema of each type, unless the database has the same or a greater version."""
@@ -172,8 +169,10 @@ class RestoreRequest(WriteRequest):
             if known is not None and order(known.version) >= order(active.version):
                 continue
             new, old = set(active.document.aliases), set(known.document.aliases if known else ())
-            taken = {name for name in new if state.aliases.get(name, kind) != kind or name in state.heads}
-            draft.aliases = {**dict.fromkeys(new - taken, kind), **dict.fromkeys(old - new, None)}
+            taken = {
+                name for name in new if state.read.aliases.get(name, kind) != kind or name in state.heads
+            }
+            draft.new.aliases = {**dict.fromkeys(new - taken, kind), **dict.fromkeys(old - new, None)}
             # Where nothing is stored of the type yet, there is nothing to fold again.
             changed = head.with_active(active)
             draft.heads[kind] = changed if kind in state.heads else replace(changed, changed=False)
@@ -194,3 +193,30 @@ def _row(state: State, transaction: DumpedTransaction) -> dict[str, Any]:
         # Another transaction of the database has the key: this one is written without it.
         properties["idempotency_key"] = None
     return {"agent": transaction.agent, "properties": properties}
+
+
+def _observation(record: fact_records.Observation, transaction_id: str) -> Observation:
+    fields = dict(zip(record.fields, record.values, strict=True))
+    shapes: dict[str, str | None] = {}
+    if record.entity_type is not None and record.kind in facts.VALUE_KINDS:
+        decoded = ((name, canonical.decode(text)) for name, text in fields.items() if name != CANONICAL_NAME)
+        shapes = {name: discovery.shape_of(value) for name, value in decoded}
+    return Observation(
+        id=record.id,
+        subject_id=record.subject_id,
+        entity_type=record.entity_type or "",
+        kind=record.kind,
+        observed_at=record.observed_at,
+        recorded_at=record.recorded_at,
+        fields=fields,
+        transaction_id=transaction_id,
+        priority=record.priority,
+        specificity=record.specificity,
+        observation_source=record.observation_source,
+        agent=record.agent,
+        basis=record.identity_basis,
+        shapes=shapes,
+        source_id=record.source_id,
+        interpretation_id=record.interpretation_id,
+        places=record.places,
+    )

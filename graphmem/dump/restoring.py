@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,14 +23,14 @@ from graphmem.database.halving import in_halves
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, FileContent, OwnerStart, Part, batches
-from graphmem.dump.conflicts import Conflict, Missing, Present, PresentRow, find_missing, present_params
-from graphmem.dump.conversions import transaction_of
+from graphmem.dump.conflicts import Conflict, Missing, Present, find_missing, present_params
 from graphmem.dump.file_chunks import MissingFiles
-from graphmem.dump.restore_request import RestoreRequest
+from graphmem.dump.restore_request import DumpedTransaction, RestoreRequest
 from graphmem.dump.restoring_accounts import AccountRestorer
 from graphmem.dump.restoring_files import FileRestorer
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.model import facts, ids, reduction
+from graphmem.model.fact_records import Schema
 from graphmem.model.relationship import RegistrationRefused, RelationshipType
 from graphmem.model.schema import Active, Document, version_order
 from graphmem.objects import ObjectStore
@@ -165,7 +166,7 @@ class _Restorer:
         self._files = FileRestorer(objects, result, report)
         self._accounts = AccountRestorer(database, result)
         self.result, self._report = result, report
-        self._versions: dict[str, list[dict[str, Any]]] = {}
+        self._versions: dict[str, list[Schema]] = {}
         self._types: frozenset[str] = frozenset()
         self._aliases: dict[str, str] = {}
         self._planned: set[str] = set()
@@ -194,7 +195,7 @@ class _Restorer:
         """Write the observations of a portion that waited; its transactions are written already."""
         if not isinstance(portion, Batch) or portion.owner not in self.waiting:
             return
-        present = Present.of(await self._present(portion, []))
+        present = await self._present(portion, [])
         missing = find_missing(portion, present, self._types, last=True)
         self.result.add_conflicts(missing.conflicts)
         await self._write_missing(portion.owner, missing)
@@ -272,11 +273,7 @@ class _Restorer:
         for schema_id, schema in by_id.items():
             kind, version = schema.entity_type, schema.version
             if schema_id not in stored:
-                properties = {
-                    "id": schema_id, "owner": owner, "entity_type": kind, "version": version,
-                    "document": schema.document, "recorded_at": schema.recorded_at, "change": schema.change,
-                }  # fmt: skip
-                self._versions.setdefault(schema.transaction, []).append(properties)
+                self._versions.setdefault(schema.transaction, []).append(schema)
                 result.schemas += 1
             elif stored[schema_id] != schema.document:
                 message = "the database has this version with another document, which stays"
@@ -320,7 +317,7 @@ class _Restorer:
         self._note_types(batch)
         await self._files.note_missing(batch)
         row = await self._present(batch, [])
-        missing = find_missing(batch, Present.of(row), self._types, plan=result.dry_run)
+        missing = find_missing(batch, row, self._types, plan=result.dry_run)
         result.add_conflicts(missing.conflicts)
         if missing.waiting or missing.waiting_repeats:
             self.waiting[batch.owner] = self.waiting.get(batch.owner, 0) + missing.waiting
@@ -332,7 +329,7 @@ class _Restorer:
             self._written.add(batch.owner)
         result.transactions += missing.transactions
         result.known_transactions += known
-        stored = {observation.id for observation in row.observations}
+        stored = {observation_id for observation_id, *_ in row.observations}
         result.known_observations += sum(observation.id in stored for observation in batch.observations)
         await self._write_missing(batch.owner, missing)
         self._report("restore", len(batch.observations), None)
@@ -346,7 +343,7 @@ class _Restorer:
     async def _write_parts(self, owner: str, parts: list[Part]) -> None:
         """Write transactions in one turn."""
         transactions = tuple(
-            transaction_of(owner, part, self._versions.get(part.transaction.id, ())) for part in parts
+            DumpedTransaction.of(part, self._versions.get(part.transaction.id, ())) for part in parts
         )
         request = _request(owner, transactions=transactions)
         if request.merge is not None:
@@ -364,13 +361,14 @@ class _Restorer:
         place = merge.observed_at, merge.id
         return max(places, default=place) <= place
 
-    async def _present(self, batch: Batch, schemas: list[str]) -> PresentRow:
-        async def read_present(parts: list[Part]) -> PresentRow:
+    async def _present(self, batch: Batch, schemas: list[str]) -> Present:
+        async def read_present(parts: list[Part]) -> Present:
             params: dict[str, Any] = dict(present_params(Batch(batch.owner, parts), schemas))
-            return await self._database.reads(batch.owner).only("dump.present", PresentRow, **params)
+            return await self._database.reads(batch.owner).only("dump.present", Present, **params)
 
         rows = await in_halves(batch.parts, read_present)
-        return PresentRow(*[list(chain.from_iterable(column)) for column in zip(*rows, strict=True)])
+        columns = (map(attrgetter(field.name), rows) for field in fields(Present))
+        return Present(*map(list, map(chain.from_iterable, columns)))
 
 
 def _request(owner: str, **parts: Any) -> RestoreRequest:

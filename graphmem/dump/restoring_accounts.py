@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from graphmem.database.driver import Database
 from graphmem.dump import records
 from graphmem.dump.conflicts import Conflict
-from graphmem.dump.stored import StoredAccount
+from graphmem.dump.records import StoredAccount
 from graphmem.model import times
 from graphmem.settings import LOCAL_ACCOUNT
 

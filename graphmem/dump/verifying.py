@@ -6,20 +6,17 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO
 
 from graphmem.dump import container, records
 from graphmem.dump.container import Reader, damaged
-from graphmem.dump.records import Record, RecordOrder
+from graphmem.dump.records import RecordOrder
 from graphmem.errors import DumpRefused
+from graphmem.model import fact_table
+from graphmem.model.fact_records import Record, Transaction
 
 Progress = Callable[[int], None]
 """Called with the bytes of the file that were read since the last call."""
-_COUNT_NAMES: Final = {
-    "schema": "schemas", "transaction": "transactions", "source": "sources",
-    "interpretation": "interpretations", "exclusion": "exclusions", "observation": "observations",
-    "dismissal": "dismissals", "repeat": "repeats",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +110,9 @@ def _count(counts: dict[str, Any], record: Record, header: container.Header) -> 
         counts["accounts"] = counts.get("accounts", 0) + 1
         return
     if isinstance(record, records.Owner):
-        owner = {"owner": record.id, "recorded_at": 0, "schemas": 0, "transactions": 0, "observations": 0}
-        if header.format > 1:
-            owner["sources"] = owner["interpretations"] = owner["exclusions"] = 0
-        if header.files:
-            owner["files"] = owner["file_bytes"] = 0
-        counts["owners"].append(owner)
+        files = {"files": 0, "file_bytes": 0} if header.files else {}
+        kinds = fact_table.no_counts(header.format)
+        counts["owners"].append({"owner": record.id, "recorded_at": 0, **kinds, **files})
         return
     owner = counts["owners"][-1]
     if isinstance(record, records.FileChunk):
@@ -127,7 +121,7 @@ def _count(counts: dict[str, Any], record: Record, header: container.Header) -> 
         owner["files"] += record.offset == 0
         owner["file_bytes"] += record.size
         return
-    name = _COUNT_NAMES[record.record]
+    name = fact_table.BY_RECORD[type(record)].plural
     owner[name] = owner.get(name, 0) + 1
-    if isinstance(record, records.Transaction):
+    if isinstance(record, Transaction):
         owner["recorded_at"] = record.recorded_at

@@ -8,13 +8,13 @@ owner's schemas declare. It gets nothing that is stored.
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import structlog
 from pydantic import BaseModel, Field, ValidationError
 
+from graphmem.embedding.model_service import ANSWER_BYTES_LIMIT, ModelService, Refused, TooLong, Unanswered
 from graphmem.errors import LanguageModelUnavailable
 from graphmem.ingest.document import Document
 from graphmem.ingest.proposal import InterpretationFailed, Proposal
@@ -25,18 +25,10 @@ from graphmem.model import schema
 from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.settings import Settings
 
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-
 NAME: Final = "language_model"
 """The name of the interpreter."""
 VERSION: Final = str(model_prompt.VERSION)
 """The version of the interpreter: that of its prompt."""
-RETRIES: Final = 2
-"""How often a call is repeated after a temporary error."""
-ANSWER_BYTES_LIMIT: Final = 20_000_000
-"""Largest answer that is read, in bytes."""
-_REFUSED_STATUSES: Final = frozenset({400, 413, 422})
 _REASON_CHARACTERS_LIMIT: Final = 300
 
 _log = structlog.get_logger("graphmem.interpretation")
@@ -97,7 +89,7 @@ async def propose(
         answers.warn("The document has no text: no language model was asked.")
         return answers.proposal()
     _warn(answers, types, pieces, settings)
-    model = _Model(settings, tracer, await asyncio.to_thread(importlib.import_module, "openai"))
+    model = _Model(settings, tracer)
     try:
         for piece in pieces[: settings.llm_calls]:
             answer = await model.ask(types, document.text[piece.start : piece.end])
@@ -115,7 +107,7 @@ async def check(settings: Settings) -> None:
     """
     types = known_types(())
     _configuration(types, settings)
-    model = _Model(settings, NO_TRACES, await asyncio.to_thread(importlib.import_module, "openai"))
+    model = _Model(settings, NO_TRACES)
     try:
         await model.ask(types, "-")
     finally:
@@ -123,82 +115,43 @@ async def check(settings: Settings) -> None:
 
 
 class _Model:
-    """The client of one language model.
+    """The client of one language model."""
 
-    Args:
-        openai: the module ``openai``, which takes some time to import.
-    """
-
-    def __init__(self, settings: Settings, tracer: Tracer, openai: Any) -> None:
-        self._settings, self._tracer, self._openai = settings, tracer, openai
+    def __init__(self, settings: Settings, tracer: Tracer) -> None:
+        self._settings = settings
         self._key = settings.llm_key.get_secret_value() if settings.llm_key is not None else ""
-        client: AsyncOpenAI = openai.AsyncOpenAI(
-            # Without a key the client would take one from the environment, which belongs to another service.
-            api_key=self._key or "none",
-            base_url=settings.llm_url,
-            timeout=settings.llm_timeout,
-            max_retries=RETRIES,
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
-        )
-        client.organization = client.project = None
-        self._client = client
+        # What breaks off is not asked for again: each answer costs, and the next attempt is another run's.
+        self._service = ModelService(
+            settings.llm_url or "", "/chat/completions", settings.llm_key, settings.llm_timeout, tracer,
+            repeats_broken=False,
+        )  # fmt: skip
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        await self._service.close()
 
     async def ask(self, types: KnownTypes, text: str) -> Answer:
         """Return what the model answers about a text."""
-        openai = self._openai
+        body = {
+            "model": self._settings.llm_model,
+            "messages": model_prompt.messages(types, text),
+            "response_format": model_prompt.response_format(),
+            "temperature": 0,
+            # Its successor, max_completion_tokens, is unknown to many services.
+            "max_tokens": self._settings.llm_output_tokens,
+        }
         try:
-            async with asyncio.timeout(self._settings.llm_timeout):
-                raw = await self._send(model_prompt.messages(types, text))
-        except openai.APIStatusError as exc:
-            raise self._refusal(exc) from exc
-        except (TimeoutError, openai.APITimeoutError) as exc:
-            raise LanguageModelUnavailable("the language model does not answer in time") from exc
-        except openai.APIError as exc:
-            cause = exc.__cause__ or exc
-            raise LanguageModelUnavailable(f"the language model does not answer: {cause}") from exc
-        return self._read(raw)
-
-    async def _send(self, messages: Any) -> bytes:
-        with self._tracer.call("chat") as headers:
-            async with self._client.chat.completions.with_streaming_response.create(
-                model=self._settings.llm_model or "",
-                messages=messages,
-                response_format=model_prompt.response_format(),  # pyright: ignore[reportArgumentType]
-                temperature=0,
-                # Its successor, max_completion_tokens, is unknown to many services.
-                max_tokens=self._settings.llm_output_tokens,
-                extra_headers={**headers, **({} if self._key else {"Authorization": self._openai.omit})},
-            ) as response:
-                return await self._body(response)
-
-    async def _body(self, response: Any) -> bytes:
-        import httpx2
-
-        content = bytearray()
-        try:
-            async for part in response.iter_bytes():
-                content += part
-                if len(content) > ANSWER_BYTES_LIMIT:
-                    raise InterpretationFailed(
-                        f"The language model has answered more than {ANSWER_BYTES_LIMIT:,} bytes."
-                    )
-        except httpx2.HTTPError as exc:
-            raise LanguageModelUnavailable(f"the language model breaks off its answer: {exc}") from exc
-        return bytes(content)
-
-    def _refusal(self, exc: Any) -> Exception:
-        """Return the error for a status: for this document, or for now."""
-        status = exc.status_code
-        if status in _REFUSED_STATUSES:
-            return InterpretationFailed(
-                f"The language model refuses the request with {status}: {self._cut(exc.message)}"
-            )
-        advice = "" if status == 429 or status >= 500 else ": check its URL, the model and the key"
-        return LanguageModelUnavailable(f"the language model answers {status}{advice}")
+            return self._read(await self._service.ask("chat", body))
+        except Refused as exc:
+            raise InterpretationFailed(
+                f"The language model refuses the request with {exc.status}: {self._cut(exc.text)}"
+            ) from exc
+        except TooLong as exc:
+            raise InterpretationFailed(
+                f"The language model has answered more than {ANSWER_BYTES_LIMIT:,} bytes."
+            ) from exc
+        except Unanswered as exc:
+            raise LanguageModelUnavailable(f"the language model {exc}") from exc
 
     def _read(self, raw: bytes) -> Answer:
         try:

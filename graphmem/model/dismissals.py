@@ -12,7 +12,7 @@ Pair = tuple[str, str]
 """The ids of two entities, the lesser first."""
 
 
-class Dismissal(NamedTuple):
+class DatedDismissal(NamedTuple):
     """Two entities are two from ``recorded_at`` (microseconds) on, or (``undo``) may be one again."""
 
     id: str
@@ -20,8 +20,6 @@ class Dismissal(NamedTuple):
     entity_a: str
     entity_b: str
     recorded_at: int
-    transaction_id: str
-    reason: str | None = None
 
 
 def pair_of(entity_id: str, other_id: str) -> Pair:

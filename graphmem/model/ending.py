@@ -34,7 +34,6 @@ NAMES: Final = FIELDS | _ENDED_IF.keys()
 """Every field that may say that a relationship has ended, in the same spelling."""
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"(\d{4})[-/](\d{2})|([A-Za-z]{3,9})\.? (\d{4})", re.ASCII)
-_MICROSECONDS_OF_DAY: Final = 24 * 3600 * 1_000_000
 
 
 class End(NamedTuple):
@@ -91,7 +90,7 @@ def _after(text: str) -> int | None:
     written = dates.parse(text)
     if written is None:
         return None
-    return written.at + (_MICROSECONDS_OF_DAY if written.precision == "day" else 0)
+    return written.at + (times.DAY if written.precision == "day" else 0)
 
 
 def _start_of(year: int, month: int) -> int | None:

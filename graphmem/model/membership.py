@@ -40,36 +40,6 @@ Touches = Mapping[str, tuple[tuple[int, int], ...]]
 """By entity, (``recorded_at``, least ``observed_at``) of each transaction that observed it, in that order."""
 
 
-class Exclusion(NamedTuple):
-    """The observations of a subject do not count from ``recorded_at`` (microseconds) on, or count again."""
-
-    id: str
-    kind: Literal["exclude", "include"]
-    subject_kind: SubjectKind
-    subject: str
-    recorded_at: int
-    transaction_id: str
-    reason: str | None = None
-
-    @property
-    def place(self) -> tuple[int, str]:
-        """The order in which the exclusions of a subject count: the newest decides."""
-        return self.recorded_at, self.id
-
-
-def subject_toggles(exclusions: Iterable[Exclusion]) -> tuple[int, ...]:
-    """Return when one subject was excluded, included again, and so on; microseconds, in order.
-
-    Args:
-        exclusions: all of them about the subject. One that says what is so already changes nothing.
-    """
-    toggles: list[int] = []
-    for exclusion in sorted(exclusions, key=attrgetter("place")):
-        if (exclusion.kind == "exclude") is (len(toggles) % 2 == 0):
-            toggles.append(exclusion.recorded_at)
-    return tuple(toggles)
-
-
 def toggles(recorded_at: int, subjects: Iterable[Iterable[int]]) -> tuple[int, ...]:
     """Return when an observation stopped and began again to count, in order; none: it always counted.
 

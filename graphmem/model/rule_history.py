@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from graphmem.model import membership, person_names, rule_merges, times
-from graphmem.model.dismissals import Dismissal, pair_of
+from graphmem.model.dismissals import DatedDismissal, pair_of
 from graphmem.model.membership import Membership, MergeFact, RuleSpan
 from graphmem.model.person_names import NameGroup, NearNames, PersonName
 from graphmem.model.rule_merges import NO_EVIDENCE, Evidence, Identified, OwnRule, RuleMerge
@@ -38,7 +38,7 @@ class RuleFacts:
     rules: Mapping[str, OwnRule]
     statements: Collection[Statement]
     merges: Collection[MergeFact] = ()
-    dismissals: Collection[Dismissal] = ()
+    dismissals: Collection[DatedDismissal] = ()
 
 
 def spans(facts: RuleFacts) -> list[RuleSpan]:
@@ -47,7 +47,7 @@ def spans(facts: RuleFacts) -> list[RuleSpan]:
     statements = _by_moment(facts.statements, lambda each: each.entity_id)
     merges = _MergeFacts(facts.merges)
     merge_moments = _by_moment(facts.merges, merges.component)
-    dismissals: dict[int, list[Dismissal]] = defaultdict(list)
+    dismissals: dict[int, list[DatedDismissal]] = defaultdict(list)
     for dismissal in facts.dismissals:
         dismissals[dismissal.recorded_at].append(dismissal)
     known: dict[str, list[Statement]] = defaultdict(list)
@@ -177,7 +177,7 @@ class _Entities:
                 affected |= {entity_id, *self.members(self.survivor(entity_id))}
         return affected
 
-    def dismiss(self, dismissal: Dismissal) -> set[str]:
+    def dismiss(self, dismissal: DatedDismissal) -> set[str]:
         """Take in that two entities are two, or may be one again; return what that concerns."""
         pair = pair_of(dismissal.entity_a, dismissal.entity_b)
         for entity_id, other in (pair, pair[::-1]):

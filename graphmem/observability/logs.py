@@ -1,21 +1,29 @@
 """Structured logs: one event a line, each with the trace_id of its request.
 
-People read them on the console, programs in rotating JSON files under the data directory.
+People read them on the console, programs in rotating JSON files under the data directory. The line of an
+operation is made and written beside the request, by a thread (:func:`operation`). Every other line is written
+at once, after those that wait.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
-import logging.handlers
 import os
 import re
 import secrets
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
-from typing import TextIO
+from typing import Any, Final, TextIO
 
+import orjson
 import stamina
 import structlog
 
@@ -24,8 +32,17 @@ from graphmem.settings import Settings
 FILE = "graphmem.log"
 FILE_BYTES = 10_000_000
 FILES_KEPT = 5
+WAIT_SECONDS: Final = 0.25
+"""Seconds for which the lines of operations are gathered before they are written: a crash loses no more."""
+WAITING_LIMIT: Final = 20_000
+"""Lines that may wait. Who logs one more writes them all, so that a slow disk takes no memory."""
+OPERATIONS: Final = "graphmem.operation"
+"""The logger that the lines of operations name."""
 _SECRET = re.compile(r"\b(gm_[a-z]{2}_)[A-Za-z0-9_-]{8,}")
 """A secret that graphmem made: an API key, an access token or a refresh token. Only the prefix is logged."""
+
+Event = dict[str, Any]
+"""What one line says, by name."""
 
 
 def configure(
@@ -36,35 +53,19 @@ def configure(
     Logs never go to stdout: it belongs to answers, and to MCP over stdio. ``console_level`` is the console's
     least severity, if it differs from that of the files. ``folder`` must exist.
     """
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-    ]
     stream = console or sys.stderr
-    to_json = structlog.processors.JSONRenderer(ensure_ascii=False)
     to_people = structlog.dev.ConsoleRenderer(
         colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
     )
-    handlers: list[logging.Handler] = [
-        _handler(logging.StreamHandler(stream), shared, to_json if settings.log_json else to_people)
-    ]
-    # Errors of the trace exporter go to the file only: an unreachable collector would fill the console.
-    handlers[0].addFilter(lambda record: not record.name.startswith("opentelemetry"))
-    handlers[0].setLevel((console_level or settings.log_level).upper())
+    render = _json if settings.log_json else lambda event: str(to_people(None, "", event))
+    sinks: list[_Sink] = [_Console(stream, render, (console_level or settings.log_level).upper())]
     if folder is not None:
-        file = _LogFile(
-            folder / FILE, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8", delay=True
-        )
-        handlers.append(_handler(file, shared, to_json))
+        sinks.append(_LogFile(folder / FILE))
     root = logging.getLogger()
     for previous in list(root.handlers):
         root.removeHandler(previous)
         previous.close()
-    for handler in handlers:
-        root.addHandler(handler)
+    root.addHandler(_Writer(sinks))
     root.setLevel(settings.log_level.upper())
     for noisy in (
         "neo4j",
@@ -85,13 +86,34 @@ def configure(
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *shared,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+            structlog.contextvars.merge_contextvars,
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            lambda _logger, _method, event: ((event,), {}),
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
+
+
+def operation(name: str, said: Event) -> None:
+    """Log the one line of an operation that ended, beside its request: within :data:`WAIT_SECONDS`.
+
+    Every end of the process but a crash writes what still waits.
+    """
+    if logging.getLogger(OPERATIONS).isEnabledFor(logging.INFO):
+        for writer in logging.getLogger().handlers:
+            if isinstance(writer, _Writer):
+                writer.later(time.time(), name, said | structlog.contextvars.get_contextvars())
+
+
+def flush() -> None:
+    """Write the lines that wait."""
+    for handler in logging.getLogger().handlers:
+        handler.flush()
 
 
 def folder(settings: Settings) -> Path:
@@ -123,37 +145,184 @@ def silenced() -> Iterator[None]:
         structlog.configure(**config)
 
 
-class _LogFile(logging.handlers.RotatingFileHandler):
-    """A file that is replaced once it is large.
+class _Writer(logging.Handler):
+    """Writes lines to all sinks: those of operations in a thread, every other one at once and after them."""
 
-    The standard handler renders each line twice: first to know whether it still fits.
-    """
+    def __init__(self, sinks: Iterable[_Sink]) -> None:
+        super().__init__()
+        self._sinks = tuple(sinks)
+        self._waiting: deque[tuple[float, str, Event]] = deque()
+        self._some_wait = threading.Event()
+        self._is_closed = False
+        self._writer_of: int | None = None
+        """The process whose thread writes what waits. A thread does not survive a fork."""
 
-    def shouldRollover(self, record: logging.LogRecord) -> bool:
-        """Return whether the file is full."""
-        if self.stream is None:
-            self.stream = self._open()
-        self.stream.seek(0, os.SEEK_END)
-        return self.stream.tell() >= self.maxBytes
+    def later(self, at: float, name: str, said: Event) -> None:
+        """Have the line of an operation that ended ``at`` a Unix time made and written soon."""
+        if self._writer_of != (here := os.getpid()):
+            # What waited at a fork is the parent's to write.
+            self._waiting, self._some_wait, self._writer_of = deque(), threading.Event(), here
+            threading.Thread(target=self._write_waiting, name="log", daemon=True).start()
+        self._waiting.append((at, name, said))
+        if not self._some_wait.is_set():
+            self._some_wait.set()
+        if len(self._waiting) > WAITING_LIMIT:
+            self.flush()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record, after the lines that wait. The caller has the lock."""
+        self.flush()
+        event = record.msg if isinstance(record.msg, dict) else _event_of(record)
+        for sink in self._sinks:
+            if record.levelno >= sink.level and sink.takes(record.name):
+                self._write(sink, [event])
+
+    def flush(self) -> None:
+        """Write the lines that wait."""
+        with self.lock or contextlib.nullcontext():
+            if waiting := self._taken():
+                for sink in self._sinks:
+                    if sink.level <= logging.INFO:
+                        self._write(sink, waiting)
+
+    def close(self) -> None:
+        """Write the lines that wait, and close the file."""
+        self._is_closed = True
+        self._some_wait.set()
+        self.flush()
+        for sink in self._sinks:
+            sink.close()
+        super().close()
+
+    def _write_waiting(self) -> None:
+        while not self._is_closed:
+            self._some_wait.wait()
+            time.sleep(WAIT_SECONDS)
+            self._some_wait.clear()
+            self.flush()
+
+    def _taken(self) -> list[Event]:
+        """Take the lines that wait, and return them as events. The caller has the lock."""
+        if self._writer_of != os.getpid():
+            return []
+        events: list[Event] = []
+        while self._waiting:
+            at, name, said = self._waiting.popleft()
+            line = {"event": name, "level": "info", "logger": OPERATIONS, "timestamp": _moment(at)}
+            events.append(said | line)
+        return events
+
+    def _write(self, sink: _Sink, events: list[Event]) -> None:
+        try:
+            sink.write([_SECRET.sub(r"\1[redacted]", sink.render(dict(event))) for event in events])
+        except (OSError, ValueError) as exc:
+            # A full disk, or a console that was closed. The process goes on without its log.
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.write(f"the log cannot be written: {exc}\n")
+
+
+class _Sink:
+    """Where lines go: those of at least ``level``, rendered by ``render``."""
+
+    def __init__(self, render: Callable[[Event], str], level: str = "NOTSET") -> None:
+        self.render = render
+        self.level: int = logging.getLevelNamesMapping()[level]
+
+    def takes(self, name: str) -> bool:
+        """Return whether the lines of a logger go here."""
+        return True
+
+    def write(self, lines: list[str]) -> None:
+        """Write lines."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of what is open."""
+
+
+class _Console(_Sink):
+    def __init__(self, stream: TextIO, render: Callable[[Event], str], level: str) -> None:
+        super().__init__(render, level)
+        self._stream = stream
+
+    def takes(self, name: str) -> bool:
+        # Errors of the trace exporter go to the file only: an unreachable collector would fill the console.
+        return not name.startswith("opentelemetry")
+
+    def write(self, lines: list[str]) -> None:
+        if lines:
+            self._stream.write("".join(f"{line}\n" for line in lines))
+            self._stream.flush()
+
+
+class _LogFile(_Sink):
+    """A file that is replaced once it is large. Other processes may write the same one."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(_json)
+        self._path = path
+        self._file: int | None = None
+
+    def write(self, lines: list[str]) -> None:
+        begun = 0
+        size = self._size() if lines else 0
+        encoded = [f"{line}\n".encode(errors="backslashreplace") for line in lines]
+        for i, line in enumerate(encoded):
+            if size >= FILE_BYTES:
+                self._append(encoded[begun:i])
+                self._replace()
+                begun, size = i, 0
+            size += len(line)
+        self._append(encoded[begun:])
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _size(self) -> int:
+        if self._file is None:
+            self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        return os.fstat(self._file).st_size
+
+    def _append(self, lines: list[bytes]) -> None:
+        rest = b"".join(lines)
+        while rest:
+            self._size()
+            assert self._file is not None
+            rest = rest[os.write(self._file, rest) :]
+
+    def _replace(self) -> None:
+        """Begin a new file, and keep the last ones under the names ``.1`` to ``.5``."""
+        self.close()
+        names = [self._path, *(Path(f"{self._path}.{i}") for i in range(1, FILES_KEPT + 1))]
+        for name, older in reversed([*pairwise(names)]):
+            if name.exists():
+                name.replace(older)
+
+
+def _event_of(record: logging.LogRecord) -> Event:
+    """Return what a record of a library says."""
+    event: Event = {"event": record.getMessage(), **structlog.contextvars.get_contextvars()}
+    if record.exc_info:
+        event["exception"] = logging.Formatter().formatException(record.exc_info)
+    level, at = record.levelname.lower(), _moment(record.created)
+    return event | {"level": level, "logger": record.name, "timestamp": at}
+
+
+def _moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+
+
+def _json(event: Event) -> str:
+    """Return an event as JSON. What is no JSON is shown as Python shows it."""
+    try:
+        return orjson.dumps(event, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        # A number of more than 64 bits, or a lone surrogate.
+        return json.dumps(event, default=repr, ensure_ascii=False)
 
 
 def new_trace_id() -> str:
     """Return 32 hexadecimal digits: the trace id of one request, in the form of W3C Trace Context."""
     return secrets.token_hex(16)
-
-
-def _handler(
-    handler: logging.Handler, shared: list[structlog.typing.Processor], renderer: structlog.typing.Processor
-) -> logging.Handler:
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer, _redacted],
-        )
-    )
-    return handler
-
-
-def _redacted(logger: object, method: str, line: structlog.typing.EventDict | str) -> str:
-    """Return a rendered line without secrets. No line should have one: a message of a library might."""
-    return _SECRET.sub(r"\1[redacted]", str(line))

@@ -17,8 +17,6 @@ from graphmem.registry import Context, Face, Scope, operation
 
 DAYS_LIMIT: Final = 3650
 KEY_NAME_LIMIT: Final = 100
-_DAY: Final = 86_400_000_000
-"""Microseconds of a day."""
 _NO_MODEL: Final = "a secret would stand in the conversation of a model, and in its logs"
 
 
@@ -142,7 +140,7 @@ async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
     days = arguments.expires_in_days
     was_open = await accounts.is_open(context.services.settings)
     secret, key = await accounts.create_key(
-        actor.account, arguments.name, scopes, None if days is None else times.now() + days * _DAY
+        actor.account, arguments.name, scopes, None if days is None else times.now() + days * times.DAY
     )
     context.services.guard.forget()
     answer: CreatedKey = {

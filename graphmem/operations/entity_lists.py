@@ -43,9 +43,8 @@ from graphmem.reading.shaping import (
 from graphmem.reading.snapshot_filters import SnapshotFilters, check_field_name
 from graphmem.registry import Context, Scope, operation
 from graphmem.search import search_pages
-from graphmem.search.kinds.understood import Understood
 from graphmem.search.lookup import NamedEntity, named_entities
-from graphmem.search.search_results import NEWEST_FIRST, SearchText, Semantic
+from graphmem.search.search_results import NEWEST_FIRST, SearchText, Semantic, Understood
 
 
 def _known_order(sort_by: str) -> str:

@@ -192,6 +192,7 @@ async def _observations(
         entity_id=arguments.node_id,
         at=bounds["at"],
         after=cursors.LAST,
+        observed_since=times.EARLIEST,
         recorded_since=times.EARLIEST,
         recorded_until=bounds["at_ingested"],
         subject_ids=subject_ids,

@@ -16,6 +16,7 @@ from graphmem.arguments import (
     IncludeExcluded,
     Limit,
     Moment,
+    MomentUntil,
     NotBlank,
     Offset,
     Spelled,
@@ -47,7 +48,10 @@ class ObservationFilters(Arguments):
         Annotated[str, Field(max_length=200, description="Only observations from this source."), NotBlank]
         | None
     ) = None
-    observed_until: Annotated[Moment | None, Field(description="Observed up to this time.")] = None
+    observed_since: Annotated[Moment | None, Field(description="Observed at or after this time.")] = None
+    observed_until: Annotated[
+        MomentUntil | None, Field(description="Observed up to this time; a date alone is the whole day.")
+    ] = None
     created_since: Annotated[
         Moment | None, Spelled("updated_since"), Field(description="Recorded at or after this time.")
     ] = None
@@ -55,7 +59,21 @@ class ObservationFilters(Arguments):
     @property
     def by_time(self) -> bool:
         """Whether observations are filtered by a time."""
-        return self.created_since is not None or self.observed_until is not None
+        return (self.created_since, self.observed_since, self.observed_until) != (None, None, None)
+
+    @property
+    def observed(self) -> dict[str, int]:
+        """The first and the last time of a range, as parameters of queries."""
+        since, until = self.observed_since, self.observed_until
+        return {
+            "observed_since": times.EARLIEST if since is None else since,
+            "observed_until": times.LATEST if until is None else until,
+        }
+
+    @property
+    def recorded_since(self) -> int:
+        """The time from which on observations were recorded."""
+        return times.EARLIEST if self.created_since is None else self.created_since
 
 
 class QueryObservations(Arguments):
@@ -175,8 +193,6 @@ async def _total(context: Context, arguments: QueryObservations, listed: _Listed
     is_counted = filters.by_time or arguments.include_excluded
     if not is_counted or filters.observation_id is not None or filters.source_id is not None:
         return listed.total
-    until = times.LATEST if filters.observed_until is None else filters.observed_until
-    since = times.EARLIEST if filters.created_since is None else filters.created_since
     types = [filters.entity_type] if filters.entity_type else []
     if listed.entity is not None:
         if filters.entity_type not in (None, listed.entity.type):
@@ -185,25 +201,25 @@ async def _total(context: Context, arguments: QueryObservations, listed: _Listed
             "observation.count_of_entity",
             _Total,
             entity_id=filters.entity_id,
-            recorded_since=since,
-            observed_until=until,
+            recorded_since=filters.recorded_since,
             include_excluded=arguments.include_excluded,
+            **filters.observed,
         )
     elif filters.created_since is None:
         counted = await context.graph.only(
             "observation.count_until",
             _Total,
-            observed_until=until,
             types=types,
+            **filters.observed,
             **included,
         )
     else:
         counted = await context.graph.only(
             "observation.count_since",
             _Total,
-            recorded_since=since,
-            observed_until=until,
+            recorded_since=filters.recorded_since,
             types=types,
+            **filters.observed,
             **included,
         )
     return counted.total
@@ -212,9 +228,10 @@ async def _total(context: Context, arguments: QueryObservations, listed: _Listed
 async def _page(context: Context, arguments: QueryObservations, query: str) -> _Listed:
     """Read the page along the index that fits the filters."""
     filters = arguments.filters
-    latest = times.LATEST if filters.observed_until is None else filters.observed_until
-    at, after = cursors.newest_first(query, arguments.cursor, latest)
+    observed = filters.observed
+    at, after = cursors.newest_first(query, arguments.cursor, observed["observed_until"])
     window: dict[str, Any] = {
+        "observed_since": observed["observed_since"],
         "at": at,
         "after": after,
         "include_deleted": arguments.include_deleted,
@@ -260,7 +277,7 @@ async def _of_entity(
         "observation.of_entity",
         ObservationsOfEntity,
         entity_id=filters.entity_id,
-        recorded_since=times.EARLIEST if filters.created_since is None else filters.created_since,
+        recorded_since=filters.recorded_since,
         recorded_until=times.LATEST,
         subject_ids=None,
         reach=reach,
@@ -282,8 +299,8 @@ async def _of_source(context: Context, arguments: QueryObservations, window: dic
         source_id=filters.source_id,
         entity_id=filters.entity_id,
         entity_type=filters.entity_type,
-        recorded_since=times.EARLIEST if filters.created_since is None else filters.created_since,
-        observed_until=times.LATEST if filters.observed_until is None else filters.observed_until,
+        recorded_since=filters.recorded_since,
+        observed_until=filters.observed["observed_until"],
         counted=arguments.include_total_count,
         **window,
     )
@@ -305,12 +322,13 @@ async def _named_observation(context: Context, arguments: QueryObservations) -> 
 
 
 def _fits(row: ObservationRow, filters: ObservationFilters) -> bool:
+    observed = filters.observed
     return (
         filters.entity_id in (None, row.entity_id)
         and filters.entity_type in (None, row.entity_type)
         and filters.source_id in (None, row.source_id)
-        and (filters.created_since is None or row.recorded_at >= filters.created_since)
-        and (filters.observed_until is None or row.observed_at <= filters.observed_until)
+        and row.recorded_at >= filters.recorded_since
+        and observed["observed_since"] <= row.observed_at <= observed["observed_until"]
     )
 
 

@@ -24,7 +24,6 @@ from graphmem.reading.fresh import read_fresh
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Context, Scope, operation
 from graphmem.search import search_engine
-from graphmem.search.kinds.understood import Understood
 from graphmem.search.lookup import LookupHits, by_words, find_exactly
 from graphmem.search.questions import naming
 from graphmem.search.search_results import (
@@ -38,6 +37,7 @@ from graphmem.search.search_results import (
     SearchText,
     Semantic,
     Strategy,
+    Understood,
 )
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
 
-from graphmem.arguments import Arguments, NoBool, invalid
+from graphmem.arguments import Arguments, NoBool, Previewed, invalid
 from graphmem.duplicates import duplicate_candidates
 from graphmem.errors import (
     IdempotencyMismatch,
@@ -62,7 +62,7 @@ def read_links(
     ]
 
 
-class Store(Observing, WithFile):
+class Store(Observing, WithFile, Previewed):
     """The arguments of ``store``."""
 
     file_idempotency_key: Annotated[
@@ -78,8 +78,6 @@ class Store(Observing, WithFile):
     relationships: list[NewRelationship] = Field(
         default=[], max_length=RELATIONSHIP_LIMIT, description="Relationships between entities."
     )
-    commit: bool = Field(default=True, description="False: only answer what would happen.")
-
     find_duplicates: bool = Field(default=True, description="Whether to name duplicates.")
     max_characters: MaxCharacters = None
 
@@ -139,16 +137,13 @@ async def store(context: Context, arguments: Store) -> Stored:
         raise invalid(
             [{"path": "$.entities", "message": "there is nothing to store: give entities, a file, or both"}]
         )
-    alone = arguments.commit and not arguments.entities
+    commit = not arguments.is_preview
+    alone = commit and not arguments.entities
     types = [link.relationship_type for link in arguments.relationships]
-    file = await received(
-        context, arguments, file_key=arguments.file_idempotency_key, commit=arguments.commit
-    )
-    receipt = await accept(
-        context, "store", arguments, read, types=types, source=file, commit=arguments.commit
-    )
+    file = await received(context, arguments, file_key=arguments.file_idempotency_key, commit=commit)
+    receipt = await accept(context, "store", arguments, read, types=types, source=file, commit=commit)
     stored = entries(receipt)
-    if not arguments.commit and not receipt.replayed:
+    if not commit and not receipt.replayed:
         would = {
             "created": "would_create",
             "matched_existing": "would_match_existing",
@@ -162,9 +157,9 @@ async def store(context: Context, arguments: Store) -> Stored:
     return {
         "success": True,
         "replayed": receipt.replayed,
-        "commit": arguments.commit,
-        "transaction_id": receipt.transaction_id if arguments.commit else None,
-        "recorded_at": times.render(receipt.recorded_at) if arguments.commit else None,
+        "commit": commit,
+        "transaction_id": receipt.transaction_id if commit else None,
+        "recorded_at": times.render(receipt.recorded_at) if commit else None,
         **created_counts(receipt),
         "entities": stored,
         "relationships_created": links(receipt),

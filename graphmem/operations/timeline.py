@@ -17,6 +17,7 @@ from graphmem.arguments import (
     EntityType,
     Limit,
     Moment,
+    MomentBefore,
     Offset,
     Spelled,
     Total,
@@ -46,13 +47,13 @@ class ListTimeline(Arguments):
     ] = None
     start_date: Annotated[
         Moment | None,
-        Spelled(shown="from"),
+        Spelled("after_date", shown="from"),
         Field(description="From this time on, inclusive; a date alone is its first moment in UTC."),
     ] = None
     end_date: Annotated[
-        Moment | None,
-        Spelled(shown="to"),
-        Field(description="Before this time, exclusive; a date alone is its first moment in UTC."),
+        MomentBefore | None,
+        Spelled("before_date", shown="to"),
+        Field(description="Before this time, exclusive; a date alone is the whole day in UTC."),
     ] = None
     entity_type: EntityType | None = None
     entity_id: EntityId | None = None
@@ -97,7 +98,7 @@ class TimelinePage(AsOf, Warned, Indexed, Budgeted):
     command="timeline list",
     scope=Scope.READ,
     errors=(NotFound, InvalidCursor),
-    example={"entity_type": "task", "start_date": "2026-01-01", "end_date": "2026-02-01", "order": "asc"},
+    example={"entity_type": "task", "start_date": "2026-01-01", "end_date": "2026-01-31", "order": "asc"},
 )
 @within_budget("events")
 @read_fresh
@@ -106,8 +107,9 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
 
     Events are the dates in the fields of live entities: those that the schema of their type declares as
     temporal fields, else those whose names say so (date_start, due_date, ...). The range includes its
-    beginning and excludes its end. `include_total_count` adds `total`; `next_cursor` answers the next page.
-    `at` and `at_ingested` answer the events of that time, of up to 2,000 entities.
+    beginning and excludes its end; an end without a time is the whole day. `include_total_count` adds
+    `total`; `next_cursor` answers the next page. `at` and `at_ingested` answer the events of that time, of up
+    to 2,000 entities.
     """
     since, until = _range(arguments)
     query = cursors.fingerprint(context, "timeline.list", arguments)

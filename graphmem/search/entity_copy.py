@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmem.search import terms
-from graphmem.search.growing_arrays import GrowingArray
-from graphmem.search.term_vocabulary import Vocabulary
+from graphmem.search.term_vocabulary import GrowingArray, Vocabulary
 from graphmem.text import languages
 
 DIMENSIONS: Final = 256

@@ -18,10 +18,9 @@ from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.registry import Context
 from graphmem.search import search_engine
-from graphmem.search.kinds.understood import Understood
 from graphmem.search.questions import naming
 from graphmem.search.questions.naming import RESEMBLANCE, Named
-from graphmem.search.search_results import Results, Search, Semantic
+from graphmem.search.search_results import Results, Search, Semantic, Understood
 from graphmem.text import identifiers, words
 
 RESEMBLING_LIMIT: Final = 5

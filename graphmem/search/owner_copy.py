@@ -4,13 +4,76 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 from graphmem.database.admission import Admission
-from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.kinds.kind_members import KindMembers
+from graphmem.search.entity_copy import Document, SearchCopy
+from graphmem.search.kinds.kind_plans import Member
+
+MEMBERS_LIMIT: Final = 40_000
+"""Entities whose values are kept for one owner, over all kinds."""
+BYTES_PER_MEMBER: Final = 700
+"""The memory of the values of one entity, about."""
+
+
+class KindKey(NamedTuple):
+    """The types and the fields whose values are kept, and the schemas under which they were read."""
+
+    types: tuple[str, ...]
+    fields: tuple[str, ...]
+    schemas: str
+
+
+class _Kept(NamedTuple):
+    """The values of an entity, and the revision that wrote the entity last when they were read."""
+
+    revision: int
+    member: Member
+
+
+class KindMembers:
+    """The values of one owner's entities, by kind; the kind that was asked for longest ago gives way."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[KindKey, dict[str, _Kept]] = OrderedDict()
+
+    @property
+    def bytes(self) -> int:
+        """The memory of all values, about."""
+        return BYTES_PER_MEMBER * sum(map(len, self._kept.values()))
+
+    def missing(self, key: KindKey, revisions: Mapping[str, int]) -> list[str]:
+        """Return the entities whose values are not kept, or were read before they changed.
+
+        Args:
+            revisions: the revision that wrote each entity last, by id.
+        """
+        kept = self._kept.get(key, {})
+        return [
+            entity_id
+            for entity_id, revision in revisions.items()
+            if (each := kept.get(entity_id)) is None or each.revision != revision
+        ]
+
+    def put(self, key: KindKey, revisions: Mapping[str, int], members: Iterable[Member]) -> list[Member]:
+        """Keep the values of some entities, drop those of entities that are gone, and return all.
+
+        Args:
+            revisions: of all entities of the types.
+            members: what was read of those that were missing.
+        """
+        kept, read = self._kept.pop(key, {}), list(members)
+        kept.update({each.id: _Kept(revisions[each.id], each) for each in read if each.id in revisions})
+        if read or kept.keys() != revisions.keys():
+            kept = {entity_id: kept[entity_id] for entity_id in revisions if entity_id in kept}
+        self._kept[key] = kept
+        while len(self._kept) > 1 and sum(map(len, self._kept.values())) > MEMBERS_LIMIT:
+            self._kept.popitem(last=False)
+        return [each.member for each in kept.values()]
+
 
 INLINE_DOCUMENTS: Final = 4_000
 """A copy with at most so many documents is compared in the event loop, in a millisecond; a larger one in a
@@ -105,3 +168,129 @@ class OwnerCopy:
             while not thread.done():
                 with contextlib.suppress(asyncio.CancelledError):
                     await asyncio.wait([thread])
+
+
+INLINE_CHANGES: Final = 100
+"""At most so many changed entities are put into a copy in the event loop; more in a thread."""
+INLINE_CHARACTERS: Final = 50_000
+"""The same for the characters of their texts: 5 ms."""
+
+
+class Commit(NamedTuple):
+    """The last commit that wrote entities of an owner: the revision, and how many entities it wrote."""
+
+    revision: int
+    entities: int
+
+
+class OwnerState(NamedTuple):
+    """The row of ``search/_state.cypher``."""
+
+    node_key: str
+    changed: Commit
+    vectors_changed: int
+
+
+class CopiedEntity(NamedTuple):
+    """The row of ``search/_document.cypher``.
+
+    ``changed`` is the revision that wrote the entity last, ``vectors_changed`` the call of the worker that
+    stored its vectors last, 0 if none did.
+    """
+
+    id: str
+    changed: int
+    vectors_changed: int
+    type: str | None
+    at: int
+    text: str | None
+    model: str | None
+    packed: bytes | None
+
+
+class CopyRows(NamedTuple):
+    """The row of ``search/copy.cypher``; ``entities`` is how many the owner has."""
+
+    state: OwnerState | None
+    entities: int
+    documents: list[CopiedEntity]
+
+
+class ExactMatch(NamedTuple):
+    """An entity that identifiers name.
+
+    ``kind`` is the strongest one, an index into the kinds of identifiers; ``pairs`` are the (kind, index key)
+    pairs that name it; ``type`` is the type of the entity.
+    """
+
+    id: str
+    kind: int
+    pairs: list[tuple[str, str]]
+    type: str
+
+
+class TypeAlias(NamedTuple):
+    """Another name of an entity type."""
+
+    name: str
+    type: str
+
+
+class FollowRows(NamedTuple):
+    """The row of ``search/follow.cypher``."""
+
+    state: OwnerState | None
+    documents: list[CopiedEntity]
+    vectors: list[CopiedEntity]
+    exact: list[ExactMatch]
+    aliases: list[TypeAlias]
+
+
+def change(documents: SearchCopy, changed: Sequence[CopiedEntity], model: str, mark: Mark) -> None:
+    """Put what changed into the documents of a copy, in the event loop or in a thread."""
+    newer = [each for each in changed if _is_newer(each, documents, mark)]
+    for each in newer:
+        if each.type is None:
+            documents.remove(each.id)
+    put(documents, newer, model)
+
+
+def put(documents: SearchCopy, entities: Iterable[CopiedEntity], model: str) -> None:
+    """Put entities into the documents of a copy."""
+    documents.put(_documents(entities, model))
+
+
+def are_many(changed: Sequence[CopiedEntity]) -> bool:
+    """Return whether it takes long to put what changed into a copy."""
+    if len(changed) > INLINE_CHANGES:
+        return True
+    return sum(len(each.text or "") for each in changed) > INLINE_CHARACTERS
+
+
+def _documents(entities: Iterable[CopiedEntity], model: str) -> Iterator[Document]:
+    """Yield the documents of the entities that answers list."""
+    for entity in entities:
+        if entity.type is not None:
+            is_pending = entity.model != model
+            vectors = None if is_pending else entity.packed
+            yield Document(
+                entity.id, entity.type, entity.at, entity.text or "", vectors, is_pending, _version(entity)
+            )
+
+
+def _version(entity: CopiedEntity) -> tuple[int, int]:
+    return entity.changed, entity.vectors_changed
+
+
+def _is_newer(entity: CopiedEntity, documents: SearchCopy, mark: Mark) -> bool:
+    """Return whether a row says at least as new a state of an entity as a copy has: it may be removed
+    there."""
+    copied = documents.version_of(entity.id)
+    return entity.changed > mark.revision if copied is None else _version(entity) >= copied
+
+
+def is_whole(documents: list[CopiedEntity], commit: Commit) -> bool:
+    """Return whether all that a commit wrote is among the rows: a later commit is visible after it as a
+    whole."""
+    seen = sum(each.changed == commit.revision for each in documents)
+    return seen >= commit.entities or any(each.changed > commit.revision for each in documents)

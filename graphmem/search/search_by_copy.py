@@ -19,7 +19,6 @@ from graphmem.registry import Context
 from graphmem.search import search_ranking, terms
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds.kind_lookup import SPREAD, Kind
-from graphmem.search.newest import NEARLY_SHARE
 from graphmem.search.owner_copy import OwnerCopy
 from graphmem.search.questions.naming import (
     EXACT_WEIGHT,
@@ -29,7 +28,7 @@ from graphmem.search.questions.naming import (
     RELATIONSHIP_WEIGHT,
     Named,
 )
-from graphmem.search.search_ranking import NAME_WEIGHT, WORDS_WEIGHT, Ranking
+from graphmem.search.search_ranking import NAME_WEIGHT, NEARLY_SHARE, WORDS_WEIGHT, Ranking
 from graphmem.search.search_results import (
     STRATEGIES,
     Ordering,

@@ -30,10 +30,9 @@ import structlog
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
 from graphmem.errors import GraphmemError, ServiceBusy
-from graphmem.search import copied_rows
-from graphmem.search.copied_rows import CopyRows, ExactMatch, FollowRows, OwnerState
+from graphmem.search import owner_copy
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.owner_copy import Mark, OwnerCopy
+from graphmem.search.owner_copy import CopyRows, ExactMatch, FollowRows, Mark, OwnerCopy, OwnerState
 from graphmem.settings import Limits
 
 ROWS_AT_ONCE: Final = 1_000
@@ -204,7 +203,7 @@ class SearchCopies:
                 if len(page.documents) == ROWS_AT_ONCE:
                     # The database reads the next page while this one is put into the copy.
                     reading = self._page(queries, page.documents[-1].type or "", page.documents[-1].id)
-                await asyncio.to_thread(copied_rows.put, documents, page.documents, copy.model)
+                await asyncio.to_thread(owner_copy.put, documents, page.documents, copy.model)
                 copy.entities_read = len(documents)
                 if documents.bytes > self._memory:
                     await asyncio.to_thread(documents.compact)
@@ -283,12 +282,12 @@ class SearchCopies:
                 # Far behind, or the owner was erased and created again: the next search reads all.
                 self._replace(key, copy, OwnerCopy(copy.model))
                 return False
-            change = partial(copied_rows.change, changed=changed, model=copy.model, mark=mark)
-            if copied_rows.are_many(changed):
+            change = partial(owner_copy.change, changed=changed, model=copy.model, mark=mark)
+            if owner_copy.are_many(changed):
                 await copy.in_thread_with_lock(change)
             else:
                 change(copy.documents)
-            revision = state.changed.revision - (not copied_rows.is_whole(rows.documents, state.changed))
+            revision = state.changed.revision - (not owner_copy.is_whole(rows.documents, state.changed))
             copy.mark = Mark(
                 mark.node_key, max(mark.revision, revision), max(mark.vectors, state.vectors_changed - 1)
             )

@@ -10,6 +10,10 @@ that is in every text says little. Of a document its most similar passage counts
 The points of a document are ``WORDS_WEIGHT * words / most words + similarity + NAME_WEIGHT * share of the
 question in its name``. Each part is rounded before they are added up, so that the parts that an explanation
 shows come to the points.
+
+Newest first: statements about one person resemble each other by the person alone. So the vectors of the best
+hits are compared without what is common to all of them, their sum: two of ``n`` hits then have the cosine
+``-1 / (n - 1)`` on average. A hit that is nearer to the best one than that is about its matter.
 """
 
 from __future__ import annotations
@@ -22,7 +26,6 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.search import newest
 from graphmem.search.entity_copy import COUNTED, IN_NAME, Numbers, SearchCopy
 from graphmem.search.terms import Question
 
@@ -41,10 +44,21 @@ floor."""
 DIGITS: Final = 6
 """Digits of scores behind the point; equal scores are in the order of ids."""
 
+NEARLY_SHARE: Final = 0.65
+"""Only hits with this share of the best points may contradict it."""
+MARGIN: Final = 0.02
+"""How much less than the average that cosine may be. In the generated sets of changing facts a larger margin
+puts another matter first, and a smaller one puts older statements before newer ones."""
+ALIKE: Final = 0.7
+"""The cosine of two whole vectors from which they are about one matter in any case."""
+FEW: Final = 4
+"""Among so few hits all are about one matter: there is no average to compare with."""
+ROWS_AT_ONCE: Final = 2_048
 NEWEST_ROOM: Final = 1.0
 """What the newest of the other hits gain at most: named ones are raised by it, so that they stay first."""
 NO_POINTS: Final[Mapping[str, float]] = MappingProxyType({})
 Scores = npt.NDArray[np.float64]
+Documents = npt.NDArray[np.int64]
 Part = Literal["exact", "text", "name", "meaning", "newest_first"]
 """A part of the points of a document: of an identifier, of the words, of the share of the question in its
 name, of the similarity, and what ``newest_first`` raised it by."""
@@ -243,8 +257,8 @@ def rank(
     points = np.round(parts["exact"] + parts["text"] + parts["name"] + parts["meaning"], DIGITS)
     if newest_first:
         # The matter is that of the best hit, not of the person whom the question names besides.
-        points = newest.newest_first(copy, points, hits[bonuses[hits] == 0])
-        points = newest.newest_first(copy, points + NEWEST_ROOM * (bonuses > 0), hits[bonuses[hits] > 0])
+        points = raise_newest(copy, points, hits[bonuses[hits] == 0])
+        points = raise_newest(copy, points + NEWEST_ROOM * (bonuses > 0), hits[bonuses[hits] > 0])
     numbers, values = _of_documents(copy, fixed)
     points[numbers] = values
     fixed_numbers = dict(zip(numbers.tolist(), values.tolist(), strict=True))
@@ -256,3 +270,61 @@ def _of_documents(copy: SearchCopy, values: Mapping[str, float]) -> tuple[Number
     numbers = copy.numbers_of(values)
     are_known = numbers >= 0
     return numbers[are_known], np.array(list(values.values()), np.float64)[are_known]
+
+
+def raise_newest(copy: SearchCopy, points: Scores, hits: Documents) -> Scores:
+    """Return points by which the newest of the hits about the matter of the best one come first.
+
+    The points of these hits are between those of the best one and one more, in the order of their times, and
+    at equal times in that of points, then of ids.
+
+    Args:
+        points: of each document, rounded.
+        hits: the numbers of the documents that are hits.
+    """
+    if not len(hits):
+        return points
+    best = points[hits].max()
+    near = hits[points[hits] >= NEARLY_SHARE * best]
+    first = min(near[points[near] == best].tolist(), key=lambda number: copy.ids[number])
+    near = near[_of_matter(copy, near, first)]
+    near = np.array(sorted(near.tolist(), key=lambda number: copy.ids[number], reverse=True), np.int64)
+    order = near[np.lexsort((points[near], copy.times[near]))]
+    raised = points.copy()
+    raised[order] = best + np.arange(1, len(order) + 1) / (len(order) + 1)
+    return np.round(raised, DIGITS)
+
+
+def _of_matter(copy: SearchCopy, near: Documents, first: int) -> npt.NDArray[np.bool_]:
+    """Return which of some documents are about the matter of one of them."""
+    if len(near) <= FEW:
+        return np.ones(len(near), np.bool_)
+    blocks = [near[start : start + ROWS_AT_ONCE] for start in range(0, len(near), ROWS_AT_ONCE)]
+    # Whole numbers: every sum and product is exact, in any order.
+    common = np.sum([copy.beginnings(block).sum(axis=0) for block in blocks], axis=0)
+    of_first = copy.beginnings(np.array([first]))[0]
+    products = [_products(copy.beginnings(block), common, of_first) for block in blocks]
+    lengths, with_common, with_first = (np.concatenate(part) for part in zip(*products, strict=True))
+    (length,), (length_in_common,), _ = _products(of_first[np.newaxis], common, of_first)
+    whole = _cosines(with_first, lengths, length)
+    share = np.divide(with_common, common @ common, out=np.zeros(len(near)), where=bool(common.any()))
+    apart = _cosines(
+        with_first - share * length_in_common,
+        lengths - share * with_common,
+        length - length_in_common * length_in_common / max(float(common @ common), 1.0),
+    )
+    average = -1 / (len(near) - 1)
+    return (near == first) | (apart >= average - MARGIN) | (whole >= ALIKE)
+
+
+def _products(rows: Scores, common: Scores, of_first: Scores) -> tuple[Scores, Scores, Scores]:
+    """Return the products of each row with itself and with two vectors."""
+    return np.vecdot(rows, rows), np.vecdot(rows, common), np.vecdot(rows, of_first)
+
+
+def _cosines(products: Scores, squares: Scores, square: float) -> Scores:
+    """Return the cosines of vectors and one vector, 0 where one of them is nothing."""
+    lengths = np.sqrt(np.maximum(squares, 0.0) * max(square, 0.0))
+    cosines = np.zeros(len(products), np.float64)
+    np.divide(products, lengths, out=cosines, where=lengths > 1e-6)
+    return cosines.round(DIGITS)

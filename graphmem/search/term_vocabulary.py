@@ -6,13 +6,40 @@ import sys
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.search.growing_arrays import GrowingArray
 from graphmem.text import languages
+
+
+class GrowingArray:
+    """An array that grows at its end; with a width, its elements are rows."""
+
+    def __init__(self, dtype: npt.DTypeLike, width: int = 0) -> None:
+        self._array = np.empty((64, width) if width else 64, dtype)
+        self.size = 0
+
+    def extend(self, values: npt.ArrayLike) -> None:
+        added = np.asarray(values, self._array.dtype)
+        needed = self.size + len(added)
+        if needed > len(self._array):
+            larger = np.empty((max(needed, len(self._array) * 3 // 2), *self._array.shape[1:]), added.dtype)
+            larger[: self.size] = self._array[: self.size]
+            self._array = larger
+        self._array[self.size : needed] = added
+        self.size = needed
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        return self._array[: self.size]
+
+    @property
+    def bytes(self) -> int:
+        """The memory of its values: the room behind them was never written, so that it takes none."""
+        return self.values.nbytes
+
 
 BYTES_PER_TERM: Final = 110
 """Bytes of a term beside its characters: its places in a dictionary and two lists, and its number."""

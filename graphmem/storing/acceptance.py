@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, Moment
 from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
-from graphmem.model import ids, items, membership, reduction, times
+from graphmem.model import fact_records, ids, items, membership, reduction, times
 from graphmem.model.items import Issue, Item, Link, Reader
 from graphmem.model.ranks import ObservationSource
 from graphmem.model.reduction import Fold
@@ -22,7 +22,6 @@ from graphmem.registry import Context
 from graphmem.text import spelling
 from graphmem.writing import UNKNOWN_TYPE, Receipt, SchemaRequest, StoreRequest, WriteRequest
 from graphmem.writing.new_interpretation import Interpretation
-from graphmem.writing.new_source import NewSource
 
 Key = Annotated[
     Annotated[str, Field(min_length=1, max_length=255)] | None,
@@ -158,7 +157,7 @@ async def accept(
     parts: Callable[[Reader], Parts],
     *,
     types: Iterable[str] = (),
-    source: NewSource | None = None,
+    source: fact_records.Source | None = None,
     interpretation: Interpretation | None = None,
     ends_interpretation: bool = True,
     defaults: items.Defaults | None = None,

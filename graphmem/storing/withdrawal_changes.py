@@ -91,7 +91,7 @@ async def change(
     )
     state = "withdrawn" if kind == "exclude" else "counting"
     try:
-        if arguments.dry_run:
+        if arguments.is_preview:
             return await _plan(context, arguments, request, state)
         receipt = await submit(context, request)
     except StoreRefused as exc:

@@ -9,7 +9,7 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import NoBool
+from graphmem.arguments import NoBool, Previewed
 from graphmem.model import reduction
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Winner
@@ -28,11 +28,10 @@ CHANGES_LIMIT: Final = 100
 """Entities, and relationships, of one page."""
 
 
-class ChangeExclusion(Writing):
+class ChangeExclusion(Writing, Previewed):
     """The arguments of a withdrawal or a reinstatement beside its subject."""
 
     reason: Reason = None
-    dry_run: Annotated[bool, Field(description="True: only answer what would change, in pages.")] = False
     limit: Annotated[
         int, Field(ge=1, le=CHANGES_LIMIT, description="Entities of a page of a dry run."), NoBool
     ] = CHANGES_DEFAULT
@@ -123,7 +122,7 @@ async def page_of_changes(
         StoreRefused: the exclusion would be refused.
         InvalidCursor: the cursor belongs to another request.
     """
-    apart = ("idempotency_key", "reason")
+    apart = ("idempotency_key", "reason", "dry_run", "commit")
     query = cursors.fingerprint(context, request.operation, arguments, apart)
     phase, after = "entity", ""
     if arguments.cursor is not None:

@@ -2,15 +2,17 @@
 
 A language is told by its stop words alone: they are frequent in every sentence. Words are compared as search
 compares them (:func:`graphmem.text.words.tokens`), so without case and accents. The stop words are the lists
-of the Snowball project, the stems those of its algorithms, the months those of the CLDR. The libraries that
-have them are imported with their first use: most processes never search.
+of the Snowball project, the stems those of its algorithms, the months those of the CLDR. Lists and libraries
+are loaded with their first use: most processes never search.
 """
 
 from __future__ import annotations
 
 import functools
+import tomllib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
+from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -29,16 +31,11 @@ STOP_WORDS_LEAST: Final = 2
 """Stop words that a text of a language has at least; a text with fewer is in no language that can be told."""
 
 
-def _folded(listed: Iterable[str]) -> frozenset[str]:
-    return frozenset(token for word in listed for token in words.tokens(word))
-
-
 @functools.cache
 def stop_words() -> Mapping[str, frozenset[str]]:
     """Return the stop words of each language."""
-    from whoosh.lang.stopwords import stoplists
-
-    return MappingProxyType({language: _folded(stoplists[language]) for language in LANGUAGES})
+    listed = tomllib.loads(files("graphmem.text").joinpath("stop_words.toml").read_text("utf-8"))
+    return MappingProxyType({language: words.word_set(listed[language]) for language in LANGUAGES})
 
 
 @functools.cache

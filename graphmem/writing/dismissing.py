@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from graphmem.database.queries import Queries
 from graphmem.model import ids
-from graphmem.model.dismissals import Dismissal, DismissalKind, Pair, pair_of
+from graphmem.model.dismissals import DismissalKind, Pair, pair_of
+from graphmem.model.fact_records import Dismissal
+from graphmem.model.fact_table import DISMISSAL
 from graphmem.writing import rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
@@ -93,14 +95,18 @@ class DismissalRequest(TransactionRequest):
         Then nothing is written, except a transaction that keeps the answer to the idempotency key.
         """
         members = self._members(draft)
-        dismissed = [pair for pair in sorted(draft.state.dismissed) if _joins(pair, members)]
+        dismissed = [pair for pair in sorted(draft.state.read.dismissed) if _joins(pair, members)]
         turned = dismissed if self.kind == "undo" else [] if dismissed else [self.pair]
         if not draft.issues:
-            draft.dismissals.extend(self._facts(turned, draft.recorded_at))
-            for dismissal in draft.dismissals:
-                draft.note_dismissal(dismissal)
+            for index, (a, b) in enumerate(turned):
+                dismissal_id = ids.dismissal_id(self.transaction_id, index)
+                fact = Dismissal.model_construct(
+                    id=dismissal_id, kind=self.kind, entity_a=a, entity_b=b, reason=self.reason
+                )
+                draft.add(fact, self.transaction_id)
             rule_merging.settle(draft)
-        result = {"changed": bool(turned), "dismissal_ids": [each.id for each in draft.dismissals]}
+        dismissal_ids = [row["properties"]["id"] for row in draft.added(DISMISSAL)]
+        result = {"changed": bool(turned), "dismissal_ids": dismissal_ids}
         is_written = bool(turned) or self.idempotency_key is not None
         return Receipt(self.transaction_id, draft.recorded_at, result=result, is_written=is_written)
 
@@ -126,20 +132,6 @@ class DismissalRequest(TransactionRequest):
             message = f"both are merged into {roots[0]}: POST /entities/unmerge says that they are two"
             draft.refuse("ERR_DISMISSAL_REFUSED", "$.entity_b", message)
         return [{entity_id} for entity_id in self.pair]
-
-    def _facts(self, pairs: Iterable[Pair], recorded_at: int) -> list[Dismissal]:
-        transaction_id = self.transaction_id
-        return [
-            Dismissal(
-                ids.dismissal_id(transaction_id, index),
-                self.kind,
-                *pair,
-                recorded_at,
-                transaction_id,
-                self.reason,
-            )
-            for index, pair in enumerate(pairs)
-        ]
 
 
 def _root_by_facts(entities: Things, entity_id: str) -> str:

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from graphmem.errors import StoreRefused
 from graphmem.model import canonical, ids, membership
-from graphmem.model.dismissals import Dismissal
+from graphmem.model.fact_records import Dismissal, Fact, Schema
+from graphmem.model.fact_table import BY_RECORD, INTERPRETATION, SOURCE, Declared
 from graphmem.model.items import Issue, Item, Link
-from graphmem.model.membership import Exclusion
 from graphmem.model.reduction import Observation
 from graphmem.model.rule_merges import OwnRule
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
 from graphmem.writing import placement
-from graphmem.writing.new_interpretation import Interpretation
-from graphmem.writing.new_source import NewSource
+from graphmem.writing.rule_state import RuleSpans
 from graphmem.writing.schema_heads import Head
-from graphmem.writing.state import NameKey, RuleSpans, State, WrittenTransaction
+from graphmem.writing.state import Additions, State, WrittenTransaction
 from graphmem.writing.things import WAITING, Thing, Things, note_bearers, note_names
 
 if TYPE_CHECKING:
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
 class Draft:
     """One request before it is accepted.
 
-    ``aliases`` are the names of types that it gives, or (``None``) takes away. ``bumped`` are things whose
-    version it has raised. ``repeated`` are ids of observations that earlier transactions recorded.
-    ``created_names`` are the ids of the entities that it creates, by name. ``undated``: see :class:`State`.
+    ``heads`` are the heads of schemas that it changes, ``bumped`` the things whose version it has raised, and
+    ``new`` is what it adds.
     """
 
     state: State
@@ -40,19 +38,9 @@ class Draft:
     recorded_at: int
     entities: Things
     relationships: Things
-    added: dict[str, Observation] = field(default_factory=dict)
-    repeated: set[str] = field(default_factory=set)
     heads: dict[str, Head] = field(default_factory=dict)
-    versions: list[dict[str, Any]] = field(default_factory=list)
-    aliases: dict[str, str | None] = field(default_factory=dict)
     bumped: set[str] = field(default_factory=set)
-    created_names: dict[NameKey, list[str]] = field(default_factory=dict)
-    undated: bool = False
-    source_rows: list[dict[str, Any]] = field(default_factory=list)
-    interpretation_rows: list[dict[str, Any]] = field(default_factory=list)
-    exclusions: list[Exclusion] = field(default_factory=list)
-    dismissals: list[Dismissal] = field(default_factory=list)
-    rule_spans: dict[str, RuleSpans] = field(default_factory=dict)
+    new: Additions = field(default_factory=Additions)
     issues: list[Issue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
@@ -88,12 +76,12 @@ class Draft:
 
     def is_known(self, observation: Observation) -> bool:
         """Return whether this observation was written before."""
-        return observation.id in self.state.observation_ids or observation.id in self.added
+        return observation.id in self.state.observation_ids or observation.id in self.new.observations
 
-    def repeat(self, observation_id: str) -> None:
-        """Note that the transaction recorded an observation again that an earlier transaction recorded."""
+    def repeat(self, observation_id: str, transaction_id: str) -> None:
+        """Note that a transaction recorded an observation again that an earlier transaction recorded."""
         if observation_id in self.state.observation_ids:
-            self.repeated.add(observation_id)
+            self.new.repeated.add((observation_id, transaction_id))
 
     def refuse(self, code: str, path: str, message: str, index: int | None = None) -> None:
         """Note why the request is refused; ``index`` counts the item or relationship at fault."""
@@ -130,8 +118,8 @@ class Draft:
 
     def with_toggles(self, observation: Observation) -> Observation:
         """Return an observation that does not count where its source or interpretation is excluded."""
-        toggles = self.state.toggles
-        named = (observation.source_id, observation.interpretation_id)
+        toggles = self.state.read.toggles
+        named = (observation.source_id or "", observation.interpretation_id or "")
         subjects = [toggles[each] for each in named if each in toggles]
         if not subjects:
             return observation
@@ -144,7 +132,7 @@ class Draft:
             rule = self.own_rule(kind) if things is self.entities else None
             known = Thing(observation.subject_id, kind, rule=rule)
         things.put(known.with_observation(observation, rules))
-        self.added[observation.id] = observation
+        self.new.observations[observation.id] = observation
         self.bump(things, observation.subject_id)
         self.bump(things, things.root(observation.subject_id))
 
@@ -154,7 +142,7 @@ class Draft:
         if known is None or subject_id in self.bumped:
             return
         self.bumped.add(subject_id)
-        newest = max(known.updated_at + 1, self.state.recorded_at)
+        newest = max(known.updated_at + 1, self.state.read.recorded_at)
         if things is self.entities and self.recorded_at < newest and not self.request.writes_facts:
             # What is folded in came earlier. The version may count that moment already, and now counts what
             # moved members were told since then: it is counted again.
@@ -188,10 +176,11 @@ class Draft:
         self.entities.put(replace(self.entities[entity.subject_id], into=into, merged_by=merged_by))
         if entity.merged_by is None and merged_by is None:
             return
-        known = self.rule_spans.get(entity.subject_id) or self.state.rule_spans.get(entity.subject_id)
+        own, earlier = self.new.by_rule.spans, self.state.new.by_rule.spans
+        known = own.get(entity.subject_id) or earlier.get(entity.subject_id)
         spans = RuleSpans(known.ended, [dict(each) for each in known.begun]) if known else RuleSpans()
         spans.change(into, merged_by, self.recorded_at, is_open=entity.merged_by is not None)
-        self.rule_spans[entity.subject_id] = spans
+        own[entity.subject_id] = spans
 
     def separate(self, entity_id: str, others: Iterable[str]) -> None:
         """Note that somebody separated an entity from others: the rule joins them no more."""
@@ -201,7 +190,7 @@ class Draft:
             if entity is not None and not more <= {*entity.separated}:
                 self.entities.put(replace(entity, separated=tuple(sorted({*entity.separated, *more}))))
 
-    def note_dismissal(self, dismissal: Dismissal) -> None:
+    def _note_dismissal(self, dismissal: Dismissal) -> None:
         """Note with both entities that they are two, or that they may be one again."""
         pair = dismissal.entity_a, dismissal.entity_b
         for entity_id, other in (pair, pair[::-1]):
@@ -223,76 +212,54 @@ class Draft:
         head = self.head(entity_type)
         self.heads[entity_type] = head.with_active(active)
         if entity_type in self.state.heads and head.rules.identity != self.heads[entity_type].rules.identity:
-            self.undated = True
-        self.versions.append({
-            "transaction_id": self.request.transaction_id,
-            "properties": {
-                "id": ids.schema_id(self.request.owner, entity_type, active.version),
-                "owner": self.request.owner,
-                "entity_type": entity_type,
-                "version": active.version,
-                "document": active.document.text,
-                "recorded_at": self.recorded_at,
-                "change": canonical.encode(description),
-            },
-        })  # fmt: skip
+            self.new.by_rule.undated = True
+        version = Schema.model_construct(
+            entity_type=entity_type,
+            version=active.version,
+            document=active.document.text,
+            change=canonical.encode(description),
+            recorded_at=self.recorded_at,
+            transaction=self.request.transaction_id,
+        )
+        self.add(version, self.request.transaction_id)
 
-    def add_source(self, source: NewSource, transaction_id: str) -> dict[str, Any]:
-        """Add a file that a transaction stores; return what its receipt says of the file."""
-        self.source_rows.append(source.row(transaction_id, self.recorded_at))
-        return source.result(known=source.id in self.state.source_ids)
+    def add(self, fact: Fact | Schema, transaction_id: str) -> dict[str, Any]:
+        """Add a fact of a transaction, with what it says of entities; return its row."""
+        row = fact.row(self.request.owner, transaction_id, self.recorded_at)
+        self.new.facts.setdefault(BY_RECORD[type(fact)].parameter, []).append(row)
+        if isinstance(fact, Dismissal):
+            self._note_dismissal(fact)
+        return row
 
-    def end_interpretation(
-        self, interpretation: Interpretation, transaction_id: str, counts: dict[str, int]
-    ) -> None:
-        """Add an interpretation that ends with a transaction, with what it made."""
-        self.interpretation_rows.append(interpretation.row(transaction_id, self.recorded_at, counts))
+    def added(self, kind: Declared) -> list[dict[str, Any]]:
+        """Return the rows of the facts of one kind that it adds."""
+        return self.new.facts.get(kind.parameter, [])
 
-    def accept(self, transaction: dict[str, Any] | None, transaction_id: str | None = None) -> None:
+    def accept(self, transaction: dict[str, Any] | None) -> None:
         """Make what this draft holds part of the state.
 
         Args:
             transaction: the row of its transaction without its place in the owner's order; ``None`` where it
                 has none, or its transaction was written before.
-            transaction_id: the id of a transaction that was written before.
         """
         state, owner = self.state, self.request.owner
-        if transaction is not None:
-            transaction_id = transaction["properties"]["id"]
-        state.repeated.extend(
-            {"id": each, "transaction_id": transaction_id} for each in sorted(self.repeated)
-        )
         state.entities.accept(self.entities)
         state.relationships.accept(self.relationships)
-        state.added.extend(self.added.values())
-        state.rule_spans.update(self.rule_spans)
-        state.undated = state.undated or self.undated
         changed = [self.entities[each] for each in self.entities.changed()]
-        note_bearers(state.new_bearers, changed)
-        note_names(state.new_near, changed)
-        state.observation_ids.update(self.added)
+        note_bearers(state.new.by_rule.bearers, changed)
+        note_names(state.new.by_rule.near, changed)
+        state.observation_ids.update(self.new.observations)
         state.heads.update(self.heads)
-        state.changed_heads.update(dict.fromkeys(self.heads, self.recorded_at))
-        state.versions.extend(self.versions)
-        state.source_rows.extend(self.source_rows)
-        for row in self.source_rows:
-            state.source_ids.setdefault(row["id"], 0)
-            if "file_key" in row["stored"]:
-                state.file_keys.setdefault(row["stored"]["file_key"], set()).add(row["id"])
-        state.exclusions.extend(self.exclusions)
-        state.dismissals.extend(self.dismissals)
-        state.interpretation_rows.extend(self.interpretation_rows)
-        for row in self.interpretation_rows:
-            state.ended_interpretations.setdefault(row["id"], 0)
-        state.changed_aliases.update(self.aliases)
-        for key, entity_ids in self.created_names.items():
-            state.created_names.setdefault(key, []).extend(entity_ids)
+        self.new.heads = dict.fromkeys(self.heads, self.recorded_at)
+        state.new.add(self.new)
+        if self.new.facts:
+            self._note_known()
         if transaction is None:
             return
         properties = transaction["properties"]
-        properties |= {"owner": owner, "sequence": state.sequence + len(state.transaction_rows) + 1}
+        properties |= {"owner": owner, "sequence": state.read.sequence + len(state.new.transactions) + 1}
         agent_id = ids.agent_id(owner, transaction["agent"])
-        state.transaction_rows.append({**transaction, "agent_id": agent_id})
+        state.new.transactions.append({**transaction, "agent_id": agent_id})
         key = properties["idempotency_key"]
         if key is not None:
             state.by_key[key] = WrittenTransaction(
@@ -302,3 +269,11 @@ class Draft:
                 recorded_at=properties["recorded_at"],
                 answer=properties["answer"],
             )
+
+    def _note_known(self) -> None:
+        """Note sources and interpretations that the requests after this one know."""
+        for row in (*self.added(SOURCE), *self.added(INTERPRETATION)):
+            self.state.known.setdefault(row["id"], 0)
+        for row in self.added(SOURCE):
+            if "file_key" in row["stored"]:
+                self.state.file_keys.setdefault(row["stored"]["file_key"], set()).add(row["id"])

@@ -10,13 +10,19 @@ from typing import Any, Final, NamedTuple
 
 from graphmem import cypher
 from graphmem.database.queries import Queries
-from graphmem.writing.state import LookRow
+from graphmem.model import fact_table
+from graphmem.writing.state import Additions, LookRow
 from graphmem.writing.turn_rows import edge_types
 from graphmem.writing.write_requests import Touched
 
+_OF_FORM: Final = {
+    form: [name for name, least in fact_table.WRITTEN.items() if least == form]
+    for form in ("sourced", "whole", "exclude")
+}
+"""By form, the facts that at least this form writes."""
 _BEFORE_EXCLUSIONS: Final = (
-    "entities", "relationships", "rule_merges", "repeated", "sources", "interpretations", "versions",
-    "schemas", "dismissals",
+    "entities", "relationships", "rule_merges", "repeated", "schemas",
+    *(name for name, form in fact_table.WRITTEN.items() if form != "exclude"),
 )  # fmt: skip
 """What a turn writes before its exclusions. If it has none of these, one statement writes all of it."""
 
@@ -65,11 +71,18 @@ async def write(params: Mapping[str, Any], queries: Queries) -> bool:
     return written is not None
 
 
+def takes_two(new: Additions) -> bool:
+    """Return whether it takes two statements to write a turn: exclusions, and observations or files."""
+    if not any(new.facts.get(name) for name in _OF_FORM["exclude"]):
+        return False
+    return bool(new.observations or any(new.facts.get(name) for name in _OF_FORM["sourced"]))
+
+
 async def _write_turn(params: Mapping[str, Any], queries: Queries) -> bool:
     if _needs_whole(params):
         whole = _parameters("write.turn", params)
         written = await queries.one("write.turn", WrittenTurn, edge_types=edge_types(params), **whole)
-    elif params["sources"] or params["sourced"] or params["interpretations"]:
+    elif params["sourced"] or any(params[name] for name in _OF_FORM["sourced"]):
         sourced = _parameters("write.turn[sourced]", params)
         written = await queries.one("write.turn[sourced]", WrittenTurn, **sourced)
     elif params["relationships"] or params["events"] or params["superseded"] or params["renewed"]:
@@ -98,7 +111,7 @@ def _needs_whole(params: Mapping[str, Any]) -> bool:
         row["liveness_changed"] or row["survivor_key"] or row["former_survivor_key"]
         for row in params["relationships"]
     )
-    parts = ("versions", "aliases", "dismissals", "rule_merges")
+    parts = ("aliases", "rule_merges", *_OF_FORM["whole"])
     return bool(merges or moves or params["undated"] or any(params[part] for part in parts))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from graphmem.model import person_names, rule_merges
 from graphmem.model.person_names import NameGroup, NearNames
 from graphmem.writing.draft import Draft
-from graphmem.writing.state import State
+from graphmem.writing.rule_state import RuleReads
 from graphmem.writing.things import KEY_KIND, Thing, Things, note_names
 from graphmem.writing.write_requests import LookAgain, Touched
 
@@ -18,10 +18,10 @@ def bearers_of(rule: rule_merges.OwnRule, basis: str, entity_id: str) -> Touched
     return Touched(entities={entity_id}, borne={borne}, stored={entity_id})
 
 
-def more_bearers(state: State, entity_id: str) -> Touched | None:
+def more_bearers(reads: RuleReads, entity_id: str) -> Touched | None:
     """Return what to read for more bearers of an id; ``None`` where all are read."""
-    limit = state.looked.bearers_limit if state.looked else 0
-    return Touched(bearers_limit=2 * limit) if 0 < limit <= len(state.bearers[entity_id]) else None
+    limit = reads.looked.bearers_limit if reads.looked else 0
+    return Touched(bearers_limit=2 * limit) if 0 < limit <= len(reads.bearers[entity_id]) else None
 
 
 class KnownNames:
@@ -71,7 +71,7 @@ class KnownNames:
         }
 
     def _names_if_crossed(self, group: NameGroup, fresh: set[str], lost: set[str]) -> list[str]:
-        stored, new = self._stored(group, len(lost)), self._draft.state.new_near.get(group, ())
+        stored, new = self._stored(group, len(lost)), self._draft.state.new.by_rule.near.get(group, ())
         if stored is not None and len(stored) + len(new) + len(fresh) + len(lost) <= person_names.LIMIT:
             return []
         texts = self._now(group, lost)
@@ -89,7 +89,7 @@ class KnownNames:
         stored = self._stored(group, len(lost))
         if stored is None:
             return None
-        texts = {*stored, *draft.state.new_near.get(group, ()), *self._texts.get(group, ())}
+        texts = {*stored, *draft.state.new.by_rule.near.get(group, ()), *self._texts.get(group, ())}
         return texts - self._gone(group, texts) if len(texts) > person_names.LIMIT else texts
 
     def _gone(self, group: NameGroup, texts: set[str]) -> set[str]:
@@ -108,21 +108,24 @@ class KnownNames:
         name, is_own = person_names.name_in(group, text)
         if is_own:
             return False
-        name_id, bearers = rule.id_of_name(rule.level(group.basis), name), self._draft.state.bearers
+        name_id, bearers = (
+            rule.id_of_name(rule.level(group.basis), name),
+            self._draft.state.rule_reads.bearers,
+        )
         if name_id not in bearers:
             raise LookAgain(bearers_of(rule, group.basis, name_id))
         if any(self._draft.entities.get(row.entity_id) is None for row in bearers[name_id]):
             return True
-        if further := more_bearers(self._draft.state, name_id):
+        if further := more_bearers(self._draft.state.rule_reads, name_id):
             raise LookAgain(further)
         return False
 
     def _stored(self, group: NameGroup, more: int = 0) -> frozenset[str] | None:
         """Return the stored texts of a group; ``None`` for more than the limit and ``more``."""
-        state = self._draft.state
-        if group not in state.near:
+        reads = self._draft.state.rule_reads
+        if group not in reads.near:
             raise LookAgain(Touched(near={group}))
         limit = person_names.LIMIT + 1 + more
-        if state.near[group] is None and more and state.looked and state.looked.near_limit < limit:
+        if reads.near[group] is None and more and reads.looked and reads.looked.near_limit < limit:
             raise LookAgain(Touched(near_limit=limit))
-        return state.near[group]
+        return reads.near[group]

@@ -50,7 +50,7 @@ def names_of(item: Item) -> set[NameKey]:
 def add(draft: Draft, entity: Thing) -> None:
     """Note the names of an entity that a request creates, for what is created after it."""
     for key in _keys(entity.kind, entity.identifiers):
-        created = draft.created_names.setdefault(key, [])
+        created = draft.new.names.setdefault(key, [])
         created.append(entity.subject_id)
         del created[:-CREATED_LIMIT]
 
@@ -97,8 +97,8 @@ def _namesakes(draft: Draft, entity: Thing) -> Iterator[Namesake]:
     """Yield each namesake of an entity once, as of this decision."""
     yielded = {entity.subject_id}
     for key in sorted(_keys(entity.kind, entity.identifiers)):
-        stored = {row.entity_id: row for row in draft.state.namesakes.get(key, ())}
-        earlier, created = draft.state.created_names.get(key, []), draft.created_names.get(key, [])
+        stored = {row.entity_id: row for row in draft.state.read.namesakes.get(key, ())}
+        earlier, created = draft.state.new.names.get(key, []), draft.new.names.get(key, [])
         for entity_id in (*stored, *earlier[-CREATED_LIMIT:], *created):
             if entity_id in yielded:
                 continue

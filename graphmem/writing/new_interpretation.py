@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from graphmem.model import canonical, ids
+from graphmem.model import canonical, fact_records, ids
 
 PRIORITY: Final = 0.0
 """``source_priority`` of what an interpretation observes: less than what callers store."""
@@ -92,6 +92,30 @@ class Interpretation:
         """Whether transactions before its last one made observations."""
         return bool(self.made and self.made["observations"])
 
+    def fact(self, counts: Mapping[str, int]) -> fact_records.Interpretation:
+        """Return the fact that it has ended.
+
+        Args:
+            counts: ``observations``, ``entities`` and ``relationships`` that its last transaction made.
+        """
+        made: Mapping[str, Any] = counts if self.made is None else self.made
+        queued: Mapping[str, Any] = {} if self.created_at is None else {"created_at": self.created_at}
+        return fact_records.Interpretation.model_construct(
+            id=self.id,
+            source_id=self.source_id,
+            interpreter=self.interpreter,
+            version=self.version,
+            config=self.config,
+            run=self.run,
+            model=self.model,
+            parser=self.parser,
+            started_at=self.started_at,
+            error=self.error,
+            warnings=list(self.warnings),
+            **made,
+            **queued,
+        )
+
     @property
     def identity(self) -> dict[str, Any]:
         """The properties that it has from the beginning."""
@@ -104,31 +128,4 @@ class Interpretation:
             "config_hash": self.config_hash,
             "run": self.run,
             "replaces": list(self.replaces) or None,
-        }
-
-    def row(self, transaction_id: str, recorded_at: int, counts: dict[str, int]) -> dict[str, Any]:
-        """Return the row of the transaction that ends it.
-
-        Args:
-            counts: ``observations``, ``entities`` and ``relationships`` that this transaction made.
-        """
-        return {
-            "id": self.id,
-            "transaction_id": transaction_id,
-            "source_id": self.source_id,
-            "properties": {
-                **self.identity,
-                "model": self.model,
-                "parser": self.parser,
-                "status": self.status,
-                "error": self.error,
-                "warnings": list(self.warnings),
-                "started_at": self.started_at,
-                "recorded_at": recorded_at,
-                **({} if self.created_at is None else {"created_at": self.created_at}),
-                **(counts if self.made is None else self.made),
-                # It is in the queue no more.
-                "due_at": None,
-                "token": None,
-            },
         }

@@ -243,7 +243,7 @@ class RefoldRequest(WriteRequest):
 
     def decide(self, state: State, clock: int) -> Receipt:
         """Return an empty receipt: the entities of the state are folded already."""
-        return Receipt(self.transaction_id, state.recorded_at)
+        return Receipt(self.transaction_id, state.read.recorded_at)
 
 
 async def refold(queries: Queries, state: State) -> None:
@@ -253,7 +253,7 @@ async def refold(queries: Queries, state: State) -> None:
         await _refold_members(queries, state, survivor_id, state.rules(state.entities[survivor_id].kind))
 
 
-def settle(state: State, owner: str) -> None:
+def settle(state: State) -> None:
     """Merge by rule again what the folding of other observations changed in a state.
 
     Raises:
@@ -262,14 +262,14 @@ def settle(state: State, owner: str) -> None:
     changed = [each for each in state.entities if state.entities_before.get(each) != state.entities[each]]
     if not any(state.entities[each].has_rule for each in changed):
         return
-    note_bearers(state.new_bearers, [state.entities[each] for each in changed])
-    note_names(state.new_near, [state.entities[each] for each in changed])
+    note_bearers(state.new.by_rule.bearers, [state.entities[each] for each in changed])
+    note_names(state.new.by_rule.near, [state.entities[each] for each in changed])
     moments = [moment for each in changed if (moment := _withdrawn_at(state, each)) is not None]
-    if any(moment < state.recorded_at for moment in moments):
+    if any(moment < state.read.recorded_at for moment in moments):
         # What was written since then was decided with observations that did not count any more.
-        state.undated = True
-    draft = _draft(state, owner, max(moments, default=state.recorded_at))
-    if draft.recorded_at == state.recorded_at:
+        state.new.by_rule.undated = True
+    draft = _draft(state, max(moments, default=state.read.recorded_at))
+    if draft.recorded_at == state.read.recorded_at:
         # The versions of those that were counted in this turn may count the withdrawal already.
         draft.bumped.update(
             each
@@ -290,18 +290,18 @@ def _withdrawn_at(state: State, entity_id: str) -> int | None:
     return after.updated_at if before.refold and after.has_rule and is_counted_otherwise else None
 
 
-def settle_all(state: State, owner: str, entity_ids: Iterable[str]) -> None:
+def settle_all(state: State, entity_ids: Iterable[str]) -> None:
     """Merge some entities by rule whether they changed or not; see :func:`settle`."""
     everything = [state.entities[each] for each in state.entities]
-    note_bearers(state.new_bearers, everything)
-    note_names(state.new_near, everything)
-    draft = _draft(state, owner, state.recorded_at)
+    note_bearers(state.new.by_rule.bearers, everything)
+    note_names(state.new.by_rule.near, everything)
+    draft = _draft(state, state.read.recorded_at)
     rule_merging.settle_entities(draft, entity_ids)
     draft.accept(None)
 
 
-def _draft(state: State, owner: str, recorded_at: int) -> Draft:
-    request = RefoldRequest(owner=owner, transaction_id="", entity_ids=())
+def _draft(state: State, recorded_at: int) -> Draft:
+    request = RefoldRequest(owner=state.owner, transaction_id="", entity_ids=())
     return Draft.of(state, request, recorded_at)
 
 

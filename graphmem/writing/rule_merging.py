@@ -15,7 +15,7 @@ from graphmem.model.person_names import NearNames
 from graphmem.model.rule_merges import Identified, RuleMerge
 from graphmem.writing.draft import Draft
 from graphmem.writing.known_names import KnownNames, bearers_of, more_bearers
-from graphmem.writing.state import BearerRow
+from graphmem.writing.rule_state import BearerRow
 from graphmem.writing.things import Thing, Things, note_bearers
 from graphmem.writing.write_requests import LookAgain, Needs, Touched
 
@@ -59,12 +59,12 @@ def _is_apart(draft: Draft, created: Thing, names: KnownNames) -> bool:
 
     So it is with most of what is stored. If what bears its id was created beside it, that one is not apart.
     """
-    state = draft.state
+    reads, new_bearers = draft.state.rule_reads, draft.state.new.by_rule.bearers
     if created.into is not None or not draft.entities.is_alone(created.subject_id):
         return False
     for borne_id, level in created.borne.items():
-        is_read = borne_id in state.bearers or borne_id in state.unread_bearers
-        if level and (not is_read or state.bearers.get(borne_id) or state.new_bearers.get(borne_id)):
+        is_read = borne_id in reads.bearers or borne_id in reads.unread
+        if level and (not is_read or reads.bearers.get(borne_id) or new_bearers.get(borne_id)):
             return False
         if borne_id != created.subject_id and draft.entities.get(borne_id) is not None:
             return False
@@ -132,12 +132,12 @@ class _DraftMerges:
 
     def bearers(self, entity_id: str) -> Collection[str]:
         """See :class:`graphmem.model.rule_merges.Merges`."""
-        state = self._draft.state
-        if entity_id not in state.bearers:
+        reads, new_bearers = self._draft.state.rule_reads, self._draft.state.new.by_rule.bearers
+        if entity_id not in reads.bearers:
             self._need_bearers(entity_id)
         bearers: set[str] = set()
         merged: set[str] = set()
-        for row in state.bearers[entity_id]:
+        for row in reads.bearers[entity_id]:
             if self._thing(row.entity_id) is not None:
                 is_bearer = entity_id in self.borne(row.entity_id)
             elif row.is_alone:
@@ -149,13 +149,13 @@ class _DraftMerges:
                 is_bearer = True
             if is_bearer:
                 bearers.add(row.entity_id)
-        for bearer_id in (*state.new_bearers.get(entity_id, ()), *self._new_bearers.get(entity_id, ())):
+        for bearer_id in (*new_bearers.get(entity_id, ()), *self._new_bearers.get(entity_id, ())):
             if entity_id in self._draft.entities[bearer_id].borne:
                 bearers.add(bearer_id)
         bearers.discard(entity_id)
         if len(bearers) <= rule_merges.BEARERS_LIMIT:
             # Of those that were read, some bear the id no more: others may not be read yet.
-            further = more_bearers(state, entity_id)
+            further = more_bearers(reads, entity_id)
             if merged or further is not None:
                 raise LookAgain(further or Touched(entities=merged))
         return bearers
@@ -240,7 +240,7 @@ class _DraftMerges:
 
     def _need_entity(self, entity_id: str) -> None:
         """Have an entity read that was not looked for."""
-        looked = self._draft.state.looked
+        looked = self._draft.state.rule_reads.looked
         if self._thing(entity_id) is None and looked is not None and entity_id not in looked.entities:
             raise LookAgain(Touched(entities={entity_id}))
 
@@ -258,7 +258,7 @@ class _DraftMerges:
     def _need_relationships(self, moved: list[Thing], entity_id: str, onto: str | None) -> None:
         """Have the relationships of entities read that were stored before the turn and move now."""
         state = self._draft.state
-        looked = state.looked
+        looked = state.rule_reads.looked
         if looked is None or (entity_id, onto) in looked.moved:
             return
         if looked.merging is not None and (looked.merging.source, looked.merging.target) == (entity_id, onto):

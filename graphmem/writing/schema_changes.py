@@ -100,7 +100,7 @@ class SchemaRequest(TransactionRequest):
 
     def _change(self, draft: Draft) -> dict[str, Any]:
         change = self.change
-        if named := draft.state.aliases.get(change.entity_type):
+        if named := draft.state.read.aliases.get(change.entity_type):
             message = f"{change.entity_type} is another name of {named}: change the schema of {named}"
             draft.refuse("ERR_TYPE_ALIAS", "$.entity_type", message)
             return {}
@@ -130,7 +130,7 @@ def _rename(draft: Draft, change: schema.Change, old: set[str], new: set[str]) -
     """Give a type other names and take some away; refuse a name that has another meaning already."""
     path = "$.schema.aliases" if change.kind == "register" else "$.aliases"
     for name in sorted(new - old):
-        if other := draft.state.aliases.get(name):
+        if other := draft.state.read.aliases.get(name):
             reason = f"is another name of {other}: take it away from {other} first"
         elif schema.shipped(name) is not None:
             reason = "is a type of its own that everybody has"
@@ -139,7 +139,7 @@ def _rename(draft: Draft, change: schema.Change, old: set[str], new: set[str]) -
         else:
             continue
         draft.refuse("ERR_TYPE_ALIAS", path, f"{name} {reason}")
-    draft.aliases = {**dict.fromkeys(new - old, change.entity_type), **dict.fromkeys(old - new, None)}
+    draft.new.aliases = {**dict.fromkeys(new - old, change.entity_type), **dict.fromkeys(old - new, None)}
 
 
 def _answer(entity_type: str, active: schema.Active) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def warn(draft: Draft, item: Item, entity_type: str) -> None:
 def _warn_of_type(draft: Draft, item: Item, entity_type: str) -> None:
     state = draft.state
     near = spelling.nearest(
-        entity_type, {*schema.shipped_types(), *state.types_in_use, *state.heads, *draft.heads}
+        entity_type, {*schema.shipped_types(), *state.read.types_in_use, *state.heads, *draft.heads}
     )
     if near:
         draft.warnings.append({

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphmem.errors import AuthInvalid
-from graphmem.model import identity, state_hash
-from graphmem.model.dismissals import Dismissal, Pair
-from graphmem.model.membership import Exclusion
-from graphmem.model.person_names import NameGroup
+from graphmem.model import fact_table, identity, state_hash
+from graphmem.model.dismissals import Pair
 from graphmem.model.reduction import Observation
-from graphmem.model.rule_merges import Evidence, OwnRule, own_rule
+from graphmem.model.rule_merges import OwnRule, own_rule
 from graphmem.model.rules import PLAIN, Rules
+from graphmem.writing.rule_state import BearerRow, NearRow, RuleChanges, RuleReads
 from graphmem.writing.schema_heads import Head, HeadRow
-from graphmem.writing.things import NEAR_KIND, ThingRow, Things, stored_evidence
+from graphmem.writing.things import ThingRow, Things
 
 if TYPE_CHECKING:
     from graphmem.writing.write_requests import Touched
@@ -45,118 +44,102 @@ class NamesakeRow(NamedTuple):
     date: str | None
 
 
-class BearerRow(NamedTuple):
-    """An entity that bears the id of another; ``whole`` unless it is merged with others.
-
-    ``names`` and ``values`` are those of its identifying fields.
-    """
-
-    borne_id: str
-    entity_id: str
-    is_alone: bool
-    evidence: str | None
-    names: list[str]
-    values: list[str]
-    separated: list[str] | None
-
-    def evidence_by(self, rule: OwnRule) -> Evidence:
-        """Return its evidence."""
-        return stored_evidence(rule, self.evidence, dict(zip(self.names, self.values, strict=True)))
-
-
 @dataclass(slots=True)
-class RuleSpans:
-    """How the merge by rule of one entity changes in a turn.
+class Read:
+    """What a turn read of its owner; the turn changes none of it.
 
     Attributes:
-        ended: when the stored merge ended (``recorded_at``, microseconds); ``None`` where it did not.
-        begun: the new merges in order, as properties of their edges with ``into``; the last may be open.
-    """
-
-    ended: int | None = None
-    begun: list[dict[str, Any]] = field(default_factory=list)
-
-    def change(self, into: str | None, merged_by: str | None, recorded_at: int, *, is_open: bool) -> None:
-        """Note a change; ``is_open``: a merge by rule ends with it."""
-        if is_open and not self.begun:
-            self.ended = recorded_at
-        elif is_open and self.begun[-1]["from"] == recorded_at:
-            self.begun.pop()
-        elif is_open:
-            self.begun[-1]["until"] = recorded_at
-        if into is not None and merged_by is not None:
-            self.begun.append({"into": into, "alternative": merged_by, "from": recorded_at, "until": None})
-
-
-@dataclass(slots=True)
-class State:
-    """What a turn read, and what it decided so far.
-
-    ``entities`` and ``relationships`` are as of the last decision, ``entities_before`` and
-    ``relationships_before`` as they were read. ``hash`` is the state hash that was read, ``None`` where the
-    owner has none yet. ``aliases`` are types by their other names; ``changed_aliases`` the names that the
-    turn gives, or (``None``) takes away. ``changed_heads`` are the types whose schema head the turn writes,
-    with the time (microseconds) of the change. ``namesakes`` are stored entities by the names that the turn
-    may give to new ones, three for each name; ``created_names`` the ids of entities that the turn creates, by
-    name. ``source_ids`` and ``ended_interpretations`` have the number of observations of each. ``toggles``
-    are the times at which these, by id, were excluded and included again; ``exclusions`` are the facts that
-    the turn adds to them. ``dismissed`` are the pairs of entities that are two, read for requests that have
-    ``separable`` entities; ``dismissals`` are the facts that the turn adds to them. ``types_in_use`` are
-    types of the owner that begin as those that the turn names. ``file_keys`` are the ids of sources by the
-    idempotency keys of files. ``repeated`` are the observations that transactions of the turn recorded again.
-    ``looked`` is what the look read. ``bearers`` are stored entities by the ids that they bear,
-    ``unread_bearers`` the ids of which they were not read because no entity has the id, ``new_bearers`` those
-    that the turn changed. ``near`` are the stored names of persons by groups, ``None``
-    for more than were asked for, ``new_near`` those of entities that the turn changed. ``rules_off`` are the
-    alternatives that merge nothing, by type. ``undated``: when merges by rule held has to be worked out again
-    from all facts.
+        hash: the state hash; ``None`` where the owner has none yet.
+        transactions: those that earlier attempts wrote, by id.
+        toggles: the times at which sources and interpretations, by id, were withdrawn and reinstated.
+        aliases: types by their other names.
+        namesakes: stored entities by the names that the turn may give to new ones, three for each name.
+        types_in_use: types of the owner that begin as those that the turn names.
+        dismissed: the pairs of entities that are two, read for requests that have ``separable`` entities.
     """
 
     sequence: int = 0
     revision: int = 0
     recorded_at: int = 0
     hash: str | None = None
+    transactions: Mapping[str, WrittenTransaction] = field(default_factory=dict)
+    toggles: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    namesakes: Mapping[NameKey, list[NamesakeRow]] = field(default_factory=dict)
+    types_in_use: Sequence[str] = ()
+    dismissed: frozenset[Pair] = frozenset()
+
+
+@dataclass(slots=True)
+class Additions:
+    """What a turn, or one request of it, adds beside its entities and relationships.
+
+    Attributes:
+        observations: by id.
+        repeated: (observation, transaction) of those that earlier transactions recorded.
+        transactions: their rows.
+        facts: the rows of other facts, by parameter of ``write.turn`` (:mod:`graphmem.model.fact_table`).
+        heads: the types whose schema head changes, with the time (microseconds) of the change.
+        aliases: the names of types that it gives, or (``None``) takes away.
+        names: the ids of entities that it creates, by name.
+    """
+
+    observations: dict[str, Observation] = field(default_factory=dict)
+    repeated: set[tuple[str, str]] = field(default_factory=set)
+    transactions: list[dict[str, Any]] = field(default_factory=list)
+    facts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    heads: dict[str, int] = field(default_factory=dict)
+    aliases: dict[str, str | None] = field(default_factory=dict)
+    names: dict[NameKey, list[str]] = field(default_factory=dict)
+    by_rule: RuleChanges = field(default_factory=RuleChanges)
+
+    def add(self, further: Additions) -> None:
+        """Add what one request adds, without its transaction, and without what its entities bear."""
+        self.observations.update(further.observations)
+        self.repeated |= further.repeated
+        for name, rows in further.facts.items():
+            self.facts.setdefault(name, []).extend(rows)
+        self.heads.update(further.heads)
+        self.aliases.update(further.aliases)
+        for key, entity_ids in further.names.items():
+            self.names.setdefault(key, []).extend(entity_ids)
+        self.by_rule.spans.update(further.by_rule.spans)
+        self.by_rule.undated |= further.by_rule.undated
+
+    @property
+    def is_written(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(self.transactions or self.observations or self.repeated or self.heads)
+
+
+@dataclass(slots=True)
+class State:
+    """What a turn read, and what it decided so far.
+
+    Attributes:
+        rule_reads: what was read for merges by rule.
+        entities, relationships: as of the last decision.
+        entities_before, relationships_before: as they were read.
+        by_key: transactions by idempotency key.
+        heads: the heads of the schemas of types.
+        known: the number of observations of each source and each interpretation that has ended, by id.
+        file_keys: the ids of sources by the idempotency keys of files.
+        new: what the turn adds.
+    """
+
+    owner: str = ""
+    read: Read = field(default_factory=Read)
+    rule_reads: RuleReads = field(default_factory=RuleReads)
     entities: Things = field(default_factory=Things)
     relationships: Things = field(default_factory=Things)
-    observation_ids: set[str] = field(default_factory=set)
-    transactions: dict[str, WrittenTransaction] = field(default_factory=dict)
-    by_key: dict[str, WrittenTransaction] = field(default_factory=dict)
-    heads: dict[str, Head] = field(default_factory=dict)
-    added: list[Observation] = field(default_factory=list)
-    repeated: list[dict[str, Any]] = field(default_factory=list)
-    transaction_rows: list[dict[str, Any]] = field(default_factory=list)
-    changed_heads: dict[str, int] = field(default_factory=dict)
-    versions: list[dict[str, Any]] = field(default_factory=list)
-    source_ids: dict[str, int] = field(default_factory=dict)
-    file_keys: dict[str, set[str]] = field(default_factory=dict)
-    toggles: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    exclusions: list[Exclusion] = field(default_factory=list)
-    dismissed: frozenset[Pair] = frozenset()
-    dismissals: list[Dismissal] = field(default_factory=list)
-    source_rows: list[dict[str, Any]] = field(default_factory=list)
-    ended_interpretations: dict[str, int] = field(default_factory=dict)
-    interpretation_rows: list[dict[str, Any]] = field(default_factory=list)
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    changed_aliases: dict[str, str | None] = field(default_factory=dict)
-    namesakes: Mapping[NameKey, list[NamesakeRow]] = field(default_factory=dict)
-    created_names: dict[NameKey, list[str]] = field(default_factory=dict)
-    types_in_use: list[str] = field(default_factory=list)
-    owner: str = ""
-    rules_off: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    bearers: dict[str, list[BearerRow]] = field(default_factory=dict)
-    unread_bearers: set[str] = field(default_factory=set)
-    new_bearers: dict[str, set[str]] = field(default_factory=dict)
-    near: dict[NameGroup, frozenset[str] | None] = field(default_factory=dict)
-    new_near: dict[NameGroup, set[str]] = field(default_factory=dict)
-    looked: Touched | None = None
-    rule_spans: dict[str, RuleSpans] = field(default_factory=dict)
-    undated: bool = False
     entities_before: Things = field(default_factory=Things)
     relationships_before: Things = field(default_factory=Things)
-
-    def __post_init__(self) -> None:
-        self.entities_before = self.entities.copy()
-        self.relationships_before = self.relationships.copy()
+    observation_ids: set[str] = field(default_factory=set)
+    by_key: dict[str, WrittenTransaction] = field(default_factory=dict)
+    heads: dict[str, Head] = field(default_factory=dict)
+    known: dict[str, int] = field(default_factory=dict)
+    file_keys: dict[str, set[str]] = field(default_factory=dict)
+    new: Additions = field(default_factory=Additions)
 
     def rules(self, entity_type: str) -> Rules:
         """Return the rules of a type."""
@@ -167,7 +150,9 @@ class State:
         """Return the own rule of a type, ``None`` where nothing can be merged by it."""
         head = self.heads.get(entity_type)
         registered = head.alternatives if head else None
-        return own_rule(self.owner, entity_type, registered, self.rules_off.get(entity_type, frozenset()))
+        return own_rule(
+            self.owner, entity_type, registered, self.rule_reads.off.get(entity_type, frozenset())
+        )
 
     def may_have_keys(self, entity_type: str) -> bool:
         """Return whether entities of a type may have keys for merges by its rule, or by an earlier one."""
@@ -240,14 +225,6 @@ class SubjectHead(NamedTuple):
     observation_count: int
 
 
-class NearRow(NamedTuple):
-    """The names of persons in one group; ``None`` for more than were asked for."""
-
-    kind: str
-    prefix: str
-    texts: list[str] | None
-
-
 class LookRow(NamedTuple):
     """The row of ``write.look``."""
 
@@ -297,41 +274,32 @@ def of_look(
         file_keys.setdefault(stored_file.key, set()).add(stored_file.source_id)
     for row in look.namesakes:
         namesakes.setdefault((row.kind, row.key, row.entity_type), []).append(row)
+    subjects: list[SubjectHead] = [each for name in fact_table.SUBJECTS for each in getattr(look, name)]
+    relationships = Things(row.thing(whole=whole) for row in look.relationships)
     state = State(
-        sequence=look.owner.sequence,
-        revision=look.owner.revision,
-        recorded_at=look.owner.recorded_at,
-        hash=look.owner.state_hash,
-        owner=owner,
-        rules_off=rules_off or {},
-        looked=touched,
-        relationships=Things(row.thing(whole=whole) for row in look.relationships),
+        owner,
+        Read(
+            sequence=look.owner.sequence,
+            revision=look.owner.revision,
+            recorded_at=look.owner.recorded_at,
+            hash=look.owner.state_hash,
+            transactions={each.transaction_id: each for each in transactions},
+            toggles={each.subject_id: tuple(each.toggles) for each in subjects if each.toggles},
+            aliases={row.name: row.entity_type for row in look.aliases},
+            namesakes=namesakes,
+            types_in_use=look.types_in_use,
+        ),
+        RuleReads.of_look(
+            touched, rules_off or {}, look.bearers, look.near, {row.subject_id for row in look.entities}
+        ),
+        relationships=relationships,
+        relationships_before=relationships.copy(),
         observation_ids=set(look.observations),
-        transactions={each.transaction_id: each for each in transactions},
         by_key={each.idempotency_key: each for each in transactions if each.idempotency_key is not None},
         heads={row.entity_type: Head.of_look(row) for row in look.schemas},
-        aliases={row.name: row.entity_type for row in look.aliases},
-        namesakes=namesakes,
-        types_in_use=look.types_in_use,
-        source_ids={each.subject_id: each.observation_count for each in look.sources},
+        known={each.subject_id: each.observation_count for each in subjects},
         file_keys=file_keys,
-        ended_interpretations={each.subject_id: each.observation_count for each in look.interpretations},
-        toggles={
-            each.subject_id: tuple(each.toggles)
-            for each in (*look.sources, *look.interpretations)
-            if each.toggles
-        },
     )
-    borne = {borne_id for _, borne_id, _ in touched.borne} if touched else set[str]()
-    stored = touched.stored if touched else set[str]()
-    # Of an entity that is neither there nor to be created, the bearers are not read.
-    state.unread_bearers = borne - stored - {row.subject_id for row in look.entities}
-    state.bearers = {borne_id: [] for borne_id in borne - state.unread_bearers}
-    for row in look.bearers:
-        state.bearers.setdefault(row.borne_id, []).append(row)
-    for near in look.near:
-        group = NameGroup(near.kind.removeprefix(NEAR_KIND), near.prefix)
-        state.near[group] = None if near.texts is None else frozenset(near.texts)
     state.entities = Things(row.entity(state.own_rule(row.kind), whole=whole) for row in look.entities)
     state.entities_before = state.entities.copy()
     return state
@@ -346,9 +314,4 @@ def empty(
     owner: str = "", touched: Touched | None = None, rules_off: Mapping[str, frozenset[str]] | None = None
 ) -> State:
     """Return the state of an owner who has written nothing yet; see :func:`of_look`."""
-    bearers: dict[str, list[BearerRow]] = {each: [] for _, each, _ in touched.borne} if touched else {}
-    near = dict.fromkeys(touched.near, frozenset[str]()) if touched else {}
-    return State(
-        hash=state_hash.EMPTY, owner=owner, looked=touched, bearers=bearers, near={**near},
-        rules_off=rules_off or {},
-    )  # fmt: skip
+    return State(owner, Read(hash=state_hash.EMPTY), RuleReads.of_nothing(touched, rules_off or {}))

@@ -35,7 +35,7 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
         return None
     repeated = draft.is_known(observation)
     if repeated:
-        draft.repeat(observation.id)
+        draft.repeat(observation.id, request.transaction_id)
     else:
         spellings.warn(draft, item, entity_type)
         draft.observe_entity(observation)

@@ -31,7 +31,7 @@ def apply(draft: Draft, request: StoreRequest, link: Link) -> StoredLink | None:
     known = draft.relationships.view(survivor_key)
     repeated = draft.is_known(observation)
     if repeated:
-        draft.repeat(observation.id)
+        draft.repeat(observation.id, request.transaction_id)
     else:
         draft.observe_relationship(observation)
     survivor = draft.relationships.view(survivor_key)

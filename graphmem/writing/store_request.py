@@ -7,14 +7,13 @@ from typing import Any, Self
 
 from graphmem.errors import IdempotencyMismatch
 from graphmem.model import facts, ids, membership
+from graphmem.model.fact_records import Source
 from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
-from graphmem.model.membership import Exclusion
 from graphmem.model.reduction import Observation
 from graphmem.model.rule_merges import own_rule
-from graphmem.writing import namesakes, rule_merging, store_items, store_links, withdrawing
+from graphmem.writing import namesakes, new_source, rule_merging, store_items, store_links, withdrawing
 from graphmem.writing.draft import Draft
 from graphmem.writing.new_interpretation import ENDED, Interpretation
-from graphmem.writing.new_source import NewSource
 from graphmem.writing.receipt import Receipt, StoredItem, StoredLink
 from graphmem.writing.state import State
 from graphmem.writing.things import evidence_of
@@ -37,7 +36,7 @@ class StoreRequest(TransactionRequest):
     priority: float = DEFAULT_PRIORITY
     specificity: float = 1.0
     observation_source: str = DEFAULT_SOURCE
-    source: NewSource | None = None
+    source: Source | None = None
     interpretation: Interpretation | None = None
     ends_interpretation: bool = True
     commit: bool = True
@@ -113,7 +112,7 @@ class StoreRequest(TransactionRequest):
         return replace(self, items=items) if changed else self
 
     def _identified(self, item: Item, state: State) -> Item:
-        entity_type = state.aliases.get(item.given_type or "", item.given_type)
+        entity_type = state.read.aliases.get(item.given_type or "", item.given_type)
         head = state.heads.get(entity_type or "")
         alternatives = head.alternatives if head else None
         if (item.entity_type, item.alternatives) == (entity_type, alternatives):
@@ -129,13 +128,14 @@ class StoreRequest(TransactionRequest):
         if warning := withdrawing.warning(draft, self._source_id):
             draft.warnings.append(warning)
         if self.interpretation is not None:
-            if self.interpretation.id in draft.state.ended_interpretations:
+            if self.interpretation.id in draft.state.known:
                 # Another process, or another run of the worker, was faster.
                 draft.refuse(ENDED, "$.source_id", f"the interpretation {self.interpretation.id} has ended")
                 draft.raise_issues()
             if self.ends_interpretation:
-                counts = _counts(items, links)
-                draft.end_interpretation(self.interpretation, self.transaction_id, counts)
+                fact = self.interpretation.fact(_counts(items, links))
+                row = draft.add(fact, self.transaction_id)
+                row["properties"]["replaces"] = list(self.interpretation.replaces) or None
                 self._exclude_replaced(draft, self.interpretation)
             result["interpretation_id"] = self.interpretation.id
         rule_merging.settle(draft)
@@ -154,7 +154,7 @@ class StoreRequest(TransactionRequest):
             result=result,
         )
 
-    def _add_source(self, draft: Draft, source: NewSource) -> dict[str, Any]:
+    def _add_source(self, draft: Draft, source: Source) -> dict[str, Any]:
         """Add the file; return what the receipt says of it.
 
         Raises:
@@ -168,8 +168,9 @@ class StoreRequest(TransactionRequest):
                 "use a new key, or send the first file again",
                 file_idempotency_key=key,
             )
-        draft.warnings.extend(source.warnings)
-        return draft.add_source(source, self.transaction_id)
+        draft.warnings.extend(new_source.warnings(source))
+        draft.add(source, self.transaction_id)
+        return new_source.result(source, known=source.id in draft.state.known)
 
     def _exclude_replaced(self, draft: Draft, interpretation: Interpretation) -> None:
         """Exclude the interpretations that a completed one replaces, and a failed one that made something."""
@@ -180,20 +181,11 @@ class StoreRequest(TransactionRequest):
         state = draft.state
         for replaced in interpretation.replaces:
             # It may be withdrawn already.
-            if replaced in state.ended_interpretations and membership.counts(state.toggles.get(replaced)):
+            if replaced in state.known and membership.counts(state.read.toggles.get(replaced)):
                 self._exclude(draft, replaced, f"replaced by {interpretation.id}")
 
     def _exclude(self, draft: Draft, interpretation_id: str, reason: str) -> None:
-        exclusion = Exclusion(
-            ids.exclusion_id(self.transaction_id, len(draft.exclusions)),
-            "exclude",
-            "interpretation",
-            interpretation_id,
-            draft.recorded_at,
-            self.transaction_id,
-            reason,
-        )
-        draft.exclusions.append(exclusion)
+        withdrawing.exclude(draft, "exclude", "interpretation", interpretation_id, reason)
 
     def link_key(self, link: Link) -> str:
         """Return the key of the relationship that a link makes."""

@@ -98,7 +98,7 @@ async def suppose(
 
 def _toggles(request: ExclusionRequest, state: State) -> list[int]:
     """Return when the subject is excluded and included again, this exclusion among them."""
-    draft = Draft.of(state, request, max(times.now(), state.recorded_at + 1))
+    draft = Draft.of(state, request, max(times.now(), state.read.recorded_at + 1))
     request.apply(draft)
     draft.raise_issues()
-    return [*state.toggles.get(request.subject, ()), draft.recorded_at]
+    return [*state.read.toggles.get(request.subject, ()), draft.recorded_at]

@@ -52,7 +52,7 @@ class TransactionRequest(WriteRequest):
         earlier = self._earlier_answer(state)
         if earlier is not None:
             return earlier
-        recorded_at = max(clock, state.recorded_at + 1) + len(state.transaction_rows)
+        recorded_at = max(clock, state.read.recorded_at + 1) + len(state.new.transactions)
         draft = Draft.of(state, self, recorded_at)
         receipt = replace(self.apply(draft), warnings=draft.warnings)
         draft.raise_issues()
@@ -62,7 +62,7 @@ class TransactionRequest(WriteRequest):
 
     def _earlier_answer(self, state: State) -> Receipt | None:
         """Return the answer of the same transaction, or of another with the same key, written before."""
-        written = state.transactions.get(self.transaction_id)
+        written = state.read.transactions.get(self.transaction_id)
         if written is not None:
             # An earlier attempt wrote it, and its acknowledgement was lost: this is no replay.
             return Receipt.decode(written.transaction_id, written.recorded_at, written.answer, replayed=False)

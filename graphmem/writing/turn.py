@@ -227,7 +227,7 @@ class Writer:
             if any(waiting.request.writes_facts for waiting in batch):
                 await self._create_owner(batch)
             state = self._empty(batch)
-        if state.revision not in (0, self.known.revisions.get(self.owner)):
+        if state.read.revision not in (0, self.known.revisions.get(self.owner)):
             # Another process wrote, perhaps just now. A reader may see the new revision of the owner before
             # an index finds the rest of the commit; the holder of the lock sees all of it.
             return await self._locked(batch)
@@ -235,20 +235,19 @@ class Writer:
             # A write of its own, so that the turn then looks at the folds that it will change.
             disk.check(self.settings)
             await refold(reads, state)
-            refolding.settle(state, self.owner)
+            refolding.settle(state)
             if await self._write_turn(Decided(state, []), self.database.writes(self.owner)):
-                self._remember_revision(state.revision + 1)
+                self._remember_revision(state.read.revision + 1)
             return "looked_again"
         await self._refold_moved(state, batch, reads)
         await self._read_dismissed(state, batch, reads)
         decided = self._decide(state, batch)
-        if state.exclusions and (state.added or state.source_rows or state.interpretation_rows):
-            # It takes two statements to write both.
+        if forms.takes_two(state.new):
             return await self._locked(batch)
         if decided.writes:
             if not await self._write_turn(decided, self.database.writes(self.owner)):
                 return "lost"
-            self._remember_revision(state.revision + 1)
+            self._remember_revision(state.read.revision + 1)
         return decided.answer()
 
     def _remember_revision(self, revision: int) -> None:
@@ -274,7 +273,7 @@ class Writer:
             # A commit without an answer may have been done, as a single statement without one.
             exc.details["wrote"] = True
             raise
-        self._remember_revision(decided.state.revision + decided.writes)
+        self._remember_revision(decided.state.read.revision + decided.writes)
         return decided.answer()
 
     async def _under_lock(self, batch: list[Waiting]) -> Decided:
@@ -284,7 +283,7 @@ class Writer:
             if state.is_stale:
                 disk.check(self.settings)
                 await refold(tx, state)
-                refolding.settle(state, self.owner)
+                refolding.settle(state)
                 await self._write_turn(Decided(state, []), tx)
                 state = await self._look(batch, tx) or self._empty(batch)
             await self._refold_moved(state, batch, tx)
@@ -308,7 +307,7 @@ class Writer:
         if entity_ids:
             roots = {state.entities.root(entity_id) for entity_id in entity_ids}
             dismissed = await dismissed_pairs(queries, roots | entity_ids)
-            state.dismissed = frozenset(each.pair for each in dismissed)
+            state.read.dismissed = frozenset(each.pair for each in dismissed)
 
     async def _look(self, batch: list[Waiting], queries: Queries) -> State | None:
         """Return what the batch touches; it is read again where an identity rule has changed."""
@@ -369,7 +368,7 @@ class Writer:
 
     async def _write_turn(self, decided: Decided, queries: Queries) -> bool:
         """Write a turn; return whether it is written: not if another process wrote meanwhile."""
-        params = parameters(decided.state, self.owner)
+        params = parameters(decided.state)
         await vectors.embed(params, self.embedder)
         with _write_in_doubt():
             return await forms.write(params, queries)

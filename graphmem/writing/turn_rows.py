@@ -14,6 +14,7 @@ from graphmem.model import (
     canonical,
     comparison,
     display_labels,
+    fact_table,
     identity,
     ids,
     reduction,
@@ -34,14 +35,15 @@ _STALE: Final = "stale"
 """The projection of a survivor with a member that was folded under other rules: no rules have this key."""
 
 
-def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[str, Any]:
+def parameters(state: State, always: Collection[str] = ()) -> dict[str, Any]:
     """Return the parameters of ``write.turn`` for a decided state.
 
     Args:
         always: ids of things that are written even if nothing of them has changed.
     """
+    owner, read, new = state.owner, state.read, state.new
     added: dict[str, list[Observation]] = {}
-    for observation in state.added:
+    for observation in new.observations.values():
         added.setdefault(observation.subject_id, []).append(observation)
     counts: dict[tuple[str, str], list[int]] = {}
     entities, relationships = [], []
@@ -77,72 +79,36 @@ def parameters(state: State, owner: str, always: Collection[str] = ()) -> dict[s
                 (entities if is_entity else relationships).append(row)
                 if is_entity:
                     _change_events(events, before, after, rules)
-    recorded = [row["properties"]["recorded_at"] for row in state.transaction_rows]
+    recorded = [row["properties"]["recorded_at"] for row in new.transactions]
     return {
-        "sequence": state.sequence,
-        "revision": state.revision,
-        "state_hash": None
-        if state.hash is None
-        else state_hash.updated(state.hash, hash_added, hash_removed),
+        "sequence": read.sequence,
+        "revision": read.revision,
+        "state_hash": None if read.hash is None else state_hash.updated(read.hash, hash_added, hash_removed),
         # A restored transaction may have been recorded before those of the database.
-        "recorded_at": max([state.recorded_at, *recorded]),
-        "transactions": state.transaction_rows,
+        "recorded_at": max([read.recorded_at, *recorded]),
+        "transactions": new.transactions,
         "entities": entities,
         "relationships": relationships,
         **events.parameters,
         "schemas": [
-            state.heads[kind].row(owner, changed_at)
-            for kind, changed_at in sorted(state.changed_heads.items())
+            state.heads[kind].row(owner, changed_at) for kind, changed_at in sorted(new.heads.items())
         ],
-        "versions": state.versions,
-        "rule_merges": [
-            {"subject_id": subject_id, "ended": spans.ended, "begun": spans.begun}
-            for subject_id, spans in sorted(state.rule_spans.items())
-            if spans.ended is not None or spans.begun
-        ],
-        "undated": state.undated,
-        "sources": state.source_rows,
+        **fact_table.NO_ROWS,
+        **new.facts,
+        "rule_merges": new.by_rule.rows,
+        "undated": new.by_rule.undated,
+        "repeated": [{"id": each, "transaction_id": by} for each, by in sorted(new.repeated)],
         "sourced": [
-            {"id": each.id, "source_id": each.source_id} for each in state.added if each.source_id is not None
+            {"id": each.id, "source_id": each.source_id}
+            for each in new.observations.values()
+            if each.source_id is not None
         ],
-        "repeated": state.repeated,
-        "interpretations": state.interpretation_rows,
         "interpreted": [
             {"id": each.id, "interpretation_id": each.interpretation_id}
-            for each in state.added
+            for each in new.observations.values()
             if each.interpretation_id is not None
         ],
-        "exclusions": [
-            {
-                "transaction_id": each.transaction_id,
-                "properties": {
-                    "id": each.id,
-                    "owner": owner,
-                    "kind": each.kind,
-                    "subject_kind": each.subject_kind,
-                    "subject": each.subject,
-                    "recorded_at": each.recorded_at,
-                    "reason": each.reason,
-                },
-            }
-            for each in state.exclusions
-        ],
-        "dismissals": [
-            {
-                "transaction_id": each.transaction_id,
-                "properties": {
-                    "id": each.id,
-                    "owner": owner,
-                    "kind": each.kind,
-                    "entity_a": each.entity_a,
-                    "entity_b": each.entity_b,
-                    "recorded_at": each.recorded_at,
-                    "reason": each.reason,
-                },
-            }
-            for each in state.dismissals
-        ],
-        "aliases": [{"name": name, "type": kind} for name, kind in sorted(state.changed_aliases.items())],
+        "aliases": [{"name": name, "type": kind} for name, kind in sorted(new.aliases.items())],
         "counts": count_rows({key: deltas for key, deltas in counts.items() if any(deltas)}),
     }
 

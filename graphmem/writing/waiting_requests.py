@@ -67,8 +67,7 @@ class Decided:
     @property
     def writes(self) -> bool:
         """Whether there is anything to write."""
-        state = self.state
-        return bool(state.transaction_rows or state.added or state.repeated or state.changed_heads)
+        return self.state.new.is_written
 
     def answer(self) -> str:
         """Answer each request whose caller still waits; return the outcome of the turn."""

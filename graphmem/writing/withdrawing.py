@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from graphmem.model import ids, membership
-from graphmem.model.membership import Exclusion, SubjectKind
+from graphmem.model.fact_records import Exclusion
+from graphmem.model.fact_table import BY_NAME, EXCLUSION
+from graphmem.model.membership import SubjectKind
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.transaction import TransactionRequest
@@ -36,37 +38,44 @@ class ExclusionRequest(TransactionRequest):
     def touch(self, touched: Touched) -> None:
         """Add the subject."""
         TransactionRequest.touch(self, touched)
-        (touched.sources if self.subject_kind == "source" else touched.interpretations).add(self.subject)
+        getattr(touched, BY_NAME[self.subject_kind].plural).add(self.subject)
 
     def apply(self, draft: Draft) -> Receipt:
         """Exclude the observations of the subject, or include them again."""
         state = draft.state
-        known = state.source_ids if self.subject_kind == "source" else state.ended_interpretations
-        observations = known.get(self.subject)
-        excluded = not membership.counts(state.toggles.get(self.subject))
+        observations = state.known.get(self.subject)
+        excluded = not membership.counts(state.read.toggles.get(self.subject))
         path = f"$.{self.subject_kind}_id"
         if observations is None:
             draft.refuse("ERR_TARGET_NOT_FOUND", path, f"there is no {self.subject_kind} {self.subject}")
         elif excluded is (self.kind == "exclude"):
             message = "is withdrawn already" if excluded else "is not withdrawn"
             draft.refuse("ERR_NOTHING_TO_TURN", path, f"{self.subject} {message}")
-        exclusion = Exclusion(
-            ids.exclusion_id(self.transaction_id, 0),
-            self.kind,
-            self.subject_kind,
-            self.subject,
-            draft.recorded_at,
-            self.transaction_id,
-            self.reason,
-        )
-        draft.exclusions.append(exclusion)
-        result = {"exclusion_id": exclusion.id, "observations": observations or 0}
+        exclusion_id = exclude(draft, self.kind, self.subject_kind, self.subject, self.reason)
+        result = {"exclusion_id": exclusion_id, "observations": observations or 0}
         return Receipt(self.transaction_id, draft.recorded_at, result=result)
+
+
+def exclude(
+    draft: Draft,
+    kind: Literal["exclude", "include"],
+    subject_kind: SubjectKind,
+    subject: str,
+    reason: str | None,
+) -> str:
+    """Exclude the observations of a subject, or include them again; return the id of the fact."""
+    transaction_id = draft.request.transaction_id
+    exclusion_id = ids.exclusion_id(transaction_id, len(draft.added(EXCLUSION)))
+    fact = Exclusion.model_construct(
+        id=exclusion_id, kind=kind, subject_kind=subject_kind, subject=subject, reason=reason
+    )
+    draft.add(fact, transaction_id)
+    return exclusion_id
 
 
 def warning(draft: Draft, source_id: str | None) -> dict[str, Any] | None:
     """Return the warning for what is stored with a withdrawn source; ``None`` where it counts."""
-    if source_id is None or membership.counts(draft.state.toggles.get(source_id)):
+    if source_id is None or membership.counts(draft.state.read.toggles.get(source_id)):
         return None
     return {
         "code": "SOURCE_WITHDRAWN",

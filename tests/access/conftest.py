@@ -25,7 +25,6 @@ from graphmem.auth.accounts import Account, Accounts
 from graphmem.auth.authenticator import Authenticate
 from graphmem.auth.credentials import CredentialCache
 from graphmem.auth.guard import Guard
-from graphmem.cli import account as account_commands
 from graphmem.cli.main import app
 from graphmem.model import times
 from graphmem.registry import Services
@@ -36,6 +35,7 @@ from tests.support.database import database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner, share_services
 from tests.support.refusals import seconds_until_refused
+from tests.support.scheduling import OF_ACCOUNTS
 
 Command = Callable[..., Result]
 HOUR = 3_600_000_000
@@ -152,6 +152,13 @@ def instance_services(instance_settings: Settings, loop: Loop) -> Iterator[Servi
     loop.run(opened.__aexit__(None, None, None))
 
 
+@pytest.fixture(autouse=True)
+def one_process(request: pytest.FixtureRequest) -> None:
+    """Fail a test that uses the database of accounts in a file that any process may take."""
+    path, _, _ = request.node.nodeid.partition("::")
+    assert "instance_settings" not in request.fixturenames or path in OF_ACCOUNTS, f"OF_ACCOUNTS lacks {path}"
+
+
 @pytest.fixture
 def instance(instance_services: Services, loop: Loop) -> Iterator[Instance]:
     """An instance whose only account is the local one, without a key and a password."""
@@ -165,7 +172,6 @@ def instance(instance_services: Services, loop: Loop) -> Iterator[Instance]:
 def command(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> Command:
     """Run a command on the instance."""
     share_services(monkeypatch, instance.loop, instance.services)
-    monkeypatch.setattr(account_commands, "run_async", instance.loop.run)
     settings = instance.services.settings
     variables = environment(settings, settings.data_path)
 

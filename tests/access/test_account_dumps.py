@@ -14,8 +14,8 @@ from graphmem import dump
 from graphmem.auth import accounts as account_rules
 from graphmem.auth import passwords, tokens
 from graphmem.auth.accounts import Account
-from graphmem.cli import backup
 from graphmem.dump import records, verifying
+from graphmem.model.fact_records import line
 from graphmem.settings import LOCAL_ACCOUNT
 from tests.access.conftest import Command, Instance
 from tests.support.dumps import wipe
@@ -28,7 +28,6 @@ Backup = Callable[..., Result]
 @pytest.fixture
 def backed_up(instance: Instance, command: Command, monkeypatch: pytest.MonkeyPatch) -> Backup:
     """Run `graphmem backup` on the instance."""
-    monkeypatch.setattr(backup, "run_async", instance.loop.run)
     return lambda *words: command("backup", *map(str, words))
 
 
@@ -229,9 +228,9 @@ ACCOUNT = {
     ],
 )
 def test_a_record_that_is_no_account_is_refused(change: dict[str, Any]) -> None:
-    assert records.read(records.line(ACCOUNT)).line() == records.line(ACCOUNT)
+    assert records.read(line(ACCOUNT)).line() == line(ACCOUNT)
     with pytest.raises(ValueError, match=r".+"):
-        records.read(records.line(ACCOUNT | change))
+        records.read(line(ACCOUNT | change))
 
 
 def test_names_of_accounts_have_one_pattern() -> None:

@@ -11,7 +11,6 @@ import pytest
 from typer.testing import CliRunner
 
 from graphmem.auth import ACCOUNT_HEADER
-from graphmem.cli import account as account_commands
 from graphmem.cli import main, session
 from graphmem.mcp import thin
 from graphmem.service import calling, greeting
@@ -28,7 +27,6 @@ ADA = {"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]}
 def run(instance: Instance, monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
     """Return the answer of a command in process, or its error."""
     share_services(monkeypatch, instance.loop, instance.services)
-    monkeypatch.setattr(account_commands, "run_async", instance.loop.run)
     settings = instance.services.settings
     result = CliRunner().invoke(main.app, ["--json", *words], env=environment(settings, settings.data_path))
     return json.loads(result.stdout if result.exit_code == 0 else result.stderr.splitlines()[-1])

@@ -24,11 +24,12 @@ from graphmem.auth.guard import Guard
 from graphmem.mcp.toolsets import all_tools
 from graphmem.registry import REGISTRY, Operation, Services
 from tests.access.conftest import Application, Instance
-from tests.faces.test_http_edges import envelope, sender
+from tests.faces.test_http_edges import Http, envelope, sender
 from tests.support import surface
 from tests.support.actors import CONNECTION
 from tests.support.event_loop import Loop
 from tests.support.surface import EVERY, GUARDED, OPERATIONS, TOOLS
+from tests.support.walks import walk_over
 
 TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
 PUBLIC = {
@@ -51,14 +52,17 @@ def test_public_paths_are_these_and_no_others() -> None:
     assert {path for path in open_paths if not path.startswith(PUBLIC_PREFIX)} == PUBLIC
 
 
-@pytest.mark.parametrize(("method", "path"), GUARDED)
-def test_every_route_without_a_credential_is_401(
-    loop: Loop, services: Services, method: str, path: str
-) -> None:
+@pytest.fixture
+def guarded(loop: Loop, services: Services) -> Http:
+    """A service that wants a token."""
     settings = services.settings.model_copy(update={"bearer_token": SecretStr(TOKEN)})
-    http = sender(loop, create_app(replace(services, settings=settings)))
+    return sender(loop, create_app(replace(services, settings=settings)))
+
+
+@walk_over("method, path", GUARDED)
+def test_every_route_without_a_credential_is_401(guarded: Http, method: str, path: str) -> None:
     for prefix in PREFIXES:
-        answer = http(method, prefix + surface.url(path))
+        answer = guarded(method, prefix + surface.url(path))
         assert (answer.status_code, envelope(answer)["error_code"]) == (401, "AUTH_REQUIRED")
         assert answer.headers["www-authenticate"].startswith("Bearer")
 
@@ -162,7 +166,7 @@ def test_ids_of_an_account_are_reached_by_the_account_itself(two: Two) -> None:
     assert two.marker in answer.text
 
 
-@pytest.mark.parametrize(("method", "path", "name"), OPERATIONS)
+@walk_over("method, path, name", OPERATIONS)
 def test_ids_of_another_account_on_any_route_are_not_there(
     two: Two, method: str, path: str, name: str
 ) -> None:
@@ -197,7 +201,7 @@ def test_every_tool_that_takes_no_ids_is_called_with_names() -> None:
     assert set(MEMORY) == {tool for tool, operation in all_tools().items() if not operation.routes}
 
 
-@pytest.mark.parametrize(("toolset", "tool"), TOOLS)
+@walk_over("toolset, tool", TOOLS)
 def test_ids_of_another_account_by_any_tool_are_not_there(two: Two, toolset: str, tool: str) -> None:
     calls = [MEMORY[tool]] if tool in MEMORY else two.attacks(all_tools()[tool])
     for arguments in calls:
@@ -218,7 +222,7 @@ def test_ids_of_another_account_by_any_tool_are_not_there(two: Two, toolset: str
 CLAIMS = ("user_id", "owner", "owner_id", "account", "account_id", "tenant")
 
 
-@pytest.mark.parametrize(("method", "path", "name"), OPERATIONS)
+@walk_over("method, path, name", OPERATIONS)
 def test_account_in_the_arguments_of_a_route_is_refused_or_ignored(
     two: Two, method: str, path: str, name: str
 ) -> None:
@@ -237,7 +241,7 @@ def test_account_in_the_arguments_of_a_route_is_refused_or_ignored(
     assert two.state() == two.before
 
 
-@pytest.mark.parametrize(("toolset", "tool"), TOOLS)
+@walk_over("toolset, tool", TOOLS)
 def test_account_in_the_arguments_of_a_tool_is_refused(two: Two, toolset: str, tool: str) -> None:
     operation = all_tools()[tool]
     for claim in CLAIMS:
@@ -251,7 +255,7 @@ def test_account_in_the_arguments_of_a_tool_is_refused(two: Two, toolset: str, t
     assert two.state() == two.before
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+@walk_over("route", ROUTES)
 def test_account_in_the_arguments_of_a_route_without_operation_gives_nothing(two: Two, route: Any) -> None:
     for claim in CLAIMS:
         claims = {claim: two.ada.owner}
@@ -290,8 +294,8 @@ BINDS = [
 """Settings under which a caller needs a credential. The connection comes from loopback, as by a proxy."""
 
 
-@pytest.mark.parametrize("changes", BINDS, ids=str)
-@pytest.mark.parametrize("header", [*LOCAL, "all"])
+@walk_over("changes", BINDS)
+@walk_over("header", [*LOCAL, "all"])
 def test_address_of_this_machine_in_a_header_opens_no_route(
     loop: Loop, services: Services, changes: dict[str, Any], header: str
 ) -> None:

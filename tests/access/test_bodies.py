@@ -16,6 +16,7 @@ from tests.faces.test_http_edges import url
 from tests.support import surface
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
+from tests.support.walks import walk_over
 
 LIMIT = 2_048
 """Bytes that a body may have."""
@@ -56,7 +57,7 @@ def send(loop: Loop, services: Services, owner: str) -> Send:
     return lambda *arguments: loop.run(request(*arguments))
 
 
-@pytest.mark.parametrize(("method", "path", "media_type"), WITH_BODY)
+@walk_over("method, path, media_type", WITH_BODY)
 def test_a_body_that_is_declared_as_huge_is_refused_unread(
     send: Send, method: str, path: str, media_type: str
 ) -> None:
@@ -68,8 +69,8 @@ def test_a_body_that_is_declared_as_huge_is_refused_unread(
     assert (status, answer["error_code"]) == (413, code)
 
 
-@pytest.mark.parametrize("length", [None, 10])
-@pytest.mark.parametrize(("method", "path", "media_type"), WITH_BODY)
+@walk_over("length", [None, 10])
+@walk_over("method, path, media_type", WITH_BODY)
 def test_a_body_is_counted_whatever_length_it_declares(
     send: Send, method: str, path: str, media_type: str, length: int | None
 ) -> None:
@@ -83,7 +84,7 @@ def test_a_body_is_counted_whatever_length_it_declares(
     assert (status, answer["error_code"]) == (413, "PAYLOAD_TOO_LARGE")
 
 
-@pytest.mark.parametrize(("method", "path", "media_type"), WITH_BODY)
+@walk_over("method, path, media_type", WITH_BODY)
 def test_a_body_that_never_ends_is_refused_in_time(
     send: Send, method: str, path: str, media_type: str
 ) -> None:

@@ -19,6 +19,7 @@ from graphmem.registry import REGISTRY, Services
 from graphmem.settings import load
 from tests.faces.test_http_edges import Http, envelope, sender, url
 from tests.support.event_loop import Loop
+from tests.support.walks import walk_over
 
 TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -141,14 +142,11 @@ def test_a_listed_page_may_read_why_it_is_refused(opened: Http, path: str) -> No
     assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (401, PAGE)
 
 
-@pytest.mark.parametrize(
-    "origin",
-    ["https://app.example.org.evil.com", "https://evil.com", "http://app.example.org",
+@walk_over("origin", ["https://app.example.org.evil.com", "https://evil.com", "http://app.example.org",
      "HTTPS://app.example.org",
      "https://app.example.org:8443", "https://app.example.org/", "https://sub.app.example.org", "null", "*",
-     ""],
-)  # fmt: skip
-@pytest.mark.parametrize("method", ["GET", "OPTIONS"])
+     ""])  # fmt: skip
+@walk_over("method", ["GET", "OPTIONS"])
 def test_an_origin_is_compared_as_a_whole_and_never_reflected(opened: Http, method: str, origin: str) -> None:
     headers = {"Access-Control-Request-Method": "GET"} if method == "OPTIONS" else BEARER
     answer = opened(method, "/stats", headers={"Origin": origin, **headers})
@@ -184,8 +182,8 @@ PATHS = sorted(
 )
 
 
-@pytest.mark.parametrize("prefix", ["", "/api"])
-@pytest.mark.parametrize("path", PATHS)
+@walk_over("prefix", ["", "/api"])
+@walk_over("path", PATHS)
 def test_a_preflight_request_needs_no_credential(opened: Http, path: str, prefix: str) -> None:
     headers = {
         "Access-Control-Request-Method": "POST",
@@ -202,7 +200,7 @@ def test_a_preflight_request_needs_no_credential(opened: Http, path: str, prefix
         assert opened(method, prefix + path).status_code in (200, 401)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@walk_over("path", PATHS)
 def test_options_names_the_methods_of_a_path_without_a_credential(closed: Http, path: str) -> None:
     answer = closed("OPTIONS", path)
     assert (answer.status_code, answer.content) == (204, b"")

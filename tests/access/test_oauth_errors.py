@@ -19,6 +19,7 @@ from graphmem.errors import CATALOGUE, DatabaseUnavailable
 from graphmem.registry import Services
 from tests.faces.test_http_edges import sender
 from tests.support.event_loop import Loop
+from tests.support.walks import walk_over
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 DOCUMENT = "https://client.example/metadata"
@@ -93,11 +94,11 @@ def test_a_person_gets_a_page_where_no_redirect_is_possible(
     assert ("resource_metadata" in answer.headers.get("www-authenticate", "")) == (status == 401)
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "accept",
     ["*/*", "application/json", "", "text/html;q=0", "text/html; level=1; q=0.0", "text/htmlx", "text/*"],
 )
-@pytest.mark.parametrize(("query", "status", "error", "words"), BEFORE_THE_REDIRECT)
+@walk_over("query, status, error, words", BEFORE_THE_REDIRECT)
 def test_a_program_gets_the_envelope(
     ask: Ask, no_document: None, query: Any, status: int, error: str, words: str, accept: str
 ) -> None:
@@ -158,9 +159,9 @@ def test_the_routes_that_a_program_posts_to_are_those_of_oauth() -> None:
     assert set(POSTS) == names
 
 
-@pytest.mark.parametrize("path", POSTS)
-@pytest.mark.parametrize(
-    ("content_type", "content"),
+@walk_over("path", POSTS)
+@walk_over(
+    "content_type, content",
     [("application/json", b"{"), ("application/json", b"[]"), ("text/plain", b"grant_type=x"),
      ("application/json", b'{"a": NaN}'), ("multipart/form-data; boundary=x", b"--x--"), ("", b"x")],
 )  # fmt: skip

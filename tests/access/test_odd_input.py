@@ -23,6 +23,7 @@ from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.surface import OPERATIONS, WITH_BODY
+from tests.support.walks import walk_over
 
 NUMBERS = [
     "NaN", "Infinity", "-Infinity", "1e999", "-1e999", "-0.0", str(2**63), str(-(2**63) - 1), "9" * 400,
@@ -109,7 +110,7 @@ def check(answer: httpx.Response, sent: object) -> None:
     assert "INTERNAL_ERROR" not in answer.text, (sent, answer.text)
 
 
-@pytest.mark.parametrize(("method", "path", "media_type"), WITH_BODY)
+@walk_over("method, path, media_type", WITH_BODY)
 def test_odd_json_on_any_route_makes_no_fault(
     http: Application, method: str, path: str, media_type: str
 ) -> None:
@@ -131,7 +132,7 @@ def test_odd_json_on_any_route_makes_no_fault(
 FORMS = sorted({path for _, path, media_type in WITH_BODY if media_type == FORM})
 
 
-@pytest.mark.parametrize("path", FORMS)
+@walk_over("path", FORMS)
 def test_odd_form_makes_no_fault(http: Application, path: str) -> None:
     names = st.sampled_from(members_of("POST", path)) | st.text(max_size=8)
     pairs = st.lists(st.tuples(names, st.text(max_size=60) | st.binary(max_size=60)), max_size=6)
@@ -150,7 +151,7 @@ def test_odd_form_makes_no_fault(http: Application, path: str) -> None:
     send()
 
 
-@pytest.mark.parametrize("tool", sorted(all_tools()))
+@walk_over("tool", sorted(all_tools()))
 def test_odd_arguments_of_a_tool_make_no_fault(http: Application, tool: str) -> None:
     model = all_tools()[tool].arguments
     names = sorted({info.alias or name for name, info in model.model_fields.items()}) or ["x"]

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from mcp import Client
 
 from graphmem.api.app import PREFIXES
@@ -19,6 +18,7 @@ from graphmem.registry import REGISTRY, Face, Services
 from tests.faces.test_http_edges import sender
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.walks import walk_over
 
 DECLARED = {path: operation.public for operation in REGISTRY.values() for _, path in operation.routes}
 PATHS = sorted({*DECLARED, *(route.path for route in ROUTES), *PUBLIC_PATHS})
@@ -33,7 +33,7 @@ def test_public_operations_and_routes_are_those_of_the_constant() -> None:
     assert not any(is_public(path) for path, public in DECLARED.items() if not public)
 
 
-@pytest.mark.parametrize("path", PATHS)
+@walk_over("path", PATHS)
 def test_a_path_needs_a_credential_unless_the_constant_names_it(loop: Loop, app: Any, path: str) -> None:
     methods = {method for operation in REGISTRY.values() for method, each in operation.routes if each == path}
     methods |= {route.method for route in ROUTES if route.path == path}

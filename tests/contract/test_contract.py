@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
 from typer.testing import CliRunner
 
 from graphmem import arguments
@@ -16,6 +15,7 @@ from graphmem.errors import CATALOGUE, SandboxDisabled, SetupError
 from graphmem.registry import REGISTRY, Face, Operation
 from graphmem.settings import Settings, variable
 from tests.contract import snapshots
+from tests.support.walks import walk_over
 
 OPERATIONS = list(REGISTRY.values())
 STATUSES = {200, 201, 400, 401, 403, 404, 409, 413, 429, 500, 503}
@@ -35,12 +35,12 @@ def test_every_setting_stands_in_the_reference() -> None:
     assert [name for name in Settings.model_fields if f"`{variable(name)}`" not in page] == []
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+@walk_over("operation", OPERATIONS)
 def test_an_operation_is_on_every_face_or_says_why_not(operation: Operation) -> None:
     assert (operation.faces is Face.ALL) == (not operation.reason)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+@walk_over("operation", OPERATIONS)
 def test_an_operation_says_what_it_does_and_what_its_arguments_are(operation: Operation) -> None:
     assert operation.summary.endswith(".")
     schema = operation.arguments.model_json_schema()
@@ -60,7 +60,7 @@ def test_operations_are_listed_by_name() -> None:
     assert list(REGISTRY) == sorted(REGISTRY)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda o: o.name)
+@walk_over("operation", OPERATIONS)
 def test_the_example_of_an_operation_fits_its_arguments(operation: Operation) -> None:
     arguments.read(operation.arguments, operation.name, operation.example)
 
@@ -95,7 +95,7 @@ def test_every_error_has_a_status_of_the_interface() -> None:
     assert {e.status for e in of_services} - {405, 416} <= STATUSES
 
 
-@pytest.mark.parametrize("operation", [o for o in OPERATIONS if o.command], ids=lambda o: o.name)
+@walk_over("operation", [o for o in OPERATIONS if o.command])
 def test_the_help_of_a_command_has_an_example(operation: Operation) -> None:
     shown = CliRunner().invoke(app, [*operation.command, "--help"]).stdout
     assert re.search(r"Example", shown)

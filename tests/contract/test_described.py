@@ -26,6 +26,7 @@ from graphmem.api import openapi
 from tests.support.dumps import store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import by_rest
+from tests.support.walks import walk_over
 
 CHECKS = [
     not_a_server_error, status_code_conformance, content_type_conformance, response_headers_conformance,
@@ -149,7 +150,7 @@ def holds(world: World, name: str, examples: int) -> None:
     ask()
 
 
-@pytest.mark.parametrize("name", OPERATIONS)
+@walk_over("name", OPERATIONS)
 def test_an_operation_answers_as_it_is_described(world: World, name: str) -> None:
     holds(world, name, QUICK)
 

@@ -18,6 +18,7 @@ from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import Settings, ToolsetName
 from tests.contract.snapshots import ROOT
+from tests.support.walks import walk_over
 
 BYTES_LIMITS: dict[ToolsetName, int] = {"core": 24_000, "full": 220_000, "readonly": 46_000, "memory": 8_000}
 """Bytes of the list of tools and of the instructions; four bytes are about one token."""
@@ -150,7 +151,7 @@ def test_no_tool_cites_a_rest_path() -> None:
     )
 
 
-@pytest.mark.parametrize("tool", all_tools())
+@walk_over("tool", all_tools())
 def test_a_tool_s_annotations_are_those_of_its_operation(tool: str) -> None:
     operation = all_tools()[tool]
     assert tool_of(tool)["annotations"] == {
@@ -176,7 +177,7 @@ def test_a_deletion_says_that_it_can_be_restored(name: str) -> None:
     assert "can be restored" in REGISTRY[name].description
 
 
-@pytest.mark.parametrize("tool", all_tools())
+@walk_over("tool", all_tools())
 def test_other_spellings_of_arguments_are_not_shown(tool: str) -> None:
     operation = all_tools()[tool]
     shown = tool_of(tool)
@@ -186,7 +187,7 @@ def test_other_spellings_of_arguments_are_not_shown(tool: str) -> None:
     assert properties & spellings(operation.arguments) == set()
 
 
-@pytest.mark.parametrize("tool", all_tools())
+@walk_over("tool", all_tools())
 def test_a_shortened_schema_has_the_same_arguments(tool: str) -> None:
     whole = all_tools()[tool].arguments.model_json_schema()
     short = shortened(whole)

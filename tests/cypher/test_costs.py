@@ -217,7 +217,13 @@ RELATED = {
     "time": times.LATEST,
     "after": LAST,
 }
-BY_TIME = {**LISTED, "include_excluded": False, "at": times.LATEST, "after": LAST}
+BY_TIME = {
+    **LISTED,
+    "include_excluded": False,
+    "observed_since": times.EARLIEST,
+    "at": times.LATEST,
+    "after": LAST,
+}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import importlib
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -30,6 +30,7 @@ from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
+from tests.support.walks import walk_over
 
 PACKAGE = Path(graphmem.__file__).parent
 QUERIES = sorted(cypher.names())
@@ -140,15 +141,23 @@ async def write_connection(services: Services, account: Account) -> None:
     await grants.revoke(account.id, token.grant_id)
 
 
-def plan(
-    loop: Loop, services: Services, name: str, types: frozenset[str] = frozenset(BUILTIN)
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the plan of a query and what the server remarks on it."""
+Planned = tuple[dict[str, Any], list[str]]
+"""The plan of a query, and what the server remarks on it."""
+
+
+@pytest.fixture(scope="module")
+def plans(loop: Loop, services: Services, world: None) -> Callable[[str], Planned]:
+    """Return the plan of a query with the types that are built in: one for all tests that look at it."""
+    return functools.cache(lambda name: plan(loop, services, name, frozenset(BUILTIN)))
+
+
+def plan(loop: Loop, services: Services, name: str, types: frozenset[str]) -> Planned:
+    """Plan a query."""
     query = cypher.query(name)
     text = cypher.with_types(name, types) if query.takes_types else query.text
     params = cypher.bind(name, {p: _sample(kind) for p, kind in query.params.items()}, "nobody")
 
-    async def explain() -> tuple[dict[str, Any], list[str]]:
+    async def explain() -> Planned:
         driver = services.database._driver
         async with driver.session(notifications_min_severity="INFORMATION") as session:
             summary = await (await session.run("EXPLAIN " + text, params)).consume()
@@ -175,38 +184,36 @@ def operators(node: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield from operators(child)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@walk_over("name", QUERIES)
 def test_a_query_is_planned_without_scans_or_cartesian_products_or_remarks(
-    name: str, loop: Loop, services: Services, world: None
+    name: str, plans: Callable[[str], Planned]
 ) -> None:
-    query_plan, remarks = plan(loop, services, name)
+    query_plan, remarks = plans(name)
     assert not remarks
     scans = [operator for operator, _ in operators(query_plan) if operator in SCANS]
     assert scans == []
 
 
-@pytest.mark.parametrize("name", QUERIES)
-def test_a_query_uses_the_indexes_that_its_header_names(
-    name: str, loop: Loop, services: Services, world: None
-) -> None:
+@walk_over("name", QUERIES)
+def test_a_query_uses_the_indexes_that_its_header_names(name: str, plans: Callable[[str], Planned]) -> None:
     file = Path(*name.partition("[")[0].split("."))
     source = (PACKAGE / "cypher" / file).with_suffix(".cypher").read_text()
     header = re.search(r"// index   (.*?)\n// cost", source, re.DOTALL)
     assert header is not None
-    steps = operators(plan(loop, services, name)[0])
+    steps = operators(plans(name)[0])
     # From Neo4j 2026 on, a MERGE by a unique key is an operator of its own, which uses that key's index.
     seeks = [details for operator, details in steps if "Seek" in operator or operator == "MergeUniqueNode"]
     if header[1] != "none":
         assert seeks, "the header names an index and the plan seeks in none"
 
 
-@pytest.mark.parametrize("name", QUERIES)
-def test_a_query_demands_its_seeks(name: str, loop: Loop, services: Services, world: None) -> None:
+@walk_over("name", QUERIES)
+def test_a_query_demands_its_seeks(name: str, plans: Callable[[str], Planned]) -> None:
     """While an index is empty, and after a load until Neo4j has counted what it holds, reading all of it
     seems as cheap as a seek; and what is planned then stays. So a query says which seek it means.
     """
     text = cypher.query(name).text
-    for operator, details in operators(plan(loop, services, name)[0]):
+    for operator, details in operators(plans(name)[0]):
         seek = SEEK.search(details)
         # A MERGE seeks by itself; what it makes at the end of an edge has no name.
         merged = operator.endswith("(Locking)") or operator == "MergeUniqueNode"
@@ -214,7 +221,7 @@ def test_a_query_demands_its_seeks(name: str, loop: Loop, services: Services, wo
             assert f"USING INDEX SEEK {seek['index']}" in text, details
 
 
-@pytest.mark.parametrize("name", [name for name in QUERIES if "replan=skip" in cypher.query(name).text])
+@walk_over("name", [name for name in QUERIES if "replan=skip" in cypher.query(name).text])
 def test_a_query_that_keeps_its_plan_aggregates_no_property_that_it_seeks_by_a_range(name: str) -> None:
     """An aggregate of a property tells the planner that the property is not null. From that the planner makes
     a second seek, of all values instead of the range, and takes either by chance while the index is empty.
@@ -237,7 +244,7 @@ def test_a_query_can_be_planned_with_every_type_that_may_be_registered(
     assert time.monotonic() - start < 30
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@walk_over("name", QUERIES)
 def test_a_query_is_bound_to_an_owner_or_says_why_not(name: str) -> None:
     is_global = name in NOT_PER_OWNER or name.startswith(OF_ACCOUNTS)
     assert bool(cypher.query(name).tenancy) == is_global

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from graphmem.dump import CreateResult, records, verifying
-from graphmem.dump.records import Attribution, Record, Transaction
+from graphmem.model import fact_records
+from graphmem.model.fact_records import Attribution, Record, Transaction
 from tests.support.dumps import Dumps, all_answers, forge, store_rich_example
 from tests.support.faces import Call
 
@@ -79,7 +80,7 @@ def line(by: Any) -> bytes:
         "record": "transaction", "id": "t", "recorded_at": 1, "operation": "store", "client": "c",
         "agent": "anonymous", "request_hash": "h", "answer": "{}", "by": by,
     }  # fmt: skip
-    return records.line(members)
+    return fact_records.line(members)
 
 
 def test_members_that_are_null_are_left_out() -> None:

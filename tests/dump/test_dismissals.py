@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphmem.dump.records import Observation, Record
+from graphmem.model.fact_records import Observation, Record
 from graphmem.registry import Services
 from graphmem.writing import dismissed_pairs
 from tests.support.dumps import Dumps, forge

@@ -18,8 +18,9 @@ from typer.testing import CliRunner, Result
 from graphmem.cli.main import app
 from graphmem.dump import container, verify, verifying
 from graphmem.dump.file_chunks import FILE_CHUNK_BYTES
-from graphmem.dump.records import FileChunk, Record, Source
+from graphmem.dump.records import FileChunk
 from graphmem.errors import DumpDamaged, ObjectMissing, ObjectStoreUnavailable
+from graphmem.model.fact_records import Record, Source
 from graphmem.objects import ObjectStore, new_object_store
 from graphmem.registry import Services
 from graphmem.settings import Settings

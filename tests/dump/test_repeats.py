@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphmem.dump import CreateResult, verifying
-from graphmem.dump.records import Repeat, Transaction
+from graphmem.model.fact_records import Repeat, Transaction
 from graphmem.registry import Services
 from tests.support.dumps import Dumps, all_answers
 from tests.support.event_loop import Loop
@@ -77,7 +77,7 @@ def test_new_observations_and_replays_repeat_nothing(run: Call, repeats: Repeats
 def test_repeats_come_back_from_a_dump(run: Call, dumps: Dumps, repeats: Repeats) -> None:
     store_again(run)
     before, pairs, made = all_answers(run), repeats(), dumps.create()
-    assert (made.owners[0].repeats, sorted(dumped(made))) == (len(pairs), sorted(pairs))
+    assert (made.owners[0].counts["repeats"], sorted(dumped(made))) == (len(pairs), sorted(pairs))
     dumps.wipe()
     dumps.restore(made)
     assert (all_answers(run), repeats()) == (before, pairs)

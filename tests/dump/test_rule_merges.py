@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from graphmem.dump import verifying
-from graphmem.dump.records import Observation
 from graphmem.errors import GraphmemError
+from graphmem.model.fact_records import Observation
 from graphmem.registry import Services
 from graphmem.writing import Writers
 from tests.reliability.test_failpoints import Doom, doom
 from tests.support.dumps import Dumps
 from tests.support.faces import Call
+from tests.support.long_cases import mostly_long
 from tests.support.rule_merging import ADA, ADA_BY_EMAIL, home_of, shown_as
 
 __all__ = ["doom"]
@@ -98,7 +99,7 @@ def _shown(call: Call, entity_id: str, **clock: str) -> Any:
     return {name: entity[name] for name in ("entity_id", "snapshot", "observation_count", "state")}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_long(range(3), 0))
 def test_a_restore_into_a_part_of_the_facts_comes_to_one_end_state(
     run: Call, dumps: Dumps, seed: int
 ) -> None:
@@ -119,7 +120,9 @@ def test_a_restore_into_a_part_of_the_facts_comes_to_one_end_state(
         assert answers_about(run, entity_ids) == backwards, [path.name for path in paths]
 
 
-@pytest.mark.parametrize("place", ["before:audit.date_rules", "after:audit.date_rules"])
+@pytest.mark.parametrize(
+    "place", mostly_long(["before:audit.date_rules", "after:audit.date_rules"], "after:audit.date_rules")
+)
 def test_a_restore_that_was_cut_short_dates_merges_when_it_is_begun_again(
     run: Call, dumps: Dumps, doom: Doom, place: str
 ) -> None:

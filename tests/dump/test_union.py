@@ -9,8 +9,9 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem.dump import restoring
-from graphmem.dump.records import Owner, Record, RelationshipType, Transaction
+from graphmem.dump.records import Owner, RelationshipType
 from graphmem.dump.verifying import open_file, read
+from graphmem.model.fact_records import Record, Transaction
 from graphmem.model.ids import transaction_id
 from graphmem.registry import REGISTRY, Services
 from tests.support.actors import full_actor
@@ -162,7 +163,7 @@ def test_an_idempotency_key_stays_with_its_first_request(run: Call, dumps: Dumps
 
 def made_transaction(made: Any) -> str:
     with open_file(made.path) as file:
-        return next(record.id for record in read(file) if record.record == "transaction")
+        return next(record.id for record in read(file) if isinstance(record, Transaction))
 
 
 def test_a_schema_version_with_another_document_is_a_conflict(run: Call, dumps: Dumps) -> None:

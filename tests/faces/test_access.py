@@ -26,6 +26,7 @@ from tests.faces.test_http_edges import Http, envelope, sender, url
 from tests.support.commands import environment
 from tests.support.event_loop import Loop
 from tests.support.service import Service, free_port
+from tests.support.walks import walk_over
 
 GUARDED = sorted(
     {(method, prefix + url(path)) for operation in REGISTRY.values() if not operation.public
@@ -83,7 +84,7 @@ def test_the_root_says_without_a_token_where_the_faces_are(guarded_http: Http, p
     }
 
 
-@pytest.mark.parametrize(("method", "path"), GUARDED)
+@walk_over("method, path", GUARDED)
 def test_without_a_token_nothing_but_the_public_is_answered(
     guarded_http: Http, method: str, path: str
 ) -> None:
@@ -92,14 +93,13 @@ def test_without_a_token_nothing_but_the_public_is_answered(
     assert envelope(answer)["error_code"] == "AUTH_REQUIRED"
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "authorization",
     [f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN.upper()}", "Bearer", "Bearer ", "", TOKEN,
      f"Basic {TOKEN}", f"Token {TOKEN}", f"Bearer Bearer {TOKEN}", f"Bearer\t{TOKEN}", f"Bearer {TOKEN},x",
      "Bearer \xe9" * 20, "Bearer " + "x" * 10_000, "Bearer \x00", f"Bearer {TOKEN}\x00"],
-    ids=lambda text: ascii(text[:30]),
 )  # fmt: skip
-@pytest.mark.parametrize("path", ["/stats", "/mcp", "/api/openapi.yaml", "/nowhere"])
+@walk_over("path", ["/stats", "/mcp", "/api/openapi.yaml", "/nowhere"])
 def test_a_wrong_token_is_refused(guarded_http: Http, path: str, authorization: str) -> None:
     method = "POST" if path == "/mcp" else "GET"
     answer = guarded_http(method, path, headers={"Authorization": authorization.encode("latin-1")})
@@ -317,16 +317,14 @@ FOREIGN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("host", OURS)
-@pytest.mark.parametrize("path", ["/stats", "/health", "/openapi.yaml"])
+@walk_over("host", OURS)
+@walk_over("path", ["/stats", "/health", "/openapi.yaml"])
 def test_our_own_hosts_are_answered_for(open_http: Http, host: str, path: str) -> None:
     assert open_http("GET", path, headers={"Host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("host", FOREIGN)
-@pytest.mark.parametrize(
-    ("method", "path"), [("GET", "/stats"), ("GET", "/health"), ("POST", "/mcp"), ("GET", "/x")]
-)
+@walk_over("host", FOREIGN)
+@walk_over("method, path", [("GET", "/stats"), ("GET", "/health"), ("POST", "/mcp"), ("GET", "/x")])
 def test_a_foreign_host_is_refused(open_http: Http, method: str, path: str, host: str) -> None:
     answer = open_http(method, path, headers={"Host": host.encode("latin-1")})
     assert (answer.status_code, envelope(answer)["error_code"]) == (403, "HOST_NOT_ALLOWED")
@@ -337,8 +335,8 @@ def test_our_own_pages_may_ask(open_http: Http, host: str) -> None:
     assert open_http("GET", "/stats", headers={"Origin": f"http://{host}"}).status_code == 200
 
 
-@pytest.mark.parametrize("origin", [*(f"http://{host}" for host in FOREIGN), "null", "localhost", "file://"])
-@pytest.mark.parametrize(("method", "path"), [("POST", "/store"), ("POST", "/mcp"), ("GET", "/stats")])
+@walk_over("origin", [*(f"http://{host}" for host in FOREIGN), "null", "localhost", "file://"])
+@walk_over("method, path", [("POST", "/store"), ("POST", "/mcp"), ("GET", "/stats")])
 def test_a_foreign_page_is_refused(open_http: Http, method: str, path: str, origin: str) -> None:
     answer = open_http(method, path, headers={"Origin": origin.encode("latin-1")})
     assert (answer.status_code, envelope(answer)["error_code"]) == (403, "HOST_NOT_ALLOWED")

@@ -13,6 +13,7 @@ from graphmem.errors import InvalidInput
 from graphmem.mcp.tools import DEFAULTS
 from graphmem.registry import REGISTRY
 from tests.support.faces import Call
+from tests.support.walks import walk_over
 
 COUNT = 40
 BUDGETED = {
@@ -191,8 +192,8 @@ def test_a_budget_that_nothing_fits_names_one_that_does(run: Call) -> None:
     assert size(run("entities.get", entity_id=note, max_characters=least)) <= least
 
 
-@pytest.mark.parametrize("wrong", [499, 0, -1, True, "many"])
-@pytest.mark.parametrize("name", sorted(BUDGETED))
+@walk_over("wrong", [499, 0, -1, True, "many"])
+@walk_over("name", sorted(BUDGETED))
 def test_a_budget_is_validated(run: Call, name: str, wrong: Any) -> None:
     with pytest.raises(InvalidInput) as refused:
         run(name, **{**REGISTRY[name].example, "max_characters": wrong})

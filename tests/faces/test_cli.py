@@ -24,6 +24,7 @@ from tests.support.actors import full_actor
 from tests.support.commands import environment
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, argv, share_services
+from tests.support.walks import walk_over
 
 ODD = "ev\x1b[2J\x1b]0;pwned\x07il \x9b31m\u202egnp\r\n\x00\x08"
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815, "note": "[bold]x[/bold] [/] :smile:"}
@@ -465,7 +466,7 @@ def test_help_shows_every_command_and_an_example_of_each(command: Command) -> No
         assert operation.summary.rstrip(".").split(",")[0][:40] in re.sub(r"\s+", " ", shown)
 
 
-@pytest.mark.parametrize("name", [o.name for o in OPERATIONS if o.scope == "read"])
+@walk_over("name", [o.name for o in OPERATIONS if o.scope == "read"])
 def test_the_example_of_a_command_is_understood(command: Command, name: str) -> None:
     line = shlex.split(example_line(REGISTRY[name]))
     result = command(*line[1:], "--json")

@@ -14,6 +14,7 @@ from graphmem.errors import CATALOGUE
 from graphmem.registry import REGISTRY, Services
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
+from tests.support.walks import walk_over
 
 ROUTES = sorted({route for operation in REGISTRY.values() for route in operation.routes})
 STATUSES = {200, 201, 400, 401, 403, 404, 409, 413, 416, 429, 500, 503}
@@ -56,21 +57,21 @@ def http(loop: Loop, services: Services, owner: str) -> Http:
 # Routes
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "path",
     ["/nowhere", "/api", "/api/nowhere", "/apistats", "/stats/", "/stats//", "/stats/x",
      "/api/api/stats", "/STATS", "/entities/", "/entities//observations", "/entities/x/y", "/stats%00",
      "/%00", "/entities/..%2fstats", "/%ff%fe", "/%", "/stats;x=1", "/openapi.json", "/docs", "/redoc",
      "/mcp/", "/mcp/x", "/.well-known/", "/.well-known/unknown", "/" + "x" * 9000],
 )  # fmt: skip
-@pytest.mark.parametrize("method", ["GET", "POST"])
+@walk_over("method", ["GET", "POST"])
 def test_an_unknown_route_is_404(http: Http, method: str, path: str) -> None:
     body = envelope(http(method, path))
     assert (body["error_code"], body["details"]["supported"]) == ("NOT_FOUND", [])
 
 
-@pytest.mark.parametrize("prefix", ["", "/api"])
-@pytest.mark.parametrize("path", sorted({path for _, path in ROUTES}))
+@walk_over("prefix", ["", "/api"])
+@walk_over("path", sorted({path for _, path in ROUTES}))
 def test_a_wrong_method_is_404_and_says_which_are_right(http: Http, path: str, prefix: str) -> None:
     same = (method for method, other in ROUTES if re.fullmatch(re.sub(r"{\w+}", "[^/]+", other), url(path)))
     right = set(same)
@@ -138,7 +139,7 @@ DEEP = b'{"a":' + b"[" * 300 + b"]" * 300 + b"}"
 NINES = b'{"limit": ' + b"9" * 5000
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "body",
     [b"{", b"[", b"}", b"{]", b"nul", b"\xff\xfe", b"\xef\xbb\xbf{}", b"\x00", b"{'a': 1}", b'{"a": 1,}',
      b"{} {}",
@@ -146,9 +147,8 @@ NINES = b'{"limit": ' + b"9" * 5000
      b'{"\\udfff": 1}', b'{"a": "\xed\xa0\x80"}', b'{"a": "\xc0\xaf"}', b'{"a": "\x01"}', b'{"a": "\\u12"}',
      b'{"limit": 01}', b'{"limit": +1}', b'{"limit": 0x1}', NINES, NINES + b"}", b"[" * 100_000, DEEP,
      b'{"a":' * 300 + b"1" + b"}" * 300],
-    ids=lambda body: ascii(body[:30]),
 )  # fmt: skip
-@pytest.mark.parametrize("path", ["/store", "/entities/query"])
+@walk_over("path", ["/store", "/entities/query"])
 def test_a_body_that_is_no_json_is_refused(http: Http, path: str, body: bytes) -> None:
     answer = envelope(http("POST", path, content=body, headers=JSON))
     assert answer["error_code"] == "INVALID_JSON"

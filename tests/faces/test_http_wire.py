@@ -23,6 +23,7 @@ from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.service import Service
+from tests.support.walks import walk_over
 
 __all__ = ["http"]
 
@@ -78,10 +79,8 @@ def test_a_body_that_does_not_come_is_refused_in_time(small: Http) -> None:
     assert "0.5 seconds" in body["message"]
 
 
-@pytest.mark.parametrize(
-    "name", ["X-Client-Name", "Authorization", "Accept", "X-Odd", "Cookie", "X-Forwarded-For"]
-)
-@pytest.mark.parametrize("value", [b"x" * 10_000, b"\xff\xfe", b"\x00" * 3, "é".encode()])
+@walk_over("name", ["X-Client-Name", "Authorization", "Accept", "X-Odd", "Cookie", "X-Forwarded-For"])
+@walk_over("value", [b"x" * 10_000, b"\xff\xfe", b"\x00" * 3, "é".encode()])
 def test_odd_headers_harm_nothing(http: Http, name: str, value: bytes) -> None:
     answer = http("GET", "/stats", headers={name: value})
     assert answer.status_code == 200
@@ -230,9 +229,7 @@ def arguments(operation: Operation[Any]) -> st.SearchStrategy[Any]:
     return st.fixed_dictionaries({}, optional=known) | st.fixed_dictionaries(known) | VALUES
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, operation in REGISTRY.items() if operation.routes[0][0] == "POST"]
-)
+@walk_over("name", [name for name, operation in REGISTRY.items() if operation.routes[0][0] == "POST"])
 def test_no_body_makes_a_fault(loop: Loop, services: Services, owner: str, name: str) -> None:
     app = create_app(services, always(full_actor(owner)))
     operation = REGISTRY[name]
@@ -247,7 +244,7 @@ def test_no_body_makes_a_fault(loop: Loop, services: Services, owner: str, name:
     tried()
 
 
-@pytest.mark.parametrize("path", sorted({path for method, path in ROUTES if method == "GET"}))
+@walk_over("path", sorted({path for method, path in ROUTES if method == "GET"}))
 def test_no_query_makes_a_fault(loop: Loop, services: Services, owner: str, path: str) -> None:
     app = create_app(services, always(full_actor(owner)))
     names = st.sampled_from(

@@ -11,7 +11,7 @@ import pytest
 from graphmem.model import times
 from graphmem.reading.scan import Candidate, Scan
 from graphmem.registry import Services
-from graphmem.search.kinds import kind_anchors, kind_lookup
+from graphmem.search.kinds import kind_lookup
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
@@ -160,7 +160,7 @@ def test_a_kind_related_to_more_than_is_compared_says_so(run: Call, monkeypatch:
     links = [{"relationship_type": "RELATED_TO", "source_index": 0, "target_index": i} for i in range(1, 4)]
     run("store", entities=[acme, *bills], relationships=links)
     whole = run("entities.query", search="open bills of Acme")["understood"]
-    monkeypatch.setattr(kind_anchors, "RELATED_LIMIT", 3)
+    monkeypatch.setattr(kind_lookup, "RELATED_LIMIT", 3)
     cut = run("entities.query", search="open bills of Acme")["understood"]
     assert ("truncated" in whole, cut["truncated"]) == (False, True)
     assert (whole["count"], cut["count"]) == (3, 3)

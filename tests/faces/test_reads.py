@@ -9,6 +9,7 @@ import pytest
 from graphmem.errors import InvalidInput, NotFound, UnknownField
 from graphmem.registry import REGISTRY
 from tests.support.faces import Call
+from tests.support.walks import walk_over
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "Ada@Example.org", "born": 1815}
 NOBODY = "ent_" + "0" * 24
@@ -69,6 +70,11 @@ def test_entities_of_a_type_are_listed_in_any_spelling_of_it(run: Call) -> None:
     assert ids(run("entities.query", filters={"entity_type": "invoice"})) == []
 
 
+def test_entities_are_listed_by_type_under_its_short_name(call: Call) -> None:
+    (person, _) = ids(call("store", entities=[ADA, {"entity_type": "task", "title": "t"}]))
+    assert ids(call("entities.query", type="person")) == [person]
+
+
 def test_filters_stand_inside_or_beside(run: Call, ada: str) -> None:
     run("store", entities=[{"entity_type": "task", "title": "t"}])
     inside = run("entities.query", filters={"entity_type": "person"})
@@ -87,15 +93,12 @@ def test_a_page_may_leave_out_the_snapshots(run: Call) -> None:
     assert (entity["version"], entity["canonical_name"]) == (1, "Ada Lovelace")
 
 
-@pytest.mark.parametrize("name", ["entities.query", "observations.query", "schemas.list"])
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
+@walk_over("name", ["entities.query", "observations.query", "schemas.list"])
+@walk_over("argument, value", [
         ("limit", 0), ("limit", 501), ("limit", -1), ("limit", "x"), ("limit", True), ("limit", None),
         ("limit", 1.5), ("limit", 10**400), ("limit", []), ("offset", -1), ("offset", 10**10),
         ("include_total_count", "perhaps"), ("include_total_count", None), ("include_total_count", 2),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_page_out_of_bounds_is_refused(run: Call, name: str, argument: str, value: Any) -> None:
     with pytest.raises(InvalidInput) as refused:
         run(name, **{argument: value})

@@ -226,6 +226,41 @@ def test_observations_that_are_narrowed_by_a_time_are_counted(
     assert total(created_since=since) == 2
 
 
+def test_observations_until_a_date_have_those_of_that_whole_day(run: Call) -> None:
+    for hour in ("2026-01-30T12:00:00Z", "2026-01-31", "2026-01-31T23:59:59.999999Z", "2026-02-01"):
+        run("store", entities=[{**ADA, "at": hour}], observed_at=hour)
+
+    def until(time: str) -> list[str]:
+        page = run("observations.query", observed_until=time, include_total_count=True)
+        assert page["total"] == len(page["observations"])
+        return [observation["observed_at"][5:16] for observation in reversed(page["observations"])]
+
+    assert until("2026-01-31") == ["01-30T12:00", "01-31T00:00", "01-31T23:59"]
+    assert until("2026-01-31T00:00:00Z") == ["01-30T12:00", "01-31T00:00"]
+
+
+@pytest.mark.parametrize("filters", [
+    {}, {"entity_type": "person"}, {"entity_id": "$ada"}, {"created_since": "2020-01-01"},
+    {"entity_id": "$ada", "created_since": "2020-01-01"},
+])  # fmt: skip
+def test_observations_are_narrowed_to_a_range_of_days(run: Call, filters: dict[str, str]) -> None:
+    days = ["2026-01-29T23:59:59Z", "2026-01-30", "2026-01-31T12:00:00Z", "2026-02-01"]
+    for day in days:
+        (ada,) = ids(run("store", entities=[{**ADA, "at": day}], observed_at=day))
+    named = {name: value.replace("$ada", ada) for name, value in filters.items()}
+    range_ = {**named, "observed_since": "2026-01-30", "observed_until": "2026-01-31"}
+    page = run("observations.query", filters=range_, limit=1, include_total_count=True)
+    rest = run("observations.query", filters=range_, limit=1, cursor=page["next_cursor"])
+    assert page["total"] == 2
+    assert "next_cursor" not in rest
+    listed_days = [each["observed_at"] for each in (*page["observations"], *rest["observations"])]
+    assert listed_days == ["2026-01-31T12:00:00.000000Z", "2026-01-30T00:00:00.000000Z"]
+    (newest,) = page["observations"]
+    for since, count in (("2026-01-31", 1), ("2026-02-01", 0)):
+        one = {"observation_id": newest["id"], "observed_since": since}
+        assert len(run("observations.query", filters=one)["observations"]) == count
+
+
 def test_pages_of_observations_tile(run: Call, world: dict[str, Any]) -> None:
     for filters in ({}, {"entity_id": world["ada"]}, {"entity_type": "person"}):
         whole = listed(run("observations.query", filters=filters), world)

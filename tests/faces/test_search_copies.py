@@ -17,10 +17,9 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.errors import DatabaseTimeout, InternalError, InvalidCursor, ServiceBusy
 from graphmem.model.canonical import decode
 from graphmem.registry import REGISTRY, Services
-from graphmem.search import copied_rows, search_copies
-from graphmem.search.copied_rows import Commit, CopiedEntity, is_whole
+from graphmem.search import owner_copy, search_copies
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.owner_copy import OwnerCopy
+from graphmem.search.owner_copy import Commit, CopiedEntity, OwnerCopy, is_whole
 from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Limits
 from graphmem.writing import Writers
@@ -211,7 +210,7 @@ def may_read(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     may_read, put = asyncio.Event(), asyncio.to_thread
 
     async def later(function: Any, *args: Any) -> Any:
-        if function is copied_rows.put:
+        if function is owner_copy.put:
             await may_read.wait()
         return await put(function, *args)
 
@@ -352,15 +351,15 @@ def test_many_changes_or_long_ones_are_put_into_a_copy_in_a_thread(
     """The event loop goes on meanwhile: the change waits for what only it can do."""
     store(run, "A harbour")
     run("entities.query", search="harbour")
-    monkeypatch.setattr(copied_rows, "INLINE_CHANGES", 4)
-    monkeypatch.setattr(copied_rows, "INLINE_CHARACTERS", 400)
-    change, goes_on, outcomes = copied_rows.change, threading.Event(), list[bool]()
+    monkeypatch.setattr(owner_copy, "INLINE_CHANGES", 4)
+    monkeypatch.setattr(owner_copy, "INLINE_CHARACTERS", 400)
+    change, goes_on, outcomes = owner_copy.change, threading.Event(), list[bool]()
 
     def change_later(*args: Any, **more: Any) -> None:
         outcomes.append(goes_on.wait(10))
         change(*args, **more)
 
-    monkeypatch.setattr(copied_rows, "change", change_later)
+    monkeypatch.setattr(owner_copy, "change", change_later)
     gardens = store(run, *(f"A garden {number}" for number in range(count)), note="rose " * 2 * words)
 
     async def search() -> Any:
@@ -380,7 +379,7 @@ def test_a_copy_into_which_a_change_failed_is_read_anew(run: Call, monkeypatch: 
     store(run, "A harbour")
     run("entities.query", search="harbour")
     (garden,) = store(run, "A garden")
-    monkeypatch.setattr(copied_rows, "change", None)
+    monkeypatch.setattr(owner_copy, "change", None)
     with pytest.raises(InternalError):
         run("entities.query", search="garden")
     monkeypatch.undo()

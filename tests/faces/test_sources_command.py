@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from graphmem.cli import source_content as commands
 from graphmem.cli.main import app
 from graphmem.model import canonical
 from graphmem.objects import new_object_store
@@ -38,7 +37,6 @@ def content(
     if request.param == "in process":
         objects = new_object_store(load(env="test", data_dir=service.folder))
         by_cli(loop, replace(services, objects=objects), monkeypatch, service.owner)
-        monkeypatch.setattr(commands, "run_async", loop.run)
         variables = environment(settings, service.folder, GRAPHMEM_OFFLINE="1")
     else:
         variables = environment(settings, service.folder, GRAPHMEM_OFFLINE="0")

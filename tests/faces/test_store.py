@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphmem.errors import IdempotencyMismatch, StoreRefused, UnknownField
+from graphmem.errors import IdempotencyMismatch, InvalidInput, StoreRefused, UnknownField
 from tests.support.faces import Call
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
@@ -110,6 +110,16 @@ def test_a_plan_says_what_would_happen_and_writes_nothing(call: Call) -> None:
     assert [item["action"] for item in plan["entities"]] == ["would_create", "would_create"]
     assert (plan["transaction_id"], plan["recorded_at"], plan["commit"]) == (None, None, False)
     assert call("server.stats") == call("server.stats") | {"total_entities": 0, "sequence": 0}
+
+
+def test_a_preview_is_asked_for_by_dry_run_or_by_commit(call: Call) -> None:
+    for choice in ({"dry_run": True}, {"commit": False}, {"dry_run": True, "commit": False}):
+        plan = call("store", entities=[ADA], **choice)
+        assert (plan["entities"][0]["action"], plan["commit"]) == ("would_create", False)
+    for choice in ({"dry_run": True, "commit": True}, {"dry_run": False, "commit": False}):
+        with pytest.raises(InvalidInput, match="dry_run and commit contradict each other"):
+            call("store", entities=[ADA], **choice)
+    assert call("store", entities=[ADA], dry_run=False, commit=True)["entities_created"] == 1
 
 
 def test_storing_a_then_b_then_a_again_is_three_observations(run: Call) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from tests.support import faces
 from tests.support.actors import CONNECTION, DISABLED_ACCOUNT
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.walks import walk_over
 
 ADA = {
     "entity_type": "person",
@@ -208,17 +209,29 @@ def leaks(alice: Alice, answer_text: str, arguments: dict[str, Any] | None = Non
 
 @dataclass(frozen=True)
 class Bob:
-    """A caller who is not Alice; ``same_names`` says whether he stored what she stored."""
+    """Callers who are not Alice, by a face; ``same_names`` says whether they stored what she stored."""
 
-    call: Call
     same_names: bool
+    of_owner: Callable[[str], Call]
+
+    def call(self) -> Call:
+        """Return the operations of an owner who did nothing else."""
+        call = self.of_owner(str(uuid.uuid4()))
+        if self.same_names:
+            call("store", entities=[ADA, ACME], relationships=[WORKS])
+        return call
 
 
 # The faces answer as the runner does (test_parity.py): where Bob has nothing, the runner alone is asked.
 @pytest.fixture(params=[("run", False), ("run", True), ("rest", True), ("mcp", True)], ids=str)
-def bob(request: pytest.FixtureRequest) -> Bob:
+def bob(request: pytest.FixtureRequest, loop: Loop, services: Services, app: Any) -> Bob:
     face, same_names = request.param
-    return Bob(request.getfixturevalue(face), same_names)
+    ways = {
+        "run": partial(faces.by_runner, loop, services),
+        "rest": partial(faces.by_rest, loop, app),
+        "mcp": partial(faces.by_mcp, loop, services),
+    }
+    return Bob(same_names, ways[face])
 
 
 def test_every_argument_of_an_operation_that_takes_a_text_is_asked_with_or_plain(alice: Alice) -> None:
@@ -240,12 +253,11 @@ def test_argument_that_may_hold_any_text_is_known_by_its_schema(schema: Any, exp
     assert takes_text(schema) is expected
 
 
-@pytest.mark.parametrize("name", REGISTRY)
+@walk_over("name", REGISTRY)
 def test_nothing_of_another_owner_is_seen(bob: Bob, alice: Alice, name: str) -> None:
-    if bob.same_names:
-        bob.call("store", entities=[ADA, ACME], relationships=[WORKS])
+    call = bob.call()
     for arguments in questions(name, alice):
-        status, answer_text = outcome(bob.call, name, arguments)
+        status, answer_text = outcome(call, name, arguments)
         # A path names a file of the machine: whoever's it is, and whether it is there, it is refused alike.
         expected = (200, 400, 403, 404) if "file_path" in arguments else (200, 400, 404)
         assert status in expected, (arguments, answer_text)
@@ -259,10 +271,9 @@ def outcome(bob: Call, name: str, arguments: dict[str, Any]) -> tuple[int, str]:
         return exc.status, json.dumps([str(exc), exc.details])
 
 
-@pytest.mark.parametrize("name", REGISTRY)
-def test_nothing_of_another_owner_is_changed(
-    run: Call, loop: Loop, services: Services, alice: Alice, name: str
-) -> None:
+@walk_over("name", REGISTRY)
+def test_nothing_of_another_owner_is_changed(loop: Loop, services: Services, alice: Alice, name: str) -> None:
+    run = faces.by_runner(loop, services, str(uuid.uuid4()))
     hers = faces.by_runner(loop, services, alice.owner)
     entity_ids = alice.values["entity_id"]
 

@@ -95,9 +95,13 @@ START, END, DUE = ("EventStart", MEETING["date_start"]), ("EventEnd", "2026-02-0
     ({"entity_type": "unicorn"}, []),
     ({"entity_type": "task", "event_type": "EventEnd"}, []),
     ({"entity_type": "event", "event_type": "EventEnd"}, [END]),
-    ({"start_date": "2026-01-31T08:00:00Z", "end_date": "2026-03-01"}, [START, END]),
+    ({"start_date": "2026-01-31T08:00:00Z", "end_date": "2026-03-01T00:00:00Z"}, [START, END]),
     ({"start_date": "2026-01-31T08:00:00.000001Z", "end_date": "2026-03-01T00:00:00.000001Z"}, [END, DUE]),
-    ({"start_date": "2026-02-01", "end_date": "2026-02-01"}, []),
+    ({"start_date": "2026-02-01", "end_date": "2026-02-01"}, [END]),
+    ({"start_date": "2026-02-01T00:00:00Z", "end_date": "2026-02-01T00:00:00Z"}, []),
+    ({"end_date": "2026-01-31"}, [START]),
+    ({"end_date": " 2026-01-30 "}, []),
+    ({"end_date": "9999-12-31"}, [START, END, DUE]),
     ({"start_date": "2026-02-01T01:00:00+01:00", "end_date": "2026-02-02"}, [END]),
     ({"limit": 1, "offset": 1}, [END]),
     ({"offset": 3}, []),
@@ -115,7 +119,7 @@ def test_other_spellings_of_the_arguments_are_taken(rest: Call, mcp: Call, world
     for call in (rest, mcp):
         arguments = {"type": "EventEnd", "from": "2026-01-01", "to": "2026-02-02", "sort_order": "desc"}
         assert len(call("timeline.list", **arguments)["events"]) == 1
-        assert call("timeline.list", **{**arguments, "to": "2026-02-01"})["events"] == []
+        assert call("timeline.list", **{**arguments, "to": "2026-01-31"})["events"] == []
 
 
 def test_the_timeline_of_one_entity_has_its_events_alone(run: Call, world: list[str]) -> None:
@@ -347,10 +351,17 @@ def test_a_range_is_described_by_the_interface_s_names_and_taken_by_both(
     assert all(option in shown for option in ("--type", "--from", "--to"))
     assert not any(option in shown for option in ("--event-type", "--start-date", "--end-date"))
     for call in (rest, mcp, cli):
-        assert listed(call, **{"type": "EventEnd", "from": "2026-01-31", "to": "2026-03-01"}) == [END]
+        assert listed(call, **{"type": "EventEnd", "from": "2026-01-31", "to": "2026-02-28"}) == [END]
         assert listed(call, event_type="EventEnd", start_date="2026-01-31", end_date="2026-03-01") == [END]
         with pytest.raises(InvalidInput, match="twice"):
             call("timeline.list", **{"from": "2026-01-31", "start_date": "2026-02-01"})
+
+
+def test_other_names_of_a_range_are_taken_on_every_face(
+    rest: Call, mcp: Call, cli: Call, world: list[str]
+) -> None:
+    for call in (rest, mcp, cli):
+        assert listed(call, after_date="2026-02-01", before_date="2026-02-01") == [END]
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])

@@ -24,6 +24,7 @@ from tests.ingest.goldens import FILES, golden, golden_proposal, proposal
 from tests.ingest.test_formats import SMALL, damages, decoded, leaves, squashed
 from tests.ingest.test_parsing import LIBRARIES
 from tests.ingest.test_table import PAGE
+from tests.support.examples import LONG
 from tests.support.proposals import check_storable
 
 FORMATS = sorted({format for interpreter in interpreter_table.INTERPRETERS for format in interpreter.formats})
@@ -128,7 +129,7 @@ def metadata_names() -> list[str]:
 
 
 @given(document=documents(), file_name=st.none() | st.sampled_from(["people.csv", "a", "x" * 300]))
-@settings(max_examples=200, deadline=None, suppress_health_check=FUZZ)
+@settings(max_examples=200 if LONG else 60, deadline=None, suppress_health_check=FUZZ)
 def test_any_document_has_a_proposal_that_can_be_stored(document: Document, file_name: str | None) -> None:
     check_storable(propose(document, file_name=file_name))
 

@@ -37,6 +37,7 @@ from tests.support.object_places import (
 from tests.support.s3_server import S3Server, Versitygw
 from tests.support.service import free_port
 from tests.support.tcp_proxy import Proxy
+from tests.support.walks import walk_over
 
 FAST: dict[str, Any] = {"objects_connect_timeout": 0.5, "objects_read_timeout": 1.0, "objects_attempts": 2}
 
@@ -214,7 +215,7 @@ def every_error() -> list[type[Exception]]:
     return errors
 
 
-@pytest.mark.parametrize("error", every_error(), ids=lambda error: error.__name__)
+@walk_over("error", every_error())
 def test_each_error_of_boto3_is_one_of_the_store(error: type[Exception]) -> None:
     with pytest.raises(ObjectStoreUnavailable) as caught, s3_errors():
         raise error.__new__(error)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from graphmem import runtime
 from graphmem.checking.unreferenced import PAGE_OBJECTS, Removal, remove_unreferenced
-from graphmem.cli import storage
+from graphmem.cli import in_process
 from graphmem.cli.main import app
 from graphmem.model import ids, times
 from graphmem.objects import ObjectStore, new_object_store
@@ -176,7 +176,7 @@ def gc(
         yield replace(services, objects=store)
 
     monkeypatch.setattr(runtime, "open_services", opened)
-    monkeypatch.setattr(storage, "run_async", loop.run)
+    monkeypatch.setattr(in_process, "run_async", loop.run)
     variables = {**local.variables, "NEO4J_URI": "bolt://127.0.0.1:1"}
 
     def run(*words: str) -> Result:

@@ -1,4 +1,8 @@
-"""A process dies between two of its steps: what it was doing is done whole or not at all, and done once."""
+"""A process dies between two of its steps: what it was doing is done whole or not at all, and done once.
+
+Each case starts a process that dies. Of what is done whole or not at all, one or two cases run always: the
+last step at which it is not done, or the first at which it is. The others are ``long``, and rarely fail alone.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +30,7 @@ from tests.support.embedded_neo4j import engine_settings, probe, query
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.forked_services import forks
+from tests.support.long_cases import mostly_long
 from tests.support.service import free_port, until_listening
 
 ITEMS = [{"entity_type": "thing", "name": name, "n": 1} for name in ("a", "b")]
@@ -163,13 +168,13 @@ def healthy(rest: Call) -> bool:
     return report["counts_compared"]
 
 
-@pytest.mark.parametrize("place", STORES)
+@pytest.mark.parametrize("place", mostly_long(STORES, "after:write.look", "after:write.turn"))
 def test_a_store_that_was_not_answered_is_stored_once(doom: Doom, rest: Call, place: str) -> None:
     doom.dies_during_request(place, "/store", {**STORE, **KEY})
     stored_once(rest, STORES[place])
 
 
-@pytest.mark.parametrize("place", LOCKED)
+@pytest.mark.parametrize("place", mostly_long(LOCKED, "before:commit", "after:commit"))
 def test_a_store_under_the_lock_that_was_not_answered_is_stored_once(
     doom: Doom, rest: Call, place: str
 ) -> None:
@@ -186,7 +191,7 @@ def test_what_was_folded_again_for_a_store_leaves_no_half_of_it(doom: Doom, rest
     stored_once(rest, NOT, before=2)
 
 
-@pytest.mark.parametrize("place", TAKEN_OVER)
+@pytest.mark.parametrize("place", mostly_long(TAKEN_OVER, "before:commit"))
 def test_a_schema_that_was_not_answered_is_registered_once(doom: Doom, rest: Call, place: str) -> None:
     rest("store", entities=ITEMS)
     doom.dies_during_request(place, "/register_schema", {"schema": SCHEMA, **KEY})
@@ -195,7 +200,7 @@ def test_a_schema_that_was_not_answered_is_registered_once(doom: Doom, rest: Cal
     assert rest("entities.query")["entities"][0]["snapshot"]["n"] == "1"
 
 
-@pytest.mark.parametrize("place", EXCLUDES)
+@pytest.mark.parametrize("place", mostly_long(EXCLUDES, "after:write.exclude"))
 def test_a_withdrawal_that_was_not_answered_is_made_once(doom: Doom, rest: Call, place: str) -> None:
     source_id = rest("store", **STORE, file_content="YWJj")["source_id"]
     doom.dies_during_request(place, f"/sources/{source_id}/withdraw", KEY)
@@ -207,7 +212,7 @@ def test_a_withdrawal_that_was_not_answered_is_made_once(doom: Doom, rest: Call,
     assert healthy(rest)
 
 
-@pytest.mark.parametrize("place", SUPPOSES)
+@pytest.mark.parametrize("place", mostly_long(SUPPOSES, "after:exclusion.suppose"))
 def test_a_plan_of_a_withdrawal_that_was_cut_short_changes_nothing(
     doom: Doom, rest: Call, place: str
 ) -> None:
@@ -220,7 +225,7 @@ def test_a_plan_of_a_withdrawal_that_was_cut_short_changes_nothing(
     assert rest("server.stats")["total_entities"] == 0
 
 
-@pytest.mark.parametrize("place", TAKEN_OVER)
+@pytest.mark.parametrize("place", mostly_long(TAKEN_OVER, "after:commit"))
 def test_a_merge_that_was_not_answered_is_merged_once(doom: Doom, rest: Call, place: str) -> None:
     source_id, target_id = (item["entity_id"] for item in rest("store", **STORE)["entities"])
     body = {"source_entity_id": source_id, "target_entity_id": target_id, **KEY}
@@ -230,7 +235,7 @@ def test_a_merge_that_was_not_answered_is_merged_once(doom: Doom, rest: Call, pl
     assert healthy(rest)
 
 
-@pytest.mark.parametrize("place", REGISTERS)
+@pytest.mark.parametrize("place", mostly_long(REGISTERS, "after:relationship_type.register"))
 def test_a_type_that_was_not_answered_is_registered_once(
     doom: Doom, rest: Call, loop: Loop, services: Services, place: str
 ) -> None:
@@ -244,7 +249,7 @@ def test_a_type_that_was_not_answered_is_registered_once(
         loop.run(services.database.script("MATCH (n:RelationshipType) WHERE n.name = $n DELETE n", n=name))
 
 
-@pytest.mark.parametrize("place", SETTLES)
+@pytest.mark.parametrize("place", mostly_long(SETTLES, "after:audit.settle"))
 def test_counters_that_were_being_set_right_are_right_or_wrong_as_they_were(
     doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
 ) -> None:
@@ -258,7 +263,7 @@ def test_counters_that_were_being_set_right_are_right_or_wrong_as_they_were(
     assert rest("server.stats")["total_entities"] == 2
 
 
-@pytest.mark.parametrize("place", RESTAMPS)
+@pytest.mark.parametrize("place", mostly_long(RESTAMPS, "after:audit.restamp"))
 def test_stamps_that_were_being_mended_are_as_they_were(
     doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
 ) -> None:
@@ -276,7 +281,7 @@ def test_stamps_that_were_being_mended_are_as_they_were(
     assert rest("server.stats")["total_entities"] == 2
 
 
-@pytest.mark.parametrize("place", WORK)
+@pytest.mark.parametrize("place", mostly_long(WORK, "after:meaning.claim", "after:schema.folded"))
 def test_work_that_was_cut_short_is_finished_by_the_next(
     doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
 ) -> None:
@@ -307,7 +312,7 @@ def test_work_that_was_cut_short_is_finished_by_the_next(
     assert healthy(rest)
 
 
-@pytest.mark.parametrize("place", RESTORES)
+@pytest.mark.parametrize("place", mostly_long(RESTORES, "after:write.turn"))
 def test_a_restore_that_was_cut_short_goes_on_where_it_is_begun_again(
     doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, tmp_path: Path, place: str
 ) -> None:

@@ -1,4 +1,8 @@
-"""Processes that interpret files die: no interpretation is lost, and what one does twice has one effect."""
+"""Processes that interpret files die: no interpretation is lost, and what one does twice has one effect.
+
+Each case starts a process and interprets a table of 600 rows. A death of each kind runs always; the others
+are ``long``.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from tests.faces.test_interpreting import make_due
 from tests.reliability.test_failpoints import Doom, doom, healthy
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.long_cases import mostly_long
 
 __all__ = ["doom"]
 
@@ -63,7 +68,7 @@ def check(rest: Call, row: dict[str, Any]) -> None:
     assert healthy(rest)
 
 
-@pytest.mark.parametrize("place", ENQUEUES)
+@pytest.mark.parametrize("place", mostly_long(ENQUEUES, ENQUEUES[1]))
 def test_a_store_that_was_not_answered_is_interpreted_once(
     doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
 ) -> None:
@@ -72,7 +77,9 @@ def test_a_store_that_was_not_answered_is_interpreted_once(
     check(rest, completed(rest, loop, services, owner))
 
 
-@pytest.mark.parametrize("place", [*CLAIMS, *POSTPONES, *WRITES])
+@pytest.mark.parametrize(
+    "place", mostly_long([*CLAIMS, *POSTPONES, *WRITES], "after:interpretation.claim", "after:write.turn@3")
+)
 def test_a_worker_that_dies_loses_no_interpretation(
     doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
 ) -> None:

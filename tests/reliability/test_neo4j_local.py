@@ -252,6 +252,9 @@ class TestRunning:
 
 
 class TestProcesses:
+    # Starts a database twice and three processes. The next test has one that outlives its starter, and
+    # TestFailedStart has the lock that keeps two from starting at once.
+    @pytest.mark.long
     def test_many_at_once_start_one_that_outlives_them_and_a_crash(self, settings):
         racers = [_another(settings.data_path) for _ in range(3)]
         answers = [_answer(racer) for racer in racers]

@@ -12,6 +12,7 @@ from graphmem.database.availability import STATE_SECONDS
 from graphmem.errors import GraphmemError
 from graphmem.settings import Settings
 from tests.reliability.test_database_faults import COMMIT, lock_first
+from tests.support.long_cases import mostly_long
 from tests.support.proxied_services import ADA, BOUND, WRITE, Faulty
 
 RECOVERY = 5.0
@@ -155,7 +156,7 @@ def test_a_write_whose_answer_never_comes_is_in_doubt_and_settled_by_its_key(
     assert faulty.call("server.stats")["sequence"] == 2 + locked
 
 
-@pytest.mark.parametrize("mark", [b"owner.lock", WRITE, COMMIT])
+@pytest.mark.parametrize("mark", mostly_long([b"owner.lock", WRITE, COMMIT], COMMIT))
 def test_a_lock_that_is_never_answered_holds_up_nobody_for_ever(faulty: Faulty, mark: bytes) -> None:
     faulty.call("store", entities=[ADA])
     faulty = lock_first(faulty)
@@ -171,8 +172,9 @@ def test_a_lock_that_is_never_answered_holds_up_nobody_for_ever(faulty: Faulty, 
 # Half of an answer
 
 
-@pytest.mark.parametrize("keep", [1, 9])
-@pytest.mark.parametrize("locked", [False, True])
+@pytest.mark.parametrize(
+    ("locked", "keep"), mostly_long([(False, 1), (False, 9), (True, 1), (True, 9)], (False, 9), (True, 1))
+)
 def test_a_connection_that_breaks_in_the_midst_of_an_answer(faulty: Faulty, keep: int, locked: bool) -> None:
     faulty.call("store", entities=[ADA])
     if locked:

@@ -19,6 +19,7 @@ from graphmem.writing import writers
 from tests.support import audits
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.long_cases import mostly_long
 
 NAMES = ("Tom King", "Tom King", "King, Thomas", "T. King", "Tom Kign", "Ada King", None)
 BIRTHDAYS = ("1815-12-10", "1816-01-01", None, None)
@@ -108,7 +109,7 @@ def in_batches(items: list[Any], rng: random.Random) -> list[list[Any]]:
 
 
 @pytest.mark.usefixtures("names_limit")
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", mostly_long(range(4), 0, 1))
 def test_every_order_and_batching_of_stores_comes_to_one_end_state(
     services: Services, loop: Loop, seed: int
 ) -> None:
@@ -163,7 +164,7 @@ def take(owner: Owner, label: str, homes: dict[str, str], files: dict[str, str])
         homes[label] = stored.get("home_entity_id", stored["entity_id"])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_long(range(3), 0, 1))
 def test_every_order_of_stores_corrections_deletions_and_withdrawals_comes_to_one_end_state(
     services: Services, loop: Loop, seed: int
 ) -> None:
@@ -233,7 +234,7 @@ def change_at_random(owner: Owner, rng: random.Random, files: list[str]) -> None
 
 
 @pytest.mark.usefixtures("names_limit")
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", mostly_long(range(12), *range(6)))
 def test_random_histories_are_what_their_facts_come_to(services: Services, loop: Loop, seed: int) -> None:
     rng, owner, files = random.Random(seed), Owner(services, loop), list[str]()
     seen: list[tuple[str, dict[str, Any]]] = []
@@ -248,7 +249,7 @@ def test_random_histories_are_what_their_facts_come_to(services: Services, loop:
 
 
 @pytest.mark.usefixtures("names_limit")
-@pytest.mark.parametrize("seed", range(12, 20))
+@pytest.mark.parametrize("seed", mostly_long(range(12, 20), *range(12, 16)))
 def test_histories_whose_withdrawals_are_folded_late_are_what_their_facts_come_to(
     services: Services, loop: Loop, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

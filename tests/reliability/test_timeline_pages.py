@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hypothesis import given
@@ -48,6 +48,12 @@ def instant(text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+def end(text: str) -> datetime:
+    """Return the first moment after a range; a date alone is the whole day."""
+    moment = instant(text)
+    return moment + timedelta(days=1) if len(text) == len("2026-01-01") else moment
+
+
 def store(run: Call, items: list[Any]) -> list[dict[str, Any]]:
     """Store the items, delete some; return the events that there must be."""
     events: list[dict[str, Any]] = []
@@ -75,7 +81,7 @@ def fits(event: dict[str, Any], arguments: dict[str, Any]) -> bool:
     return (
         all(event[name] == arguments[name] for name in ("event_type", "entity_type") if name in arguments)
         and ("start_date" not in arguments or when >= instant(arguments["start_date"]))
-        and ("end_date" not in arguments or when < instant(arguments["end_date"]))
+        and ("end_date" not in arguments or when < end(arguments["end_date"]))
     )
 
 

@@ -1,4 +1,8 @@
-"""A process is killed while files are stored: each file is there whole or not at all, and once."""
+"""A process is killed while files are stored: each file is there whole or not at all, and once.
+
+Kills at a time of chance are ``long``, and so are most of the places at which a process dies. A place on each
+side of the commit runs always, and one of an upload.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, LiteralString
 from urllib.parse import urlsplit
@@ -34,6 +39,7 @@ from tests.support.faces import Call
 from tests.support.figures import Figures
 from tests.support.forked_services import forks
 from tests.support.killed_services import until
+from tests.support.long_cases import mostly_long
 from tests.support.object_places import directory_place, sha256
 from tests.support.service import Service, until_end
 
@@ -219,6 +225,7 @@ def repeat(files: list[SentFile], http: httpx.Client, owner: str) -> None:
     assert stats["total_entities"] == sum(file.has_entity for file in files)
 
 
+@pytest.mark.long
 def test_files_outlive_a_kill_of_the_service(
     settings: Settings,
     tmp_path: Path,
@@ -278,8 +285,14 @@ def collected(loop: Loop, services: Services, folder: Path) -> Removal:
     return loop.run(work())
 
 
-@pytest.mark.parametrize("kind", ["json with entity", "form with entity", "alone"])
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    ("place", "kind"),
+    mostly_long(
+        product(PLACES, ["json with entity", "form with entity", "alone"]),
+        ("after:write.turn", "alone"),
+        ("after:commit", "form with entity"),
+    ),
+)
 def test_a_file_that_was_not_acknowledged_is_there_whole_or_not_at_all(
     doom: Doom,
     rest: Call,
@@ -334,6 +347,7 @@ def check_scans(answer: dict[str, Any], rest: Call, stores: Callable[[], int]) -
     assert healthy(rest)
 
 
+@pytest.mark.long
 def test_an_upload_that_was_killed_ends_with_each_file_once(
     settings: Settings, tmp_path: Path, owner: str, rest: Call, stores: Callable[[], int], scans: Path
 ) -> None:
@@ -349,7 +363,7 @@ def test_an_upload_that_was_killed_ends_with_each_file_once(
     check_scans(answer, rest, stores)
 
 
-@pytest.mark.parametrize("place", UPLOAD_PLACES)
+@pytest.mark.parametrize("place", mostly_long(UPLOAD_PLACES, "after:write.turn@5"))
 def test_an_upload_whose_service_was_killed_ends_with_each_file_once(
     settings: Settings,
     tmp_path: Path,

@@ -10,7 +10,7 @@ from typing import Any, LiteralString
 from graphmem import dump
 from graphmem.dump import CreateResult, RestoreResult, verifying
 from graphmem.dump.container import Writer
-from graphmem.dump.records import Record
+from graphmem.model.fact_records import Record
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call

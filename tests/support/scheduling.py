@@ -1,29 +1,36 @@
-"""Which tests one process of a run takes: all of a file, and of tests/access a half of its files.
+"""Which tests one process of a run takes: all of a file, and all files that need the database of accounts.
 
 Two files that change the model of the whole database run one after the other.
 """
 
 from __future__ import annotations
 
-import zlib
 from typing import Final
 
 from xdist.scheduler import LoadFileScheduling
 
-ACCESS: Final = "tests/access/"
-ACCESS_PROCESSES: Final = 2
-"""A process that takes a file of tests/access starts a database of its own, which costs minutes of CPU."""
+OF_ACCOUNTS: Final = frozenset(
+    f"tests/access/{name}.py"
+    for name in (
+        "login/test_login_at_graphmem", "test_account_commands", "test_account_dumps", "test_acting",
+        "test_attacks_on_identity", "test_authentication", "test_connections", "test_consent", "test_erasing",
+        "test_guard", "test_keys", "test_oauth_flow", "test_oauth_served", "test_sdk_flow", "test_secrets",
+    )
+)  # fmt: skip
+"""Files whose tests use the database of accounts (tests/access/conftest.py).
+
+One process takes them: to start a database and plan all statements costs some 40 seconds of CPU.
+"""
 MODEL: Final = frozenset({"tests/faces/test_doctor.py", "tests/faces/test_embedding.py"})
 """They say which model the database uses."""
 
 
 class FileScheduling(LoadFileScheduling):
-    """Gives whole files to processes, and those of tests/access to :data:`ACCESS_PROCESSES` of them."""
+    """Gives whole files to processes, and those of each of two groups to one process."""
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, _ = nodeid.partition("::")
-        if path in MODEL:
-            return min(MODEL)
-        if not path.startswith(ACCESS):
-            return path
-        return f"{ACCESS}{zlib.crc32(path.encode()) % ACCESS_PROCESSES}"
+        for group in (MODEL, OF_ACCOUNTS):
+            if path in group:
+                return min(group)
+        return path

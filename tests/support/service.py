@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx
 
+from graphmem.observability import logs
 from graphmem.settings import Settings
 from tests.support.commands import command, environment
 from tests.support.forked_services import ForkedProcess, forks
@@ -41,7 +42,9 @@ class Service:
 
     @property
     def log(self) -> list[dict[str, Any]]:
-        """The lines of its JSON log file."""
+        """The lines of its JSON log file, those of the operations that ended just now included."""
+        if self.process.poll() is None:
+            time.sleep(2 * logs.WAIT_SECONDS)
         path = self.folder / "logs" / "graphmem.log"
         return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 

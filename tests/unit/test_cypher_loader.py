@@ -10,6 +10,7 @@ from neo4j import Query
 
 from graphmem import cypher
 from graphmem.model.relationship import BUILTIN
+from tests.support.walks import walk_over
 
 HEADER = """\
 // thing.get: one thing,
@@ -184,7 +185,7 @@ def test_a_fragment_that_is_not_there_is_refused():
         parsed(HEADER + TEXT.replace("RETURN thing", "RETURN <entity._nothing> AS thing"))
 
 
-@pytest.mark.parametrize("name", list(cypher.names()))
+@walk_over("name", list(cypher.names()))
 def test_every_query_loads_under_its_own_name(name):
     query = cypher.query(name)
     assert query.name == name

@@ -18,6 +18,7 @@ from graphmem.errors import (
     Unavailable,
 )
 from graphmem.settings import Settings, load
+from tests.support.walks import walk_over
 
 SECRET = "what only the log may say"
 ROOTS = (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError)
@@ -47,7 +48,7 @@ def class_name(kind: type[Exception]) -> str:
     return kind.__name__
 
 
-@pytest.mark.parametrize("kind", sorted(set(classes(*ROOTS)), key=class_name), ids=class_name)
+@walk_over("kind", sorted(set(classes(*ROOTS)), key=class_name))
 def test_an_exception_of_the_driver_is_a_fault_of_ours_or_may_pass(kind: type[Exception]) -> None:
     error = translate(kind(SECRET))
     assert isinstance(error, InternalError if kind.__name__ in OWN_FAULTS else Unavailable)

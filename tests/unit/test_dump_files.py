@@ -10,8 +10,9 @@ import pytest
 
 from graphmem.dump.batches import Batch, FileContent, OwnerStart, batches
 from graphmem.dump.file_chunks import FILE_CHUNK_BYTES
-from graphmem.dump.records import FileChunk, Owner, Record, RecordOrder, Source
+from graphmem.dump.records import FileChunk, Owner, RecordOrder
 from graphmem.model import ids
+from graphmem.model.fact_records import Record, Source
 from tests.unit.test_dump_records import observation, transaction
 
 DATA = os.urandom(2 * FILE_CHUNK_BYTES + 5)
@@ -134,7 +135,7 @@ def test_a_file_comes_before_the_batch_of_its_transaction(takes: bool) -> None:
             met.append((portion.owner, portion.size))
         elif isinstance(portion, Batch):
             met.append(f"batch of {len(portion.parts)}")
-            assert [len(part.sources) for part in portion.parts] == [0, 1, 1]
+            assert [len(part.of(Source)) for part in portion.parts] == [0, 1, 1]
         else:
             assert isinstance(portion, OwnerStart)
             met.append(f"owner {portion.owner}")

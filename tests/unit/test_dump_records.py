@@ -10,17 +10,9 @@ from hypothesis import strategies as st
 
 from graphmem.dump import records
 from graphmem.dump.batches import Batch, OwnerStart, Part, batches
-from graphmem.dump.records import (
-    Account,
-    Observation,
-    Owner,
-    Record,
-    RecordOrder,
-    RelationshipType,
-    Schema,
-    Transaction,
-)
+from graphmem.dump.records import Account, Owner, RecordOrder, RelationshipType
 from graphmem.model import canonical, times
+from graphmem.model.fact_records import Observation, Record, Schema, Transaction
 from graphmem.model.schema import Document
 
 ENTITY = "ent_" + "0" * 24
@@ -183,7 +175,7 @@ def test_an_owner_without_transactions_begins_all_the_same() -> None:
         observation(),
         Owner(id="c"),
     ]
-    part = Part(transaction(), [observation()])
+    part = Part(transaction(), {Observation: [observation()]})
     assert list(batches(records_of_owners)) == [
         named("A"), OwnerStart("a", [schema()]), OwnerStart("b"), Batch("b", [part]), OwnerStart("c"),
     ]  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 
 from graphmem import errors
 from graphmem.errors import CATALOGUE, GraphmemError, InvalidInput, NotFound, ServiceBusy
+from tests.support.walks import walk_over
 
 BRANCH = re.compile(
     r"^(?P<indent>[│ ├└─]*)(?P<name>[A-Z]\w+)"
@@ -46,7 +47,7 @@ def test_the_tree_names_every_class_once():
     assert set(names) == {error_class.__name__ for error_class in classes()}
 
 
-@pytest.mark.parametrize(("name", "parent", "status", "exit_code", "code"), list(tree_lines()))
+@walk_over("name, parent, status, exit_code, code", list(tree_lines()))
 def test_the_tree_says_what_the_class_is(name, parent, status, exit_code, code):
     error_class = getattr(errors, name)
     assert vars(error_class).get("code") == code
@@ -73,7 +74,7 @@ def test_a_code_that_is_taken_is_refused():
     assert CATALOGUE["RESOURCE_NOT_FOUND"] is NotFound
 
 
-@pytest.mark.parametrize("error_class", list(CATALOGUE.values()), ids=list(CATALOGUE))
+@walk_over("error_class", list(CATALOGUE.values()))
 def test_the_default_message_is_one_line_of_whole_sentences(error_class):
     message = error_class.default_message()
     assert re.fullmatch(r"[A-Z][^\n]+[^.\s]\.", message)
@@ -81,21 +82,21 @@ def test_the_default_message_is_one_line_of_whole_sentences(error_class):
     assert str(error_class()) == message
 
 
-@pytest.mark.parametrize("error_class", list(CATALOGUE.values()), ids=list(CATALOGUE))
+@walk_over("error_class", list(CATALOGUE.values()))
 def test_a_code_is_in_upper_snake_with_a_status_of_an_error(error_class):
     assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", error_class.code)
     assert 400 <= error_class.status < 600
     assert 1 <= error_class.exit_code <= 7
 
 
-@pytest.mark.parametrize("error_class", list(CATALOGUE.values()), ids=list(CATALOGUE))
+@walk_over("error_class", list(CATALOGUE.values()))
 def test_the_exit_code_goes_with_the_status(error_class):
     by_status = {400: 2, 413: 2, 401: 3, 403: 3, 404: 4, 405: 4, 409: 5, 503: 7}
     assert error_class.exit_code == by_status.get(error_class.status, error_class.exit_code)
     assert error_class.status != 500 or error_class.exit_code in (1, 6)
 
 
-@pytest.mark.parametrize("error_class", list(CATALOGUE.values()), ids=list(CATALOGUE))
+@walk_over("error_class", list(CATALOGUE.values()))
 def test_every_error_has_the_same_envelope(error_class):
     envelope = error_class("It went wrong.", field="x").envelope("trace-1")
     assert list(envelope) == ["error_code", "message", "details", "trace_id", "timestamp"]

@@ -13,6 +13,7 @@ from graphmem.model.reduction import Stale, Torn
 from graphmem.reading.fresh import READ_ATTEMPTS, read_fresh
 from graphmem.registry import REGISTRY, Context, Scope
 from tests.support.actors import full_actor
+from tests.support.walks import walk_over
 
 
 def run(faults: list[Exception]) -> tuple[str, list[tuple[str, list[str]]]]:
@@ -49,7 +50,7 @@ def test_a_read_that_stays_torn_times_out() -> None:
         run([Torn()] * READ_ATTEMPTS)
 
 
-@pytest.mark.parametrize("name", [o.name for o in REGISTRY.values() if o.scope is not Scope.READ])
+@walk_over("name", [o.name for o in REGISTRY.values() if o.scope is not Scope.READ])
 def test_an_operation_that_writes_is_not_run_again(name: str) -> None:
     function: Any = REGISTRY[name].function
     fresh = read_fresh(function)

@@ -19,15 +19,16 @@ import pytest
 
 from graphmem.model import canonical, identity, ids, ranks, relationship, times
 from graphmem.settings import DEFAULT_OWNER
+from tests.support.walks import Walked, walk_over
 
 GOLDEN: dict[str, Any] = json.loads(Path(__file__).with_name("golden.json").read_text(encoding="utf-8"))
 
 
-def vectors(section: str) -> pytest.MarkDecorator:
-    """Parametrise a test with the vectors of one section."""
+def vectors(section: str) -> Walked:
+    """Have a test walk over the vectors of one section."""
     section_vectors = GOLDEN[section]
     rows = list(section_vectors.items()) if isinstance(section_vectors, dict) else section_vectors
-    return pytest.mark.parametrize("vector", rows, ids=[str(number) for number in range(len(rows))])
+    return walk_over("vector", rows)
 
 
 def hashed(over: str, length: int) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import typer
 from typer.testing import CliRunner
 
 from graphmem.cli.commands import GROUP_HELPS, groups
 from graphmem.cli.main import app
+from tests.support.walks import walk_over
 
 
 def every_command(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -25,6 +26,7 @@ def every_command(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[t
 COMMANDS = dict(every_command(typer.main.get_command(app)))
 
 
+@functools.cache
 def shown_help(words: tuple[str, ...]) -> str:
     result = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80"})
     assert result.exit_code == 0, result.output
@@ -36,7 +38,7 @@ def letters(text: str) -> str:
     return re.sub(r"[\s\x08]+", "", text)
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@walk_over("words", COMMANDS)
 def test_each_example_stands_on_a_line_of_its_own(words: tuple[str, ...]) -> None:
     _, _, examples = inspect.cleandoc(COMMANDS[words].help or "").partition("\b\n")
     printed = [line.strip() for line in shown_help(words).splitlines()]
@@ -44,7 +46,7 @@ def test_each_example_stands_on_a_line_of_its_own(words: tuple[str, ...]) -> Non
         assert line.strip() in printed
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@walk_over("words", COMMANDS)
 def test_a_help_loses_no_words(words: tuple[str, ...]) -> None:
     command = COMMANDS[words]
     shown = letters(shown_help(words))
@@ -65,7 +67,7 @@ def test_each_group_says_in_a_sentence_what_its_commands_do() -> None:
         assert letters(sentence) in letters(shown_help(words))
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@walk_over("words", COMMANDS)
 def test_no_line_of_a_help_is_broken_after_one_word(words: tuple[str, ...]) -> None:
     for paragraph in inspect.cleandoc(COMMANDS[words].help or "").partition("\b\n")[0].split("\n\n"):
         assert not re.search(r"^\w+$(?=\n)", paragraph, re.MULTILINE), paragraph

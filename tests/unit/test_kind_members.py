@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from graphmem.search.kinds import kind_members
-from graphmem.search.kinds.kind_members import BYTES_PER_MEMBER, KindKey, KindMembers
+from graphmem.search import owner_copy
 from graphmem.search.kinds.kind_plans import Member
+from graphmem.search.owner_copy import BYTES_PER_MEMBER, KindKey, KindMembers
 
 INVOICES = KindKey(("invoice",), ("status",), "schema")
 TASKS = INVOICES._replace(types=("task",))
@@ -42,7 +42,7 @@ def test_what_is_read_anew_replaces_what_was_kept_and_what_is_gone_is_dropped() 
 
 
 def test_the_kind_that_was_asked_for_longest_ago_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kind_members, "MEMBERS_LIMIT", 3)
+    monkeypatch.setattr(owner_copy, "MEMBERS_LIMIT", 3)
     kept, of_contacts = KindMembers(), INVOICES._replace(types=("contact",))
     two = {"a": 1, "b": 1}
     for key in (INVOICES, TASKS):

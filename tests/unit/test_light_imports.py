@@ -50,7 +50,7 @@ def test_the_shortest_answers_import_no_models(word: str) -> None:
 
 
 def test_libraries_of_languages_are_imported_by_the_first_question_only() -> None:
-    libraries = {"babel", "Stemmer", "whoosh"}
+    libraries = {"babel", "Stemmer"}
     assert not imported_by("import graphmem.registry") & libraries
     asked = "from graphmem.search import terms; terms.of_question('what did she sell in May')"
     assert imported_by(asked) >= libraries - {"Stemmer"}

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -13,6 +16,7 @@ from graphmem import settings
 from graphmem.auth import tokens
 from graphmem.observability import logs
 from tests.support.canaries import leaks
+from tests.support.killed_services import until
 
 
 @pytest.fixture
@@ -33,6 +37,47 @@ def test_a_large_log_goes_on_in_a_new_file(folder: Path) -> None:
     assert all(2_000 <= file.stat().st_size < 2_400 for file in full)
     lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     assert [line["number"] for line in lines] == list(range(100 - len(lines), 100))
+
+
+def lines_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / logs.FILE).read_text().splitlines()]
+
+
+def test_the_line_of_an_operation_is_written_beside_it_and_before_later_lines(folder: Path) -> None:
+    (folder / logs.FILE).touch()
+    with structlog.contextvars.bound_contextvars(trace_id="t"):
+        logs.operation("stats", {"outcome": "ok", "owner": "o"})
+    assert not lines_of(folder)
+    structlog.get_logger("test").info("an event")
+    assert [line["event"] for line in lines_of(folder)] == ["stats", "an event"]
+    assert lines_of(folder)[0].keys() == lines_of(folder)[1].keys() | {"outcome", "owner", "trace_id"}
+    logs.operation("store", {"outcome": "ok"})
+    until(lambda: len(lines_of(folder)) == 3)
+
+
+@pytest.mark.parametrize(("end", "kept"), [("", True), ("raise ValueError", True), ("kill()", False)])
+def test_the_end_of_a_process_writes_what_waits_and_a_crash_loses_a_moment(
+    tmp_path: Path, end: str, kept: bool
+) -> None:
+    program = f"""
+import os, pathlib, signal, time
+from graphmem import settings
+from graphmem.observability import logs
+kill = lambda: os.kill(os.getpid(), signal.SIGKILL)
+logs.configure(settings.load(env="test"), pathlib.Path({str(tmp_path)!r}))
+logs.operation("first", {{}})
+time.sleep(4 * logs.WAIT_SECONDS)
+logs.operation("last", {{}})
+{end}
+"""
+    subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, timeout=60)
+    assert [line["event"] for line in lines_of(tmp_path)] == ["first", *(["last"] if kept else [])]
+
+
+def test_a_value_that_json_has_not_is_logged_as_python_shows_it(folder: Path) -> None:
+    structlog.get_logger("test").info("an event", number=2**70, text="\ud800", thing={1: Path("x")})
+    (line,) = lines_of(folder)
+    assert (line["number"], line["thing"]) == (2**70, {"1": "PosixPath('x')"})
 
 
 def test_a_secret_that_somebody_logs_is_redacted(folder: Path) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.model import membership, times
-from graphmem.model.membership import Exclusion, Membership, MergeFact, Touches
+from graphmem.model.membership import Membership, MergeFact, Touches
 
 ENTITIES = ("a", "b", "c", "d", "e")
 MOMENT = st.integers(1, 12)
@@ -137,9 +137,26 @@ def opcodes(run: Callable[[], Any]) -> int:
     return count
 
 
+class Exclusion(NamedTuple):
+    """Observations of a subject do not count from ``recorded_at`` on, or count again."""
+
+    recorded_at: int
+    id: str
+    kind: str
+
+
+def subject_toggles(exclusions: list[Exclusion]) -> tuple[int, ...]:
+    """Return when a subject was excluded, included again, and so on, as ``write/exclude.cypher`` does."""
+    toggles: list[int] = []
+    for exclusion in sorted(exclusions):
+        if (exclusion.kind == "exclude") is (len(toggles) % 2 == 0):
+            toggles.append(exclusion.recorded_at)
+    return tuple(toggles)
+
+
 EXCLUSIONS = st.lists(
     st.builds(
-        lambda kind, moment, number: Exclusion(f"exc_{number:03d}", kind, "source", "src", moment, "txn"),
+        lambda kind, moment, number: Exclusion(moment, f"exc_{number:03d}", kind),
         st.sampled_from(["exclude", "include"]),
         MOMENT,
         st.integers(0, 999),
@@ -160,7 +177,7 @@ def is_excluded(exclusions: list[Exclusion], moment: int) -> bool:
 def test_an_observation_counts_while_none_of_its_subjects_is_excluded(
     subjects: list[list[Exclusion]], recorded_at: int
 ) -> None:
-    times_of_subjects = [membership.subject_toggles(each) for each in subjects]
+    times_of_subjects = [subject_toggles(each) for each in subjects]
     toggles = membership.toggles(recorded_at, times_of_subjects)
     assert list(toggles) == sorted(set(toggles))
     for moment in range(recorded_at, 14):

@@ -14,6 +14,8 @@ from graphmem.embedding.meaning import Weighted, packed
 from graphmem.search import search_ranking
 from graphmem.search import terms as search_terms
 from graphmem.search.entity_copy import Document, SearchCopy
+from graphmem.search.kinds import kind_questions
+from graphmem.search.questions import mentions
 from graphmem.text import words as wording
 from tests.bench.retrieval import (
     ablation,
@@ -21,6 +23,7 @@ from tests.bench.retrieval import (
     changes,
     dialogues,
     facts,
+    office,
     people,
     sets,
     topics,
@@ -38,6 +41,7 @@ from tests.bench.retrieval.metrics import (
     newest_before_older,
     pair_scores,
     reciprocal_rank,
+    share_of_answers,
 )
 from tests.bench.retrieval.sets import Collection
 
@@ -49,6 +53,7 @@ DIGESTS = {
     "people, 5% strangers": "78057878ad497d02",
     "census": "9a9cd17760f589a1",
     "census tuning": "ea7a68a34325205c",
+    "office": "054981dfec2c7075",
     "twins": "2668a9d95a14849a",
 }
 
@@ -65,6 +70,7 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "people, 5% strangers": lambda: people.make(stranger_share=0.05),
     "census": census.make,
     "census tuning": lambda: census.make(seed="census tuning"),
+    "office": office.make,
     "twins": twins.make,
 }
 
@@ -141,6 +147,7 @@ def test_any_at_looks_at_the_first_only() -> None:
 def test_reciprocal_rank_is_that_of_the_first_answer() -> None:
     assert reciprocal_rank(["a", "b", "c"], ["b", "c"]) == 0.5
     assert reciprocal_rank(["a"], ["b"]) == 0
+    assert share_of_answers(["a", "b", "c"], ["a", "c"]) == 0.5
 
 
 def test_newest_before_older_needs_the_newest_and_no_older_one_before_it() -> None:
@@ -235,3 +242,26 @@ def test_a_step_that_is_left_out_changes_points(step: str) -> None:
         ablation.STEPS[step](patch)
         assert points() != whole
     assert points() == whole
+
+
+@pytest.mark.parametrize("part", ablation.PARTS)
+def test_a_part_that_is_left_out_is_one_of_the_product(part: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        ablation.PARTS[part](patch)
+        assert patch._setattr, part
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [("German", "offene Aufgaben"), ("French", "factures impayées"), ("Spanish", "tareas abiertas")],
+)
+def test_a_language_that_is_left_out_is_not_read(language: str, question: str) -> None:
+    def phrases() -> list[kind_questions.Phrase]:
+        return kind_questions.read(mentions.read(question), ["task", "invoice"], {}, 0)
+
+    assert phrases()
+    with pytest.MonkeyPatch.context() as patch:
+        ablation.PARTS[language](patch)
+        assert not phrases()
+        assert kind_questions.read(mentions.read("open tasks"), ["task"], {}, 0)
+    assert phrases()

@@ -6,13 +6,12 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import pytest
-
 from graphmem.model import membership, rule_history, rule_merges
-from graphmem.model.dismissals import Dismissal, DismissalKind, pair_of
+from graphmem.model.dismissals import DatedDismissal, DismissalKind, pair_of
 from graphmem.model.membership import Membership, MergeFact, RuleSpan
 from graphmem.model.rule_history import RuleFacts, Statement
 from tests.support.people import ALTERNATIVES, OWNER, People, entity_id, random_fields
+from tests.support.walks import walk_over
 
 RULE = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES)
 MOMENTS = 24
@@ -26,7 +25,7 @@ def statement(at: int, fields: dict[str, str], *toggles: int, target: str | None
 
 
 def facts_of(
-    statements: list[Statement], merges: Sequence[MergeFact] = (), dismissals: Sequence[Dismissal] = ()
+    statements: list[Statement], merges: Sequence[MergeFact] = (), dismissals: Sequence[DatedDismissal] = ()
 ) -> RuleFacts:
     return RuleFacts({each.entity_id: RULE for each in statements}, statements, merges, dismissals)
 
@@ -35,7 +34,7 @@ def random_facts(rng: random.Random) -> RuleFacts:
     """Return statements, some of which are withdrawn, merges and their ends, and dismissals."""
     statements: list[Statement] = []
     merges: list[MergeFact] = []
-    dismissals: list[Dismissal] = []
+    dismissals: list[DatedDismissal] = []
     for at in range(1, MOMENTS):
         known = sorted({each.entity_id for each in statements})
         step = (
@@ -48,7 +47,7 @@ def random_facts(rng: random.Random) -> RuleFacts:
             statements.append(statement(at, random_fields(rng), *toggles, target=target))
         elif step == "dismiss" and one != other:
             pair = pair_of(one, other)
-            dismissals.append(Dismissal(f"d{at:02}", rng.choice(KINDS), *pair, at, ""))
+            dismissals.append(DatedDismissal(f"d{at:02}", rng.choice(KINDS), *pair, at))
         elif step == "merge" and one != other:
             merges.append(MergeFact(one, at, at, f"o{at:02}", other, tuple(toggles)))
         elif step == "end":
@@ -89,7 +88,7 @@ def decided_at(facts: RuleFacts, moment: int) -> dict[str, str]:
     return people.shown()
 
 
-@pytest.mark.parametrize("seed", range(60))
+@walk_over("seed", range(60))
 def test_at_each_time_the_merges_are_those_of_the_facts_that_were_known(seed: int) -> None:
     facts = random_facts(random.Random(seed))
     spans = rule_history.spans(facts)

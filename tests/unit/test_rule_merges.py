@@ -19,6 +19,7 @@ from tests.support.people import (
     entity_id,
     random_fields,
 )
+from tests.support.walks import walk_over
 
 ROBERT = {"name": "Robert Miller"}
 ROBERT_BY_EMAIL = {**ROBERT, "email": "robert@example.org"}
@@ -406,7 +407,7 @@ def random_step(people: People, rng: random.Random, number: int) -> None:
         people.withdraw(subject_id)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@walk_over("seed", range(100))
 def test_deciding_after_each_change_comes_to_what_deciding_at_once_does(seed):
     rng, people = random.Random(seed), People()
     people.disabled = rng.choice([(), (), (), (1,), (2,)])

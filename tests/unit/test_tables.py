@@ -14,6 +14,7 @@ from graphmem.cli.layouts import LAYOUTS, render
 from graphmem.cli.session import PIPE_CHARACTERS
 from graphmem.registry import Face
 from graphmem.runtime import REGISTRY
+from tests.support.walks import walk_over
 
 
 def printed(operation: str, answer: dict[str, Any]) -> str:
@@ -23,7 +24,7 @@ def printed(operation: str, answer: dict[str, Any]) -> str:
     return capture.get()
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@walk_over("name", LAYOUTS)
 def test_a_layout_is_of_a_command_and_draws_parts_of_its_answer(name: str) -> None:
     operation = REGISTRY[name]
     assert Face.CLI in operation.faces

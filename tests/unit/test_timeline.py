@@ -15,6 +15,7 @@ from graphmem.model import canonical, dates, ids, reduction, schema, timeline_fi
 from graphmem.model.reduction import Observation, Winner
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.settings import DEFAULT_OWNER
+from tests.support.walks import walk_over
 from tests.unit.test_golden import GOLDEN, hashed, vectors
 
 ENTITY = "ent_" + "0" * 24
@@ -44,7 +45,7 @@ def test_a_text_is_read_as_a_date(vector):
     assert times.render(written.at) == instant
 
 
-@pytest.mark.parametrize("text", GOLDEN["no_dates"], ids=ascii)
+@walk_over("text", GOLDEN["no_dates"])
 def test_a_text_is_no_date(text):
     assert dates.parse(text) is None
     assert event_rows(date=text) == []

@@ -50,6 +50,6 @@ RETURN [transaction IN stretch[..fitting] |
     COLLECT {
       MATCH (transaction)<-[:also_in]-(observation:Observation)
       WITH observation.id AS id ORDER BY id
-      RETURN id
+      RETURN [id]
     }]] AS transactions,
   size(stretch) = $limit OR fitting < size(stretch) AS more

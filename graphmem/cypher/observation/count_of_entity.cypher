@@ -1,7 +1,8 @@
 // observation.count_of_entity: the number of observations of an entity and of those merged into it, recorded since
-// one time and observed until another.
+// one time and observed between two others.
 //
-// params  entity_id: STRING, recorded_since: INTEGER, observed_until: INTEGER, include_excluded: BOOLEAN
+// params  entity_id: STRING, recorded_since: INTEGER, observed_since: INTEGER, observed_until: INTEGER,
+//         include_excluded: BOOLEAN
 // returns total: INTEGER
 // mode    read
 // index   entity_id, observed_in_time (home, at)
@@ -15,7 +16,8 @@ MATCH (entity)<-[:MERGED_INTO*0..]-(member:Entity)
 CALL (member) {
   MATCH ()-[seen:OBSERVED]->(observation:Observation)
   USING INDEX SEEK seen:OBSERVED(home, at)
-  WHERE seen.home = member.id AND seen.at <= $observed_until AND seen.recorded_at >= $recorded_since
+  WHERE seen.home = member.id AND seen.at >= $observed_since AND seen.at <= $observed_until
+    AND seen.recorded_at >= $recorded_since
     AND ($include_excluded OR <observation._seen_now>)
   RETURN count(observation) AS own
 }

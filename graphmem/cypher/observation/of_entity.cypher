@@ -1,8 +1,8 @@
 // observation.of_entity: one page of the observations of an entity and of its members, newest first; no row if it is
 // not the owner's. A merged entity is answered as its survivor.
 //
-// params  entity_id: STRING, at: INTEGER, after: STRING, recorded_since: INTEGER, recorded_until: INTEGER,
-//         subject_ids: LIST<STRING>, include_deleted: BOOLEAN, include_excluded: BOOLEAN, offset: INTEGER,
+// params  entity_id: STRING, observed_since: INTEGER, at: INTEGER, after: STRING, recorded_since: INTEGER,
+//         recorded_until: INTEGER, subject_ids: LIST<STRING>, include_deleted: BOOLEAN, include_excluded: BOOLEAN, offset: INTEGER,
 //         limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
@@ -31,14 +31,14 @@ CALL (entity) {
   CALL (member, known) {
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
-    WHERE seen.home = member.id AND seen.at = $at AND seen.observation_id < $after
+    WHERE seen.home = member.id AND seen.at = $at AND seen.observation_id < $after AND seen.at >= $observed_since
       AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
       AND ($include_excluded OR <observation._counts>)
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
     UNION ALL
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
-    WHERE seen.home = member.id AND seen.at < $at
+    WHERE seen.home = member.id AND seen.at < $at AND seen.at >= $observed_since
       AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
       AND ($include_excluded OR <observation._counts>)
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach

@@ -1,7 +1,7 @@
 // observation.page: one page of an owner's observations of entities, newest first, with the total.
 //
-// params  at: INTEGER, after: STRING, include_deleted: BOOLEAN, include_excluded: BOOLEAN, offset: INTEGER,
-//         limit: INTEGER, reach: INTEGER
+// params  observed_since: INTEGER, at: INTEGER, after: STRING, include_deleted: BOOLEAN, include_excluded: BOOLEAN,
+//         offset: INTEGER, limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   observation_by_owner (owner, observed_at, id, entity_id), read backwards
@@ -13,6 +13,7 @@ CALL () {
     MATCH (observation:Observation)
     USING INDEX SEEK observation:Observation(owner, observed_at, id, entity_id)
     WHERE observation.owner = $owner AND observation.observed_at = $at AND observation.id < $after
+      AND observation.observed_at >= $observed_since
       AND observation.entity_id IS NOT NULL
     <observation._live>
     RETURN observation
@@ -22,6 +23,7 @@ CALL () {
     MATCH (observation:Observation)
     USING INDEX SEEK observation:Observation(owner, observed_at, id, entity_id)
     WHERE observation.owner = $owner AND observation.observed_at < $at AND observation.id IS NOT NULL
+      AND observation.observed_at >= $observed_since
       AND observation.entity_id IS NOT NULL
     <observation._live>
     RETURN observation

@@ -1,8 +1,7 @@
 // observation.page_by_type: one page of an owner's observations of entities of one type, newest first.
 //
-// params  entity_type: STRING, at: INTEGER, after: STRING, include_deleted: BOOLEAN, include_excluded: BOOLEAN,
-//         offset: INTEGER, limit: INTEGER,
-//         reach: INTEGER
+// params  entity_type: STRING, observed_since: INTEGER, at: INTEGER, after: STRING, include_deleted: BOOLEAN,
+//         include_excluded: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   observation_by_type (owner, entity_type, observed_at, id), read backwards
@@ -15,6 +14,7 @@ CALL () {
     USING INDEX SEEK observation:Observation(owner, entity_type, observed_at, id)
     WHERE observation.owner = $owner AND observation.entity_type = $entity_type
       AND observation.observed_at = $at AND observation.id < $after
+      AND observation.observed_at >= $observed_since
     <observation._live>
     RETURN observation
     ORDER BY observation.owner DESC, observation.entity_type DESC, observation.observed_at DESC, observation.id DESC
@@ -24,6 +24,7 @@ CALL () {
     USING INDEX SEEK observation:Observation(owner, entity_type, observed_at, id)
     WHERE observation.owner = $owner AND observation.entity_type = $entity_type
       AND observation.observed_at < $at AND observation.id IS NOT NULL
+      AND observation.observed_at >= $observed_since
     <observation._live>
     RETURN observation
     ORDER BY observation.owner DESC, observation.entity_type DESC, observation.observed_at DESC, observation.id DESC

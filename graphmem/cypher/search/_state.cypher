@@ -1,4 +1,4 @@
-// Up to where a copy in memory follows an owner, as `state`; in Python: graphmem.search.copied_rows.OwnerState. Null
+// Up to where a copy in memory follows an owner, as `state`; in Python: graphmem.search.owner_copy.OwnerState. Null
 // if there is no such owner.
 CALL () {
   OPTIONAL MATCH (owner:Owner {id: $owner})

@@ -8,8 +8,8 @@
 // index   owner_id, transaction_id, agent_id, source_id, interpretation_id, entity_id, relationship_key,
 //         exclusion_by_subject (owner, subject, recorded_at, id)
 // cost    light
-// `excluded` of a subject is a list of times: when it was excluded, included again, and so on. The functions
-// `subject_toggles` and `toggles` of graphmem.model.membership say the same. Of many observations the first `limit`
+// `excluded` of a subject is a list of times: when it was excluded, included again, and so on. The function `toggles`
+// of graphmem.model.membership says what an observation makes of them. Of many observations the first `limit`
 // are noted, and `exclusion.stamp` goes on: one transaction has too little memory for all. While another exclusion is
 // folded in, it has to be worked out again when merges by rule held (audit/undated.cypher).
 MATCH (owner:Owner {id: $owner})

@@ -16,8 +16,7 @@ from graphmem.reading import cursors
 from graphmem.reading.pages import Indexed
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_ranking import About, Contest, Line
-from graphmem.search.kinds.understood import Understood
-from graphmem.search.search_results import Semantic
+from graphmem.search.search_results import Semantic, Understood
 from graphmem.text import words
 
 Format = Literal["text", "fields"]

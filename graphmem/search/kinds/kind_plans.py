@@ -12,6 +12,7 @@ from graphmem.search.kinds import kind_states, kind_times
 from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_states import State
 from graphmem.search.kinds.kind_times import Moment
+from graphmem.search.questions import grammar
 from graphmem.text import words
 
 _MAY_BE_VALUES: Final = frozenset({"active", "inactive", "pending", "value"})
@@ -20,12 +21,9 @@ _ABSENT: Final = object()
 """Stands for the value of a field that an entity does not have."""
 REFERENCE_FIELDS_LIMIT: Final = 12
 """Fields of a type in which names are compared."""
-_FREE_TEXT: Final = words.word_set(
-    """title name canonical_name description notes note content text summary body subject comment comments url
-    details message number id external_id currency language tags status state priority aliases outcome"""
-)
+_FREE_TEXT: Final = grammar.fields("other")["free_text"]
 """Fields whose words refer to nobody: a task may be to call Tom, and be somebody else's."""
-_SORT_FIELDS: Final = words.word_set("type kind category subtype")
+_SORT_FIELDS: Final = grammar.fields("other")["sorts"]
 
 
 class TypeShape(NamedTuple):

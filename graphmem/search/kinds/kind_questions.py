@@ -8,27 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from graphmem.search.kinds import kind_dates, kind_times
-from graphmem.search.kinds.kind_links import (
-    ASKING,
-    BEFORE,
-    BEFORE_MONTHS,
-    CLAUSES,
-    LINKS,
-    NAME_WORDS,
-    NAMING,
-    NO_NOUN_FOLLOWS,
-    NOT,
-    THINGS,
-    VERBS_OF_BEING,
-)
+from graphmem.search.kinds import kind_times
 from graphmem.search.kinds.kind_states import AFTER_ITS_NOUN, OPPOSITE, STATE_WORDS, STATES, VERBS, State
 from graphmem.search.kinds.kind_times import TIME_WORDS, Period
 from graphmem.search.kinds.kind_words import TYPE_WORDS, KindName, named_kind
-from graphmem.search.questions import question_words, relationship_roles
+from graphmem.search.questions import grammar, question_words, relationship_roles
 from graphmem.search.questions.mentions import ATTRIBUTES, Piece, Question
+
+BEFORE: Final = grammar.words("before_kinds")
+"""Words between a state or a time and its type, or before them."""
+LINKS: Final = grammar.words("links")
+"""Words between a type and a state or a time."""
+VERBS_OF_BEING: Final = grammar.words("being")
+BEFORE_MONTHS: Final = grammar.words("before_months")
+"""Words after which the name of a month is one."""
+CLAUSES: Final = grammar.words("clauses")
+NOT: Final = grammar.words("not")
+NAMING: Final = grammar.words("naming")
+"""Words before the name of what a kind is related to."""
+ASKING: Final = grammar.words("asking")
+"""Words of a question that asks for all of a kind."""
+NO_NOUN_FOLLOWS: Final = grammar.words("no_noun_follows")
+"""Words after which a word for a state is a verb: "who paid invoices"."""
+THINGS: Final = grammar.words("things")
+"""Words for what a question without a type asks for."""
+NAME_WORDS: Final = 4
+"""Most words between a type and a state behind a name: "tasks of Tom Ek that are open"."""
 
 
 @dataclass(frozen=True)
@@ -203,15 +210,15 @@ class _Reader:
     def _is_other_than_month(self, place: int) -> bool:
         """Return whether the name of a month is rather another word, or a name: "may", "for June"."""
         token, piece = self.tokens[place], self.question.pieces[place]
-        if token in kind_dates.months() and piece.is_possessive:
+        if token in kind_times.months() and piece.is_possessive:
             return True
         before = self.tokens[place - 1] if place else ""
         if before in BEFORE_MONTHS:
             return False
         is_written_as_name = self.question.has_case and piece.is_capital
-        if token in kind_dates.WORDS_OF_OTHER_MEANING and not is_written_as_name:
+        if token in kind_times.WORDS_OF_OTHER_MEANING and not is_written_as_name:
             return True
-        return token in kind_dates.NAMES_OF_PEOPLE and before in NAMING
+        return token in kind_times.NAMES_OF_PEOPLE and before in NAMING
 
     def _is_verb(self, first: _Qualifier, begin: int) -> bool:
         """Return whether the first word before a type is a verb, as in "who paid invoices"."""
@@ -401,7 +408,7 @@ def read(question: Question, types: Collection[str], aliases: Mapping[str, str],
 
 def _token(piece: Piece) -> str:
     """Return a word as search compares it, and a date of ISO 8601 as it is written."""
-    return piece.token or (piece.text if kind_dates.is_iso(piece.text) else "")
+    return piece.token or (piece.text if kind_times.is_iso(piece.text) else "")
 
 
 def covers(name: tuple[int, int], phrase: Phrase) -> bool:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
+from graphmem.search.questions import grammar
 from graphmem.text import words
 
 Meaning = Literal[
@@ -36,46 +37,15 @@ class State(NamedTuple):
         return plain(self.words)
 
 
-_TABLE: Final[Mapping[Meaning, str]] = {
-    "open": """open, unfinished, incomplete, uncompleted, undone, unresolved, unsolved, outstanding,
-        remaining, unclosed, offen, offene, offenen, unerledigt, unerledigte, unerledigten, ouvert,
-        ouverte, ouverts,
-        ouvertes, abierta, abierto, abiertas, abiertos""",
-    "ended": "closed, ended, geschlossen, geschlossene, geschlossenen, fermee, fermees, cerrada, cerradas",
-    "done": """done, finished, completed, complete, resolved, erledigt, erledigte, erledigten, abgeschlossen,
-        abgeschlossene, abgeschlossenen, terminee, terminees, terminada, terminadas""",
-    "unpaid": """unpaid, unsettled, unbezahlt, unbezahlte, unbezahlten, impayee, impayees, impagada,
-        impagadas""",
-    "paid": "paid, settled, bezahlt, bezahlte, bezahlten, payee, payees, pagada, pagadas",
-    "overdue": "overdue, late, past due, uberfallig, uberfallige, uberfalligen, en retard, vencida, vencidas",
-    "active": "active, ongoing, current, aktiv, aktive, aktiven",
-    "inactive": "inactive, inaktiv, inaktive, inaktiven",
-    "pending": "pending, ausstehend, ausstehende, ausstehenden, pendiente, pendientes",
-    "value": """draft, drafts, cancelled, canceled, archived, blocked, sent, approved, rejected, new, in
-        progress, on hold, to do, todo, in review, won, lost, planned, scheduled, confirmed, accepted,
-        declined, refunded,
-        partially paid, shipped, delivered, unread, read, unapproved, unsent, undelivered, unconfirmed,
-        waiting, paused, started""",
-}
 STATES: Final[Mapping[tuple[str, ...], Meaning]] = {
-    tuple(each.split()): meaning for meaning, listed in _TABLE.items() for each in listed.split(",")
+    tuple(each.split()): cast("Meaning", meaning) for each, meaning in grammar.meanings("states").items()
 }
 """The words for states, and what each means."""
 STATE_WORDS: Final = max(map(len, STATES))
 """Most words of one state."""
-AFTER_ITS_NOUN: Final = words.word_set(
-    """ouvert ouverte ouverts ouvertes abierta abierto abiertas abiertos fermee fermees cerrada cerradas
-    terminee terminees terminada terminadas impayee impayees impagada impagadas payee payees pagada pagadas
-    vencida
-    vencidas pendiente pendientes"""
-) | {"in progress", "on hold", "in review", "en retard"}
+AFTER_ITS_NOUN: Final = grammar.words("after_noun")
 """States that stand behind their noun: "tasks in progress", "factures impayées"."""
-VERBS: Final = words.word_set(
-    """paid settled closed done finished completed resolved sent draft open cancelled canceled archived
-    blocked approved rejected won lost planned scheduled confirmed accepted declined refunded shipped
-    delivered read
-    started ended paused complete"""
-)
+VERBS: Final = grammar.words("states_and_verbs")
 """Words for states that are forms of verbs as well: "who paid invoices"."""
 OPPOSITE: Final[Mapping[Meaning, Meaning]] = {
     "open": "ended", "ended": "open", "done": "open", "paid": "unpaid", "unpaid": "paid",
@@ -83,52 +53,24 @@ OPPOSITE: Final[Mapping[Meaning, Meaning]] = {
 }  # fmt: skip
 """What "not" makes of a state."""
 
-_PAID: Final = words.word_set("paid overpaid settled cleared bezahlt beglichen payee paye pagada pagado")
+_PAID: Final = grammar.words("values_paid")
 _RECEIVED: Final = frozenset({"payment", "received"})
 """Words that together say that something was paid."""
-_VOID: Final = words.word_set(
-    """cancelled canceled void voided refunded credited rejected declined withdrawn abandoned dropped deleted
-    obsolete uncollectible lost expired duplicate invalid storniert abgebrochen annule annulee cancelada
-    cancelado"""
-)
+_VOID: Final = grammar.words("values_void")
 _WRITTEN_OFF: Final = frozenset({"written", "off"})
-_DONE: Final = words.word_set(
-    """done finished completed complete closed resolved solved fixed fulfilled ended archived won terminated
-    merged erledigt abgeschlossen fertig geschlossen termine terminee ferme fermee terminada terminado cerrada
-    cerrado inactive"""
-)
-_DELIVERED: Final = words.word_set("delivered shipped")
-_DRAFT: Final = words.word_set("draft entwurf brouillon borrador planned")
-_NOT: Final = words.word_set(
-    """not no never un partially partly partial half almost nearly awaiting pending to will ready nicht
-    teilweise"""
-)
-_PENDING: Final = words.word_set("pending open waiting new todo queued unstarted awaiting pendiente offen")
-_LATE: Final = frozenset({"overdue", "late", "pastdue", "uberfallig"})
+_DONE: Final = grammar.words("values_done")
+_DELIVERED: Final = grammar.words("values_delivered")
+_DRAFT: Final = grammar.words("values_draft")
+_NOT: Final = grammar.words("values_negated")
+_PENDING: Final = grammar.words("values_pending")
+_LATE: Final = grammar.words("values_late")
 
 _FIELDS: Final[Mapping[str, str]] = {
-    name: kind
-    for kind, listed in {
-        "paid_time": "paid_at paid_on paid_date date_paid settled_at",
-        "paid_flag": "paid is_paid settled is_settled",
-        "payment_status": "payment_status payment_state paid_status",
-        "done_time": """completed_at completed_on completed_date date_completed completion_date finished_at
-            finished_on finished_date closed_at closed_on closed_date date_closed resolved_at done_at
-            done_on""",
-        "done_flag": """done is_done completed is_completed complete is_complete finished is_finished closed
-            is_closed resolved is_resolved""",
-        "open_flag": "open is_open",
-        "other_flag": """read is_read approved is_approved sent is_sent shipped is_shipped delivered
-            is_delivered confirmed is_confirmed blocked is_blocked draft is_draft""",
-        "active_flag": "active is_active enabled is_enabled",
-        "ended_flag": "cancelled is_cancelled canceled is_canceled archived is_archived",
-        "status": "status state stage lifecycle_stage completion_status workflow_state",
-    }.items()
-    for name in listed.split()
+    name: kind for kind, names in grammar.fields("states").items() for name in names
 }
 """Fields that say a state, and how."""
 _ORDER: Final = list(dict.fromkeys(_FIELDS.values()))
-_PLACES: Final = words.word_set("city address country postal_code zip zip_code street latitude capital")
+_PLACES: Final = frozenset(grammar.fields("other")["of_places"])
 """Fields beside which ``state`` is a part of a country."""
 _ENDED: Final = frozenset({"ended", "done", "paid", "inactive"})
 """The states of what has ended."""

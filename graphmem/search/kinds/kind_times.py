@@ -7,13 +7,136 @@ not past.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any, Final, Literal, NamedTuple
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple, cast
 
 from graphmem.model import dates, times
-from graphmem.search.kinds import kind_dates
-from graphmem.text import words
+from graphmem.search.questions import grammar
+from graphmem.text import languages, words
+
+LANGUAGES: Final = ("en", "de", "fr", "es")
+"""The languages of the names of months and weekdays, the strongest first."""
+NAMES_OF_PEOPLE: Final = grammar.words("month_people")
+"""Months that are names of people, too: "tasks for June"."""
+WORDS_OF_OTHER_MEANING: Final = grammar.words("month_words")
+"""Months that have another meaning, too: "tasks that may be late"."""
+SHIFTS: Final = grammar.numbers("shifts")
+_WEEKEND: Final = grammar.words("weekend")
+_YEAR = re.compile(r"(?:19|20|21)\d\d")
+_DAY = re.compile(r"([1-9]|[12]\d|3[01])(?:st|nd|rd|th)?")
+_ISO_DAY = re.compile(r"((?:19|20|21)\d\d)-(\d\d)-(\d\d)")
+_ISO_MONTH = re.compile(r"((?:19|20|21)\d\d)-(\d\d)")
+_QUARTER = re.compile(r"q([1-4])")
+
+
+class Interval(NamedTuple):
+    """A time from ``start`` up to ``end``, midnights in UTC."""
+
+    start: datetime
+    end: datetime
+
+
+def is_iso(text: str) -> bool:
+    """Return whether a text is a day or a month as ISO 8601 writes it."""
+    return bool(_ISO_DAY.fullmatch(text) or _ISO_MONTH.fullmatch(text))
+
+
+@cache
+def months() -> Mapping[str, int]:
+    """Return the number of the month (1 to 12) that each name means."""
+    return {name: number for each in reversed(LANGUAGES) for name, number in languages.months(each).items()}
+
+
+@cache
+def weekdays() -> Mapping[str, int]:
+    """Return the number of the weekday (0 to 6, Monday first) that each name means."""
+    return {name: number for each in reversed(LANGUAGES) for name, number in languages.weekdays(each).items()}
+
+
+def intervals(tokens: Sequence[str], today: datetime) -> list[Interval]:
+    """Return the times that consecutive words may mean, the likeliest first; none if they say no such time.
+
+    A day or a month without a year is of this year, else of the next one if it is over, else of the last
+    one. A weekday is the next one, today among them, else the last one.
+
+    Args:
+        tokens: words as search compares them, or a day as ISO 8601 writes it.
+        today: midnight in UTC.
+    """
+    if (shift := SHIFTS.get(tokens[0])) is not None and len(tokens) == 2:
+        return _shifted(shift, intervals(tokens[1:], today), today)
+    if tokens[0] in _WEEKEND and len(tokens) == 1:
+        saturday = today + timedelta(days=5 - today.weekday())
+        return [Interval(saturday, saturday + timedelta(days=2))]
+    if len(tokens) == 1:
+        return _of_word(tokens[0], today)
+    if len(tokens) <= 3 and _YEAR.fullmatch(tokens[-1]):
+        return _of_year(tokens[:-1], int(tokens[-1]))
+    if len(tokens) == 2:
+        return [each for year in _years(today) for each in _of_year(tokens, year)]
+    return []
+
+
+def _of_word(token: str, today: datetime) -> list[Interval]:
+    if token in weekdays():
+        coming = today + timedelta(days=(weekdays()[token] - today.weekday()) % 7)
+        return [_day(coming), _day(coming - timedelta(weeks=1))]
+    if _YEAR.fullmatch(token):
+        return [_months_from(int(token), 1, 12)]
+    if iso := _ISO_DAY.fullmatch(token):
+        return _of_day(*map(int, iso.groups()))
+    if (iso := _ISO_MONTH.fullmatch(token)) and 1 <= int(iso[2]) <= 12:
+        return [_months_from(int(iso[1]), int(iso[2]), 1)]
+    return [each for year in _years(today) for each in _of_year([token], year)]
+
+
+def _of_year(tokens: Sequence[str], year: int) -> list[Interval]:
+    """Return the month, the quarter, or the day of a year."""
+    if len(tokens) == 1:
+        if quarter := _QUARTER.fullmatch(tokens[0]):
+            return [_months_from(year, 3 * int(quarter[1]) - 2, 3)]
+        return [_months_from(year, months()[tokens[0]], 1)] if tokens[0] in months() else []
+    if len(tokens) != 2:
+        return []
+    name, number = tokens if tokens[0] in months() else reversed(tokens)
+    day = _DAY.fullmatch(number)
+    return _of_day(year, months()[name], int(day[1])) if name in months() and day else []
+
+
+def _of_day(year: int, month: int, day: int) -> list[Interval]:
+    try:
+        return [_day(datetime(year, month, day, tzinfo=UTC))]
+    except ValueError:
+        return []
+
+
+def _day(start: datetime) -> Interval:
+    return Interval(start, start + timedelta(days=1))
+
+
+def _months_from(year: int, month: int, count: int) -> Interval:
+    end = month - 1 + count
+    return Interval(
+        datetime(year, month, 1, tzinfo=UTC),
+        datetime(year + end // 12, end % 12 + 1, 1, tzinfo=UTC),
+    )
+
+
+def _years(today: datetime) -> list[int]:
+    return [today.year, today.year + 1, today.year - 1]
+
+
+def _shifted(shift: int, candidates: Sequence[Interval], today: datetime) -> list[Interval]:
+    """Return the candidate that "next", "last" or "this" means."""
+    if shift > 0:
+        return sorted(each for each in candidates if each.start > today)[:1]
+    if shift < 0:
+        return sorted((each for each in candidates if each.end <= today), reverse=True)[:1]
+    return list(candidates[:1])
+
 
 Direction = Literal["future", "past"]
 Bound = Literal["since", "after", "before", "until"]
@@ -64,34 +187,12 @@ class Moment(NamedTuple):
         return after_start and (period.end is None or self.start < period.end)
 
 
-_FUTURE: Final = words.word_set(
-    """upcoming future coming forthcoming soon kommende kommenden anstehende anstehenden proximas proximos
-    prochaines"""
-)
-_PAST: Final = words.word_set("past previous bygone vergangene vergangenen")
-_DAYS: Final = {
-    "today": 0, "todays": 0, "tomorrow": 1, "tomorrows": 1, "yesterday": -1, "yesterdays": -1, "tonight": 0,
-    "heute": 0, "morgen": 1, "gestern": -1, "aujourdhui": 0, "demain": 1, "hoy": 0,
-}  # fmt: skip
-_UNITS: Final = {
-    "week": "week", "weeks": "week", "month": "month", "months": "month", "year": "year", "years": "year",
-    "quarter": "quarter", "quarters": "quarter", "woche": "week", "monat": "month", "jahr": "year",
-    "semaine": "week", "mois": "month", "semana": "week", "mes": "month",
-}  # fmt: skip
-_SHIFTS: Final = {
-    "this": 0, "current": 0, "next": 1, "coming": 1, "following": 1, "last": -1, "previous": -1, "past": -1,
-    "diese": 0, "dieser": 0, "diesen": 0, "dieses": 0, "nachste": 1, "nachster": 1, "nachsten": 1,
-    "letzte": -1, "letzter": -1, "letzten": -1, "cette": 0, "ce": 0, "esta": 0, "este": 0,
-}  # fmt: skip
-_NUMBERS: Final = {
-    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12,
-}  # fmt: skip
-_BOUNDS: Final[Mapping[str, Bound]] = {
-    "since": "since", "seit": "since", "depuis": "since", "desde": "since",
-    "after": "after", "nach": "after", "before": "before", "vor": "before", "avant": "before",
-    "until": "until", "till": "until", "by": "until", "bis": "until", "hasta": "until",
-}  # fmt: skip
+_FUTURE: Final = grammar.words("future")
+_PAST: Final = grammar.words("past")
+_DAYS: Final = grammar.numbers("days_from_today")
+_UNITS: Final = grammar.meanings("units_of_time")
+_NUMBERS: Final = grammar.numbers("numbers")
+_BOUNDS: Final[Mapping[str, Bound]] = cast("Mapping[str, Bound]", grammar.meanings("bounds"))
 """Words before a time that leave one of its ends open."""
 TIME_WORDS: Final = 4
 """Most words of one time."""
@@ -142,12 +243,12 @@ def _period(tokens: Sequence[str], now: int) -> Period | None:
         if first in _DAYS:
             start = today + timedelta(days=_DAYS[first])
             return _bounded(phrase, start, start + timedelta(days=1), now)
-    if len(tokens) == 2 and first in _SHIFTS and (unit := _UNITS.get(rest[0].removesuffix("s"))):
-        return _bounded(phrase, *_unit(today, unit, _SHIFTS[first]), now)
+    if len(tokens) == 2 and first in SHIFTS and (unit := _UNITS.get(rest[0].removesuffix("s"))):
+        return _bounded(phrase, *_unit(today, unit, SHIFTS[first]), now)
     if len(tokens) == 3 and first in ("next", "coming", "last", "past"):
         count = _NUMBERS.get(rest[0], int(rest[0]) if rest[0].isdecimal() and len(rest[0]) < 5 else 0)
         return _counted(phrase, first in ("next", "coming"), count, rest[1], now) if count else None
-    dated = [_bounded(phrase, *each, now) for each in kind_dates.intervals(tokens, today)]
+    dated = [_bounded(phrase, *each, now) for each in intervals(tokens, today)]
     return dated[0]._replace(others=tuple(dated[1:])) if dated else None
 
 
@@ -202,27 +303,8 @@ def _moment(text: str) -> Moment | None:
     return Moment(written.at, written.at + length)
 
 
-_GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    name: tuple(listed.split())
-    for name, listed in {
-        "due": """due_date due due_at due_on due_by date_due deadline deadline_at deadline_date payment_due
-            payment_due_date renewal_date expires_at expires_on expiry_date expiration_date valid_until""",
-        "start": """date_start starts_at start_at starts_on start_date start start_time begins_at begin_date
-            scheduled_at scheduled_for scheduled_on scheduled_date event_date meeting_date appointment_date
-            when
-            started_at departure_date""",
-        "own": """date issue_date issued_at issued_on date_issued sent_at sent_on received_at published_at
-            published_on published_date occurred_at happened_at posted_at order_date payment_date datetime
-            timestamp time""",
-        "paid": "paid_at paid_on paid_date date_paid",
-        "done": """completed_at completed_on completed_date date_completed completion_date finished_at
-            finished_on closed_at closed_on closed_date resolved_at done_at""",
-        "end": "ends_at end_at ends_on end_date date_end end end_time ended_at",
-    }.items()
-}
-_NO_TIME_OF_ITS_OWN: Final = words.word_set(
-    "birthday birth_date date_of_birth born created_at updated_at modified_at last_seen_at joined_at"
-)
+_GROUPS: Final[Mapping[str, tuple[str, ...]]] = grammar.fields("times")
+_NO_TIME_OF_ITS_OWN: Final = grammar.fields("other")["no_time_of_its_own"]
 
 
 def time_fields(

@@ -11,50 +11,18 @@ import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from graphmem.search.questions import grammar
 from graphmem.text import languages, words
 
 TYPE_WORDS: Final = 3
 """Most words of a question that name one type."""
-DEADLINES: Final = frozenset({"deadline", "deadlines", "frist", "fristen", "echeance", "echeances"})
+DEADLINES: Final = grammar.words("deadlines")
 """Words for what has a time at which it is due, of whatever type."""
-_IRREGULAR: Final = {
-    "people": "person", "persons": "person", "men": "man", "women": "woman", "children": "child",
-    "criteria": "criterion", "analyses": "analysis", "wives": "wife", "lives": "life", "staff": "employee",
-    "todos": "todo", "memos": "memo", "photos": "photo", "videos": "video",
-}  # fmt: skip
-_USUAL: Final[Mapping[str, tuple[str, ...]]] = {
-    singular: tuple(types.split())
-    for singular, types in (
-        ("person", "contact"), ("contact", "person"), ("folk", "person contact"),
-        ("colleague", "person contact"),
-        ("company", "organization organisation business"), ("organization", "organisation company"),
-        ("organisation", "organization company"), ("firm", "company organization organisation"),
-        ("business", "company organization organisation"),
-        ("bill", "invoice"), ("invoice", "bill"),
-        ("todo", "task action_item"), ("task", "todo action_item"), ("chore", "task todo"),
-        ("meeting", "event calendar_event appointment"), ("appointment", "event meeting calendar_event"),
-        ("event", "calendar_event meeting appointment"), ("call", "event"), ("conference", "event"),
-        ("email", "email_message message"), ("mail", "email message"), ("memo", "note"),
-        ("doc", "document"), ("file", "document"), ("paper", "document"),
-        ("chat", "conversation"), ("discussion", "conversation"),
-        ("ticket", "issue task"), ("issue", "ticket"), ("bug", "issue ticket"),
-        ("payment", "transaction"), ("expense", "transaction"),
-        ("client", "customer"), ("customer", "client"), ("supplier", "vendor"), ("vendor", "supplier"),
-        ("place", "location"), ("deal", "opportunity"), ("opportunity", "deal"),
-    )
-}  # fmt: skip
+_IRREGULAR: Final = grammar.meanings("irregular")
+_USUAL: Final[Mapping[str, tuple[str, ...]]] = grammar.lists("usual_types")
 """The types that a usual word may mean beside the one of its name, best first."""
-_FOREIGN: Final = {
-    "rechnung": "invoice", "rechnungen": "invoice", "aufgabe": "task", "aufgaben": "task",
-    "termin": "event", "termine": "event", "besprechungen": "meeting", "personen": "person",
-    "leute": "person", "kontakte": "contact", "firmen": "company", "projekte": "project",
-    "nachrichten": "message", "notizen": "note", "dokumente": "document", "auftrage": "order",
-    "factures": "invoice", "facture": "invoice", "taches": "task", "reunions": "meeting",
-    "personnes": "person", "entreprises": "company", "projets": "project",
-    "facturas": "invoice", "factura": "invoice", "tareas": "task", "reuniones": "meeting",
-    "personas": "person", "empresas": "company", "proyectos": "project",
-}  # fmt: skip
-_SINGULAR_FOREIGN: Final = frozenset({"rechnung", "aufgabe", "termin", "facture", "factura"})
+_SINGULAR_FOREIGN: Final = grammar.meanings("kinds_singular")
+_FOREIGN: Final = grammar.meanings("kinds") | _SINGULAR_FOREIGN
 _PLURAL_LEAST: Final = 4
 """Letters of a plural that a stem decides."""
 LOOKUPS_LIMIT: Final = 32

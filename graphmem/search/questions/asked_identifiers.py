@@ -13,7 +13,8 @@ from typing import Final, NamedTuple, Protocol
 from graphmem.model.identity import fold_text
 from graphmem.model.ids import ENTITY_ID
 from graphmem.search import written_identifiers
-from graphmem.text import codes, phones, words, written_dates
+from graphmem.search.questions import grammar
+from graphmem.text import codes, phones, written_dates
 
 CODE_DIGITS_LEAST: Final = 3
 """Digits of a code with letters, years left out: ``GPT-4`` and ``covid-19`` are words."""
@@ -26,21 +27,11 @@ NUMBER_DIGITS_LEAST: Final = 6
 PHONE_DIGITS_LEAST: Final = 7
 """Digits of a telephone number that begins with a 0 or with its country."""
 
-_LABELS: Final = words.word_set(
-    """account auftrag auftragsnummer bestellnummer bestellung booking case commande contract customer facture
-    id ids invoice konto kunde kundennummer nr no num number nummer order parcel policy po purchase rechnung
-    rechnungsnummer receipt ref reference reservation serial shipment sku sn ticket tracking transaction
-    vertrag vertragsnummer"""
-)
+_LABELS: Final = grammar.words("labels")
 """Words before a number that is one of an order, an invoice, a customer."""
-_COMPARING: Final = words.word_set(
-    "about above almost approximately around at below exceeds least most nearly over some than under up"
-)
-_UNITS: Final = words.word_set(
-    """bytes chf cm days dollars employees eur euro euros followers gbp hours kg km m members meters metres
-    miles minutes mm people percent pounds seats seconds tons units usd users views visitors years"""
-)
-_WORDS_WITH_NUMBERS: Final = words.word_set("covid sars utf iso mig top")
+_COMPARING: Final = grammar.words("comparing")
+_UNITS: Final = grammar.words("units")
+_WORDS_WITH_NUMBERS: Final = grammar.words("words_with_numbers")
 """Letters before a number that make a word of it: ``COVID-19``."""
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 _URL = re.compile(r"(?:https?://|www\.)\S+\.\S+")

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from graphmem.model.identity import fold_text, index_key
 from graphmem.search import terms
-from graphmem.search.questions import question_words, relationship_roles
+from graphmem.search.questions import grammar, question_words, relationship_roles
 from graphmem.search.questions.asked_identifiers import AskedIdentifier, identifiers_in
 from graphmem.text import identifiers, languages, words
 
@@ -28,42 +28,17 @@ _AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡-–—"
 _SENTENCE_ENDS: Final = frozenset(".!?…:。！？")
 _POSSESSIVE = re.compile("(['’]s|(?<=s)['’])$", re.IGNORECASE)
 _ADDRESS_SIGNS: Final = frozenset("@./:")
-_DAYS: Final = words.word_set(
-    """monday tuesday wednesday thursday friday saturday sunday january february march april may june july
-    august september october november december"""
-)
+_DAYS: Final = grammar.words("days")
 """Names of days and months, some of which are names of people."""
-_BEFORE_DAYS: Final = words.word_set(
-    "by during early every in last late mid next on since this throughout until till"
-)
+_BEFORE_DAYS: Final = grammar.words("before_days")
 """Words before a day or a month: nobody is meant by it."""
-ATTRIBUTES: Final = _DAYS | words.word_set(
-    """address age birthday born city company country date details e email employer home id job language
-    latest link live lives location mail meet meeting mobile name need needs nickname note notes number phone
-    photo profile role said say says status tel telephone think title today tomorrow url want wants website
-    work works write wrote yesterday"""
-)
+ATTRIBUTES: Final = _DAYS | grammar.words("attributes")
 """Words that ask for something of an entity, or for a day: beside a name they are no part of it."""
-_COMMANDS: Final = words.word_set(
-    """add answer apologise apologize append archive ask assign book brief bring buy call cancel change check
-    collect compare complete confirm congratulate contact correct count create delete describe draft edit
-    email ensure explain export fetch file find finish fix follow forget forward get give greet hand help
-    identify import include inform introduce invite invoice link list locate look mail make meet mention merge
-    message move note notify open order organise organize outline pay phone ping plan please prepare print
-    promise propose provide pull put read recall recommend record remember remind remove rename replace reply
-    report reschedule respond retrieve return review save schedule search see send set share show sign skip
-    start stop store suggest summarise summarize take teach tell text thank track transfer update upload use
-    verify visit wait warn watch welcome write dear hello hey hi ok okay thanks"""
-)
+_COMMANDS: Final = grammar.words("commands")
 """Words that begin an order or a greeting; a capital letter there says nothing."""
-_TITLES: Final = words.word_set(
-    """mr mrs ms miss mister madam sir lady lord dr doctor prof professor rev reverend father sister captain
-    judge herr frau monsieur madame senor senora"""
-)
+_TITLES: Final = grammar.words("titles")
 """Words before the name of a person that are no part of it."""
-_CONTRACTED: Final = words.word_set(
-    "he here how it let she that there this what when where who why wo er es sie wie was"
-)
+_CONTRACTED: Final = grammar.words("contracted")
 """Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
 
 

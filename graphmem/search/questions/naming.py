@@ -9,12 +9,12 @@ from graphmem.model import ending, times
 from graphmem.model.reduction import Stale
 from graphmem.model.relationship import BUILTIN
 from graphmem.registry import Context
-from graphmem.search.copied_rows import ExactMatch
-from graphmem.search.owner_copy import OwnerCopy
-from graphmem.search.questions import mentions, name_parts, question_words, relationship_roles
-from graphmem.search.questions.mentions import ATTRIBUTES, Question, Run
+from graphmem.search.entity_copy import IN_ALIAS, IN_NAME, SearchCopy
+from graphmem.search.owner_copy import ExactMatch, OwnerCopy
+from graphmem.search.questions import grammar, mentions, question_words, relationship_roles
+from graphmem.search.questions.mentions import ATTRIBUTES, Part, Question, Run
 from graphmem.search.questions.relationship_roles import Followed
-from graphmem.text import identifiers, words
+from graphmem.text import identifiers
 
 RESEMBLANCE: Final = "resemblance"
 """``match`` of what does not bear the name or identifier that was looked up."""
@@ -46,7 +46,7 @@ RELATED_LIMIT: Final = 100
 METADATA_LIMIT: Final = 300
 """Characters of a value that says whether a relationship has ended."""
 
-_ASKING: Final = words.word_set("who whom whose what which where")
+_ASKING: Final = grammar.words("asking_first")
 """Words of which one begins a question that may ask for the other end of a relationship."""
 _WEIGHTS: Final = {
     NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT, FIELD: FIELD_WEIGHT
@@ -161,7 +161,7 @@ async def by_parts(
     taken = [Run(each.start, each.end, each.words, frozenset()) for each in named]
     taken += [Run(place, place + 1, "", frozenset()) for place in kind]
     ids = {each.id for each in named}
-    matches = await copy.look(lambda documents: name_parts.partly_named(documents, question, taken, ()))
+    matches = await copy.look(lambda documents: partly_named(documents, question, taken, ()))
     return [
         Named(each.id, NAME_PART, " ".join(p.text for p in question.pieces[each.part.start : each.part.end]),
               each.part.start, each.part.end)
@@ -278,3 +278,53 @@ async def _followed(
         return followed
     known = await context.services.vocabulary.current()
     return relationship_roles.followed(tokens, question.nouns, spans, tuple(known.kinds.values()))
+
+
+ENTITIES_LIMIT: Final = 100
+"""Entities that one question calls by parts of their names."""
+
+
+class PartlyNamed(NamedTuple):
+    """An entity, and the first part of a name of it in the question."""
+
+    id: str
+    part: Part
+
+
+def partly_named(
+    copy: SearchCopy, question: Question, taken: Iterable[Run], types: Collection[str]
+) -> list[PartlyNamed]:
+    """Return the entities that a question calls by parts of their names, in the order of their ids.
+
+    Of two entities that have the same part, the one with more parts of the question is meant.
+
+    Args:
+        taken: the runs of the question that are whole names.
+        types: only entities of these types; all types if empty.
+    """
+    among = [name for name in copy.types if not types or name in types]
+    people = [name for name in among if question_words.is_person(name)]
+    organisations = [name for name in among if question_words.is_organisation(name)]
+    name_words = question.name_words
+    if not name_words or not (people or organisations):
+        return []
+    written = question.written_names
+    documents: dict[str, set[int]] = {}
+    for word, posting in zip(name_words, copy.postings([[word] for word in name_words]), strict=True):
+        named = posting.documents[(posting.counts & (IN_NAME | IN_ALIAS)) > 0]
+        called = people + organisations if word in written else people
+        if called and len(named):
+            documents[word] = set(named[copy.of_types(called)[named]].tolist())
+    parts = question.parts({word for word, numbers in documents.items() if numbers}, taken)
+    of_part = {part: set.intersection(*(documents[word] for word in part.words)) for part in parts}
+    counts: dict[int, int] = {}
+    for numbers in of_part.values():
+        for number in numbers:
+            counts[number] = counts.get(number, 0) + 1
+    chosen: dict[str, Part] = {}
+    for part, numbers in of_part.items():
+        most = max((counts[number] for number in numbers), default=0)
+        for number in numbers:
+            if counts[number] == most:
+                chosen.setdefault(copy.ids[number], part)
+    return [PartlyNamed(entity_id, chosen[entity_id]) for entity_id in sorted(chosen)[:ENTITIES_LIMIT]]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import lru_cache
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from graphmem.model.identity import PEOPLE
-from graphmem.text import languages, words
+from graphmem.search.questions import grammar
+from graphmem.text import languages
 
 Wanted = Literal["person", "place", "time"]
 """What a question asks for by its question word."""
@@ -18,36 +19,18 @@ STEM_LETTERS: Final = 4
 """A word of at least this many letters matches the words that begin with it."""
 
 
-_ENDINGS: Final = frozenset(
-    {"", *words.word_set("s es ed d ing e er r ers rs or ors ee ment age ies y ied ion ions ly al")}
-)
+_ENDINGS: Final = {"", *grammar.words("endings")}
 """English endings: two words with the same beginning are forms of one word if both rests are among these."""
-_SHORT_ENDINGS: Final = frozenset({"", *words.word_set("s es ed er ers ing y ies ied")})
+_SHORT_ENDINGS: Final = {"", *grammar.words("short_endings")}
 """The endings that count after three letters: with the others, card and cars would be one word."""
-EMPTY: Final = words.word_set(
-    """a about all also am an and any are as at be been being but by can could did do does doing for from get
-    got had has have having he her him his how i if in into is it its me much many my no not of on or our
-    please s she should so some tell that the their them then there these they this those to us was we
-    were what when where which who whom whose why will with would you your know"""
-)
+EMPTY: Final = grammar.words("empty")
 """English words that say nothing about what is wanted."""
-FORMER: Final = words.word_set("former formerly ex previous previously past earlier old was were used")
+FORMER: Final = grammar.words("former")
 """Words that ask for what has ended, too."""
-_WANTED: Final[dict[str, Wanted]] = {
-    "who": "person", "whom": "person", "whose": "person", "where": "place", "when": "time",
-    "wer": "person", "wem": "person", "wen": "person", "wessen": "person", "wo": "place", "wann": "time",
-    "qui": "person", "quand": "time", "quien": "person", "donde": "place", "cuando": "time", "dove": "place",
-}  # fmt: skip
-_PERSONS: Final = PEOPLE | words.word_set("people customer member")
-_ORGANISATIONS: Final = words.word_set(
-    """agency association band bank business charity client club company corporation employer firm hospital
-    institution organisation organization restaurant school shop startup store supplier team university
-    vendor"""
-)
-_PLACES: Final = words.word_set(
-    """address city country home located location office place region room site state street town venue
-    village lives based"""
-)
+_WANTED: Final[dict[str, Wanted]] = cast("dict[str, Wanted]", grammar.meanings("wanted"))
+_PERSONS: Final = PEOPLE | grammar.words("types_of_people")
+_ORGANISATIONS: Final = grammar.words("types_of_organisations")
+_PLACES: Final = grammar.words("fields_of_places")
 
 
 def content_words(

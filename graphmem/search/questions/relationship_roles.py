@@ -11,49 +11,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from graphmem.model.relationship import RelationshipType
-from graphmem.search.questions import question_words
-from graphmem.text import words
+from graphmem.search.questions import grammar, question_words
 
-_TABLE: Final = """
-    REPORTS_TO outgoing boss manager supervisor superior lead
-    REPORTS_TO incoming report subordinate team
-    MANAGES incoming boss manager supervisor superior lead head
-    MANAGES outgoing report subordinate responsibility
-    WORKS_AT outgoing employer company job workplace work
-    WORKS_AT incoming employee staff people worker
-    OWNS incoming owner proprietor holder
-    OWNS outgoing property possession belonging
-    CREATED_BY outgoing author creator maker writer designer
-    MEMBER_OF outgoing team group club organisation organization
-    MEMBER_OF incoming member people
-    LOCATED_AT outgoing location place address where
-    PART_OF outgoing whole parent
-    PART_OF incoming part component
-    SUBSIDIARY_OF outgoing parent owner
-    SUBSIDIARY_OF incoming subsidiary daughter
-    ACQUIRED_BY outgoing acquirer buyer owner
-    ACQUIRED_BY incoming acquisition purchase bought
-    FUNDED_BY outgoing funder sponsor donor money
-    INVESTED_IN incoming investor shareholder
-    INVESTED_IN outgoing investment share
-    SUPPLIES_TO incoming supplier vendor
-    SUPPLIES_TO outgoing customer client buyer
-    DEPENDS_ON outgoing dependency requirement need prerequisite
-    COMPETITOR_OF outgoing competitor rival
-    COMPETITOR_OF incoming competitor rival
-    PARTNER_OF outgoing partner
-    PARTNER_OF incoming partner
-    MARRIED_TO outgoing spouse husband wife
-    MARRIED_TO incoming spouse husband wife
-    SPOUSE_OF outgoing spouse husband wife
-    SPOUSE_OF incoming spouse husband wife
-    CHILD_OF outgoing parent mother father
-    CHILD_OF incoming child son daughter
-    PARENT_OF incoming parent mother father
-    PARENT_OF outgoing child son daughter
-"""
 ROLES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
-    (name, direction): tuple(roles) for name, direction, *roles in map(str.split, _TABLE.split("\n")[1:-1])
+    (name, direction): roles
+    for direction in ("outgoing", "incoming")
+    for name, roles in grammar.lists(f"roles_{direction}").items()
 }
 """For a relationship type and a direction, the words for the entity at the other end."""
 
@@ -64,10 +27,8 @@ def roles(relationship_type: str, direction: str) -> tuple[str, ...]:
 
 
 _WORDS: Final = frozenset(role for listed in ROLES.values() for role in listed)
-_PLURALS: Final = {"people": "people", "wives": "wife", "children": "child", "staff": "staff"}
-_IS_NO_VERB: Final = words.word_set(
-    "a an and as at by for from has have in is of on or related refers the to with"
-)
+_PLURALS: Final = grammar.meanings("role_plurals")
+_IS_NO_VERB: Final = grammar.words("no_verb")
 """Words of relationship types that say nothing of their own."""
 _PASSIVE: Final = re.compile(r"[A-Z0-9_]+_BY")
 _OF: Final = re.compile(r"[A-Z0-9_]+_OF")

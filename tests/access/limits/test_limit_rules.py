@@ -20,6 +20,7 @@ from tests.access.limits.conftest import Caller, Make
 from tests.faces.test_http_edges import STATUSES
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.walks import walk_over
 
 HEAVY = {
     "context.retrieve", "entities.duplicates", "entities.find", "entities.query", "entities.related",
@@ -48,7 +49,7 @@ def heavy_queries(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
         yield places
 
 
-@pytest.mark.parametrize("name", sorted(REGISTRY))
+@walk_over("name", sorted(REGISTRY))
 def test_an_operation_that_runs_a_heavy_query_is_heavy(
     loop: Loop, services: Services, name: str, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ it while the questions are asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 
@@ -16,14 +17,24 @@ from rich.table import Table
 
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.meaning import Weighted
+from graphmem.model import times
 from graphmem.registry import Services
-from graphmem.search import search_ranking, terms
+from graphmem.search import search_engine, search_ranking, terms
 from graphmem.search.entity_copy import SearchCopy
+from graphmem.search.kinds import kind_lookup, kind_plans, kind_questions, kind_states, kind_times, kind_words
+from graphmem.search.questions import (
+    asked_identifiers,
+    grammar,
+    mentions,
+    naming,
+    question_words,
+    relationship_roles,
+)
 from graphmem.search.term_vocabulary import Vocabulary
 from graphmem.text import languages
-from tests.bench.retrieval import changes, dialogues, topics
+from tests.bench.retrieval import changes, dialogues, office, office_things, topics
 from tests.bench.retrieval.measuring import NEWEST_FIRST, Owner
-from tests.bench.retrieval.metrics import any_at, mean, newest_before_older, reciprocal_rank
+from tests.bench.retrieval.metrics import any_at, mean, newest_before_older, reciprocal_rank, share_of_answers
 from tests.bench.retrieval.sets import HALVES, Half, Question
 from tests.support.event_loop import Loop
 
@@ -66,6 +77,97 @@ def _no_name_share(patch: Patch) -> None:
     patch.setattr(search_ranking, "NAME_WEIGHT", 0.0)
 
 
+def _no_newest(patch: Patch) -> None:
+    patch.setattr(search_ranking, "raise_newest", lambda copy, points, hits: points)
+
+
+def _no_whole_pieces(patch: Patch) -> None:
+    of_question = terms.of_question
+
+    def apart(*arguments: Any, **options: Any) -> terms.Question:
+        question = of_question(*arguments, **options)
+        concepts = tuple(replace(each, piece=place) for place, each in enumerate(question.concepts))
+        return replace(question, concepts=concepts, pieces=tuple(each.terms[0] for each in concepts))
+
+    patch.setattr(terms, "of_question", apart)
+
+
+def _no_faint(patch: Patch) -> None:
+    patch.setattr(search_ranking, "FAINT_SHARE", 1.0)
+
+
+def _without(*places: tuple[Any, str, Any]) -> Callable[[Patch], None]:
+    """Return what puts something that does nothing in the place of some parts."""
+
+    def leave_out(patch: Patch) -> None:
+        for owner, name, instead in places:
+            patch.setattr(owner, name, instead)
+
+    return leave_out
+
+
+async def _nothing(*_: Any) -> list[Any]:
+    return []
+
+
+def _no_kinds(patch: Patch) -> None:
+    patch.setattr(kind_lookup, "phrases", lambda *_: [])
+
+
+def _no_times(patch: Patch) -> None:
+    patch.setattr(kind_times, "period", lambda *_: None)
+
+
+def _no_anchors(patch: Patch) -> None:
+    patch.setattr(kind_lookup, "anchors_of", _nothing)
+
+
+def _no_identifiers(patch: Patch) -> None:
+    patch.setattr(mentions, "identifiers_in", lambda _: [])
+
+
+def _no_whole_identifiers(patch: Patch) -> None:
+    patch.setattr(search_engine.written_identifiers, "sought", lambda *_: None)
+    patch.setattr(mentions, "identifiers_in", lambda _: [])
+
+
+GRAMMAR: Final = (
+    kind_questions, kind_states, kind_times, kind_words, mentions, question_words, relationship_roles,
+    asked_identifiers,
+)  # fmt: skip
+"""The modules that have tables of the grammar."""
+
+
+def _no_language(language: str) -> Callable[[Patch], None]:
+    """Return what takes the words of one language alone out of the tables, and its months and weekdays."""
+
+    def words_of(value: Any) -> set[str]:
+        if isinstance(value, str):
+            return set(grammar._listed(value))
+        return {word for each in value.values() for word in words_of(each)}
+
+    def is_left_out(word: Any) -> bool:
+        return (" ".join(word) if isinstance(word, tuple) else word) in left_out
+
+    own = words_of(grammar._DATA["grammar"][language])
+    others = {name: each for name, each in grammar._DATA["grammar"].items() if name != language}
+    left_out = own - words_of(others)
+
+    def leave_out(patch: Patch) -> None:
+        for module in GRAMMAR:
+            for name, value in list(vars(module).items()):
+                if isinstance(value, frozenset) and any(map(is_left_out, value)):
+                    patch.setattr(module, name, value - left_out)
+                elif isinstance(value, dict) and any(map(is_left_out, value)):
+                    patch.setattr(module, name, {k: v for k, v in value.items() if not is_left_out(k)})
+        known = tuple(each for each in kind_times.LANGUAGES if each != language)
+        patch.setattr(kind_times, "LANGUAGES", known)
+        for names in (kind_times.months, kind_times.weekdays):
+            patch.setattr(kind_times, names.__name__, names.__wrapped__)
+
+    return leave_out
+
+
 def _no_words(patch: Patch) -> None:
     patch.setattr(search_ranking, "WORDS_WEIGHT", 0.0)
 
@@ -85,7 +187,37 @@ STEPS: Final[dict[str, Callable[[Patch], None]]] = {
     "words": _no_words,
     "meaning": _no_meaning,
 }
-"""What is left out, by name; first nothing."""
+"""Steps of ranking that are left out, by name; first nothing."""
+PARTS: Final[dict[str, Callable[[Patch], None]]] = {
+    "all of a piece such as check-list": _no_whole_pieces,
+    "faint resemblance behind hits": _no_faint,
+    "newest first": _no_newest,
+    "kinds": _no_kinds,
+    "times of kinds": _no_times,
+    "names beside kinds": _no_anchors,
+    "names that no word joins to a kind": _without((kind_lookup, "_beside", lambda *_: [])),
+    "what is due, of any type": _without((kind_questions._Reader, "_of_due", lambda _: None)),
+    "sorts of a type (meetings)": _without((kind_plans, "_sorts", lambda *_: ())),
+    "values in use as states": _without(
+        (kind_questions._Reader, "_unknown_before", lambda *_: None),
+        (kind_plans, "_MAY_BE_VALUES", frozenset()),
+    ),
+    "other years and weeks": _without((kind_times.Period, "readings", property(lambda period: [period]))),
+    "whole names": _without((naming, "by_names", lambda *_: [])),
+    "parts of names": _without((naming, "by_parts", _nothing)),
+    "relationships": _without((naming, "by_relationships", _nothing)),
+    "words of roles (boss)": _without((relationship_roles, "ROLES", {})),
+    "words of relationship types": _without((relationship_roles, "_says_type", lambda *_: False)),
+    "orders and titles before names": _without(
+        (mentions, "_COMMANDS", frozenset()), (mentions, "_TITLES", frozenset())
+    ),
+    "identifiers in questions": _no_identifiers,
+    "identifiers, in questions and alone": _no_whole_identifiers,
+    "German": _no_language("de"),
+    "French": _no_language("fr"),
+    "Spanish": _no_language("es"),
+}
+"""Parts of the reading of questions, and smaller steps."""
 
 
 class Case(NamedTuple):
@@ -96,19 +228,21 @@ class Case(NamedTuple):
     question: Question
     worth: Callable[[list[str], Question], float]
     arguments: dict[str, Any]
+    looks_up: bool = False
 
 
 def ablation(loop: Loop, services: Services, size: int) -> dict[str, dict[Half, dict[str, float]]]:
     """Return the mean of each measure, by the step that is left out and by half."""
     cases = list(_cases(loop, services, size))
     answer: dict[str, dict[Half, dict[str, float]]] = {}
-    for step, leave_out in STEPS.items():
+    for step, leave_out in {**STEPS, **PARTS}.items():
         values: dict[tuple[Half, str], list[float]] = {}
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(times, "now", lambda: office_things.NOW)
             leave_out(patch)
             for each in cases:
-                ranking = each.owner.ranking(each.question.text, **each.arguments)
-                worth = each.worth(ranking, each.question)
+                ask = each.owner.looked_up if each.looks_up else each.owner.ranking
+                worth = each.worth(ask(each.question.text, **each.arguments), each.question)
                 values.setdefault((each.question.half, each.measure), []).append(worth)
         answer[step] = {
             half: {measure: mean(found) for (of, measure), found in values.items() if of == half}
@@ -133,6 +267,14 @@ def table(figures: dict[str, dict[Half, dict[str, float]]]) -> Table:
 
 def _cases(loop: Loop, services: Services, size: int) -> Iterator[Case]:
     """Store the sets, and yield their questions."""
+    for each_office in office.make(size):
+        owner = Owner(loop, services, each_office.collection)
+        owner.relate(each_office.links)
+        for each in each_office.collection.questions:
+            if each.answers:
+                yield Case(each.kind, owner, each, lambda r, q: share_of_answers(r, q.answers), {})
+            else:
+                yield Case(each.kind, owner, each, lambda r, _: float(not r), {}, looks_up=True)
     for turns, sessions in dialogues.make(size):
         by_turn, by_session = Owner(loop, services, turns), Owner(loop, services, sessions)
         for each in turns.questions:

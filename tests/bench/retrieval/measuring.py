@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -79,6 +79,25 @@ class Owner:
         """Return the ids of the texts that a search finds, best first."""
         page = self.run("entities.query", search=question, limit=RANKED, include_snapshots=False, **arguments)
         return [self._names[entity["entity_id"]] for entity in page["entities"]]
+
+    def relate(self, links: Iterable[tuple[str, str, str, bool]]) -> None:
+        """Relate texts, each (type, id of the source, id of the target, whether it has ended)."""
+        ids = {name: entity_id for entity_id, name in self._names.items()}
+        for kind, source, target, is_ended in links:
+            self.run(
+                "relationships.create",
+                relationship_type=kind,
+                source_entity_id=ids[source],
+                target_entity_id=ids[target],
+                metadata={"until": "2020-12-31"} if is_ended else {},
+            )
+
+    def looked_up(self, question: str) -> list[str]:
+        """Return the ids of the texts that a look-up answers."""
+        return [
+            self._names[each["entity_id"]]
+            for each in self.run("entities.find", identifier=question)["entities"]
+        ]
 
     def is_in_context(self, question: Question) -> bool:
         """Return whether the context of a question has a text that answers it, whole."""

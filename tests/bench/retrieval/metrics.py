@@ -25,6 +25,11 @@ def newest_before_older(ranking: Sequence[str], newest: str, older: Collection[s
     return float(not any(text_id in older for text_id in ranking[: ranking.index(newest)]))
 
 
+def share_of_answers(ranking: Sequence[str], answers: Collection[str]) -> float:
+    """Return which share of the answers is among as many of the first as there are answers."""
+    return sum(text_id in answers for text_id in ranking[: len(answers)]) / len(answers)
+
+
 def mean(values: Iterable[float]) -> float:
     """Return the mean; 0 of nothing."""
     listed = list(values)

@@ -1,0 +1,151 @@
+"""One POST to the service of a model that the operator has chosen: repeated while it helps, and bounded.
+
+Embeddings and language models are asked in the same way. An address comes from a setting alone; no request
+and no other variable of the environment chooses one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import httpx
+import stamina
+from pydantic import SecretStr
+
+from graphmem.observability.tracing import Tracer
+
+ATTEMPTS: Final = 3
+ANSWER_BYTES_LIMIT: Final = 20_000_000
+"""Largest answer that is read, in bytes."""
+WAIT_LIMIT_SECONDS: Final = 60.0
+"""A service that asks for a longer pause is asked again as if it had named none."""
+_RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429})
+_REFUSED_STATUSES: Final = frozenset({400, 413, 422})
+
+
+class Unanswered(Exception):
+    """Why there is no answer, such as "answers 503"; ``wait``: seconds until another attempt may help."""
+
+    def __init__(self, reason: str, wait: float | bool = False) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+class Refused(Exception):
+    """The service refuses what it was asked: its status, and what it writes."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(f"answers {status}")
+        self.status, self.text = status, text
+
+
+class TooLong(Exception):
+    """The answer has more than ``ANSWER_BYTES_LIMIT`` bytes."""
+
+
+class ModelService:
+    """The client of one service.
+
+    Args:
+        path: follows the URL unless the URL ends with it.
+        seconds: the time of one call, with all of its attempts.
+        repeats_broken: an answer that breaks off is asked for again.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        path: str,
+        key: SecretStr | None,
+        seconds: float,
+        tracer: Tracer,
+        *,
+        repeats_broken: bool,
+    ) -> None:
+        url = url.rstrip("/")
+        self._url = url if url.endswith(path) else url + path
+        self._seconds, self._tracer, self._repeats_broken = seconds, tracer, repeats_broken
+        headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
+        self._client = httpx.AsyncClient(headers=headers, timeout=seconds, follow_redirects=False)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def ask(self, span: str, body: dict[str, Any]) -> bytes:
+        """Return what the service answers.
+
+        Args:
+            span: the name of each attempt in traces.
+
+        Raises:
+            Refused: another attempt would be refused as well.
+            TooLong: the answer is too long.
+            Unanswered: there is no answer in time.
+        """
+        last: Unanswered | None = None
+        try:
+            async with asyncio.timeout(self._seconds):
+                async for attempt in stamina.retry_context(
+                    on=_wait, attempts=ATTEMPTS, wait_initial=0.1, wait_max=1.0
+                ):
+                    with attempt:
+                        try:
+                            with self._tracer.call(span) as headers:
+                                return await self._send(body, headers)
+                        except Unanswered as exc:
+                            last = exc
+                            raise
+        except TimeoutError as exc:
+            # The time may end between two attempts: the last failure says more than that.
+            raise last or Unanswered("does not answer in time") from exc
+        raise AssertionError("unreachable: a retry context ends by returning or raising")
+
+    async def _send(self, body: dict[str, Any], headers: dict[str, str]) -> bytes:
+        is_answered = False
+        try:
+            async with self._client.stream("POST", self._url, json=body, headers=headers) as answer:
+                is_answered = True
+                _check(answer)
+                content = bytearray()
+                async for part in answer.aiter_bytes():
+                    content += part
+                    if len(content) > ANSWER_BYTES_LIMIT:
+                        raise TooLong
+        except httpx.TimeoutException as exc:
+            raise Unanswered("does not answer in time", wait=True) from exc
+        except httpx.HTTPError as exc:
+            what = "breaks off its answer" if is_answered else "does not answer"
+            is_temporary = isinstance(exc, httpx.TransportError)
+            raise Unanswered(
+                f"{what}: {exc}", is_temporary and (self._repeats_broken or not is_answered)
+            ) from exc
+        if answer.status_code in _REFUSED_STATUSES:
+            raise Refused(answer.status_code, content.decode(errors="replace"))
+        return bytes(content)
+
+
+def _check(answer: httpx.Response) -> None:
+    """Raise what a status says; the body of a refusal is still to be read."""
+    status = answer.status_code
+    if status in _RETRIED_STATUSES or status >= 500:
+        raise Unanswered(f"answers {status}", _asked_pause(answer.headers) or True)
+    if status != 200 and status not in _REFUSED_STATUSES:
+        raise Unanswered(f"answers {status}: check its URL, the model and the key")
+
+
+def _asked_pause(headers: httpx.Headers) -> float | None:
+    """Return how many seconds a service asks to wait, ``None`` if it names no time, or a long one."""
+    for name, factor in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers[name]) * factor
+        except (KeyError, ValueError):
+            continue
+        if 0 < seconds <= WAIT_LIMIT_SECONDS:
+            return seconds
+    return None
+
+
+def _wait(exc: Exception) -> float | bool:
+    return isinstance(exc, Unanswered) and exc.wait

@@ -1,0 +1,360 @@
+"""The records of an owner's facts: the fields of each kind with their types, for dumps and for the writer.
+
+A record is one line of a dump, in canonical JSON, and is read strictly. Values stay the canonical JSON texts
+that the database holds. What else a kind of fact is, :mod:`graphmem.model.fact_table` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Final, Literal, Self
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from graphmem.model import canonical, facts, ids, times
+from graphmem.model.dismissals import DismissalKind
+from graphmem.model.membership import SubjectKind
+from graphmem.model.schema import Document, version_order
+
+ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
+_VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$"
+
+ShortText = Annotated[str, Field(max_length=255)]
+AttributedText = Annotated[str, Field(max_length=2_000)]
+Micros = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST)]
+RecordedAt = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST // 2)]
+"""When a fact was recorded, in microseconds. The limit leaves room for the writes that come after it."""
+
+
+class Record(BaseModel):
+    """The base of all records of a dump: values are not converted, and unknown members are refused."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=True)
+
+    def line(self) -> bytes:
+        """Return the record as a line of a dump."""
+        return line(self.model_dump(by_alias=True, exclude_none=True))
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """The sort key of what no transaction has among the records of its owner, or of the instance."""
+        return ()
+
+
+class Part(Record):
+    """What a transaction records."""
+
+    id: str
+
+
+class Fact(Part):
+    """A part that is a node of its own; a turn writes it from its row."""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The ids of the entities that it says something about: its turn reads them."""
+        return ()
+
+    def row(self, owner: str, transaction_id: str, recorded_at: int) -> dict[str, Any]:
+        """Return the row of ``write.turn``: the node has its members, and when it was recorded."""
+        properties = {**self.members, "owner": owner, "recorded_at": recorded_at}
+        return {"transaction_id": transaction_id, "properties": properties}
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """Its members by name."""
+        return {name: value for name, value in self if name != "record"}
+
+
+class Schema(Record):
+    """A registered version of the schema of an entity type; ``transaction`` is the one that registered it."""
+
+    record: Literal["schema"] = "schema"
+    entity_type: Annotated[str, Field(pattern=ENTITY_TYPE)]
+    version: Annotated[str, Field(pattern=_VERSION)]
+    document: str
+    change: str
+    recorded_at: RecordedAt
+    transaction: ShortText
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse a document that is not a schema."""
+        try:
+            Document.read(self.document).rules()
+        except (KeyError, ValueError, TypeError, AttributeError) as exc:
+            raise ValueError("the document is not a schema") from exc
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """The sort key among the records of an owner."""
+        return (0, self.entity_type, *version_order(self.version))
+
+    def row(self, owner: str, transaction_id: str, recorded_at: int) -> dict[str, Any]:
+        """Return the row of ``write.turn``."""
+        return {
+            "transaction_id": transaction_id,
+            "properties": {
+                "id": ids.schema_id(owner, self.entity_type, self.version),
+                "owner": owner,
+                "entity_type": self.entity_type,
+                "version": self.version,
+                "document": self.document,
+                "recorded_at": self.recorded_at,
+                "change": self.change,
+            },
+        }
+
+
+class Attribution(BaseModel):
+    """Who signed a transaction, and how far its writer was verified. No agent signs yet.
+
+    The database has it as one text of canonical JSON: it is kept as it is, and no query looks into it.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    thumbprint: AttributedText | None = None
+    algorithm: AttributedText | None = None
+    tier: AttributedText | None = None
+    issuer: AttributedText | None = None
+    subject: AttributedText | None = None
+    token_id: AttributedText | None = None
+    client: AttributedText | None = None
+    client_version: AttributedText | None = None
+
+    @property
+    def text(self) -> str:
+        """Its canonical JSON, as the database has it."""
+        return canonical.encode(self.model_dump(exclude_none=True))
+
+
+class Transaction(Record):
+    """An accepted write request. The observations that follow it belong to it."""
+
+    record: Literal["transaction"] = "transaction"
+    id: ShortText
+    recorded_at: RecordedAt
+    operation: ShortText
+    client: str
+    agent: ShortText
+    by: Attribution | None = None
+    idempotency_key: ShortText | None = None
+    request_hash: ShortText
+    answer: str
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse an answer that cannot be replayed."""
+        canonical.decode(self.answer)
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """Its members as queries of dumps read them: ``by`` is a text."""
+        return {name: value for name, value in self if name != "record"} | {"by": self.by and self.by.text}
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """The sort key among the records of an owner."""
+        return (1, self.recorded_at, self.id)
+
+
+class Source(Fact):
+    """A file that the transaction before it stored, under the name that the transaction gave it.
+
+    ``mime_type`` is what the bytes are, ``declared_type`` what the caller said; ``size`` is in bytes.
+    ``file_key`` is the idempotency key of the file.
+    """
+
+    record: Literal["source"] = "source"
+    id: Annotated[str, Field(pattern=f"^{ids.SOURCE_ID.pattern}$")]
+    content_hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    size: Annotated[int, Field(ge=0)]
+    mime_type: ShortText
+    name: str | None = None
+    declared_type: ShortText | None = None
+    file_key: ShortText | None = None
+
+    @classmethod
+    def of(
+        cls, owner: str, content_hash: str, size: int, mime_type: str, name: str | None = None,
+        declared_type: str | None = None, file_key: str | None = None,
+    ) -> Self:  # fmt: skip
+        """Return the source of some bytes: the same bytes are one source of an owner."""
+        return cls.model_construct(
+            id=ids.source_id(owner, content_hash), content_hash=content_hash, size=size, mime_type=mime_type,
+            name=name, declared_type=declared_type, file_key=file_key,
+        )  # fmt: skip
+
+    def row(self, owner: str, transaction_id: str, recorded_at: int) -> dict[str, Any]:
+        """Return the row of ``write.turn``: the source, and the name that this store gives it."""
+        # The index of keys holds only the stores that have one.
+        key = {} if self.file_key is None else {"owner": owner, "file_key": self.file_key}
+        stored = {"name": self.name, "declared_type": self.declared_type, "recorded_at": recorded_at, **key}
+        properties = {
+            "owner": owner, "content_hash": self.content_hash, "size": self.size,
+            "mime_type": self.mime_type, "recorded_at": recorded_at,
+        }  # fmt: skip
+        return {"id": self.id, "transaction_id": transaction_id, "properties": properties, "stored": stored}
+
+
+class Interpretation(Fact):
+    """An interpretation that ended with the transaction before it: one run of one interpreter over a source.
+
+    ``config`` is canonical JSON; times are microseconds. ``error`` says why it failed. The counts are of what
+    it made.
+    """
+
+    record: Literal["interpretation"] = "interpretation"
+    id: Annotated[str, Field(pattern=f"^{ids.INTERPRETATION_ID.pattern}$")]
+    source_id: Annotated[str, Field(pattern=f"^{ids.SOURCE_ID.pattern}$")]
+    interpreter: ShortText
+    version: ShortText
+    config: str
+    run: Annotated[int, Field(ge=0)]
+    model: ShortText | None = None
+    parser: ShortText
+    created_at: Micros
+    started_at: Micros
+    error: str | None = None
+    warnings: list[str]
+    observations: Annotated[int, Field(ge=0)]
+    entities: Annotated[int, Field(ge=0)]
+    relationships: Annotated[int, Field(ge=0)]
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse a configuration that is no canonical JSON, or an id that is not that of the run."""
+        if canonical.encode(canonical.decode(self.config)) != self.config:
+            raise ValueError("the configuration is not canonical JSON")
+        config_hash = canonical.digest(canonical.decode(self.config))
+        run = self.source_id, self.interpreter, self.version, config_hash, self.run
+        if ids.interpretation_id(*run) != self.id:
+            raise ValueError("the id is not that of the interpretation")
+
+    @property
+    def config_hash(self) -> str:
+        """SHA-256 over the configuration, in hex."""
+        return canonical.digest(canonical.decode(self.config))
+
+    def row(self, owner: str, transaction_id: str, recorded_at: int) -> dict[str, Any]:
+        """Return the row of ``write.turn``, which ends it."""
+        # Without ``created_at``, that of the queue stays.
+        members = {name: value for name, value in self.members.items() if name != "id"}
+        properties = {
+            **members, "owner": owner, "config_hash": self.config_hash, "recorded_at": recorded_at,
+            "status": "completed" if self.error is None else "failed",
+            # It is in the queue no more.
+            "due_at": None, "token": None, "replaces": None,
+        }  # fmt: skip
+        return {
+            "id": self.id, "transaction_id": transaction_id, "source_id": self.source_id,
+            "properties": properties,
+        }  # fmt: skip
+
+
+class Exclusion(Fact):
+    """An exclusion by the transaction before it, or its end.
+
+    The observations of ``subject`` do not count from then on, or count again.
+    """
+
+    record: Literal["exclusion"] = "exclusion"
+    id: Annotated[str, Field(pattern=f"^{ids.EXCLUSION_ID.pattern}$")]
+    kind: Literal["exclude", "include"]
+    subject_kind: SubjectKind
+    subject: ShortText
+    reason: str | None = None
+
+
+class Dismissal(Fact):
+    """Two entities are two by the transaction before it, or (``undo``) may be one again."""
+
+    record: Literal["dismissal"] = "dismissal"
+    id: Annotated[str, Field(pattern=f"^{ids.DISMISSAL_ID.pattern}$")]
+    kind: DismissalKind
+    entity_a: Annotated[str, Field(pattern=f"^{ids.ENTITY_ID.pattern}$")]
+    entity_b: Annotated[str, Field(pattern=f"^{ids.ENTITY_ID.pattern}$")]
+    reason: str | None = None
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse a pair that is not in its order."""
+        if self.entity_a >= self.entity_b:
+            raise ValueError("entity_a is not less than entity_b")
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The two entities."""
+        return self.entity_a, self.entity_b
+
+
+class Observation(Part):
+    """An observation of one subject, an entity or a relationship.
+
+    ``fields`` and ``values`` are parallel lists: names in canonical order, and canonical JSON. A dump and the
+    database call ``subject_id`` ``home``. ``places`` is canonical JSON: where in its file it stands.
+    """
+
+    record: Literal["observation"] = "observation"
+    id: Annotated[str, Field(pattern=f"^{ids.OBSERVATION_ID.pattern}$")]
+    subject_id: Annotated[
+        str, Field(alias="home", pattern=f"^({ids.ENTITY_ID.pattern}|{ids.RELATIONSHIP_KEY.pattern})$")
+    ]
+    kind: facts.Kind
+    entity_type: Annotated[str, Field(pattern=ENTITY_TYPE)] | None = None
+    identity_basis: str | None = None
+    observed_at: Micros
+    recorded_at: RecordedAt
+    fields: list[str]
+    values: list[str]
+    priority: float
+    specificity: float
+    observation_source: ShortText
+    agent: ShortText
+    source_id: Annotated[str, Field(pattern=f"^{ids.SOURCE_ID.pattern}$")] | None = None
+    interpretation_id: Annotated[str, Field(pattern=f"^{ids.INTERPRETATION_ID.pattern}$")] | None = None
+    places: str | None = None
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse an observation that the database could not hold."""
+        if len(self.fields) != len(self.values) or len(set(self.fields)) != len(self.fields):
+            raise ValueError("fields and values do not fit each other")
+        if (self.entity_type is None) is not (":" in self.subject_id):
+            raise ValueError("an observation has an entity_type if its subject is an entity, and only then")
+        for value in (*self.values, *filter(None, [self.places])):
+            # Answers contain the text of a value without parsing it.
+            canonical.encode(canonical.decode(value))
+
+
+class Repeat(Part):
+    """An observation that the transaction before it recorded as well; another one wrote it first.
+
+    ``id`` is that of the observation.
+    """
+
+    record: Literal["repeat"] = "repeat"
+    id: Annotated[str, Field(pattern=f"^{ids.OBSERVATION_ID.pattern}$")]
+
+
+def columns(record: type[Record]) -> tuple[str, ...]:
+    """Return the names of the fields of a record as a dump has them, in order."""
+    fields = record.model_fields.items()
+    return tuple(field.alias or name for name, field in fields if name != "record")
+
+
+def line(members: Mapping[str, Any]) -> bytes:
+    """Return the canonical JSON of a record.
+
+    The text equals that of :func:`graphmem.model.canonical.encode`, and is made faster: names are ASCII.
+    """
+    exact = {name: _float(value) if isinstance(value, float) else value for name, value in members.items()}
+    return orjson.dumps(exact, option=orjson.OPT_SORT_KEYS)
+
+
+@lru_cache(maxsize=1024)
+def _float_text(value: float, negative: bool) -> str:
+    return canonical.encode(value)
+
+
+def _float(value: float) -> orjson.Fragment:
+    # The cache must tell 0.0 from -0.0, which are equal.
+    return orjson.Fragment(_float_text(value, str(value).startswith("-")))

@@ -1,0 +1,131 @@
+"""The table of facts: what each kind of fact of an owner is, said once.
+
+A fact is written by one transaction and never changes. Its fields are those of its record class
+(:mod:`graphmem.model.fact_records`). The look, the state and the draft of a turn, the rows that a turn
+writes, dumps, restores and the erasing of an owner take from here what else they need. Queries are files of
+their own: ``tests/unit/test_fact_table.py`` holds that each kind has them, and that their columns fit.
+
+What an observation of each kind says of its subject is in :mod:`graphmem.model.facts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+from graphmem.model.fact_records import (
+    Dismissal,
+    Exclusion,
+    Interpretation,
+    Observation,
+    Record,
+    Repeat,
+    Schema,
+    Source,
+    Transaction,
+    columns,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What one kind of fact is, beside the fields that its record class declares.
+
+    Attributes:
+        plural: what dumps call many of them; so do the rows of a turn, unless ``rows`` says otherwise.
+        format: the format of dumps that has them first.
+        label: of its nodes, which have its owner as ``owner``. A repeat is an edge, and has none.
+        erased_by: the query that erases them with their owner.
+        is_counted: whether the manifest of a dump counts them even if there are none.
+        form: the least form of ``write.turn`` that writes them, or ``exclude`` for ``write.exclude``. None
+            for what is written with entities and relationships.
+        is_subject: whether it can be withdrawn: the look reads when it was, and how many observations it has.
+        derived: what is derived from it.
+        audit: the queries with which the audit compares that.
+        is_hashed: whether the state hash counts what is derived from it.
+    """
+
+    record: type[Record]
+    plural: str
+    _: KW_ONLY
+    format: int = 1
+    label: str | None = None
+    erased_by: str = "owner.erase_names"
+    is_counted: bool = True
+    rows: str | None = None
+    form: Literal["plain", "sourced", "whole", "exclude"] | None = None
+    is_subject: bool = False
+    derived: tuple[str, ...] = ()
+    audit: tuple[str, ...] = ()
+    is_hashed: bool = False
+
+    @cached_property
+    def name(self) -> str:
+        """What a dump calls one of them."""
+        return self.record.model_fields["record"].default
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its fields in a dump: queries of dumps read them in this order."""
+        return columns(self.record)
+
+    @cached_property
+    def parameter(self) -> str:
+        """The parameter of ``write.turn`` that has their rows, and what :class:`Additions` call them."""
+        return self.rows or self.plural
+
+
+SCHEMA: Final = Declared(
+    Schema, "schemas", label="Schema", rows="versions", form="whole",
+    derived=("snapshots", "values", "events"), audit=("audit.nodes",), is_hashed=True,
+)  # fmt: skip
+TRANSACTION: Final = Declared(
+    Transaction, "transactions", label="Transaction", erased_by="owner.erase_transactions"
+)
+SOURCE: Final = Declared(Source, "sources", format=2, label="Source", form="sourced", is_subject=True)
+INTERPRETATION: Final = Declared(
+    Interpretation, "interpretations", format=2, label="Interpretation", form="sourced", is_subject=True
+)
+EXCLUSION: Final = Declared(
+    Exclusion, "exclusions", format=2, label="Exclusion", form="exclude",
+    derived=("Source.excluded", "Interpretation.excluded", "Observation.excluded"),
+    audit=("audit.exclusions", "audit.stamps", "audit.stamps_of_subject"), is_hashed=True,
+)  # fmt: skip
+DISMISSAL: Final = Declared(
+    Dismissal, "dismissals", format=2, label="Dismissal", form="whole", is_counted=False,
+    derived=("Entity.distinct_from", "ruled"), audit=("audit.nodes", "audit.dismissals"),
+)  # fmt: skip
+OBSERVATION: Final = Declared(
+    Observation, "observations", label="Observation", erased_by="owner.erase_transactions",
+    derived=("snapshots", "edges", "events", "counters"), audit=("audit.reduce", "audit.counts"),
+    is_hashed=True,
+)  # fmt: skip
+REPEAT: Final = Declared(
+    Repeat, "repeats", format=2, erased_by="owner.erase_transactions", is_counted=False, rows="repeated",
+)  # fmt: skip
+
+PARTS: Final = (SOURCE, INTERPRETATION, EXCLUSION, DISMISSAL, OBSERVATION, REPEAT)
+"""What belongs to a transaction, in the order in which a dump has it: a new kind comes last."""
+TABLE: Final = (SCHEMA, TRANSACTION, *PARTS)
+BY_RECORD: Final[Mapping[type[Record], Declared]] = {kind.record: kind for kind in TABLE}
+BY_NAME: Final[Mapping[str, Declared]] = {kind.name: kind for kind in TABLE}
+SUBJECTS: Final = tuple(kind.plural for kind in TABLE if kind.is_subject)
+"""The columns of ``write.look`` with what can be withdrawn, and the sets of what requests touch."""
+WRITTEN: Final = {kind.parameter: kind.form for kind in TABLE if kind.form is not None}
+"""By parameter of ``write.turn``, the least form that writes such facts."""
+NO_ROWS: Final[Mapping[str, tuple[()]]] = dict.fromkeys(WRITTEN, ())
+"""The rows of a turn that adds none of these facts."""
+DUMP_FORMAT: Final = max(kind.format for kind in TABLE)
+"""The format of dumps that is written: the newest kind of fact decides."""
+
+
+def no_counts(dump_format: int) -> dict[str, int]:
+    """Return what the manifest of a dump in some format counts of an owner without facts."""
+    return {kind.plural: 0 for kind in TABLE if kind.is_counted and kind.format <= dump_format}
+
+
+def erased_by(query: str) -> tuple[str, ...]:
+    """Return the labels of the facts that a query erases."""
+    return tuple(kind.label for kind in TABLE if kind.label is not None and kind.erased_by == query)

@@ -1,0 +1,53 @@
+"""The words of questions: the tables of ``grammar.toml``, by language, and of the fields that they are about.
+
+A language is one more section of the file. Code knows the names of tables, and no word.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any, Final
+
+_DATA: Final[Mapping[str, Mapping[str, Any]]] = {
+    name: tomllib.loads(files("graphmem.search.questions").joinpath(f"{name}.toml").read_text("utf-8"))
+    for name in ("grammar", "fields")
+}
+
+
+def _listed(text: str) -> list[str]:
+    """Return what a text lists: words, or several words in a row each where it has commas."""
+    every = text.split(",") if "," in text else text.split()
+    return [" ".join(each.split()) for each in every if each]
+
+
+def words(table: str) -> frozenset[str]:
+    """Return the words of a table, in all languages."""
+    return frozenset(word for each in _DATA["grammar"].values() for word in _listed(each.get(table, "")))
+
+
+def meanings(table: str) -> dict[str, str]:
+    """Return what each word of a table means; of two meanings that of the earlier language."""
+    return {
+        word: meaning
+        for language in reversed(_DATA["grammar"].values())
+        for meaning, text in language.get(table, {}).items()
+        for word in _listed(text)
+    }
+
+
+def numbers(table: str) -> dict[str, int]:
+    """Return the number that each word of a table means."""
+    return {word: int(meaning) for word, meaning in meanings(table).items()}
+
+
+def lists(table: str) -> dict[str, tuple[str, ...]]:
+    """Return the words of each entry of a table, in their order; the table is that of one language."""
+    found = (language[table] for language in _DATA["grammar"].values() if table in language)
+    return {name: tuple(_listed(text)) for each in found for name, text in each.items()}
+
+
+def fields(table: str) -> dict[str, tuple[str, ...]]:
+    """Return the names of fields of each entry of a table, in their order."""
+    return {name: tuple(_listed(text)) for name, text in _DATA["fields"][table].items()}

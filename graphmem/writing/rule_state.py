@@ -1,0 +1,138 @@
+"""What merges by rule need of a turn beside its entities: what it read for them, and what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from graphmem.model.person_names import NameGroup
+from graphmem.model.rule_merges import Evidence, OwnRule
+from graphmem.writing.things import NEAR_KIND, stored_evidence
+
+if TYPE_CHECKING:
+    from graphmem.writing.write_requests import Touched
+
+
+class BearerRow(NamedTuple):
+    """An entity that bears the id of another; ``whole`` unless it is merged with others.
+
+    ``names`` and ``values`` are those of its identifying fields.
+    """
+
+    borne_id: str
+    entity_id: str
+    is_alone: bool
+    evidence: str | None
+    names: list[str]
+    values: list[str]
+    separated: list[str] | None
+
+    def evidence_by(self, rule: OwnRule) -> Evidence:
+        """Return its evidence."""
+        return stored_evidence(rule, self.evidence, dict(zip(self.names, self.values, strict=True)))
+
+
+class NearRow(NamedTuple):
+    """The names of persons in one group; ``None`` for more than were asked for."""
+
+    kind: str
+    prefix: str
+    texts: list[str] | None
+
+
+@dataclass(slots=True)
+class RuleSpans:
+    """How the merge by rule of one entity changes in a turn.
+
+    Attributes:
+        ended: when the stored merge ended (``recorded_at``, microseconds); ``None`` where it did not.
+        begun: the new merges in order, as properties of their edges with ``into``; the last may be open.
+    """
+
+    ended: int | None = None
+    begun: list[dict[str, Any]] = field(default_factory=list)
+
+    def change(self, into: str | None, merged_by: str | None, recorded_at: int, *, is_open: bool) -> None:
+        """Note a change; ``is_open``: a merge by rule ends with it."""
+        if is_open and not self.begun:
+            self.ended = recorded_at
+        elif is_open and self.begun[-1]["from"] == recorded_at:
+            self.begun.pop()
+        elif is_open:
+            self.begun[-1]["until"] = recorded_at
+        if into is not None and merged_by is not None:
+            self.begun.append({"into": into, "alternative": merged_by, "from": recorded_at, "until": None})
+
+
+@dataclass(slots=True)
+class RuleChanges:
+    """What a turn, or one request of it, changes of merges by rule.
+
+    Attributes:
+        spans: when merges by rule began and ended, by entity.
+        undated: when merges by rule held has to be worked out again from all facts.
+        bearers: the entities that it changed, by the ids that they bear.
+        near: the names of persons that it changed, by groups.
+    """
+
+    spans: dict[str, RuleSpans] = field(default_factory=dict)
+    undated: bool = False
+    bearers: dict[str, set[str]] = field(default_factory=dict)
+    near: dict[NameGroup, set[str]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of ``write.turn``."""
+        return [
+            {"subject_id": subject_id, "ended": spans.ended, "begun": spans.begun}
+            for subject_id, spans in sorted(self.spans.items())
+            if spans.ended is not None or spans.begun
+        ]
+
+
+@dataclass(slots=True)
+class RuleReads:
+    """What a turn read for merges by rule.
+
+    Attributes:
+        looked: what the look read.
+        off: the alternatives that merge nothing, by type.
+        bearers: stored entities by the ids that they bear.
+        unread: the ids of which the bearers were not read, because no entity has the id.
+        near: the stored names of persons by groups, ``None`` for more than were asked for.
+    """
+
+    looked: Touched | None = None
+    off: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    bearers: dict[str, list[BearerRow]] = field(default_factory=dict)
+    unread: set[str] = field(default_factory=set)
+    near: dict[NameGroup, frozenset[str] | None] = field(default_factory=dict)
+
+    @classmethod
+    def of_look(
+        cls,
+        looked: Touched | None,
+        off: Mapping[str, frozenset[str]],
+        bearers: Iterable[BearerRow],
+        near: Iterable[NearRow],
+        entity_ids: set[str],
+    ) -> RuleReads:
+        """Return what a look read; ``entity_ids`` are the entities that it found."""
+        borne = {borne_id for _, borne_id, _ in looked.borne} if looked else set[str]()
+        # Of an entity that is neither there nor to be created, the bearers are not read.
+        unread = borne - (looked.stored if looked else set[str]()) - entity_ids
+        reads = cls(looked, off, {borne_id: [] for borne_id in borne - unread}, unread)
+        for row in bearers:
+            reads.bearers.setdefault(row.borne_id, []).append(row)
+        for group in near:
+            key = NameGroup(group.kind.removeprefix(NEAR_KIND), group.prefix)
+            reads.near[key] = None if group.texts is None else frozenset(group.texts)
+        return reads
+
+    @classmethod
+    def of_nothing(cls, looked: Touched | None, off: Mapping[str, frozenset[str]]) -> RuleReads:
+        """Return what a look reads of an owner who has written nothing yet."""
+        bearers: dict[str, list[BearerRow]] = {each: [] for _, each, _ in looked.borne} if looked else {}
+        near = dict.fromkeys(looked.near, frozenset[str]()) if looked else {}
+        return cls(looked, off, bearers, near={**near})
