@@ -65,7 +65,7 @@ class Dismissed(TypedDict):
     agent: str | None
 
 
-class Candidate(TypedDict):
+class DuplicatePair(TypedDict):
     """Two entities that are likely the same thing; ``entity_a`` has the lesser id.
 
     ``matched_fields`` are the fields of ``reasons`` that raise the score. ``merge`` has the
@@ -94,7 +94,7 @@ class Duplicates(PageEnvelope):
     entities (its first pairs may repeat the last ones here), or ``hint`` says how to narrow the request.
     """
 
-    candidates: list[Candidate]
+    candidates: list[DuplicatePair]
     total: int  # pyright: ignore[reportGeneralTypeIssues]
     scanned: int
     truncated: bool  # pyright: ignore[reportGeneralTypeIssues]
@@ -193,10 +193,10 @@ def _start(query: str, arguments: FindDuplicates) -> tuple[str | None, int]:
     return place["name"] or None, place["pairs"]
 
 
-def _candidate(pair: Pair, dismissed: DismissedPair | None) -> Candidate:
+def _candidate(pair: Pair, dismissed: DismissedPair | None) -> DuplicatePair:
     into = similarity.survivor(pair.a, pair.b)
     merged = pair.b if into is pair.a else pair.a
-    candidate: Candidate = {
+    candidate: DuplicatePair = {
         "entity_a": pair.a.entity_id,
         "entity_b": pair.b.entity_id,
         "canonical_name_a": pair.a.name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from typer.testing import CliRunner
@@ -71,6 +72,16 @@ def test_names_of_tools_commands_and_routes_are_unique() -> None:
         [route for o in OPERATIONS for route in o.routes],
     ):
         assert len(names) == len(set(names))
+
+
+def test_a_name_in_the_description_of_the_api_means_one_shape() -> None:
+    shapes: dict[str, set[str]] = {}
+    for operation in OPERATIONS:
+        answer = operation.result.json_schema(mode="serialization")
+        for described in (answer, operation.arguments.model_json_schema()):
+            for name, shape in described.get("$defs", {}).items():
+                shapes.setdefault(name, set()).add(json.dumps(shape, sort_keys=True))
+    assert [name for name, found in shapes.items() if len(found) > 1] == []
 
 
 def test_every_documented_status_is_one_of_the_interface() -> None:
