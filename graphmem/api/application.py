@@ -25,8 +25,8 @@ Layer = Callable[[ASGIApp], ASGIApp]
 class Application(FastAPI):
     """The routes of a service, found in a table, and the layers around them.
 
-    FastAPI tries its 250 patterns one after the other. A request over HTTP is dispatched here instead: one look
-    into the table. State, list of routes and lifespan are those of FastAPI.
+    FastAPI tries its 250 patterns one after the other. A request over HTTP is dispatched here instead, by a
+    look into the table. State, list of routes and lifespan are those of FastAPI.
 
     Attributes:
         layers: what every request passes, the outermost first. They are taken up by the first request.
