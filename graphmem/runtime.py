@@ -22,7 +22,7 @@ from graphmem.database.type_aliases import TypeAliases
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
-from graphmem.neo4j_local import Connection, Progress
+from graphmem.neo4j_local import InstanceLogin, Progress
 from graphmem.objects import new_object_store
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import NO_TRACES, Tracer
@@ -109,7 +109,7 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
 
 async def connection(
     settings: Settings, progress: Progress | None = None, *, requested: bool = True
-) -> Connection:
+) -> InstanceLogin:
     """Return how to reach the database. The embedded database is started if it does not run.
 
     ``requested``: a person asks for it now, so it is started even if it was stopped on purpose.
@@ -118,7 +118,7 @@ async def connection(
         SetupError: it cannot be started.
     """
     if settings.neo4j_uri is not None:
-        return Connection(
+        return InstanceLogin(
             uri=settings.neo4j_uri,
             username=settings.neo4j_username,
             password=settings.neo4j_password.get_secret_value(),
@@ -209,7 +209,7 @@ async def ensure_database_running(services: Services, crashed_pid: int | None) -
 def _probe(settings: Settings) -> neo4j_local.Probe:
     """Return a function that raises while an embedded server does not answer."""
 
-    def probe(where: Connection) -> None:
+    def probe(where: InstanceLogin) -> None:
         async def ask() -> None:
             database = Database(where, settings, Metrics())
             try:

@@ -145,7 +145,7 @@ class _WaitingEntities(NamedTuple):
     waiting: list[_WaitingEntity]
 
 
-class _StoredCount(NamedTuple):
+class _VectorCount(NamedTuple):
     done: int
 
 
@@ -173,7 +173,7 @@ async def make_vectors(services: Services, only_owner: str | None = None) -> int
     ]
     owners = sorted({entity.owner for entity in waiting})
     stored = await services.database.writes(None).only(
-        "meaning.set", _StoredCount, model=model, rows=rows, owners=owners
+        "meaning.set", _VectorCount, model=model, rows=rows, owners=owners
     )
     _log.info("vectors made", entities=stored.done, model=model)
     return stored.done
@@ -194,14 +194,14 @@ async def _embed(services: Services, texts: list[str]) -> list[Vectors]:
         return [{"vector": None, "packed": None}]
 
 
-class _PendingType(NamedTuple):
+class _StaleType(NamedTuple):
     owner: str
     kind: str
     projection: str | None
 
 
-class _PendingTypes(NamedTuple):
-    pending: list[_PendingType]
+class _StaleTypes(NamedTuple):
+    pending: list[_StaleType]
 
 
 async def refold_stale(services: Services) -> int:
@@ -209,7 +209,7 @@ async def refold_stale(services: Services) -> int:
 
     The types are chosen at random, so that a type that always fails keeps no other waiting.
     """
-    row = await services.database.reads(None).only("schema.pending", _PendingTypes, limit=PENDING_TYPES_LIMIT)
+    row = await services.database.reads(None).only("schema.pending", _StaleTypes, limit=PENDING_TYPES_LIMIT)
     pending = row.pending
     services.metrics.backlog.labels("fold").set(len(pending))
     done = 0
@@ -226,7 +226,7 @@ async def refold_stale(services: Services) -> int:
     return done
 
 
-class _StaleEntities(NamedTuple):
+class _StaleStretch(NamedTuple):
     """A stretch of entities; ``last`` is the id to continue after."""
 
     entities: list[str]
@@ -238,7 +238,7 @@ async def _refold_type(services: Services, owner: str, kind: str, live: bool, pr
     reads = services.database.reads(owner)
     while after is not None:
         stale = await reads.only(
-            "schema.unfolded", _StaleEntities, type=kind, live=live, projection=projection, after=after,
+            "schema.unfolded", _StaleStretch, type=kind, live=live, projection=projection, after=after,
             limit=REFOLDED_LIMIT,
         )  # fmt: skip
         if stale.entities:

@@ -120,7 +120,7 @@ class Guarded(NamedTuple):
     guarded: bool
 
 
-class OwnerState(NamedTuple):
+class AccountState(NamedTuple):
     """The row of ``account/by_owner.cypher``: the account of an owner, and whether the owner has data."""
 
     account: Account | None
@@ -133,7 +133,7 @@ class OwnersWithout(NamedTuple):
     owners: list[str]
 
 
-class Deleted(NamedTuple):
+class DeletedAccount(NamedTuple):
     """The row of ``account/delete.cypher``: how many keys and grants went with the account."""
 
     keys: int
@@ -182,7 +182,7 @@ class Accounts:
 
     async def _refuse_owner(self, owner: str) -> None:
         """Refuse a new account for an owner who has an account, or has stored nothing."""
-        row = await self._reads.one("account.by_owner", OwnerState, owner_id=owner)
+        row = await self._reads.one("account.by_owner", AccountState, owner_id=owner)
         if row is not None and row.account is not None:
             raise AccountConflict(f"the account {row.account.name} has the owner {owner}", owner=owner)
         if row is None or not row.has_data:
@@ -190,7 +190,7 @@ class Accounts:
 
     async def is_owner_disabled(self, owner: str) -> bool:
         """Return whether the account of an owner is disabled."""
-        row = await self._reads.one("account.by_owner", OwnerState, owner_id=owner)
+        row = await self._reads.one("account.by_owner", AccountState, owner_id=owner)
         return row is not None and row.account is not None and row.account.disabled
 
     async def all(self) -> list[Account]:
@@ -248,13 +248,13 @@ class Accounts:
             raise await self._refusal(name)
         return row.account
 
-    async def delete(self, name: str) -> Deleted:
+    async def delete(self, name: str) -> DeletedAccount:
         """Delete an account with its keys, codes and grants; its owner's data stays.
 
         Raises:
             NotFound: there is no such account.
         """
-        row = await self._writes.one("account.delete", Deleted, name=name)
+        row = await self._writes.one("account.delete", DeletedAccount, name=name)
         if row is None:
             raise _no_account(name)
         return row

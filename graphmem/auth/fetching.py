@@ -88,7 +88,7 @@ class FetchRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class FetchedDocument:
     """A fetched JSON object. ``kept_seconds``: how long its server allows to keep it, 0 for not at all."""
 
     members: dict[str, Any]
@@ -198,7 +198,7 @@ class Fetcher:
         self._connections = connections
         self._seconds = seconds
 
-    async def fetch_json(self, url: str) -> Document:
+    async def fetch_json(self, url: str) -> FetchedDocument:
         """Return the JSON object at a URL.
 
         Raises:
@@ -211,7 +211,7 @@ class Fetcher:
         except (TimeoutError, httpx.TimeoutException) as exc:
             raise FetchRefused("time", f"{target.host} did not answer within {self._seconds:g} s") from exc
 
-    async def _fetch(self, target: Target) -> Document:
+    async def _fetch(self, target: Target) -> FetchedDocument:
         addresses = await self._public_addresses(target.host)
         async with httpx.AsyncClient(
             transport=self._connections(),
@@ -269,7 +269,7 @@ def _is_tls(error: BaseException | None) -> bool:
     return False
 
 
-async def _read(host: str, response: httpx.Response) -> Document:
+async def _read(host: str, response: httpx.Response) -> FetchedDocument:
     """Return the document of an answer, and how long it may be kept."""
     if response.is_redirect or 300 <= response.status_code < 400:
         raise FetchRefused("redirect", f"{host} answered a redirect, and redirects are not followed")
@@ -297,7 +297,7 @@ async def _read(host: str, response: httpx.Response) -> Document:
         raise FetchRefused("json", f"the document of {host} is not JSON") from exc
     if not isinstance(members, dict):
         raise FetchRefused("json", f"the document of {host} is not a JSON object")
-    return Document(members, kept_seconds(response.headers))
+    return FetchedDocument(members, kept_seconds(response.headers))
 
 
 def kept_seconds(headers: httpx.Headers) -> float:

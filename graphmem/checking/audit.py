@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from graphmem.checking import rule_dates
 from graphmem.checking.deriving import Seen, derive
 from graphmem.checking.stamps import StampCheck
-from graphmem.checking.stretch import Difference, StoredNodes, Stretch
+from graphmem.checking.stretch import AuditDifference, StoredNodes, Stretch
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
 from graphmem.database.queries import Queries, Transaction
@@ -90,7 +90,7 @@ class Report:
 
     checked: int = 0
     unchecked: int = 0
-    stale: dict[str, list[Difference]] = field(default_factory=dict)
+    stale: dict[str, list[AuditDifference]] = field(default_factory=dict)
     stale_count: int = 0
     counted: set[str] = field(default_factory=set)
     fixed: int = 0
@@ -98,7 +98,7 @@ class Report:
     counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     hash: int = 0
 
-    def note(self, differences: list[Difference]) -> None:
+    def note(self, differences: list[AuditDifference]) -> None:
         """Add the differences of one entity or relationship; the first ones are listed, all are counted."""
         if not differences:
             return
@@ -181,7 +181,7 @@ class Audit:
             return
         for each in dates.wrong:
             stored, derived = (list(map(rule_dates.shown_as, spans)) for spans in (each.stored, each.derived))
-            self.report.note([Difference(each.subject_id, "ruled", stored, derived)])
+            self.report.note([AuditDifference(each.subject_id, "ruled", stored, derived)])
             self.report.fixed += self.fix
 
     async def _stretches(
@@ -349,7 +349,7 @@ class Audit:
                 head = state.heads.get(kind) or Head(kind)
                 if head.seen != seen:
                     self.report.note(
-                        [Difference(f"schema {kind}", "fields", sorted(head.seen), sorted(seen))]
+                        [AuditDifference(f"schema {kind}", "fields", sorted(head.seen), sorted(seen))]
                     )
                     state.heads[kind] = replace(head, seen=seen)
                     state.new.heads[kind] = state.read.recorded_at
@@ -427,14 +427,16 @@ class Audit:
         hashed = state_hash.updated(state_hash.EMPTY, report.hash, 0)
         stored = {(count.kind, count.name): count.counters for count in now.counts}
         differences = [
-            Difference(f"{kind} {name}", "counts", stored.get((kind, name)), report.counts.get((kind, name)))
+            AuditDifference(
+                f"{kind} {name}", "counts", stored.get((kind, name)), report.counts.get((kind, name))
+            )
             for kind, name in sorted({*stored, *report.counts})
             if stored.get((kind, name), [0] * 4) != report.counts.get((kind, name), [0] * 4)
         ]
         # An owner who has never stored anything has no node, and so no hash.
         stored_hash = now.state_hash or state_hash.EMPTY
         if stored_hash != hashed:
-            differences.append(Difference("owner", "state_hash", stored_hash, hashed))
+            differences.append(AuditDifference("owner", "state_hash", stored_hash, hashed))
         for difference in differences:
             report.note([difference])
         if self.fix and differences:

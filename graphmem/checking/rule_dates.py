@@ -30,7 +30,7 @@ SUBJECTS: Final = 500
 """Entities that one query reads, or writes."""
 
 
-class _SubjectPage(NamedTuple):
+class _DatedSubjects(NamedTuple):
     """The row of ``audit/subjects.cypher``."""
 
     subject_ids: list[str]
@@ -108,7 +108,7 @@ class _Undated(NamedTuple):
     revision: int | None
 
 
-class _StoredTypes(NamedTuple):
+class _DatedTypes(NamedTuple):
     """The row of ``audit/types.cypher``."""
 
     entities: list[str]
@@ -279,7 +279,7 @@ async def mend_undated(database: Database, owner: str, writers: Writers) -> int:
     row = await database.reads(owner).only("audit.undated", _Undated)
     if row.undated is None or row.waiting:
         return 0
-    types = await database.reads(owner).only("audit.types", _StoredTypes)
+    types = await database.reads(owner).only("audit.types", _DatedTypes)
     return len((await mend(database, owner, writers, types.entities)).wrong)
 
 
@@ -313,7 +313,7 @@ async def _entity_ids(queries: Queries, kind: str) -> AsyncIterator[list[str]]:
         after: str | None = ""
         while after is not None:
             page = await queries.only(
-                "audit.subjects", _SubjectPage, entities=True, type=kind, live=live, since=0, after=after,
+                "audit.subjects", _DatedSubjects, entities=True, type=kind, live=live, since=0, after=after,
                 limit=SUBJECTS,
             )  # fmt: skip
             if page.subject_ids:

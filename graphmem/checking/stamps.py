@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString, NamedTuple
 
-from graphmem.checking.stretch import Difference
+from graphmem.checking.stretch import AuditDifference
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
 
@@ -61,7 +61,7 @@ class StampCheck:
     database: Database
     owner: str
     fix: bool
-    differences: dict[str, list[Difference]] = field(default_factory=dict)
+    differences: dict[str, list[AuditDifference]] = field(default_factory=dict)
     unstamped: int = 0
 
     async def run(self, stretches: AsyncIterator[list[str]]) -> None:
@@ -123,5 +123,5 @@ class StampCheck:
         )
 
     def _note(self, subject_id: str, what: str, stored: Any, derived: list[int]) -> None:
-        difference = Difference(subject_id, what, stored, derived)
+        difference = AuditDifference(subject_id, what, stored, derived)
         self.differences.setdefault(subject_id, []).append(difference)

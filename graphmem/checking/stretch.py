@@ -18,7 +18,7 @@ _LISTS: Final = ("fields", "values", "winners", "ranks")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class AuditDifference:
     """A part of the stored state that differs from the derived one.
 
     ``what`` is a property of the node, ``labels``, ``identifiers``, the type of an edge, or a field of the
@@ -31,7 +31,7 @@ class Difference:
     derived: Any
 
 
-class StoredEntity(NamedTuple):
+class AuditedEntity(NamedTuple):
     """An entity with the nodes and edges that are derived for it.
 
     ``labels`` are all labels of its node, ``identifiers`` pairs of kind and value, ``values``
@@ -48,7 +48,7 @@ class StoredEntity(NamedTuple):
     events: list[dict[str, Any]]
 
 
-class StoredRelationship(NamedTuple):
+class AuditedRelationship(NamedTuple):
     """A relationship whose ends have nodes. ``edges`` says of each of its edges whether it is live."""
 
     subject_id: str
@@ -60,8 +60,8 @@ class StoredRelationship(NamedTuple):
 class StoredNodes(NamedTuple):
     """The row of ``audit.nodes``."""
 
-    entities: list[StoredEntity]
-    relationships: list[StoredRelationship]
+    entities: list[AuditedEntity]
+    relationships: list[AuditedRelationship]
 
 
 class Stretch:
@@ -69,15 +69,15 @@ class Stretch:
 
     def __init__(self, owner: str, stored: State, derived: State, subject_ids: list[str]) -> None:
         self.owner, self.stored, self.derived, self.subject_ids = owner, stored, derived, subject_ids
-        self.differences: dict[str, list[Difference]] = {}
+        self.differences: dict[str, list[AuditDifference]] = {}
         self.counts: dict[tuple[str, str], list[int]] = {}
         self.hash = 0
         self.mended = 0
         self.unchecked: set[str] = set()
         self.detached: set[str] = set()
         """Relationships of which an end has no node: they are reported, and cannot be mended."""
-        self._entities: dict[str, StoredEntity] = {}
-        self._relationships: dict[str, StoredRelationship] = {}
+        self._entities: dict[str, AuditedEntity] = {}
+        self._relationships: dict[str, AuditedRelationship] = {}
         self._wanted = set(subject_ids)
 
     def changed(self, reread: State) -> set[str]:
@@ -128,40 +128,44 @@ class Stretch:
                 differences = self._of_relationship(relationship, node)
             else:
                 self.detached.add(subject_id)
-                differences = [Difference(subject_id, "ends", None, ids.ends(subject_id))]
+                differences = [AuditDifference(subject_id, "ends", None, ids.ends(subject_id))]
             if differences:
                 self.differences[subject_id] = differences
 
-    def _of_entity(self, stored: StoredEntity, node: turn_rows.Node) -> list[Difference]:
+    def _of_entity(self, stored: AuditedEntity, node: turn_rows.Node) -> list[AuditDifference]:
         subject_id, into = stored.subject_id, node.own.into or None
         differences = _of_properties(subject_id, stored.properties, node.properties)
         labels = _display_labels(stored)
         if labels != node.labels:
-            differences.append(Difference(subject_id, "labels", labels, node.labels))
+            differences.append(AuditDifference(subject_id, "labels", labels, node.labels))
         identifiers = sorted(map(list, node.identifiers))
         if sorted(stored.identifiers) != identifiers:
-            differences.append(Difference(subject_id, "identifiers", sorted(stored.identifiers), identifiers))
+            differences.append(
+                AuditDifference(subject_id, "identifiers", sorted(stored.identifiers), identifiers)
+            )
         if stored.merged_into != ([into] if into else []):
-            differences.append(Difference(subject_id, "MERGED_INTO", stored.merged_into, into))
+            differences.append(AuditDifference(subject_id, "MERGED_INTO", stored.merged_into, into))
         stored_values, values = sorted(stored.values), self._values(node)
         if stored_values != [[*value, True] for value in values]:
-            differences.append(Difference(subject_id, "values", stored_values, values))
+            differences.append(AuditDifference(subject_id, "values", stored_values, values))
         return differences + self._of_events(subject_id, node, stored.events)
 
-    def _of_vectors(self, stored: StoredEntity, expected: vectors.ExpectedVector | None) -> list[Difference]:
+    def _of_vectors(
+        self, stored: AuditedEntity, expected: vectors.ExpectedVector | None
+    ) -> list[AuditDifference]:
         stored_vectors = [vectors.StoredVector(*columns) for columns in stored.vectors]
         return [
-            Difference(stored.subject_id, "meaning", _cut(str(old)), _cut(str(new)))
+            AuditDifference(stored.subject_id, "meaning", _cut(str(old)), _cut(str(new)))
             for old, new in vectors.differences(stored_vectors, expected, self.owner)
         ]
 
-    def _of_relationship(self, stored: StoredRelationship, node: turn_rows.Node) -> list[Difference]:
+    def _of_relationship(self, stored: AuditedRelationship, node: turn_rows.Node) -> list[AuditDifference]:
         subject_id, into = stored.subject_id, node.own.into or None
         differences = _of_properties(subject_id, stored.properties, node.properties)
         if stored.edges != [node.live]:
-            differences.append(Difference(subject_id, node.own.kind, stored.edges, node.live))
+            differences.append(AuditDifference(subject_id, node.own.kind, stored.edges, node.live))
         if stored.shown_as != ([into] if into and not ids.is_loop(into) else []):
-            differences.append(Difference(subject_id, "SHOWN_AS", stored.shown_as, into))
+            differences.append(AuditDifference(subject_id, "SHOWN_AS", stored.shown_as, into))
         return differences
 
     def _values(self, node: turn_rows.Node) -> list[list[str]]:
@@ -169,7 +173,7 @@ class Stretch:
 
     def _of_events(
         self, subject_id: str, node: turn_rows.Node, stored: list[dict[str, Any]]
-    ) -> list[Difference]:
+    ) -> list[AuditDifference]:
         """Return the differences of an entity's events, each named by its id."""
         stored_by_id = {event["id"]: event for event in stored}
         derived = events.listed(self.owner, node.as_listed, self.derived.rules(node.view.kind))
@@ -177,7 +181,7 @@ class Stretch:
             name for name in sorted({*stored_by_id, *derived}) if stored_by_id.get(name) != derived.get(name)
         ]
         return [
-            Difference(subject_id, f"event {name}", stored_by_id.get(name), derived.get(name))
+            AuditDifference(subject_id, f"event {name}", stored_by_id.get(name), derived.get(name))
             for name in names
         ]
 
@@ -214,21 +218,21 @@ class Stretch:
             row["survivor_key"] = into if into and survivors != [into] else None
 
 
-def _display_labels(stored: StoredEntity) -> list[str]:
+def _display_labels(stored: AuditedEntity) -> list[str]:
     """Return the display labels of a node, sorted. A person may have given it other labels."""
     return sorted({*stored.labels} & {*DISPLAY_LABELS.values()})
 
 
-def _of_properties(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:
+def _of_properties(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[AuditDifference]:
     """Return the fields and the other properties in which a node differs."""
     return _of_snapshot(subject_id, stored, derived) + [
-        Difference(subject_id, name, _cut(stored.get(name)), _cut(value))
+        AuditDifference(subject_id, name, _cut(stored.get(name)), _cut(value))
         for name, value in derived.items()
         if name not in _LISTS and stored.get(name) != value
     ]
 
 
-def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[Difference]:
+def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any]) -> list[AuditDifference]:
     """Return the fields in which two snapshots differ, with value, winner and rank."""
     if all(stored.get(name) == derived[name] for name in _LISTS):
         return []
@@ -245,7 +249,7 @@ def _of_snapshot(subject_id: str, stored: dict[str, Any], derived: dict[str, Any
         if stored_fields.get(name) != derived_fields.get(name)
     ]
     return [
-        Difference(subject_id, f"field {name}", stored_fields.get(name), derived_fields.get(name))
+        AuditDifference(subject_id, f"field {name}", stored_fields.get(name), derived_fields.get(name))
         for name in names
     ]
 

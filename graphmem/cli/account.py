@@ -13,7 +13,7 @@ from graphmem.cli.session import Session, command, console, require_database, sh
 from graphmem.errors import AccountConflict, InvalidInput
 
 if TYPE_CHECKING:
-    from graphmem.auth.accounts import Account, Accounts, Deleted
+    from graphmem.auth.accounts import Account, Accounts, DeletedAccount
     from graphmem.auth.erasing import Erased, Totals
     from graphmem.registry import Services
     from graphmem.settings import Settings
@@ -204,7 +204,7 @@ def _delete(session: Session, name: str, yes: bool) -> None:
         )
         typer.confirm(question, abort=True, err=True)
 
-    async def work(accounts: Accounts, chosen: Settings) -> tuple[Account, Deleted, bool]:
+    async def work(accounts: Accounts, chosen: Settings) -> tuple[Account, DeletedAccount, bool]:
         from graphmem.auth.accounts import being_erased
         from graphmem.auth.erasing import totals_of
 

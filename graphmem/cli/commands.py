@@ -54,7 +54,7 @@ _OWN_NAME = "_own_name"
 _BESIDE = "_beside"
 
 
-class Value(enum.StrEnum):
+class ValueKind(enum.StrEnum):
     """How the words of the command line become the value of an argument."""
 
     TEXT = "text"
@@ -79,7 +79,7 @@ class Parameter:
 
     name: str
     shown: str
-    value: Value
+    value: ValueKind
     option: str = ""
     is_required: bool = False
     metavar: str | None = None
@@ -223,7 +223,8 @@ def flag(name: str) -> str:
 
 def _listed_from(entry: Mapping[str, Any]) -> Listed:
     parameters = (
-        Parameter(**{**parameter, "value": Value(parameter["value"])}) for parameter in entry["parameters"]
+        Parameter(**{**parameter, "value": ValueKind(parameter["value"])})
+        for parameter in entry["parameters"]
     )
     words = {name: tuple(map(tuple, value)) for name, value in entry.items() if name == "routes"}
     return Listed(**{**entry, **words, "command": tuple(entry["command"]), "parameters": tuple(parameters)})
@@ -286,7 +287,7 @@ def _signature(entry: Listed) -> Iterator[inspect.Parameter]:
     yield inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     for parameter in entry.parameters:
         yield _keyword(parameter)
-    if any(parameter.value in (Value.JSON, Value.ANY) for parameter in entry.parameters):
+    if any(parameter.value in (ValueKind.JSON, ValueKind.ANY) for parameter in entry.parameters):
         text = "Read the arguments from a JSON file; - reads stdin."
         if any(parameter.name == "file_path" for parameter in entry.parameters):
             text += " A file that is no JSON is stored as it is."
@@ -302,12 +303,12 @@ def _keyword(parameter: Parameter) -> inspect.Parameter:
     text = parameter.help or None
     if not parameter.option:
         info: Any = typer.Argument(help=text)
-    elif parameter.value is Value.BOOLEAN:
+    elif parameter.value is ValueKind.BOOLEAN:
         info = typer.Option(parameter.option, help=text)
     else:
         hidden, metavar = parameter.is_own_name, parameter.metavar
         info = typer.Option(parameter.option, metavar=metavar, help=text, hidden=hidden)
-    kinds: dict[Value, Any] = {Value.BOOLEAN: bool | None, Value.LIST: list[str] | None}
+    kinds: dict[ValueKind, Any] = {ValueKind.BOOLEAN: bool | None, ValueKind.LIST: list[str] | None}
     plain = kinds.get(parameter.value, str | None)
     if parameter.is_beside or parameter.is_own_name:
         plain = str | None
@@ -391,9 +392,9 @@ def _from_file(entry: Listed, file: str) -> dict[str, Any]:
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
-    if parameter.value in (Value.JSON, Value.ANY):
+    if parameter.value in (ValueKind.JSON, ValueKind.ANY):
         return _json(parameter, value)
-    if parameter.value is Value.LIST:
+    if parameter.value is ValueKind.LIST:
         return [part.strip() for text in value for part in text.split(",") if part.strip()]
     return value
 
@@ -404,7 +405,7 @@ def _json(parameter: Parameter, text: str) -> Any:
     Raises:
         InvalidJson: it is not JSON, and the option takes no text or the text begins as JSON does.
     """
-    takes_text = parameter.value is Value.ANY
+    takes_text = parameter.value is ValueKind.ANY
     if takes_text and is_bare_text(text):
         return text
     from graphmem.model import canonical

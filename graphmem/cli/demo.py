@@ -20,7 +20,7 @@ from graphmem.auth import local_actor
 from graphmem.cli.layouts import render
 from graphmem.cli.lists import List
 from graphmem.cli.session import Session, console, fetching, run_async, tell_progress, uses_service
-from graphmem.cli.tables import Snapshot, plain
+from graphmem.cli.tables import SnapshotTable, plain
 from graphmem.errors import ConfigurationInvalid
 from graphmem.ingest.store_files import read_request
 from graphmem.model import canonical
@@ -137,11 +137,13 @@ async def _show(call: Call) -> None:
     entity = await _most_observed(call, stats["entities_by_type"])
     name, entity_id = entity["canonical_name"], entity["entity_id"]
     now = await call("entities.snapshot", entity_id=entity_id, expand_provenance=True)
-    console.print(Snapshot(now, f"{name}, now: each field names its observation, its time and its writer"))
+    console.print(
+        SnapshotTable(now, f"{name}, now: each field names its observation, its time and its writer")
+    )
     page = await call("observations.query", entity_id=entity_id)
     earlier = page["observations"][len(page["observations"]) // 3]["observed_at"]
     then = await call("entities.snapshot", entity_id=entity_id, at=earlier, expand_provenance=True)
-    console.print(Snapshot(then, f"{name}, as of {earlier[:10]}"))
+    console.print(SnapshotTable(then, f"{name}, as of {earlier[:10]}"))
     console.print(plain(f"\nRelated to {name}, one step away", style="bold"))
     console.print(render("entities.related", await call("entities.related", entity_id=entity_id)))
 

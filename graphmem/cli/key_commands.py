@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from graphmem.cli.account import on_accounts, tell_first_credential
-from graphmem.cli.session import Call, Session, command
+from graphmem.cli.session import Session, SessionCall, command
 
 if TYPE_CHECKING:
     from graphmem.auth.accounts import Accounts
@@ -44,7 +44,7 @@ def code(session: Session) -> dict[str, Any]:
     return on_accounts(session, work)
 
 
-def tell_before(session: Session, entry: Call) -> None:
+def tell_before(session: Session, entry: SessionCall) -> None:
     """Say on stderr what an operation changes that the caller would not expect, before it runs."""
     if entry.name != _MAKES_KEYS:
         return

@@ -19,7 +19,7 @@ from graphmem.cli.lists import List
 from graphmem.cli.tables import (
     WARNINGS,
     Row,
-    Snapshot,
+    SnapshotTable,
     add,
     new_table,
     origin_cells,
@@ -192,7 +192,7 @@ def _relationships(answer: Row) -> List:
 
 def _neighborhood(answer: Row) -> RenderableType:
     """Return an entity with its relationships, observations and events; of a source only what it has."""
-    parts: list[RenderableType] = [Snapshot(answer["entity"])] if "entity" in answer else []
+    parts: list[RenderableType] = [SnapshotTable(answer["entity"])] if "entity" in answer else []
     parts += [
         table(answer)
         for name, table in (
@@ -203,10 +203,10 @@ def _neighborhood(answer: Row) -> RenderableType:
     return Group(*parts)
 
 
-def _relationship_snapshot(answer: Row) -> Snapshot:
+def _relationship_snapshot(answer: Row) -> SnapshotTable:
     kind = answer.get("relationship_type", "")
     title = f"{answer.get('source_entity_id', '')} {kind} {answer.get('target_entity_id', '')}"
-    return Snapshot(answer, title)
+    return SnapshotTable(answer, title)
 
 
 def _event(answer: Row) -> Table:
@@ -345,7 +345,7 @@ def _key(answer: Row) -> RenderableType:
 
 _KEY = _layout(_key, "key")
 _WITHDRAWAL = _layout(withdrawal_tables.changes, "entities", "relationships", "counts")
-_ENTITY = _layout(Snapshot, "snapshot", pairs=False)
+_ENTITY = _layout(SnapshotTable, "snapshot", pairs=False)
 _RELATIONSHIP = _layout(_relationship_snapshot, "snapshot", pairs=False)
 
 

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from graphmem import operations
 from graphmem.arguments import Spelled, nested_filters, shown_names
 from graphmem.auth import Scope
-from graphmem.cli.commands import TEXT_HELP, Listed, Parameter, Value, flag, is_bare_text
+from graphmem.cli.commands import TEXT_HELP, Listed, Parameter, ValueKind, flag, is_bare_text
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Operation
 
@@ -42,8 +42,8 @@ def example_line(operation: Operation[Any]) -> str:
         kind = _value(fields[name])
         if isinstance(value, bool):
             options.append(option if value else f"--no-{option[2:]}")
-        elif kind in (Value.JSON, Value.ANY):
-            bare = kind is Value.ANY and isinstance(value, str) and is_bare_text(value)
+        elif kind in (ValueKind.JSON, ValueKind.ANY):
+            bare = kind is ValueKind.ANY and isinstance(value, str) and is_bare_text(value)
             options += [option, value if bare else canonical.encode(value)]
         elif isinstance(value, list):
             options += [word for element in value for word in (option, element)]
@@ -85,11 +85,11 @@ def _parameters(operation: Operation[Any]) -> Iterator[Parameter]:
     for name, info in fields.items():
         yield _parameter(name, shown.get(name, name), info)
     for name in shown:
-        yield Parameter(name, name, Value.TEXT, flag(name), is_own_name=True)
+        yield Parameter(name, name, ValueKind.TEXT, flag(name), is_own_name=True)
     for info in fields.values():
-        if _value(info) is Value.TEXT and not _is_positional(info, Value.TEXT):
+        if _value(info) is ValueKind.TEXT and not _is_positional(info, ValueKind.TEXT):
             for spelling in _further_spellings(info):
-                yield Parameter(spelling, spelling, Value.TEXT, flag(spelling), is_own_name=True)
+                yield Parameter(spelling, spelling, ValueKind.TEXT, flag(spelling), is_own_name=True)
     for name, info in fields.items():
         if option := _option(info):
             help_text = f"The same as {name.upper()}."
@@ -109,18 +109,20 @@ def _parameter(name: str, shown: str, info: FieldInfo) -> Parameter:
     option = flag(shown)
     text = info.description or _inner_description(info) or ""
     value = _value(info)
-    if value is Value.BOOLEAN:
+    if value is ValueKind.BOOLEAN:
         return Parameter(name, shown, value, f"{option}/--no-{option[2:]}", help=text)
     if _is_positional(info, value):
         return Parameter(name, shown, value, help=text, is_required=not _option(info))
-    if value is Value.ANY:
+    if value is ValueKind.ANY:
         return Parameter(name, shown, value, option, metavar="TEXT|JSON", help=f"{text} {TEXT_HELP}")
-    return Parameter(name, shown, value, option, metavar="JSON" if value is Value.JSON else None, help=text)
+    return Parameter(
+        name, shown, value, option, metavar="JSON" if value is ValueKind.JSON else None, help=text
+    )
 
 
-def _is_positional(info: FieldInfo, value: Value) -> bool:
+def _is_positional(info: FieldInfo, value: ValueKind) -> bool:
     """Return whether an argument is positional on the command line."""
-    return value not in (Value.JSON, Value.ANY) and (info.is_required() or bool(_option(info)))
+    return value not in (ValueKind.JSON, ValueKind.ANY) and (info.is_required() or bool(_option(info)))
 
 
 def _option(info: FieldInfo) -> str:
@@ -141,16 +143,16 @@ def _inner_description(info: FieldInfo) -> str | None:
     return next(texts, None)
 
 
-def _value(info: FieldInfo) -> Value:
+def _value(info: FieldInfo) -> ValueKind:
     """Return how the words of the command line become the value of an argument."""
     if info.annotation is bool:
-        return Value.BOOLEAN
+        return ValueKind.BOOLEAN
     if info.annotation is Any:
-        return Value.ANY
+        return ValueKind.ANY
     kinds = [info.annotation, *get_args(info.annotation)]
     if any(
         kind is Any or get_origin(kind) is dict or (isinstance(kind, type) and hasattr(kind, "model_fields"))
         for kind in kinds
     ):
-        return Value.JSON
-    return Value.LIST if get_origin(info.annotation) is list else Value.TEXT
+        return ValueKind.JSON
+    return ValueKind.LIST if get_origin(info.annotation) is list else ValueKind.TEXT

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from graphmem.cli.session import tell_progress
 from graphmem.errors import FileNotParsed
-from graphmem.ingest.document import Document, ParseFailed
+from graphmem.ingest.document import ParsedDocument, ParseFailed
 from graphmem.ingest.own_files import read_file
 from graphmem.ingest.parsing import parsed
 from graphmem.ingest.text_pages import text_page
@@ -42,7 +42,7 @@ def _inert(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
 
 
-def _parsed(path: str, mime_type: str | None) -> Document:
+def _parsed(path: str, mime_type: str | None) -> ParsedDocument:
     file = Path(path).expanduser()
     try:
         return asyncio.run(parsed(file, mime_type, file.name))

@@ -27,7 +27,7 @@ HEAD_START_SECONDS = 5.0
 """Seconds before the worker begins over stdio: the first call of the client comes at once."""
 
 
-class _Server(uvicorn.Server):
+class _RestServer(uvicorn.Server):
     """A server that announces that it is ready, and ends on a signal without raising the signal again.
 
     It is ready once it is bound and the first statements are ``planned``.
@@ -141,7 +141,9 @@ async def _serve(
             timeout_keep_alive=75,
         )
         async with background_work(services), beside.opened(socket_server, services):
-            await _Server(config, settings, services.database.planning.planned, services.guard).serve(sockets)
+            await _RestServer(config, settings, services.database.planning.planned, services.guard).serve(
+                sockets
+            )
 
 
 @contextlib.contextmanager

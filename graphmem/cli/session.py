@@ -44,7 +44,7 @@ _trace: ContextVar[str] = ContextVar("trace", default="")
 _session: ContextVar[Session | None] = ContextVar("session", default=None)
 
 
-class Call(Protocol):
+class SessionCall(Protocol):
     """What a session has to know of an operation."""
 
     @property
@@ -92,7 +92,7 @@ class Session:
         self.log_to_file(chosen)
         return chosen
 
-    def run(self, operation: Call, raw: dict[str, Any]) -> bytes:
+    def run(self, operation: SessionCall, raw: dict[str, Any]) -> bytes:
         """Run an operation by the local service, at ``--base-url``, or in this process with ``--offline``.
 
         Returns its answer as JSON.
@@ -152,7 +152,9 @@ def refuse_account(account: str | None, base_url: str) -> None:
         )
 
 
-def _call_service(chosen: Settings, operation: Call, raw: dict[str, Any], account: str | None) -> bytes:
+def _call_service(
+    chosen: Settings, operation: SessionCall, raw: dict[str, Any], account: str | None
+) -> bytes:
     from graphmem.service.calling import call
     from graphmem.service.place import is_locked, place
 

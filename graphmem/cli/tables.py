@@ -39,7 +39,7 @@ def plain(text: str, style: str = "") -> Text:
     return Text("".join(c if c.isprintable() else " " for c in text), style=style)
 
 
-class Snapshot:
+class SnapshotTable:
     """A snapshot: each field with its value, and the observation that set it with its time and writer.
 
     A narrow terminal shows the number of the observation beside the field, and the observations below: their

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     # These import libraries that take longer to load than all else that `graphmem --help` needs.
     from prometheus_client import Counter
 
-    from graphmem.neo4j_local import Connection
+    from graphmem.neo4j_local import InstanceLogin
     from graphmem.observability.metrics import Metrics
 
 SLOW_PLAN_SHARE = 0.1
@@ -72,7 +72,7 @@ class Database:
 
     def __init__(
         self,
-        address: Connection,
+        address: InstanceLogin,
         settings: Settings,
         metrics: Metrics,
         tracer: Tracer = NO_TRACES,

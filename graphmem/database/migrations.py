@@ -47,7 +47,7 @@ class Migration:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class MigrationComparison:
     """The versions of a database's migrations beside those of this version of graphmem."""
 
     latest: int
@@ -190,10 +190,10 @@ async def applied(database: Database) -> dict[int, str]:
     return {row["version"]: row["checksum"] for row in rows}
 
 
-def compare(done: Mapping[int, str]) -> Comparison:
+def compare(done: Mapping[int, str]) -> MigrationComparison:
     """Compare the migrations that were applied with those of this version."""
     known = {migration.version: migration.checksum for migration in shipped()}
-    return Comparison(
+    return MigrationComparison(
         latest=max(known),
         newer=sorted(set(done) - set(known)),
         changed=sorted(version for version in done if version in known and done[version] != known[version]),

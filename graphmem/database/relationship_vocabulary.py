@@ -18,7 +18,7 @@ from typing import NamedTuple
 from graphmem.database.driver import Database
 from graphmem.errors import ServiceBusy
 from graphmem.model import relationship, times
-from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT, RegistrationRefused, RelationshipType
+from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT, RegistrationRefused, RelationshipKind
 from graphmem.settings import Settings
 
 REMEMBERED_SECONDS = 5.0
@@ -27,7 +27,7 @@ REMEMBERED_SECONDS = 5.0
 
 class _StoredTypes(NamedTuple):
     revision: int
-    types: list[RelationshipType]
+    types: list[RelationshipKind]
 
 
 class _Registered(NamedTuple):
@@ -38,7 +38,7 @@ class _Registered(NamedTuple):
 class Known:
     """The vocabulary at one revision: all types by name. ``read_at`` is in seconds of the monotonic clock."""
 
-    kinds: Mapping[str, RelationshipType]
+    kinds: Mapping[str, RelationshipKind]
     revision: int = 0
     read_at: float = -math.inf
     names: frozenset[str] = field(init=False)
@@ -84,7 +84,7 @@ class Vocabulary:
             self._known = vocabulary
         return vocabulary
 
-    async def covering(self, types: Iterable[str]) -> Mapping[str, RelationshipType]:
+    async def covering(self, types: Iterable[str]) -> Mapping[str, RelationshipKind]:
         """Return all types by name. The vocabulary is read again if one of ``types`` is unknown.
 
         Args:
@@ -100,8 +100,8 @@ class Vocabulary:
         return known.kinds
 
     async def register(
-        self, requested: RelationshipType, agent: str, registered_at: int | None = None
-    ) -> tuple[RelationshipType, bool]:
+        self, requested: RelationshipKind, agent: str, registered_at: int | None = None
+    ) -> tuple[RelationshipKind, bool]:
         """Register a type, or complete a registered one; return the type and whether it is new.
 
         Args:

@@ -16,7 +16,7 @@ from graphmem import neo4j_local, settings
 from graphmem.doctor import around, database, machine
 from graphmem.doctor.finding import Finding, Found, redact, run_check
 from graphmem.errors import ConfigurationInvalid, SetupError
-from graphmem.neo4j_local import Connection
+from graphmem.neo4j_local import InstanceLogin
 from graphmem.settings import Settings
 
 __all__ = ["Finding", "examine"]
@@ -76,7 +76,7 @@ def _invalid(exc: ConfigurationInvalid) -> Iterator[Finding]:
 async def _database(chosen: Settings, deep: bool) -> Found:
     if chosen.neo4j_uri is not None:
         password = chosen.neo4j_password.get_secret_value()
-        where = Connection(chosen.neo4j_uri, chosen.neo4j_username, password, "", chosen.neo4j_database)
+        where = InstanceLogin(chosen.neo4j_uri, chosen.neo4j_username, password, "", chosen.neo4j_database)
         return await database.examine(where, chosen, deep)
     try:
         status = neo4j_local.status(chosen)

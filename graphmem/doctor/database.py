@@ -17,7 +17,7 @@ from graphmem.embedding.local import MODEL
 from graphmem.embedding.meaning import stored_name
 from graphmem.errors import GraphmemError
 from graphmem.model import times
-from graphmem.neo4j_local import Connection
+from graphmem.neo4j_local import InstanceLogin
 from graphmem.observability.metrics import Metrics
 from graphmem.settings import Settings
 
@@ -36,7 +36,7 @@ _DROPPED = re.compile(r"DROP (?:CONSTRAINT|INDEX) (\w+)")
 Check = Callable[[Database, Settings], Awaitable[Found]]
 
 
-async def examine(where: Connection, settings: Settings, deep: bool) -> Found:
+async def examine(where: InstanceLogin, settings: Settings, deep: bool) -> Found:
     """Check a database. Nothing is written."""
     try:
         database = Database(where, settings, Metrics())

@@ -7,33 +7,40 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from graphmem.dump.file_chunks import decoded
-from graphmem.dump.records import Account, FileChunk, Owner, RelationshipType
+from graphmem.dump.records import AccountRecord, FileChunk, Owner, RelationshipTypeRecord
 from graphmem.model import fact_records, facts
-from graphmem.model.fact_records import Observation, Record, Repeat, Schema, Source, Transaction
+from graphmem.model.fact_records import (
+    ObservationRecord,
+    Record,
+    Repeat,
+    SchemaRecord,
+    SourceRecord,
+    TransactionRecord,
+)
 
 BATCH_TRANSACTIONS_LIMIT: Final = 1_000
 BATCH_OBSERVATIONS_LIMIT: Final = 1_000
 BATCH_CHARACTERS_LIMIT: Final = 4_000_000
 """A batch ends before it exceeds one of these; a single transaction may be larger."""
 
-R = TypeVar("R", bound=fact_records.Part)
+R = TypeVar("R", bound=fact_records.RecordedPart)
 
 
 @dataclass(slots=True)
-class Part:
+class BatchPart:
     """A transaction with all that it recorded, by record class."""
 
-    transaction: Transaction
-    records: dict[type[fact_records.Part], list[Any]] = field(default_factory=dict)
+    transaction: TransactionRecord
+    records: dict[type[fact_records.RecordedPart], list[Any]] = field(default_factory=dict)
 
     def of(self, kind: type[R]) -> list[R]:
         """Return its records of one class."""
         return self.records.get(kind, [])
 
     @property
-    def observations(self) -> list[Observation]:
+    def observations(self) -> list[ObservationRecord]:
         """Its observations."""
-        return self.of(Observation)
+        return self.of(ObservationRecord)
 
     @property
     def size(self) -> int:
@@ -58,10 +65,10 @@ class Batch:
     """Transactions of one owner, in their order."""
 
     owner: str
-    parts: list[Part]
+    parts: list[BatchPart]
 
     @property
-    def observations(self) -> list[Observation]:
+    def observations(self) -> list[ObservationRecord]:
         """The observations of all parts."""
         return [observation for part in self.parts for observation in part.observations]
 
@@ -84,25 +91,25 @@ class OwnerStart:
     """An owner with all schema versions: schemas are restored before the owner's transactions."""
 
     owner: str
-    schemas: list[Schema] = field(default_factory=list)
+    schemas: list[SchemaRecord] = field(default_factory=list)
 
 
 def batches(
     records: Iterable[Record],
-) -> Iterator[RelationshipType | Account | OwnerStart | Batch | FileContent]:
+) -> Iterator[RelationshipTypeRecord | AccountRecord | OwnerStart | Batch | FileContent]:
     """Yield the records of a dump in its order: each owner's start, then the owner's files and batches."""
     start: OwnerStart | None = None
-    pending = _Pending()
+    pending = _PendingBatch()
     for part in _parts(records):
-        if isinstance(part, RelationshipType | Account):
+        if isinstance(part, RelationshipTypeRecord | AccountRecord):
             yield part
         elif isinstance(part, Owner):
             if start is not None:
                 yield from _rest(start, pending)
-            start, pending = OwnerStart(part.id), _Pending()
+            start, pending = OwnerStart(part.id), _PendingBatch()
         else:
             assert start is not None
-            if isinstance(part, Schema):
+            if isinstance(part, SchemaRecord):
                 start.schemas.append(part)
                 continue
             if not pending.started:
@@ -115,25 +122,25 @@ def batches(
                     # Those that nobody took.
                     pass
                 continue
-            assert isinstance(part, Part)
+            assert isinstance(part, BatchPart)
             if pending.parts and not pending.has_room(part):
                 yield Batch(start.owner, pending.parts)
-                pending = _Pending(started=True)
+                pending = _PendingBatch(started=True)
             pending.add(part)
     if start is not None:
         yield from _rest(start, pending)
 
 
 @dataclass(slots=True)
-class _Pending:
+class _PendingBatch:
     """The parts of the next batch; ``started`` says whether the owner's start was yielded."""
 
-    parts: list[Part] = field(default_factory=list)
+    parts: list[BatchPart] = field(default_factory=list)
     observations: int = 0
     characters: int = 0
     started: bool = False
 
-    def has_room(self, part: Part) -> bool:
+    def has_room(self, part: BatchPart) -> bool:
         return not (
             len(self.parts) == BATCH_TRANSACTIONS_LIMIT
             or self.observations + part.size > BATCH_OBSERVATIONS_LIMIT
@@ -142,13 +149,13 @@ class _Pending:
             or self.parts[-1].has_merge
         )
 
-    def add(self, part: Part) -> None:
+    def add(self, part: BatchPart) -> None:
         self.parts.append(part)
         self.observations += part.size
         self.characters += part.characters
 
 
-def _rest(start: OwnerStart, pending: _Pending) -> Iterator[OwnerStart | Batch]:
+def _rest(start: OwnerStart, pending: _PendingBatch) -> Iterator[OwnerStart | Batch]:
     if not pending.started:
         yield start
     if pending.parts:
@@ -157,28 +164,28 @@ def _rest(start: OwnerStart, pending: _Pending) -> Iterator[OwnerStart | Batch]:
 
 def _parts(
     records: Iterable[Record],
-) -> Iterator[Record | Part | FileContent]:
+) -> Iterator[Record | BatchPart | FileContent]:
     """Yield each transaction with all of its observations, and the other records unchanged.
 
     A file is yielded before the transaction that stored it, without its owner.
     """
-    part: Part | None = None
+    part: BatchPart | None = None
     records = iter(records)
     for record in records:
-        if isinstance(record, fact_records.Part):
+        if isinstance(record, fact_records.RecordedPart):
             assert part is not None
             part.records.setdefault(type(record), []).append(record)
             continue
         if isinstance(record, FileChunk):
             assert part is not None
-            source = part.of(Source)[-1]
+            source = part.of(SourceRecord)[-1]
             yield FileContent("", source.content_hash, source.size, _chunks(record, records, source.size))
             continue
         if part is not None:
             yield part
             part = None
-        if isinstance(record, Transaction):
-            part = Part(record)
+        if isinstance(record, TransactionRecord):
+            part = BatchPart(record)
         else:
             yield record
     if part is not None:

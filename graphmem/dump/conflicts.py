@@ -8,9 +8,9 @@ from functools import cached_property
 from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
-from graphmem.dump.batches import Batch, Part
+from graphmem.dump.batches import Batch, BatchPart
 from graphmem.model import canonical, facts, ids
-from graphmem.model.fact_records import Observation, Repeat, Transaction
+from graphmem.model.fact_records import ObservationRecord, Repeat, TransactionRecord
 from graphmem.model.fact_table import OBSERVATION, TRANSACTION
 
 REPORT_CHARACTERS_LIMIT: Final = 500
@@ -53,7 +53,7 @@ class KeyRow(NamedTuple):
     transaction_id: str
 
 
-class SchemaRow(NamedTuple):
+class ComparedSchemaRow(NamedTuple):
     """The document of a version of a schema."""
 
     id: str
@@ -72,7 +72,7 @@ class Present:
     transactions: list[list[Any]]
     keys: list[KeyRow]
     observations: list[list[Any]]
-    schemas: list[SchemaRow]
+    schemas: list[ComparedSchemaRow]
     entities: list[str]
     foreign: list[str]
     repeats: list[list[str]]
@@ -113,7 +113,7 @@ class Missing:
     observation already.
     """
 
-    parts: list[Part] = field(default_factory=list)
+    parts: list[BatchPart] = field(default_factory=list)
     transactions: int = 0
     observations: int = 0
     waiting: int = 0
@@ -180,22 +180,24 @@ def find_missing(
             # The other facts of a known transaction were written with it.
             records = part.records if stored is None else {}
             observations = sorted(writable, key=lambda observation: observation.id)
-            missing.parts.append(Part(transaction, {**records, Observation: observations, Repeat: repeats}))
+            missing.parts.append(
+                BatchPart(transaction, {**records, ObservationRecord: observations, Repeat: repeats})
+            )
     if last:
         missing.conflicts = unresolved
     return missing
 
 
-def _missing_repeats(part: Part, present: Present) -> list[Repeat]:
+def _missing_repeats(part: BatchPart, present: Present) -> list[Repeat]:
     return [repeat for repeat in part.of(Repeat) if (part.transaction.id, repeat.id) not in present.recorded]
 
 
-def _needs_entities(observation: Observation) -> bool:
+def _needs_entities(observation: ObservationRecord) -> bool:
     """Return whether other observations make the entities that it needs."""
     return ":" in observation.subject_id or observation.kind not in facts.VALUE_KINDS
 
 
-def _absent_entity(observation: Observation, entities: Collection[str]) -> str | None:
+def _absent_entity(observation: ObservationRecord, entities: Collection[str]) -> str | None:
     """Return an entity that the observation needs and that is not among ``entities``."""
     if ":" in observation.subject_id:
         needed = [*ids.ends(observation.subject_id)]
@@ -204,14 +206,14 @@ def _absent_entity(observation: Observation, entities: Collection[str]) -> str |
     return next((entity for entity in needed + _target(observation) if entity not in entities), None)
 
 
-def _target(observation: Observation) -> list[str]:
+def _target(observation: ObservationRecord) -> list[str]:
     """Return the entity that a merge names, if any."""
     target = facts.target(observation.kind, dict(zip(observation.fields, observation.values, strict=True)))
     return [target] if target is not None else []
 
 
 def _transaction_conflicts(
-    owner: str, transaction: Transaction, stored: Mapping[str, Any] | None, present: Present
+    owner: str, transaction: TransactionRecord, stored: Mapping[str, Any] | None, present: Present
 ) -> Iterator[Conflict]:
     if stored is not None:
         names = [name for name in TRANSACTION.columns if stored[name] != transaction.stored[name]]
@@ -230,7 +232,7 @@ def _transaction_conflicts(
 
 
 def _observation_conflict(
-    owner: str, observation: Observation, present: Present, types: Collection[str]
+    owner: str, observation: ObservationRecord, present: Present, types: Collection[str]
 ) -> Conflict | None:
     stored = present.contents.get(observation.id)
     if stored is not None:
@@ -253,7 +255,7 @@ def _observation_conflict(
     return None
 
 
-def _left_out(owner: str, observation: Observation, message: str) -> Conflict:
+def _left_out(owner: str, observation: ObservationRecord, message: str) -> Conflict:
     return Conflict(owner, "observation", observation.id, message, {}, {"home": observation.subject_id})
 
 

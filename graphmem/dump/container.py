@@ -71,7 +71,7 @@ class Manifest:
         return sum(chunk[1] for chunk in self.chunks)
 
 
-class Writer:
+class DumpWriter:
     """Writes lines into a file. It holds one chunk in memory."""
 
     def __init__(self, file: BinaryIO, *, files: bool = True) -> None:
@@ -134,7 +134,7 @@ class Writer:
         return digest
 
 
-class Reader:
+class DumpReader:
     """Reads a dump from its beginning. Whoever reads to the end has checked every byte."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -21,7 +21,7 @@ from graphmem.dump import container, records
 from graphmem.dump.file_chunks import FILE_CHUNK_BYTES, Contents, MissingFile, MissingFiles
 from graphmem.errors import DatabaseFull, DumpRefused, ObjectDamaged, ObjectMissing
 from graphmem.model import canonical
-from graphmem.model.fact_records import Source, columns, line
+from graphmem.model.fact_records import SourceRecord, columns, line
 from graphmem.model.fact_table import OBSERVATION, PARTS, SCHEMA, SOURCE, TRANSACTION, no_counts
 from graphmem.model.schema import version_order
 from graphmem.objects import ObjectStore
@@ -107,7 +107,7 @@ async def create(
         Unavailable: the database or the object store failed.
     """
     with _file(path, force) as file:
-        writer = container.Writer(file, files=objects is not None)
+        writer = container.DumpWriter(file, files=objects is not None)
         creator = _Creator(database, objects, writer, progress or (lambda stage, done, total: None))
         result = await creator.run(owners)
         if not result.owners:
@@ -166,7 +166,11 @@ class _TransactionPage(NamedTuple):
 
 class _Creator:
     def __init__(
-        self, database: Database, objects: ObjectStore | None, writer: container.Writer, progress: Progress
+        self,
+        database: Database,
+        objects: ObjectStore | None,
+        writer: container.DumpWriter,
+        progress: Progress,
     ) -> None:
         self._database, self._objects, self._writer, self._progress = database, objects, writer, progress
         self._missing = MissingFiles()
@@ -210,14 +214,14 @@ class _Creator:
         rows = await self._database.reads(None).only("dump.relationship_types", _TypeRows)
         types = [row for row in rows.types if names is None or row[0] in names]
         for row in types:
-            self._add("relationship_type", columns(records.RelationshipType), row)
+            self._add("relationship_type", columns(records.RelationshipTypeRecord), row)
         return len(types)
 
     async def _accounts(self) -> int:
         accounts = await every_account(self._database)
         for account in accounts:
             sorted_scopes = account._replace(scopes=sorted(account.scopes))
-            self._add("account", columns(records.Account), sorted_scopes)
+            self._add("account", columns(records.AccountRecord), sorted_scopes)
         return len(accounts)
 
     async def _owner(self, owner: str, sequence: int) -> OwnerContents:
@@ -239,7 +243,7 @@ class _Creator:
                 for fact in facts:
                     self._add(kind.name, kind.columns, fact)
                     if kind is SOURCE and self._objects is not None:
-                        source = Source.model_construct(**dict(zip(kind.columns, fact, strict=True)))
+                        source = SourceRecord.model_construct(**dict(zip(kind.columns, fact, strict=True)))
                         await self._add_file(self._objects, contents, met, source)
                 contents.count(kind.plural, len(facts))
                 if kind is OBSERVATION:
@@ -255,7 +259,7 @@ class _Creator:
         return (await self._database.reads(owner).only("dump.file_bytes", _FileBytes)).bytes
 
     async def _add_file(
-        self, objects: ObjectStore, contents: OwnerContents, met: Contents, source: Source
+        self, objects: ObjectStore, contents: OwnerContents, met: Contents, source: SourceRecord
     ) -> None:
         """Write the bytes of a file once all of them were read and checked, or note that it is missing."""
         if not met.meet(source.content_hash):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from graphmem.dump.records import FileChunk
-    from graphmem.model.fact_records import Source
+    from graphmem.model.fact_records import SourceRecord
 
 FILE_CHUNK_BYTES: Final = 3 << 18
 """Bytes of a file in one record: 1 MiB in base64. Never change it: it decides the lines of a dump."""
@@ -87,11 +87,11 @@ class FileOrder:
 
     def __init__(self) -> None:
         self._contents = Contents()
-        self._source: Source | None = None
+        self._source: SourceRecord | None = None
         self._offset = 0
         self._digest = hashlib.sha256()
 
-    def begin(self, source: Source) -> bool:
+    def begin(self, source: SourceRecord) -> bool:
         """Go on to the next source; return whether its content is new, so that its chunks may follow."""
         is_new = self._contents.meet(source.content_hash)
         self._source = source if is_new else None

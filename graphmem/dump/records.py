@@ -15,7 +15,14 @@ from pydantic import Field, TypeAdapter, ValidationError
 from graphmem.dump.file_chunks import FileOrder
 from graphmem.errors import validation_message
 from graphmem.model import fact_table, ids
-from graphmem.model.fact_records import Part, Record, RecordedAt, ShortText, Source, Transaction
+from graphmem.model.fact_records import (
+    Record,
+    RecordedAt,
+    RecordedPart,
+    ShortText,
+    SourceRecord,
+    TransactionRecord,
+)
 
 _TYPE_NAME: Final = r"^[A-Z][A-Z0-9_]{0,63}$"
 _ACCOUNT_NAME: Final = r"^[a-z0-9][a-z0-9._@+-]{0,63}$"
@@ -24,7 +31,7 @@ SCRYPT_BYTES_LIMIT: Final = 48 << 20
 """Memory that one comparison of a password may take; :mod:`graphmem.auth.passwords` gives it 64 MiB."""
 
 
-class RelationshipType(Record):
+class RelationshipTypeRecord(Record):
     """A registered relationship type; ``registered_at`` is microseconds."""
 
     record: Literal["relationship_type"] = "relationship_type"
@@ -40,7 +47,7 @@ class RelationshipType(Record):
         return (0, self.name)
 
 
-class Account(Record):
+class AccountRecord(Record):
     """An account of the instance, in a dump of all owners.
 
     ``scopes`` are those that its keys and tokens can have at most. ``password`` is its hash by scrypt, as
@@ -102,7 +109,7 @@ class FileChunk(Record):
         return len(self.data) // 4 * 3 - self.data[-2:].count("=")
 
 
-KINDS: Final = (RelationshipType, Account, Owner, FileChunk, *fact_table.BY_RECORD)
+KINDS: Final = (RelationshipTypeRecord, AccountRecord, Owner, FileChunk, *fact_table.BY_RECORD)
 _UNION: Final = cast("Any", Annotated)[reduce(or_, KINDS), Field(discriminator="record")]
 _READ: Final[TypeAdapter[Record]] = TypeAdapter(_UNION)
 
@@ -154,12 +161,12 @@ class RecordOrder:
             self.missing_files -= self._files.add(record)
             return
         self._files.end()
-        if isinstance(record, Part):
+        if isinstance(record, RecordedPart):
             place = _PLACES[type(record)], record.id
             if self._transaction is None or place <= self._part:
                 raise _out_of_order(record)
             self._part = place
-            if isinstance(record, Source):
+            if isinstance(record, SourceRecord):
                 self._check_source(record)
             return
         self._transaction, self._part = None, (-1, "")
@@ -168,11 +175,11 @@ class RecordOrder:
                 raise _out_of_order(record)
             self._owner, self._place, self._files = record.id, (-1,), FileOrder()
             return
-        is_of_instance = isinstance(record, RelationshipType | Account)
+        is_of_instance = isinstance(record, RelationshipTypeRecord | AccountRecord)
         if is_of_instance is not (self._owner is None) or record.place <= self._place:
             raise _out_of_order(record)
         self._place = record.place
-        if isinstance(record, Transaction):
+        if isinstance(record, TransactionRecord):
             self._transaction = record.id
 
     def end(self) -> None:
@@ -183,7 +190,7 @@ class RecordOrder:
         """
         self._files.end()
 
-    def _check_source(self, record: Source) -> None:
+    def _check_source(self, record: SourceRecord) -> None:
         assert self._owner is not None
         if ids.source_id(self._owner, record.content_hash) != record.id:
             raise ValueError("the id is not that of a source with this content and owner")

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
-from graphmem.dump.batches import Part
+from graphmem.dump.batches import BatchPart
 from graphmem.model import canonical, discovery, fact_records, facts, schema
-from graphmem.model.fact_records import Fact, Repeat, Schema
+from graphmem.model.fact_records import Fact, Repeat, SchemaRecord
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Observation
 from graphmem.model.rule_merges import own_rule
@@ -35,12 +35,12 @@ class DumpedTransaction:
     properties: Mapping[str, Any]
     agent: str
     observations: tuple[Observation, ...] = ()
-    versions: Sequence[Schema] = ()
+    versions: Sequence[SchemaRecord] = ()
     facts: tuple[Fact, ...] = ()
     repeated: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, part: Part, versions: Sequence[Schema]) -> DumpedTransaction:
+    def of(cls, part: BatchPart, versions: Sequence[SchemaRecord]) -> DumpedTransaction:
         """Return a transaction with all that it recorded.
 
         Args:
@@ -195,7 +195,7 @@ def _row(state: State, transaction: DumpedTransaction) -> dict[str, Any]:
     return {"agent": transaction.agent, "properties": properties}
 
 
-def _observation(record: fact_records.Observation, transaction_id: str) -> Observation:
+def _observation(record: fact_records.ObservationRecord, transaction_id: str) -> Observation:
     fields = dict(zip(record.fields, record.values, strict=True))
     shapes: dict[str, str | None] = {}
     if record.entity_type is not None and record.kind in facts.VALUE_KINDS:

@@ -22,7 +22,7 @@ from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
 from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.dump import records
-from graphmem.dump.batches import Batch, FileContent, OwnerStart, Part, batches
+from graphmem.dump.batches import Batch, BatchPart, FileContent, OwnerStart, batches
 from graphmem.dump.conflicts import Conflict, Missing, Present, find_missing, present_params
 from graphmem.dump.file_chunks import MissingFiles
 from graphmem.dump.restore_request import DumpedTransaction, RestoreRequest
@@ -30,9 +30,9 @@ from graphmem.dump.restoring_accounts import AccountRestorer
 from graphmem.dump.restoring_files import FileRestorer
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.model import facts, ids, reduction
-from graphmem.model.fact_records import Schema
-from graphmem.model.relationship import RegistrationRefused, RelationshipType
-from graphmem.model.schema import Active, Document, version_order
+from graphmem.model.fact_records import SchemaRecord
+from graphmem.model.relationship import RegistrationRefused, RelationshipKind
+from graphmem.model.schema import Active, SchemaDocument, version_order
 from graphmem.objects import ObjectStore
 from graphmem.writing import Writers, refolding
 from graphmem.writing.state import LockedOwner
@@ -47,7 +47,7 @@ The stages are ``verify`` (in bytes), ``restore`` and ``wait`` (in observations)
 ``restore``), ``check`` (in entities and relationships).
 """
 
-_Portion = records.RelationshipType | records.Account | OwnerStart | Batch | FileContent
+_Portion = records.RelationshipTypeRecord | records.AccountRecord | OwnerStart | Batch | FileContent
 
 
 @dataclass(slots=True)
@@ -132,7 +132,7 @@ async def _for_each_portion(path: Path, work: Callable[[_Portion], Awaitable[Non
             await work(portion)
 
 
-class _StoredTypes(NamedTuple):
+class _RestoredTypes(NamedTuple):
     """The types of an owner's entities and relationships; ``total`` counts entities and relationships."""
 
     entities: list[str]
@@ -166,7 +166,7 @@ class _Restorer:
         self._files = FileRestorer(objects, result, report)
         self._accounts = AccountRestorer(database, result)
         self.result, self._report = result, report
-        self._versions: dict[str, list[Schema]] = {}
+        self._versions: dict[str, list[SchemaRecord]] = {}
         self._types: frozenset[str] = frozenset()
         self._aliases: dict[str, str] = {}
         self._planned: set[str] = set()
@@ -179,9 +179,9 @@ class _Restorer:
 
     async def restore(self, portion: _Portion) -> None:
         """Restore one portion of a dump."""
-        if isinstance(portion, records.RelationshipType):
+        if isinstance(portion, records.RelationshipTypeRecord):
             await self._register(portion)
-        elif isinstance(portion, records.Account):
+        elif isinstance(portion, records.AccountRecord):
             await self._accounts.restore(portion)
         elif isinstance(portion, OwnerStart):
             self._files.start_owner()
@@ -223,7 +223,7 @@ class _Restorer:
             # An owner without any transaction has no row, not even after the restore.
             locked = await self._database.writes(owner).one("owner.lock", LockedOwner)
             has_more = locked is not None and locked.sequence > contents["transactions"]
-            kinds = await self._database.reads(owner).only("audit.types", _StoredTypes)
+            kinds = await self._database.reads(owner).only("audit.types", _RestoredTypes)
             if not has_more and owner not in self._late:
                 await rule_dates.mend(self._database, owner, self._writers, kinds.entities)
                 await self._writers.refold_withdrawn(owner, sys.maxsize)
@@ -239,7 +239,7 @@ class _Restorer:
             await audit.run(kinds.entities, kinds.relationships)
             self.result.audited_owners.append(owner)
 
-    async def _register(self, dumped: records.RelationshipType) -> None:
+    async def _register(self, dumped: records.RelationshipTypeRecord) -> None:
         """Register a relationship type. An existing type only gains the parts that it lacks."""
         known = (await self._vocabulary.refresh()).kinds.get(dumped.name)
         present = {} if known is None else {"inverse": known.inverse, "description": known.description}
@@ -254,7 +254,7 @@ class _Restorer:
             self._planned.add(dumped.name)
             return
         try:
-            kind = RelationshipType(dumped.name, dumped.inverse, dumped.description)
+            kind = RelationshipKind(dumped.name, dumped.inverse, dumped.description)
             _, is_new = await self._vocabulary.register(kind, dumped.agent, dumped.registered_at)
             self.result.relationship_types += is_new
         except RegistrationRefused as exc:
@@ -281,7 +281,7 @@ class _Restorer:
                 result.add_conflicts([Conflict(owner, "schema", f"{kind} {version}", message, *documents)])
                 continue
             if kind not in active or version_order(active[kind][0].version) < version_order(version):
-                active[kind] = Active(version, Document.read(schema.document)), schema.recorded_at
+                active[kind] = Active(version, SchemaDocument.read(schema.document)), schema.recorded_at
         await self._note_aliases(owner, active)
         if active and not result.dry_run:
             await self._writers.submit(_request(owner, schemas=active))
@@ -340,7 +340,7 @@ class _Restorer:
         if missing.parts and not self.result.dry_run:
             await in_halves(missing.parts, partial(self._write_parts, owner))
 
-    async def _write_parts(self, owner: str, parts: list[Part]) -> None:
+    async def _write_parts(self, owner: str, parts: list[BatchPart]) -> None:
         """Write transactions in one turn."""
         transactions = tuple(
             DumpedTransaction.of(part, self._versions.get(part.transaction.id, ())) for part in parts
@@ -362,7 +362,7 @@ class _Restorer:
         return max(places, default=place) <= place
 
     async def _present(self, batch: Batch, schemas: list[str]) -> Present:
-        async def read_present(parts: list[Part]) -> Present:
+        async def read_present(parts: list[BatchPart]) -> Present:
             params: dict[str, Any] = dict(present_params(Batch(batch.owner, parts), schemas))
             return await self._database.reads(batch.owner).only("dump.present", Present, **params)
 

@@ -42,7 +42,7 @@ class AccountRestorer:
     def __init__(self, database: Database, result: Result) -> None:
         self._database, self._result = database, result
 
-    async def restore(self, dumped: records.Account) -> None:
+    async def restore(self, dumped: records.AccountRecord) -> None:
         """Create an account, unless the instance has it, or another one with its name, id or owner."""
         present = await self._database.reads(None).only(
             "account.present", _Present, name=dumped.name, id=dumped.id, owner_id=dumped.owner
@@ -58,21 +58,21 @@ class AccountRestorer:
         else:
             self._result.add_conflicts([_conflict(account, dumped) for account in present.accounts])
 
-    async def _write(self, dumped: records.Account) -> None:
+    async def _write(self, dumped: records.AccountRecord) -> None:
         await self._database.writes(None).rows(
             "account.restore", id=dumped.id, name=dumped.name, owner_id=dumped.owner, scopes=dumped.scopes,
             password=dumped.password, disabled=dumped.disabled, created_at=times.now(),
         )  # fmt: skip
 
 
-def _differing(stored: StoredAccount, dumped: records.Account) -> list[str]:
+def _differing(stored: StoredAccount, dumped: records.AccountRecord) -> list[str]:
     """Return the members in which two accounts differ. A dump without a password says nothing of it."""
     old, new = stored._asdict() | {"scopes": sorted(stored.scopes)}, dumped.model_dump()
     names = [name for name in StoredAccount._fields if old[name] != new[name]]
     return [name for name in names if name != "password" or new[name] is not None]
 
 
-def _conflict(stored: StoredAccount, dumped: records.Account) -> Conflict:
+def _conflict(stored: StoredAccount, dumped: records.AccountRecord) -> Conflict:
     """Return the conflict of a dumped account with one of the instance. No hash is shown."""
     names = _differing(stored, dumped)
     if stored.name != dumped.name:

@@ -8,7 +8,7 @@ from typing import Protocol
 from graphmem.dump.batches import Batch, FileContent
 from graphmem.dump.file_chunks import Contents, MissingFile, MissingFiles
 from graphmem.errors import ObjectMissing
-from graphmem.model.fact_records import Source
+from graphmem.model.fact_records import SourceRecord
 from graphmem.objects import ObjectStore
 
 
@@ -52,7 +52,7 @@ class FileRestorer:
 
     async def note_missing(self, batch: Batch) -> None:
         """Note the files of a batch whose bytes are neither in the dump nor in the object store."""
-        for source in (source for part in batch.parts for source in part.of(Source)):
+        for source in (source for part in batch.parts for source in part.of(SourceRecord)):
             if not self._contents.meet(source.content_hash):
                 continue
             if not await self._objects.exists(batch.owner, source.content_hash):

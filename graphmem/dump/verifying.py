@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from graphmem.dump import container, records
-from graphmem.dump.container import Reader, damaged
+from graphmem.dump.container import DumpReader, damaged
 from graphmem.dump.records import RecordOrder
 from graphmem.errors import DumpRefused
 from graphmem.model import fact_table
-from graphmem.model.fact_records import Record, Transaction
+from graphmem.model.fact_records import Record, TransactionRecord
 
 Progress = Callable[[int], None]
 """Called with the bytes of the file that were read since the last call."""
@@ -40,7 +40,7 @@ def verify(path: Path, progress: Progress | None = None) -> VerifyResult:
         DumpRefused: the file cannot be read.
     """
     with open_file(path) as file:
-        reader = Reader(file)
+        reader = DumpReader(file)
         order = RecordOrder()
         for _ in _records(reader, progress or (lambda done: None), order):
             pass
@@ -67,10 +67,10 @@ def read(file: BinaryIO, progress: Progress | None = None) -> Iterator[Record]:
     Raises:
         DumpDamaged: the dump is not as it was written; the records before the damage have been yielded.
     """
-    yield from _records(Reader(file), progress or (lambda done: None), RecordOrder())
+    yield from _records(DumpReader(file), progress or (lambda done: None), RecordOrder())
 
 
-def _records(reader: Reader, progress: Progress, order: RecordOrder) -> Iterator[Record]:
+def _records(reader: DumpReader, progress: Progress, order: RecordOrder) -> Iterator[Record]:
     line = reported = 0
     counts: dict[str, Any] = {"owners": [], "relationship_types": 0}
     for lines in reader.chunks():
@@ -102,10 +102,10 @@ def _count(counts: dict[str, Any], record: Record, header: container.Header) -> 
     Raises:
         ValueError: it has bytes of a file, and the header says that there are none.
     """
-    if isinstance(record, records.RelationshipType):
+    if isinstance(record, records.RelationshipTypeRecord):
         counts["relationship_types"] += 1
         return
-    if isinstance(record, records.Account):
+    if isinstance(record, records.AccountRecord):
         # Dumps of chosen owners have none, and do not count them.
         counts["accounts"] = counts.get("accounts", 0) + 1
         return
@@ -123,5 +123,5 @@ def _count(counts: dict[str, Any], record: Record, header: container.Header) -> 
         return
     name = fact_table.BY_RECORD[type(record)].plural
     owner[name] = owner.get(name, 0) + 1
-    if isinstance(record, Transaction):
+    if isinstance(record, TransactionRecord):
         owner["recorded_at"] = record.recorded_at

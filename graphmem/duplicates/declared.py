@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from graphmem.duplicates.persons import SIMILARITIES, Values, compare_texts, read_place
-from graphmem.duplicates.reasons import Reason
+from graphmem.duplicates.reasons import SimilarityReason
 from graphmem.model.identity import fold_text
 from graphmem.model.rules import FieldType
 
@@ -32,7 +32,7 @@ def kinds_of(fields: Iterable[tuple[str, FieldType]], usual: Mapping[str, str]) 
 
 
 def compare(
-    a: Mapping[str, Values], b: Mapping[str, Values], reasons: list[Reason], doubts: list[float]
+    a: Mapping[str, Values], b: Mapping[str, Values], reasons: list[SimilarityReason], doubts: list[float]
 ) -> float:
     """Add the evidence of declared fields; return the highest score that they allow."""
     limit = 1.0
@@ -45,7 +45,9 @@ def compare(
         if not common:
             first, second = min(a[kind]), min(b[kind])
             agreement = compare_texts(first, second) if kind[0] == "~" else "different"
-        reasons.append(Reason(kind[1:], a[kind][first][1], b[kind][second][1], SIMILARITIES[agreement]))
+        reasons.append(
+            SimilarityReason(kind[1:], a[kind][first][1], b[kind][second][1], SIMILARITIES[agreement])
+        )
         if agreement == "different":
             limit = DIFFERENT_LIMIT
         else:

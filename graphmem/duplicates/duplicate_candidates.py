@@ -125,5 +125,5 @@ def _likeness(pair: Pair, entity_id: str) -> answers.Likeness:
     }
 
 
-def reason_of(reason: similarity.Reason) -> answers.Reason:
+def reason_of(reason: similarity.SimilarityReason) -> answers.Reason:
     return {"field": reason.field, "a": reason.a, "b": reason.b, "similarity": reason.similarity}

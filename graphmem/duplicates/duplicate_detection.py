@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Self
 
 from graphmem.duplicates import declared
 from graphmem.duplicates.similarity import COMPARED_FIELDS
-from graphmem.model.schema import Document, shipped
+from graphmem.model.schema import SchemaDocument, shipped
 from graphmem.model.schema.schema_document import Detection
 from graphmem.registry import Context
 
@@ -69,5 +69,5 @@ async def read(context: Context, types: Iterable[str]) -> Detections:
     """Return what the schemas of some types say."""
     types = sorted(types)
     row = await context.graph.only("schema.documents", _DocumentRows, types=types)
-    documents = {each.entity_type: Document.read(each.document).detection for each in row.documents}
+    documents = {each.entity_type: SchemaDocument.read(each.document).detection for each in row.documents}
     return Detections.of(types, documents.get)

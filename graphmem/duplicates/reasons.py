@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Reason(NamedTuple):
+class SimilarityReason(NamedTuple):
     """One comparison: the two values as stored, and their similarity."""
 
     field: str

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from graphmem.duplicates import declared, name_similarity, persons
 from graphmem.duplicates.name_similarity import Kind, Name
 from graphmem.duplicates.persons import Comparison, NameLevel
-from graphmem.duplicates.reasons import Reason
+from graphmem.duplicates.reasons import SimilarityReason
 from graphmem.model import canonical, times
 from graphmem.model.identity import PEOPLE, fold_text, identity_value
 from graphmem.text import identifiers, phones, urls
@@ -111,7 +111,7 @@ class Score(NamedTuple):
     """The probability that two entities are duplicates, 0 to 1, and the reasons, strongest first."""
 
     score: float
-    reasons: tuple[Reason, ...]
+    reasons: tuple[SimilarityReason, ...]
 
     @property
     def matched_fields(self) -> list[str]:
@@ -195,7 +195,7 @@ def may_reach(a: Profile, b: Profile, least: float) -> bool:
 def score(a: Profile, b: Profile) -> Score:
     """Return the probability that two entities of one type are duplicates; symmetric."""
     rule = a.rule
-    reasons: list[Reason] = []
+    reasons: list[SimilarityReason] = []
     names_score = _names_alike(a, b, reasons)
     common = a.values.keys() & b.values.keys()
     comparisons = persons.compared(common, a.values, b.values) if rule.kind == "person" else []
@@ -240,7 +240,7 @@ def _limiting(rule: Rule) -> list[str]:
     return sorted(rule.hard | rule.soft | rule.doubt | rule.needed)
 
 
-def _names_alike(a: Profile, b: Profile, reasons: list[Reason]) -> float | None:
+def _names_alike(a: Profile, b: Profile, reasons: list[SimilarityReason]) -> float | None:
     """Return the similarity of the most similar names; ``None`` if an entity has no name."""
     comparisons = [
         (name_similarity.similarity(name_a, name_b), sorted((text_a, text_b)), text_a, text_b)
@@ -251,7 +251,7 @@ def _names_alike(a: Profile, b: Profile, reasons: list[Reason]) -> float | None:
         return None
     best, _, text_a, text_b = max(comparisons)
     if best >= SIMILAR_NAMES:
-        reasons.append(Reason("name", text_a, text_b, best))
+        reasons.append(SimilarityReason("name", text_a, text_b, best))
     # Equal names prove nothing: people share names.
     return min(best, 0.97)
 
@@ -262,7 +262,7 @@ def _name_level(a: Profile, b: Profile) -> NameLevel:
     return next(level for level in persons.NAME_LEVELS if level in levels)
 
 
-def _explain(comparisons: Iterable[Comparison], reasons: list[Reason]) -> None:
+def _explain(comparisons: Iterable[Comparison], reasons: list[SimilarityReason]) -> None:
     """Add the comparisons of people's fields to the reasons, unless another comparison is there already."""
     fields = {reason.field for reason in reasons}
     for each in comparisons:
@@ -271,22 +271,22 @@ def _explain(comparisons: Iterable[Comparison], reasons: list[Reason]) -> None:
             reasons.append(reason)
 
 
-def _equal(kind: str, a: Profile, b: Profile) -> Reason | None:
+def _equal(kind: str, a: Profile, b: Profile) -> SimilarityReason | None:
     values_a, values_b = a.values.get(kind, {}), b.values.get(kind, {})
     common = values_a.keys() & values_b.keys()
     return _reason(values_a[min(common)], values_b[min(common)], 1.0) if common else None
 
 
-def _reason(first: tuple[str, str], second: tuple[str, str], alike: float) -> Reason:
+def _reason(first: tuple[str, str], second: tuple[str, str], alike: float) -> SimilarityReason:
     """Return a reason of two ``(field, value)``; different fields are joined: ``invoice_number/number``."""
-    return Reason("/".join(sorted({first[0], second[0]})), first[1], second[1], alike)
+    return SimilarityReason("/".join(sorted({first[0], second[0]})), first[1], second[1], alike)
 
 
-def _vendors(a: Profile, b: Profile, reasons: list[Reason], doubts: list[float]) -> None:
+def _vendors(a: Profile, b: Profile, reasons: list[SimilarityReason], doubts: list[float]) -> None:
     """Add the vendors of two invoices as evidence: vendor and number identify an invoice."""
     alike = _companies(a, b)
     if alike is not None and alike[0] >= name_similarity.SAME_WORD:
-        reasons.append(Reason("vendor", *alike[1], alike[0]))
+        reasons.append(SimilarityReason("vendor", *alike[1], alike[0]))
         if _equal("number", a, b):
             doubts.append(1.0 - 0.85 * alike[0])
 
@@ -302,7 +302,7 @@ def _companies(a: Profile, b: Profile) -> tuple[float, tuple[str, str]] | None:
 
 
 def _limit(
-    kind: str, rule: Rule, a: Profile, b: Profile, proven: bool, reasons: list[Reason] | None = None
+    kind: str, rule: Rule, a: Profile, b: Profile, proven: bool, reasons: list[SimilarityReason] | None = None
 ) -> float:
     """Return the highest score that the values of one kind, or their absence, allow.
 

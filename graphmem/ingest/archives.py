@@ -11,7 +11,7 @@ import zipfile
 import zlib
 
 from graphmem.ingest.building import Builder, exceeded
-from graphmem.ingest.document import Limits, ParseFailed
+from graphmem.ingest.document import DocumentLimits, ParseFailed
 
 PIECE_BYTES = 1 << 16
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
@@ -23,7 +23,7 @@ MAIN_MEMBERS = (("word/", "docx"), ("xl/", "xlsx"), ("ppt/", "pptx"))
 ODT = "application/vnd.oasis.opendocument.text"
 
 
-def format_of(data: bytes, limits: Limits) -> str:
+def format_of(data: bytes, limits: DocumentLimits) -> str:
     """Return the name of the format of an archive.
 
     Raises:
@@ -52,7 +52,7 @@ def format_of(data: bytes, limits: Limits) -> str:
     )
 
 
-def opened(data: bytes, limits: Limits) -> zipfile.ZipFile:
+def opened(data: bytes, limits: DocumentLimits) -> zipfile.ZipFile:
     """Open an archive after a look at its list of members."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
@@ -66,13 +66,13 @@ def opened(data: bytes, limits: Limits) -> zipfile.ZipFile:
     return archive
 
 
-def content_of(data: bytes, name: str, limits: Limits) -> bytes:
+def content_of(data: bytes, name: str, limits: DocumentLimits) -> bytes:
     """Return the bytes of a member of an archive that was checked; nothing if there is no such member."""
     archive = opened(data, limits)
     return archive.read(name) if name in archive.namelist() else b""
 
 
-def check(data: bytes, limits: Limits, builder: Builder) -> None:
+def check(data: bytes, limits: DocumentLimits, builder: Builder) -> None:
     """Inflate every member once and count; warn of macros.
 
     Raises:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Part, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, Part, PartField
 from graphmem.ingest.format_table import Format
 
 WARNINGS_LIMIT = 100
@@ -54,7 +54,7 @@ def json_value(value: Any, depth: int = 0) -> Any:
 class Builder:
     """Collects the text, the parts and the warnings of one document."""
 
-    def __init__(self, limits: Limits, text: str = "") -> None:
+    def __init__(self, limits: DocumentLimits, text: str = "") -> None:
         """``text`` is the whole text where the file itself is text; then nothing is added."""
         self.limits = limits
         self.metadata: dict[str, Any] = {}
@@ -77,13 +77,13 @@ class Builder:
         """The line in which the next piece of text begins."""
         return self._line
 
-    def add(self, text: str, separator: str = "") -> Span:
+    def add(self, text: str, separator: str = "") -> FileSpan:
         """Add a text and then a separator; return the span of the text, with its line.
 
         Every text but the last needs a separator of white space: NFC must not join two texts.
         """
         text = normal(text)
-        span = Span(line=self._line, start=self._length, end=self._length + len(text))
+        span = FileSpan(line=self._line, start=self._length, end=self._length + len(text))
         piece = text + separator
         self._pieces.append(piece)
         self._length += len(piece)
@@ -99,8 +99,8 @@ class Builder:
     def part(
         self,
         kind: str,
-        span: Span,
-        fields: Iterable[Field] = (),
+        span: FileSpan,
+        fields: Iterable[PartField] = (),
         level: int | None = None,
         place: int | None = None,
     ) -> None:
@@ -130,9 +130,9 @@ class Builder:
             more = len(self._warnings) >= WARNINGS_LIMIT
             self._warnings["There are more warnings." if more else normal(sentence)] = None
 
-    def document(self, format: Format, media_type: str | None = None) -> Document:
+    def document(self, format: Format, media_type: str | None = None) -> ParsedDocument:
         """Return what was collected. ``media_type`` is the usual one of the format if it is not named."""
-        return Document(
+        return ParsedDocument(
             text="".join(self._pieces),
             parts=tuple(part for part in self._parts if part is not None),
             title=(normal(self.title).strip() or None) if self.title else None,
@@ -154,8 +154,8 @@ def exceeded(what: str) -> ParseFailed:
     return ParseFailed(f"The file has {what}: that is over the limit.", "limit_exceeded")
 
 
-def widened(spans: Iterable[Span]) -> Span:
+def widened(spans: Iterable[FileSpan]) -> FileSpan:
     """Return the span from the first start to the last end, with the line of the first."""
     members = [span for span in spans if span.start is not None and span.end is not None]
     first = members[0]
-    return Span(line=first.line, start=first.start, end=max(span.end or 0 for span in members))
+    return FileSpan(line=first.line, start=first.start, end=max(span.end or 0 for span in members))

@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
 from graphmem.ingest.detection import contradicts, detect, essence, hinted
-from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, Document, Limits, ParseFailed
+from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.pipe import lines
 from graphmem.ingest.processes import MEMORY_STATUS
@@ -106,7 +106,7 @@ def _control(option: int, value: int) -> None:
 
 def run(request: dict[str, Any]) -> None:
     """Parse the file on the standard input as a request says."""
-    limits = Limits(**request["limits"])
+    limits = DocumentLimits(**request["limits"])
     restrict(limits)
     # The process ends with its file: cycles are not worth a search.
     gc.disable()
@@ -122,7 +122,7 @@ def run(request: dict[str, Any]) -> None:
         os._exit(MEMORY_STATUS)
 
 
-def restrict(limits: Limits) -> None:
+def restrict(limits: DocumentLimits) -> None:
     """Bound CPU, memory and open files; the process can neither write files nor start processes."""
     cpu = limits.cpu_seconds
     bounds = {
@@ -141,7 +141,7 @@ def restrict(limits: Limits) -> None:
         resource.setrlimit(kind, (soft, hard))
 
 
-def answered(data: bytes, declared: str | None, name: str, limits: Limits) -> Iterator[bytes]:
+def answered(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> Iterator[bytes]:
     """Yield the lines of the answer."""
     try:
         yield from lines(parsed_here(data, declared, name, limits))
@@ -154,7 +154,7 @@ def _failure(exc: ParseFailed) -> bytes:
     return json.dumps({"failed": {"reason": reason, "code": exc.code}}).encode() + b"\n"
 
 
-def format_line(data: bytes, declared: str | None, name: str, limits: Limits) -> Iterator[bytes]:
+def format_line(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> Iterator[bytes]:
     """Yield the answer to a request for the format alone: `{"format": …}`."""
     try:
         format = _guarded(lambda: detect(data, declared, name, limits), "file")
@@ -163,7 +163,7 @@ def format_line(data: bytes, declared: str | None, name: str, limits: Limits) ->
         yield _failure(exc)
 
 
-def parsed_here(data: bytes, declared: str | None, name: str, limits: Limits) -> Document:
+def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Parse in this process, without its limits on time and memory.
 
     Raises:
@@ -193,7 +193,7 @@ def _guarded(step: Callable[[], T], title: str) -> T:
         raise ParseFailed(reason[:REASON_CHARACTERS_LIMIT], "damaged") from exc
 
 
-def with_declared(document: Document, declared: str | None) -> Document:
+def with_declared(document: ParsedDocument, declared: str | None) -> ParsedDocument:
     """Add the declared type to the metadata; where the content contradicts it, the detected type too."""
     declared_type = essence(declared)
     if declared_type is None:

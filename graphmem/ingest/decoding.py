@@ -6,7 +6,7 @@ import codecs
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.document import Limits, ParseFailed
+from graphmem.ingest.document import DocumentLimits, ParseFailed
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -64,7 +64,7 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
     return _strict_or_replaced(data, encoding, (f"The encoding is a guess: {encoding}.",))
 
 
-def opened(data: bytes, limits: Limits) -> tuple[Builder, str]:
+def opened(data: bytes, limits: DocumentLimits) -> tuple[Builder, str]:
     """Return a builder whose text is that of the file, and the text."""
     text, encoding, warnings = decoded(data)
     builder = Builder(limits, text)

@@ -14,7 +14,7 @@ from typing import Any
 
 from graphmem.ingest.archives import format_of
 from graphmem.ingest.decoding import beginning, decoded, is_text
-from graphmem.ingest.document import Limits, ParseFailed
+from graphmem.ingest.document import DocumentLimits, ParseFailed
 from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, Format
 
 HEAD_BYTES = 65_536
@@ -75,7 +75,7 @@ def hinted(declared: str | None, name: str) -> Format | None:
     return BY_SUFFIX.get(suffix(name))
 
 
-def detect(data: bytes, declared: str | None, name: str, limits: Limits) -> Format:
+def detect(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> Format:
     """Return the format of a file.
 
     Raises:
@@ -91,7 +91,7 @@ def detect(data: bytes, declared: str | None, name: str, limits: Limits) -> Form
     return BY_NAME[format_name or _text(data, hint)]
 
 
-def _binary(data: bytes, limits: Limits) -> str | None:
+def _binary(data: bytes, limits: DocumentLimits) -> str | None:
     for signature, format_name in SIGNATURES:
         if data.startswith(signature):
             return format_name

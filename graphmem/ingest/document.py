@@ -44,7 +44,7 @@ class ParseFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DocumentLimits:
     """What a file may cost. What exceeds a limit is a :class:`ParseFailed` that names it."""
 
     file_bytes: int = FILE_BYTES_LIMIT
@@ -64,7 +64,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class FileSpan:
     """A place in a file. ``start`` and ``end`` are offsets in characters into the text, end exclusive.
 
     Every other number counts from 1. ``row`` counts the records of a table with its header, ``line`` the
@@ -85,16 +85,16 @@ class Span:
         return {name: value for name, value in values if value is not None}
 
 
-SPAN_MEMBERS = tuple(member.name for member in fields(Span))
+SPAN_MEMBERS = tuple(member.name for member in fields(FileSpan))
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class PartField:
     """A named value of a part: ``value`` is a JSON value, ``span`` the place of the value."""
 
     name: str
     value: Any
-    span: Span
+    span: FileSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,9 @@ class Part:
     """
 
     kind: str
-    span: Span
+    span: FileSpan
     level: int | None = None
-    fields: tuple[Field, ...] = ()
+    fields: tuple[PartField, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the part as JSON; absent members are left out."""
@@ -123,7 +123,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ParsedDocument:
     """A parsed file. ``text`` is NFC with line feeds and without NUL; every span points into it.
 
     ``media_type`` is the type of the content. Where the declared type contradicts it, ``metadata`` has both

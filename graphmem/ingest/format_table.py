@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graphmem.ingest.document import Document, Limits
+    from graphmem.ingest.document import DocumentLimits, ParsedDocument
 
-    Parse = Callable[[bytes, str, Limits], Document]
+    Parse = Callable[[bytes, str, DocumentLimits], ParsedDocument]
 
 
 @dataclass(frozen=True, slots=True)

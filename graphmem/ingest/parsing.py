@@ -21,8 +21,8 @@ from typing import Any
 from graphmem.ingest.document import (
     FAILURE_CODES,
     REASON_CHARACTERS_LIMIT,
-    Document,
-    Limits,
+    DocumentLimits,
+    ParsedDocument,
     ParseFailed,
 )
 from graphmem.ingest.format_table import BY_NAME
@@ -32,11 +32,13 @@ from graphmem.ingest.processes import MEMORY_STATUS, ParserProcess, start
 NAME_CHARACTERS_LIMIT = 255
 CHUNK_BYTES = 1 << 20
 PROCESSES_LIMIT = 2
-"""How many files are parsed at a time: each may need the memory that :class:`Limits` allows."""
+"""How many files are parsed at a time: each may need the memory that :class:`DocumentLimits` allows."""
 _THREADS = ThreadPoolExecutor(PROCESSES_LIMIT, thread_name_prefix="parsing")
 
 
-async def parsed(path: Path, declared: str | None, name: str, limits: Limits | None = None) -> Document:
+async def parsed(
+    path: Path, declared: str | None, name: str, limits: DocumentLimits | None = None
+) -> ParsedDocument:
     """Parse a file.
 
     ``declared`` is the media type that its sender named, ``name`` the name of the file.
@@ -45,21 +47,21 @@ async def parsed(path: Path, declared: str | None, name: str, limits: Limits | N
         ParseFailed: the file cannot be parsed within the limits.
         OSError: the file cannot be opened.
     """
-    run = _Run(path, declared, name, limits or Limits())
+    run = _Run(path, declared, name, limits or DocumentLimits())
     try:
         return await asyncio.get_running_loop().run_in_executor(_THREADS, run.document)
     finally:
         run.stop()
 
 
-async def format_of(path: Path, declared: str | None, name: str, limits: Limits | None = None) -> str:
+async def format_of(path: Path, declared: str | None, name: str, limits: DocumentLimits | None = None) -> str:
     """Return the name of a file's format, as :mod:`graphmem.ingest.format_table` has it.
 
     Raises:
         ParseFailed: the file has no format that is read, or exceeds the limits.
         OSError: the file cannot be opened.
     """
-    run = _Run(path, declared, name, limits or Limits(), only_format=True)
+    run = _Run(path, declared, name, limits or DocumentLimits(), only_format=True)
     try:
         return await asyncio.get_running_loop().run_in_executor(_THREADS, run.format)
     finally:
@@ -70,7 +72,13 @@ class _Run:
     """One file in one process. ``document`` blocks; ``stop`` ends it from another thread."""
 
     def __init__(
-        self, path: Path, declared: str | None, name: str, limits: Limits, *, only_format: bool = False
+        self,
+        path: Path,
+        declared: str | None,
+        name: str,
+        limits: DocumentLimits,
+        *,
+        only_format: bool = False,
     ) -> None:
         self._path = path
         self._limits = limits
@@ -83,7 +91,7 @@ class _Run:
         self._process: ParserProcess | None = None
         self._stopped = False
 
-    def document(self) -> Document:
+    def document(self) -> ParsedDocument:
         """Run the process to its end and read the document that it answers."""
         lines = self._answer()
         try:

@@ -14,11 +14,11 @@ from typing import Any, overload
 from graphmem.ingest.document import (
     PART_KINDS,
     REASON_CHARACTERS_LIMIT,
-    Document,
-    Field,
-    Limits,
+    DocumentLimits,
+    FileSpan,
+    ParsedDocument,
     Part,
-    Span,
+    PartField,
 )
 from graphmem.ingest.format_table import BY_NAME
 
@@ -27,7 +27,7 @@ class DocumentInvalid(ValueError):
     """What came over the pipe is no document."""
 
 
-def lines(document: Document) -> Iterator[bytes]:
+def lines(document: ParsedDocument) -> Iterator[bytes]:
     """Yield the document as lines of JSON: the head, then one line for each part.
 
     A line of a part is `[kind, level, *span, fields]` and a field in it `[name, value, *span]`, with the
@@ -41,11 +41,11 @@ def lines(document: Document) -> Iterator[bytes]:
         yield encode((part.kind, part.level, *_members(part.span), fields)).encode() + b"\n"
 
 
-def _members(span: Span) -> tuple[int | str | None, ...]:
+def _members(span: FileSpan) -> tuple[int | str | None, ...]:
     return (span.page, span.line, span.row, span.cell, span.message, span.start, span.end)
 
 
-def read_lines(data: Iterable[bytes], limits: Limits) -> Document:
+def read_lines(data: Iterable[bytes], limits: DocumentLimits) -> ParsedDocument:
     """Read a document from lines of JSON and check it.
 
     Raises:
@@ -56,10 +56,10 @@ def read_lines(data: Iterable[bytes], limits: Limits) -> Document:
         head = json.loads(next(received, b""), parse_constant=_no_constant)
         if head["format"] not in BY_NAME:
             raise DocumentInvalid("the format is unknown")
-        reader = _Reader(head["text"], limits)
+        reader = _DocumentReader(head["text"], limits)
         parts = Parts(list(received), reader)
         parts.check()
-        return Document(
+        return ParsedDocument(
             text=reader.text,
             parts=parts,
             title=None if head["title"] is None else _text(head["title"]),
@@ -73,10 +73,10 @@ def read_lines(data: Iterable[bytes], limits: Limits) -> Document:
         raise DocumentInvalid(f"{type(exc).__name__}: {exc}"[:REASON_CHARACTERS_LIMIT]) from None
 
 
-class _Reader:
+class _DocumentReader:
     """Reads the parts of one text. Every member of every part is checked: the sender is not trusted."""
 
-    def __init__(self, text: Any, limits: Limits) -> None:
+    def __init__(self, text: Any, limits: DocumentLimits) -> None:
         self.text = _text(text)
         if len(self.text) > limits.text_characters:
             raise DocumentInvalid("the text is too long")
@@ -95,14 +95,16 @@ class _Reader:
             _count(level)
         return Part(kind, self._span(*place), level, tuple([self._field(*value) for value in values]))
 
-    def _field(self, name: Any, value: Any, *place: Any) -> Field:
+    def _field(self, name: Any, value: Any, *place: Any) -> PartField:
         if type(value) is not str or not value.isascii():
             _json_value(value)
         # Rows repeat the names of their columns: one text stands for all.
         known = self._names.get(name) or self._names.setdefault(name, _text(name))
-        return Field(known, value, self._span(*place))
+        return PartField(known, value, self._span(*place))
 
-    def _span(self, page: Any, line: Any, row: Any, cell: Any, message: Any, start: Any, end: Any) -> Span:
+    def _span(
+        self, page: Any, line: Any, row: Any, cell: Any, message: Any, start: Any, end: Any
+    ) -> FileSpan:
         if start is None or end is None:
             if start is not end:
                 raise DocumentInvalid("a span has only one of start and end")
@@ -113,7 +115,7 @@ class _Reader:
                 _count(number)
         if cell is not None:
             _text(cell)
-        return Span(page, line, row, cell, message, start, end)
+        return FileSpan(page, line, row, cell, message, start, end)
 
 
 class Parts(Sequence[Part]):
@@ -123,7 +125,7 @@ class Parts(Sequence[Part]):
     the garbage collector looks at all of them again and again.
     """
 
-    def __init__(self, lines: list[bytes], reader: _Reader) -> None:
+    def __init__(self, lines: list[bytes], reader: _DocumentReader) -> None:
         self._lines = lines
         self._reader = reader
         self._decode = json.JSONDecoder(parse_constant=_no_constant).decode

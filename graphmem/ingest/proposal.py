@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphmem.ingest.document import Span
+from graphmem.ingest.document import FileSpan
 
 
 class InterpretationFailed(Exception):
@@ -33,8 +33,8 @@ class ProposedEntity:
 
     entity_type: str
     fields: Mapping[str, Any]
-    spans: Mapping[str, Span] = field(default_factory=dict)
-    span: Span | None = None
+    spans: Mapping[str, FileSpan] = field(default_factory=dict)
+    span: FileSpan | None = None
     canonical_name: str | None = None
     observed_at: str | None = None
 
@@ -53,7 +53,7 @@ class ProposedRelationship:
     source: int
     target: int
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    span: Span | None = None
+    span: FileSpan | None = None
     observed_at: str | None = None
 
     def as_dict(self) -> dict[str, Any]:

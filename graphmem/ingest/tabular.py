@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from graphmem.ingest.building import Builder
-from graphmem.ingest.document import Field, Span
+from graphmem.ingest.document import FileSpan, PartField
 
 HEADER_CHARACTERS_LIMIT = 100
 NO_NAME = re.compile(
@@ -79,10 +79,10 @@ def add_row(
     end = builder.position
     builder.add("", "\n")
     fields = [
-        Field(name, cell, Span(page=page, line=span.line, row=number, start=span.start, end=span.end))
+        PartField(name, cell, FileSpan(page=page, line=span.line, row=number, start=span.start, end=span.end))
         for name, cell, span in zip(columns.upto(len(cells)), cells, spans, strict=False)
         if cell
     ]
     if not header:
-        builder.part("row", Span(page=page, line=line, row=number, start=start, end=end), fields)
+        builder.part("row", FileSpan(page=page, line=line, row=number, start=start, end=end), fields)
     return columns

@@ -6,7 +6,7 @@ from typing import Any, Final, NotRequired
 
 from typing_extensions import TypedDict
 
-from graphmem.ingest.document import Document
+from graphmem.ingest.document import ParsedDocument
 
 CHARACTERS_DEFAULT: Final = 20_000
 CHARACTERS_LIMIT: Final = 1_000_000
@@ -37,7 +37,7 @@ class TextPage(TypedDict):
 
 
 def text_page(
-    document: Document, content_hash: str, file_size: int, offset: int = 0, limit: int | None = None
+    document: ParsedDocument, content_hash: str, file_size: int, offset: int = 0, limit: int | None = None
 ) -> TextPage:
     """Return the page of a document's text that begins at a character.
 

@@ -16,10 +16,10 @@ from pydantic import BaseModel, Field, ValidationError
 
 from graphmem.embedding.model_service import ANSWER_BYTES_LIMIT, ModelService, Refused, TooLong, Unanswered
 from graphmem.errors import LanguageModelUnavailable
-from graphmem.ingest.document import Document
+from graphmem.ingest.document import ParsedDocument
 from graphmem.ingest.proposal import InterpretationFailed, Proposal
 from graphmem.interpretation import model_prompt
-from graphmem.interpretation.model_answer import Answer, Answers
+from graphmem.interpretation.model_answer import ModelAnswer, ModelAnswers
 from graphmem.interpretation.model_prompt import KnownTypes, known_types
 from graphmem.model import schema
 from graphmem.observability.tracing import NO_TRACES, Tracer
@@ -54,7 +54,7 @@ class _Completion(BaseModel):
     usage: _Usage | None = None
 
 
-def configuration(schemas: Iterable[schema.Document], settings: Settings) -> dict[str, str]:
+def configuration(schemas: Iterable[schema.SchemaDocument], settings: Settings) -> dict[str, str]:
     """Return what an interpretation depends on beside the document and :data:`VERSION`.
 
     Raises:
@@ -64,8 +64,8 @@ def configuration(schemas: Iterable[schema.Document], settings: Settings) -> dic
 
 
 async def propose(
-    document: Document,
-    schemas: Iterable[schema.Document],
+    document: ParsedDocument,
+    schemas: Iterable[schema.SchemaDocument],
     settings: Settings,
     config: Mapping[str, Any],
     tracer: Tracer = NO_TRACES,
@@ -83,7 +83,7 @@ async def propose(
     """
     types = known_types(schemas)
     _check(config, _configuration(types, settings))
-    answers = Answers(document)
+    answers = ModelAnswers(document)
     pieces = list(model_prompt.pieces(document, settings.llm_input_characters))
     if not pieces:
         answers.warn("The document has no text: no language model was asked.")
@@ -130,7 +130,7 @@ class _Model:
         """Close the connections."""
         await self._service.close()
 
-    async def ask(self, types: KnownTypes, text: str) -> Answer:
+    async def ask(self, types: KnownTypes, text: str) -> ModelAnswer:
         """Return what the model answers about a text."""
         body = {
             "model": self._settings.llm_model,
@@ -153,7 +153,7 @@ class _Model:
         except Unanswered as exc:
             raise LanguageModelUnavailable(f"the language model {exc}") from exc
 
-    def _read(self, raw: bytes) -> Answer:
+    def _read(self, raw: bytes) -> ModelAnswer:
         try:
             completion = _Completion.model_validate_json(raw)
         except ValidationError:
@@ -175,7 +175,7 @@ class _Model:
         if choice.finish_reason == "content_filter":
             raise InterpretationFailed("The language model's filter has stopped the answer.")
         try:
-            return Answer.model_validate_json(choice.message.content or "")
+            return ModelAnswer.model_validate_json(choice.message.content or "")
         except ValidationError:
             raise InterpretationFailed(
                 "The language model has answered something else than the JSON that it was asked for."
@@ -207,7 +207,9 @@ def _check(config: Mapping[str, Any], current: Mapping[str, str]) -> None:
             )
 
 
-def _warn(answers: Answers, types: KnownTypes, pieces: list[model_prompt.Piece], settings: Settings) -> None:
+def _warn(
+    answers: ModelAnswers, types: KnownTypes, pieces: list[model_prompt.PromptPiece], settings: Settings
+) -> None:
     """Warn of what the model does not get."""
     if types.left_out:
         answers.warn(

@@ -14,11 +14,11 @@ from typing import Any, Final
 
 from pydantic import BaseModel, JsonValue
 
-from graphmem.ingest.document import Document, Part, Span
+from graphmem.ingest.document import FileSpan, ParsedDocument, Part
 from graphmem.ingest.interpreters.labels import entity_type_of, field_name, is_empty
 from graphmem.ingest.interpreters.proposal_draft import SHOWN_CHARACTERS, redraft
 from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
-from graphmem.interpretation.model_prompt import Piece
+from graphmem.interpretation.model_prompt import PromptPiece
 from graphmem.model import relationship
 
 OCCURRENCES_LIMIT: Final = 100
@@ -51,17 +51,17 @@ class AnsweredRelationship(BaseModel):
     quote: str
 
 
-class Answer(BaseModel):
+class ModelAnswer(BaseModel):
     """The answer about one piece of a document, as :data:`model_prompt.ANSWER_SCHEMA` asks for it."""
 
     entities: list[AnsweredEntity]
     relationships: list[AnsweredRelationship]
 
 
-class Answers:
+class ModelAnswers:
     """Collects the answers about the pieces of one document."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: ParsedDocument) -> None:
         self._places = _Places(document)
         self._entities: list[ProposedEntity] = []
         self._relationships: list[ProposedRelationship] = []
@@ -71,7 +71,7 @@ class Answers:
         """Add a warning once."""
         self._warnings[sentence] = None
 
-    def add(self, answer: Answer, piece: Piece) -> None:
+    def add(self, answer: ModelAnswer, piece: PromptPiece) -> None:
         """Add the answer about a piece. A quote is looked for in that piece."""
         indexes = [self._entity(entity, piece) for entity in answer.entities]
         for link in answer.relationships:
@@ -81,7 +81,7 @@ class Answers:
         """Return what was collected, after the rules of all proposals."""
         return redraft(Proposal(tuple(self._entities), tuple(self._relationships), tuple(self._warnings)))
 
-    def _entity(self, entity: AnsweredEntity, piece: Piece) -> int | None:
+    def _entity(self, entity: AnsweredEntity, piece: PromptPiece) -> int | None:
         """Add an entity and return its index; ``None`` if nothing of it is taken."""
         entity_type = entity_type_of(entity.entity_type)
         if entity_type is None:
@@ -90,7 +90,7 @@ class Answers:
         occurrences = [self._places.occurrences(field.quote, piece) for field in entity.fields]
         near = _anchor(occurrences)
         fields: dict[str, Any] = {}
-        spans: dict[str, Span] = {}
+        spans: dict[str, FileSpan] = {}
         for field, ranges in zip(entity.fields, occurrences, strict=True):
             name = field_name(field.name)
             reason = _refusal(field, ranges)
@@ -104,12 +104,12 @@ class Answers:
         self._entities.append(ProposedEntity(entity_type, fields, spans, self._whole(spans.values())))
         return len(self._entities) - 1
 
-    def _whole(self, spans: Iterable[Span]) -> Span:
+    def _whole(self, spans: Iterable[FileSpan]) -> FileSpan:
         """Return the place from the first to the last of some spans."""
         ranges = [(span.start or 0, span.end or 0) for span in spans]
         return self._places.span(min(start for start, _ in ranges), max(end for _, end in ranges))
 
-    def _relate(self, link: AnsweredRelationship, indexes: Sequence[int | None], piece: Piece) -> None:
+    def _relate(self, link: AnsweredRelationship, indexes: Sequence[int | None], piece: PromptPiece) -> None:
         if link.relationship_type not in relationship.BUILTIN:
             self.warn(f"{_shown(link.relationship_type)} is no relationship type: it is left out.")
             return
@@ -155,7 +155,7 @@ def _shown(text: str) -> str:
 class _Places:
     """Finds quotes in the text of a document, and says where they are."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: ParsedDocument) -> None:
         self._text = document.text
         self._line_ends = [match.start() for match in re.finditer("\n", document.text)]
         self._parts = sorted(
@@ -167,7 +167,7 @@ class _Places:
         self._page_starts = [part.span.start or 0 for part in pages]
         self._pages = [part.span.page for part in pages]
 
-    def occurrences(self, quote: str, piece: Piece) -> list[tuple[int, int]]:
+    def occurrences(self, quote: str, piece: PromptPiece) -> list[tuple[int, int]]:
         """Return where a quote stands in a piece; runs of white space are equal if it stands nowhere else."""
         words = unicodedata.normalize("NFC", quote).split()
         if not words:
@@ -175,7 +175,7 @@ class _Places:
         exact = re.escape(unicodedata.normalize("NFC", quote).strip())
         return self._matches(exact, piece) or self._matches(r"\s++".join(map(re.escape, words)), piece)
 
-    def _matches(self, pattern: str, piece: Piece) -> list[tuple[int, int]]:
+    def _matches(self, pattern: str, piece: PromptPiece) -> list[tuple[int, int]]:
         ranges: list[tuple[int, int]] = []
         for match in re.compile(pattern).finditer(self._text, *piece):
             ranges.append(match.span())
@@ -183,14 +183,14 @@ class _Places:
                 break
         return ranges
 
-    def span(self, start: int, end: int) -> Span:
+    def span(self, start: int, end: int) -> FileSpan:
         """Return the place of a range: its page and line, and the row, cell or message that holds it."""
         index = bisect_right(self._page_starts, start) - 1
         page = self._pages[index] if index >= 0 else None
-        around = self._around(start, end) or Span(page=page)
+        around = self._around(start, end) or FileSpan(page=page)
         return replace(around, line=bisect_left(self._line_ends, start) + 1, start=start, end=end)
 
-    def _around(self, start: int, end: int) -> Span | None:
+    def _around(self, start: int, end: int) -> FileSpan | None:
         """Return the span of the last part that begins before a range, or of its field, if it holds it."""
         index = bisect_right(self._starts, start) - 1
         part: Part | None = self._parts[index] if index >= 0 else None
@@ -200,5 +200,5 @@ class _Places:
         return next(spans, part.span)
 
 
-def _holds(span: Span, start: int, end: int) -> bool:
+def _holds(span: FileSpan, start: int, end: int) -> bool:
     return span.start is not None and span.end is not None and span.start <= start and end <= span.end

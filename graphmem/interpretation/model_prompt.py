@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from graphmem.ingest.document import Document
+from graphmem.ingest.document import ParsedDocument
 from graphmem.model import canonical, relationship, schema
 
 VERSION: Final = 1
@@ -70,7 +70,7 @@ ANSWER_SCHEMA: Final = _object(
 """The JSON schema of an answer. Strict output wants each member to be required, and no others."""
 
 
-class Piece(NamedTuple):
+class PromptPiece(NamedTuple):
     """A stretch of the text of a document: offsets in characters, the end exclusive."""
 
     start: int
@@ -94,7 +94,7 @@ class KnownTypes(NamedTuple):
         return canonical.digest(list(self.lines))
 
 
-def known_types(schemas: Iterable[schema.Document]) -> KnownTypes:
+def known_types(schemas: Iterable[schema.SchemaDocument]) -> KnownTypes:
     """Return the types of schemas, in order of their names. Only names and types of fields are taken."""
     lines: list[str] = []
     left_out: list[str] = []
@@ -110,7 +110,7 @@ def known_types(schemas: Iterable[schema.Document]) -> KnownTypes:
     return KnownTypes(tuple(lines), tuple(left_out))
 
 
-def pieces(document: Document, characters: int) -> Iterator[Piece]:
+def pieces(document: ParsedDocument, characters: int) -> Iterator[PromptPiece]:
     """Yield the pieces of a document, each of them at most some characters long.
 
     A piece ends where a part begins, else after a line, else after a word; blank pieces are left out.
@@ -121,7 +121,7 @@ def pieces(document: Document, characters: int) -> Iterator[Piece]:
     while start < len(text):
         end = _end(text, boundaries, start, start + characters)
         if not text[start:end].isspace():
-            yield Piece(start, end)
+            yield PromptPiece(start, end)
         start = end
 
 

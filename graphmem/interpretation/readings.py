@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
-from graphmem.ingest.document import Document, ParseFailed
+from graphmem.ingest.document import ParsedDocument, ParseFailed
 from graphmem.interpretation import language_model
 from graphmem.model import schema
 from graphmem.reading.schema_rows import SchemaPageRow
@@ -29,14 +29,14 @@ UNKNOWN = "unknown"
 class ReadingFailed(Exception):
     """A source could not be read or interpreted. ``reason`` is a sentence for people."""
 
-    def __init__(self, reason: str, reader: Reader) -> None:
+    def __init__(self, reason: str, reader: SourceReader) -> None:
         super().__init__(reason)
         self.reason = reason
         self.reader = reader
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class SourceReader:
     """The interpreter of a source, its version, and the parser that made text of the bytes.
 
     A language model has a name, and a configuration of its own.
@@ -53,13 +53,13 @@ class Reader:
 class Reading:
     """What an interpreter proposes of a source; ``text`` is what the places point into."""
 
-    reader: Reader
+    reader: SourceReader
     proposal: Proposal
     text: str
     warnings: tuple[str, ...]
 
 
-async def reader_of(context: Context, source: SourceRow, interpreter: str | None) -> Reader:
+async def reader_of(context: Context, source: SourceRow, interpreter: str | None) -> SourceReader:
     """Return who would read a source; only its format is looked for.
 
     Raises:
@@ -73,7 +73,7 @@ async def reader_of(context: Context, source: SourceRow, interpreter: str | None
             return _model_reader(context, await known_schemas(context))
         return _reader(name, interpreter)
     except (ParseFailed, InterpretationFailed) as exc:
-        raise ReadingFailed(exc.reason, Reader(interpreter or UNKNOWN, "0")) from exc
+        raise ReadingFailed(exc.reason, SourceReader(interpreter or UNKNOWN, "0")) from exc
 
 
 async def read(
@@ -88,7 +88,7 @@ async def read(
         ReadingFailed: the source cannot be parsed or interpreted.
         ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: its bytes cannot be had.
     """
-    reader = Reader(interpreter or UNKNOWN, "0")
+    reader = SourceReader(interpreter or UNKNOWN, "0")
     try:
         async with _file(context, source) as path:
             document = await parsing.parsed(path, source.declared_type, source.name or "")
@@ -114,14 +114,14 @@ def _asks_model(context: Context, format: str, interpreter: str | None) -> bool:
     return interpreter is not None or format in PROSE
 
 
-def _model_reader(context: Context, schemas: list[schema.Document], parser: str = "") -> Reader:
+def _model_reader(context: Context, schemas: list[schema.SchemaDocument], parser: str = "") -> SourceReader:
     settings = context.services.settings
     config = language_model.configuration(schemas, settings)
-    return Reader(language_model.NAME, language_model.VERSION, parser, settings.llm_model, config)
+    return SourceReader(language_model.NAME, language_model.VERSION, parser, settings.llm_model, config)
 
 
 async def _read_by_model(
-    context: Context, document: Document, parser: str, config: Mapping[str, Any]
+    context: Context, document: ParsedDocument, parser: str, config: Mapping[str, Any]
 ) -> Reading:
     schemas = await known_schemas(context)
     reader = _model_reader(context, schemas, parser)
@@ -130,14 +130,16 @@ async def _read_by_model(
     return Reading(reader, proposal, document.text, (*document.warnings, *proposal.warnings))
 
 
-def _proposed(document: Document, reader: Reader, name: str | None, config: Mapping[str, Any]) -> Reading:
+def _proposed(
+    document: ParsedDocument, reader: SourceReader, name: str | None, config: Mapping[str, Any]
+) -> Reading:
     proposal = propose(document, reader.interpreter, file_name=name or None, configuration=config)
     return Reading(reader, proposal, document.text, (*document.warnings, *proposal.warnings))
 
 
-def _reader(format: str, interpreter: str | None, parser: str = "") -> Reader:
+def _reader(format: str, interpreter: str | None, parser: str = "") -> SourceReader:
     chosen = interpreter_for(format, interpreter)
-    return Reader(chosen.name, str(chosen.version), parser)
+    return SourceReader(chosen.name, str(chosen.version), parser)
 
 
 @contextlib.asynccontextmanager
@@ -151,7 +153,7 @@ async def _file(context: Context, source: SourceRow) -> AsyncIterator[Path]:
         yield Path(file.name)
 
 
-async def known_schemas(context: Context) -> list[schema.Document]:
+async def known_schemas(context: Context) -> list[schema.SchemaDocument]:
     """Return the schemas that a language model is shown: the registered ones, and the shipped of other types.
 
     What graphmem discovered is left out. Its names come from what was stored, and each interpretation may
@@ -163,6 +165,6 @@ async def known_schemas(context: Context) -> list[schema.Document]:
     while more:
         row = await context.graph.only("schema.page", SchemaPageRow, after=after, **page)
         registered = {each.entity_type: each.document for each in row.page if each.document is not None}
-        documents |= {name: schema.Document.read(text) for name, text in registered.items()}
+        documents |= {name: schema.SchemaDocument.read(text) for name, text in registered.items()}
         after, more = (row.page[-1].entity_type, row.more) if row.page else ("", False)
     return [document for document in documents.values() if document is not None]

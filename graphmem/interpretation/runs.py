@@ -12,7 +12,14 @@ from typing_extensions import TypedDict
 from graphmem.auth import Actor, Scope
 from graphmem.errors import GraphmemError, NotFound, StoreRefused
 from graphmem.interpretation import interpretation_queue, writing
-from graphmem.interpretation.readings import Reader, Reading, ReadingFailed, may_ask_model, read, reader_of
+from graphmem.interpretation.readings import (
+    Reading,
+    ReadingFailed,
+    SourceReader,
+    may_ask_model,
+    read,
+    reader_of,
+)
 from graphmem.model import canonical, times
 from graphmem.reading.interpretation_answers import (
     InterpretationRow,
@@ -232,7 +239,7 @@ def _earlier_run(runs: list[InterpretationRow], interpretation: Interpretation) 
 def _new_interpretation(
     context: Context,
     source: SourceRow,
-    reader: Reader,
+    reader: SourceReader,
     config: Mapping[str, Any],
     runs: list[InterpretationRow],
 ) -> Interpretation:

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from graphmem.errors import StoreRefused
-from graphmem.ingest.document import Span
+from graphmem.ingest.document import FileSpan
 from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
 from graphmem.interpretation.readings import Reading
 from graphmem.model import canonical, items, times
-from graphmem.model.items import Item, Link, Reader
+from graphmem.model.items import Item, ItemReader, Link
 from graphmem.model.ranks import ObservationSource
 from graphmem.reading.places_in_files import QUOTE_LIMIT
 from graphmem.reading.source_answers import SourceRow
@@ -72,7 +72,7 @@ async def write(
     """
     proposal = reading.proposal
     kind: ObservationSource = "import" if reading.reader.model is None else "llm_summary"
-    writer = _Writer(context, source, interpretation, reading.text, kind)
+    writer = _ObservationWriter(context, source, interpretation, reading.text, kind)
     entities, relationships = proposal.entities, proposal.relationships
     if size(proposal) <= CHUNK:
         await writer.write(entities, relationships, ends=True)
@@ -87,7 +87,7 @@ async def write(
     await end(context, replace(interpretation, made=writer.made))
 
 
-class _Writer:
+class _ObservationWriter:
     """Writes parts of a proposal, and counts what they make."""
 
     def __init__(
@@ -133,7 +133,7 @@ class _Writer:
             ends: whether the interpretation ends with this transaction.
         """
 
-        def parts(reader: Reader) -> Parts:
+        def parts(reader: ItemReader) -> Parts:
             return (
                 [self._item(reader, index, proposed) for index, proposed in enumerate(entities)],
                 [
@@ -165,7 +165,7 @@ class _Writer:
         self._relationships.update(link.key for link in receipt.links)
         return receipt
 
-    def _item(self, reader: Reader, index: int, proposed: ProposedEntity) -> Item | None:
+    def _item(self, reader: ItemReader, index: int, proposed: ProposedEntity) -> Item | None:
         about: dict[str, Any] = {"entity_type": proposed.entity_type}
         if _time(proposed.observed_at) is not None:
             about["observed_at"] = proposed.observed_at
@@ -177,7 +177,7 @@ class _Writer:
         return None if item is None else replace(item, places=self._places(proposed))
 
     def _link(
-        self, reader: Reader, index: int, proposed: ProposedRelationship, ids: Sequence[str], count: int
+        self, reader: ItemReader, index: int, proposed: ProposedRelationship, ids: Sequence[str], count: int
     ) -> Link | None:
         ends = {
             f"{side}_entity_id" if ids else f"{side}_index": ids[position] if ids else position
@@ -196,7 +196,7 @@ class _Writer:
         every: dict[str, Any] = {**places, **({"fields": fields} if fields else {})}
         return canonical.encode(every) if every else None
 
-    def _place(self, span: Span, value: Any) -> dict[str, Any]:
+    def _place(self, span: FileSpan, value: Any) -> dict[str, Any]:
         """Return a place with the text there, unless that is the value itself."""
         place: dict[str, Any] = span.as_dict()
         if span.start is None or span.end is None:

@@ -43,7 +43,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class MemoryNode:
     """An entity as the tools answer it.
 
     Attributes:
@@ -76,12 +76,12 @@ EdgesByKey = dict[str, Edge]
 """Relationships by their keys."""
 
 
-def _node(entity: Row) -> Node:
+def _node(entity: Row) -> MemoryNode:
     snapshot: dict[str, Any] = entity["snapshot"]
     name, texts, spelling = snapshot.get(NAME), snapshot.get(TEXTS, []), snapshot.get(TYPE_FIELD)
     texts = texts if isinstance(texts, list) else [texts]
     others = {field: value for field, value in snapshot.items() if field not in (NAME, TEXTS, TYPE_FIELD)}
-    return Node(
+    return MemoryNode(
         entity["entity_id"],
         name if isinstance(name, str) else entity["canonical_name"],
         spelling if isinstance(spelling, str) else entity["entity_type"],
@@ -116,18 +116,18 @@ async def _call_each(context: Context, name: str, calls: Iterable[dict[str, Any]
 # Entities
 
 
-async def by_names(context: Context, names: Sequence[str]) -> dict[str, Node]:
+async def by_names(context: Context, names: Sequence[str]) -> dict[str, MemoryNode]:
     """Return the entities of these names, by folded name, in the order of the names.
 
     Of several entities with one name, that with exactly this spelling counts, then the oldest.
     """
     wanted = {folded(name): name for name in reversed(names)}
-    nodes: dict[str, list[Node]] = {}
+    nodes: dict[str, list[MemoryNode]] = {}
     for batch in _chunks(list(wanted), NAMES_AT_ONCE):
         for node in await _named(context, batch):
             nodes.setdefault(folded(node.name), []).append(node)
 
-    def order(name: str, node: Node) -> tuple[bool, str, str]:
+    def order(name: str, node: MemoryNode) -> tuple[bool, str, str]:
         return node.name != wanted[name], node.created_at, node.id
 
     return {
@@ -138,7 +138,7 @@ async def by_names(context: Context, names: Sequence[str]) -> dict[str, Node]:
 
 
 @read_fresh
-async def _named(context: Context, names: list[str]) -> list[Node]:
+async def _named(context: Context, names: list[str]) -> list[MemoryNode]:
     hits = await context.graph.only(
         "entity.find",
         ExactHits,
@@ -178,7 +178,7 @@ def _item(entity: Entity, aliases: Any) -> Row:
     return item
 
 
-async def write_texts(context: Context, nodes: Iterable[Node], lists: dict[str, list[str]]) -> None:
+async def write_texts(context: Context, nodes: Iterable[MemoryNode], lists: dict[str, list[str]]) -> None:
     """Store the observations of nodes that changed; ``lists`` are the new ones by entity id."""
     before = {node.id: node.texts for node in nodes}
     changed = [entity_id for entity_id, texts in lists.items() if texts != before[entity_id]]
@@ -205,7 +205,7 @@ def _check_shown(stored: Row, expected: dict[int, list[str]]) -> None:
             raise invalid([{"path": "$", "message": message}], entity_id=entity["entity_id"])
 
 
-async def delete(context: Context, nodes: Sequence[Node]) -> None:
+async def delete(context: Context, nodes: Sequence[MemoryNode]) -> None:
     """Delete entities, their relationships first: another attempt goes on where one failed."""
     rows, _ = await relationships_of(context, nodes)
     keys = [row["relationship_key"] for row in rows]
@@ -213,13 +213,13 @@ async def delete(context: Context, nodes: Sequence[Node]) -> None:
     await _call_each(context, "entities.delete", ({"entity_id": node.id} for node in nodes))
 
 
-async def every_node(context: Context) -> tuple[list[Node], bool]:
+async def every_node(context: Context) -> tuple[list[MemoryNode], bool]:
     """Return the oldest entities, and whether there are more."""
     rows, more = await _pages(context, "entities.query", "entities", NODES_LIMIT, sort_by="created_at")
     return [_node(row) for row in rows], more
 
 
-async def search(context: Context, query: str) -> tuple[list[Node], bool]:
+async def search(context: Context, query: str) -> tuple[list[MemoryNode], bool]:
     """Return the entities of the type that a query spells, if it is one, and those that a search finds.
 
     Of each of the two, at most ``SEARCH_LIMIT``: whether there are more is returned too.
@@ -250,14 +250,16 @@ def ended_by(row: Row) -> list[str]:
     return ending.ending_fields(metadata, times.now())
 
 
-async def key(context: Context, relation_type: str, source: Node, target: Node) -> str:
+async def key(context: Context, relation_type: str, source: MemoryNode, target: MemoryNode) -> str:
     """Return the key of the relationship that a relation is stored as."""
     spelled = relationship.spell(relation_type)
     known = await context.services.vocabulary.covering([spelled])
     return f"{spelled if spelled in known else GENERAL_RELATIONSHIP}:{source.id}:{target.id}"
 
 
-async def between(context: Context, ends: Iterable[tuple[Node, Node]]) -> dict[tuple[str, str], EdgesByKey]:
+async def between(
+    context: Context, ends: Iterable[tuple[MemoryNode, MemoryNode]]
+) -> dict[tuple[str, str], EdgesByKey]:
     """Return the live relationships from the first to the second of each pair, ended ones too."""
     pairs = list(dict.fromkeys((source.id, target.id) for source, target in ends))
     pages = await _call_each(
@@ -296,7 +298,7 @@ async def every_relationship(context: Context) -> tuple[list[Row], bool]:
     return await _pages(context, "relationships.list", "relationships", RELATIONSHIPS_LIMIT)
 
 
-async def relationships_of(context: Context, nodes: Sequence[Node]) -> tuple[list[Row], dict[str, str]]:
+async def relationships_of(context: Context, nodes: Sequence[MemoryNode]) -> tuple[list[Row], dict[str, str]]:
     """Return the relationships of entities, and the names of all their ends by entity id."""
     names = {node.id: node.name for node in nodes}
     rows: dict[str, Row] = {}

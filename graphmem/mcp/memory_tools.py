@@ -42,7 +42,7 @@ from graphmem.mcp.memory_arguments import (
     Relations,
     SearchNodes,
 )
-from graphmem.mcp.memory_graph import Edge, Node
+from graphmem.mcp.memory_graph import Edge, MemoryNode
 from graphmem.registry import Context, Face, Operation
 
 PREFIX: Final = "memory."
@@ -87,7 +87,7 @@ class Addition(TypedDict):
     addedObservations: list[str]
 
 
-class Additions(TypedDict):
+class MemoryAdditions(TypedDict):
     """What was added, in the order of the request."""
 
     results: list[Addition]
@@ -164,7 +164,7 @@ def _relation_answer(relation: Relation) -> RelationAnswer:
     return {"from": relation.source, "to": relation.target, "relationType": relation.relation_type}
 
 
-async def add_observations(context: Context, arguments: AddObservations) -> Additions:
+async def add_observations(context: Context, arguments: AddObservations) -> MemoryAdditions:
     """Add observations to entities that exist. An observation that an entity has is not added again.
 
     Example: {"observations": [{"entityName": "Ada Lovelace", "contents": ["Moved to Ockham"]}]}
@@ -288,12 +288,14 @@ def _within(answer: GraphAnswer, arguments: ReadGraph | SearchNodes | OpenNodes)
     return cast("GraphAnswer", memory_budget.within(cast("dict[str, Any]", answer), arguments.max_characters))
 
 
-async def _with_relations(context: Context, nodes: list[Node], hint: str = "") -> GraphAnswer:
+async def _with_relations(context: Context, nodes: list[MemoryNode], hint: str = "") -> GraphAnswer:
     rows, names = await graph.relationships_of(context, nodes)
     return _graph(nodes, rows, names, hint)
 
 
-def _graph(nodes: list[Node], rows: Iterable[graph.Row], names: dict[str, str], hint: str) -> GraphAnswer:
+def _graph(
+    nodes: list[MemoryNode], rows: Iterable[graph.Row], names: dict[str, str], hint: str
+) -> GraphAnswer:
     """Return the answer of nodes and relationships that have not ended.
 
     A relationship needs the names of both of its ends. ``hint`` says what the answer lacks.
@@ -321,7 +323,7 @@ def _graph(nodes: list[Node], rows: Iterable[graph.Row], names: dict[str, str], 
     return answer
 
 
-async def _all_nodes(context: Context, names: list[str]) -> dict[str, Node]:
+async def _all_nodes(context: Context, names: list[str]) -> dict[str, MemoryNode]:
     """Return the entities of these names by folded name.
 
     Raises:
@@ -373,7 +375,7 @@ OPERATIONS: Final[dict[str, Operation[Any]]] = {
     for operation in (
         _operation(create_entities, CreateEntities, EntitiesAnswer),
         _operation(create_relations, Relations, RelationsAnswer),
-        _operation(add_observations, AddObservations, Additions),
+        _operation(add_observations, AddObservations, MemoryAdditions),
         _operation(delete_entities, DeleteEntities, Deleted, destructive=True),
         _operation(delete_observations, DeleteObservations, Deleted, destructive=True),
         _operation(delete_relations, Relations, Deleted, destructive=True),

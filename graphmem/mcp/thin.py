@@ -51,13 +51,13 @@ def run(settings: Settings, account: str | None = None) -> None:
     sys.stdout.flush()
     wire = os.dup(1)
     os.dup2(2, 1)
-    client = Client(settings, wire, account)
+    client = StdioClient(settings, wire, account)
     for line in sys.stdin.buffer:
         client.take(line)
     client.end()
 
 
-class Client:
+class StdioClient:
     """The client at the other end of stdin and stdout.
 
     Each call of a tool waits for its answer in a thread of its own.

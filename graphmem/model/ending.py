@@ -36,7 +36,7 @@ _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"(\d{4})[-/](\d{2})|([A-Za-z]{3,9})\.? (\d{4})", re.ASCII)
 
 
-class End(NamedTuple):
+class Ending(NamedTuple):
     """When a relationship ends: the first instant after it (microseconds), and the stored value (JSON)."""
 
     at: int
@@ -59,7 +59,7 @@ def ending_fields(metadata: Iterable[tuple[str, str]], now: int) -> list[str]:
     return [name for name, _ in _ends(metadata, now)]
 
 
-def _ends(metadata: Iterable[tuple[str, str]], now: int) -> list[tuple[str, End]]:
+def _ends(metadata: Iterable[tuple[str, str]], now: int) -> list[tuple[str, Ending]]:
     """Return the fields that say that a relationship ended before a time, each with that end."""
     ends = ((name, _end(name, value)) for name, value in metadata)
     return [(name, end) for name, end in ends if end is not None and end.at <= now]
@@ -69,15 +69,15 @@ def _plain(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
-def _end(name: str, value: str) -> End | None:
+def _end(name: str, value: str) -> Ending | None:
     plain = _plain(name)
     if _ENDED_IF.get(plain) == value:
-        return End(times.EARLIEST, value)
+        return Ending(times.EARLIEST, value)
     if plain not in FIELDS or value[:1] not in '"0123456789':
         return None
     decoded = canonical.decode(value) if value[0] == '"' else value
     at = _after(decoded.strip())
-    return None if at is None else End(at, value)
+    return None if at is None else Ending(at, value)
 
 
 def _after(text: str) -> int | None:

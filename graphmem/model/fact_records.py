@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from graphmem.model import canonical, facts, ids, times
 from graphmem.model.dismissals import DismissalKind
 from graphmem.model.membership import SubjectKind
-from graphmem.model.schema import Document, version_order
+from graphmem.model.schema import SchemaDocument, version_order
 
 ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
 _VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$"
@@ -43,13 +43,13 @@ class Record(BaseModel):
         return ()
 
 
-class Part(Record):
+class RecordedPart(Record):
     """What a transaction records."""
 
     id: str
 
 
-class Fact(Part):
+class Fact(RecordedPart):
     """A part that is a node of its own; a turn writes it from its row."""
 
     @property
@@ -68,7 +68,7 @@ class Fact(Part):
         return {name: value for name, value in self if name != "record"}
 
 
-class Schema(Record):
+class SchemaRecord(Record):
     """A registered version of the schema of an entity type; ``transaction`` is the one that registered it."""
 
     record: Literal["schema"] = "schema"
@@ -82,7 +82,7 @@ class Schema(Record):
     def model_post_init(self, context: Any, /) -> None:
         """Refuse a document that is not a schema."""
         try:
-            Document.read(self.document).rules()
+            SchemaDocument.read(self.document).rules()
         except (KeyError, ValueError, TypeError, AttributeError) as exc:
             raise ValueError("the document is not a schema") from exc
 
@@ -130,7 +130,7 @@ class Attribution(BaseModel):
         return canonical.encode(self.model_dump(exclude_none=True))
 
 
-class Transaction(Record):
+class TransactionRecord(Record):
     """An accepted write request. The observations that follow it belong to it."""
 
     record: Literal["transaction"] = "transaction"
@@ -159,7 +159,7 @@ class Transaction(Record):
         return (1, self.recorded_at, self.id)
 
 
-class Source(Fact):
+class SourceRecord(Fact):
     """A file that the transaction before it stored, under the name that the transaction gave it.
 
     ``mime_type`` is what the bytes are, ``declared_type`` what the caller said; ``size`` is in bytes.
@@ -198,7 +198,7 @@ class Source(Fact):
         return {"id": self.id, "transaction_id": transaction_id, "properties": properties, "stored": stored}
 
 
-class Interpretation(Fact):
+class InterpretationRecord(Fact):
     """An interpretation that ended with the transaction before it: one run of one interpreter over a source.
 
     ``config`` is canonical JSON; times are microseconds. ``error`` says why it failed. The counts are of what
@@ -287,7 +287,7 @@ class Dismissal(Fact):
         return self.entity_a, self.entity_b
 
 
-class Observation(Part):
+class ObservationRecord(RecordedPart):
     """An observation of one subject, an entity or a relationship.
 
     ``fields`` and ``values`` are parallel lists: names in canonical order, and canonical JSON. A dump and the
@@ -325,7 +325,7 @@ class Observation(Part):
             canonical.encode(canonical.decode(value))
 
 
-class Repeat(Part):
+class Repeat(RecordedPart):
     """An observation that the transaction before it recorded as well; another one wrote it first.
 
     ``id`` is that of the observation.

@@ -17,20 +17,20 @@ from typing import Final, Literal
 
 from graphmem.model.fact_records import (
     Dismissal,
-    Interpretation,
-    Observation,
+    InterpretationRecord,
+    ObservationRecord,
     Record,
     Repeat,
-    Schema,
-    Source,
-    Transaction,
+    SchemaRecord,
+    SourceRecord,
+    TransactionRecord,
     Withdrawal,
     columns,
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredKind:
     """What one kind of fact is, beside the fields that its record class declares.
 
     Attributes:
@@ -77,41 +77,48 @@ class Declared:
         return self.rows or self.plural
 
 
-SCHEMA: Final = Declared(
-    Schema, "schemas", label="Schema", rows="versions", form="whole",
+SCHEMA: Final = DeclaredKind(
+    SchemaRecord, "schemas", label="Schema", rows="versions", form="whole",
     derived=("snapshots", "values", "events"), audit=("audit.nodes",), is_hashed=True,
 )  # fmt: skip
-TRANSACTION: Final = Declared(
-    Transaction, "transactions", label="Transaction", erased_by="owner.erase_transactions"
+TRANSACTION: Final = DeclaredKind(
+    TransactionRecord, "transactions", label="Transaction", erased_by="owner.erase_transactions"
 )
-SOURCE: Final = Declared(Source, "sources", format=2, label="Source", form="sourced", is_subject=True)
-INTERPRETATION: Final = Declared(
-    Interpretation, "interpretations", format=2, label="Interpretation", form="sourced", is_subject=True
+SOURCE: Final = DeclaredKind(
+    SourceRecord, "sources", format=2, label="Source", form="sourced", is_subject=True
+)
+INTERPRETATION: Final = DeclaredKind(
+    InterpretationRecord,
+    "interpretations",
+    format=2,
+    label="Interpretation",
+    form="sourced",
+    is_subject=True,
 )
 # Code and answers say withdrawal; what is stored keeps the name that it had first.
-WITHDRAWAL: Final = Declared(
+WITHDRAWAL: Final = DeclaredKind(
     Withdrawal, "exclusions", format=2, label="Exclusion", form="exclude",
     derived=("Source.excluded", "Interpretation.excluded", "Observation.excluded"),
     audit=("audit.exclusions", "audit.stamps", "audit.stamps_of_subject"), is_hashed=True,
 )  # fmt: skip
-DISMISSAL: Final = Declared(
+DISMISSAL: Final = DeclaredKind(
     Dismissal, "dismissals", format=2, label="Dismissal", form="whole", is_counted=False,
     derived=("Entity.distinct_from", "ruled"), audit=("audit.nodes", "audit.dismissals"),
 )  # fmt: skip
-OBSERVATION: Final = Declared(
-    Observation, "observations", label="Observation", erased_by="owner.erase_transactions",
+OBSERVATION: Final = DeclaredKind(
+    ObservationRecord, "observations", label="Observation", erased_by="owner.erase_transactions",
     derived=("snapshots", "edges", "events", "counters"), audit=("audit.reduce", "audit.counts"),
     is_hashed=True,
 )  # fmt: skip
-REPEAT: Final = Declared(
+REPEAT: Final = DeclaredKind(
     Repeat, "repeats", format=2, erased_by="owner.erase_transactions", is_counted=False, rows="repeated",
 )  # fmt: skip
 
 PARTS: Final = (SOURCE, INTERPRETATION, WITHDRAWAL, DISMISSAL, OBSERVATION, REPEAT)
 """What belongs to a transaction, in the order in which a dump has it: a new kind comes last."""
 TABLE: Final = (SCHEMA, TRANSACTION, *PARTS)
-BY_RECORD: Final[Mapping[type[Record], Declared]] = {kind.record: kind for kind in TABLE}
-BY_NAME: Final[Mapping[str, Declared]] = {kind.name: kind for kind in TABLE}
+BY_RECORD: Final[Mapping[type[Record], DeclaredKind]] = {kind.record: kind for kind in TABLE}
+BY_NAME: Final[Mapping[str, DeclaredKind]] = {kind.name: kind for kind in TABLE}
 SUBJECTS: Final = tuple(kind.plural for kind in TABLE if kind.is_subject)
 """The columns of ``write.look`` with what can be withdrawn, and the sets of what requests touch."""
 WRITTEN: Final = {kind.parameter: kind.form for kind in TABLE if kind.form is not None}

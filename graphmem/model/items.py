@@ -14,8 +14,8 @@ An item is an object. These keys are reserved, everything else is a field:
 ``specificity_score``  0 to 1; default 1
 =====================  ====================================================================
 
-Nothing here raises for bad input: each fault becomes an :class:`Issue` with its path, so that a caller gets
-all of them at once.
+Nothing here raises for bad input: each fault becomes an :class:`ItemIssue` with its path, so that a caller
+gets all of them at once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ISSUES_LIMIT: Final = 100
 WRAPPERS = frozenset({"attributes", "properties", "fields", "data", "snapshot"})
 
 
-class Issue(TypedDict):
+class ItemIssue(TypedDict):
     """Why one part of a request was refused: its path, a code for programs, a message for people."""
 
     code: str
@@ -154,7 +154,7 @@ class Link:
 
 
 @dataclass(slots=True)
-class Reader:
+class ItemReader:
     """Reads the parts of one request and collects their faults in ``issues``.
 
     ``alternatives`` returns the identity alternatives of a type's registered schema as this process last read
@@ -166,18 +166,18 @@ class Reader:
     transaction_id: str
     defaults: Defaults = field(default_factory=Defaults)
     alternatives: Callable[[str], identity.Alternatives | None] = no_alternatives
-    vocabulary: Mapping[str, relationship.RelationshipType] = field(
+    vocabulary: Mapping[str, relationship.RelationshipKind] = field(
         default_factory=lambda: relationship.BUILTIN
     )
     nearest_type: relationship.Nearest = relationship.no_nearest
-    issues: list[Issue] = field(default_factory=list)
+    issues: list[ItemIssue] = field(default_factory=list)
     _unknown_types: int = 0
 
     def refuse(self, code: str, path: str, message: str, index: int | None = None, **more: Any) -> None:
         """Add an issue; :data:`ISSUES_LIMIT` at most."""
         if len(self.issues) >= ISSUES_LIMIT:
             return
-        issue = cast("Issue", {"code": code, "path": path, "message": message, **more})
+        issue = cast("ItemIssue", {"code": code, "path": path, "message": message, **more})
         if index is not None:
             issue["index"] = index
         self.issues.append(issue)

@@ -96,7 +96,7 @@ class RuleSpan(NamedTuple):
         return self.start <= at_ingested < self.end or (at_ingested == self.end == times.LATEST)
 
 
-class Span(NamedTuple):
+class MemberSpan(NamedTuple):
     """A member counted for a survivor from ``start`` to ``end``, both recorded times, both inclusive."""
 
     member_id: str
@@ -117,7 +117,7 @@ class Membership:
     facts: tuple[MergeFact, ...] = ()
     entity_ids: frozenset[str] = frozenset()
     rules: tuple[RuleSpan, ...] = ()
-    _spans: dict[int, Mapping[str, list[Span]]] = field(default_factory=dict, repr=False, compare=False)
+    _spans: dict[int, Mapping[str, list[MemberSpan]]] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -144,7 +144,7 @@ class Membership:
                 _apply(fact, merged)
         return _with_rules(merged, [rule for rule in self.rules if rule.holds(at_ingested)])
 
-    def spans(self, at: int = times.LATEST) -> Mapping[str, list[Span]]:
+    def spans(self, at: int = times.LATEST) -> Mapping[str, list[MemberSpan]]:
         """Return which members each survivor had when, as it was recorded, up to one time of observation.
 
         The work is linear in facts plus the members that they move.
@@ -169,7 +169,7 @@ class Membership:
             touches: those of the :meth:`member_ids`.
         """
         changed: set[int] = set()
-        for span in (Span(entity_id, times.EARLIEST, times.LATEST), *self.spans(at).get(entity_id, ())):
+        for span in (MemberSpan(entity_id, times.EARLIEST, times.LATEST), *self.spans(at).get(entity_id, ())):
             touched = touches.get(span.member_id, ())
             last = bisect_right(touched, (min(span.end, at_ingested), times.LATEST))
             first = bisect_left(touched, (span.start, times.EARLIEST))
@@ -241,18 +241,18 @@ def _with_rules(merged: Mapping[str, str], rules: Iterable[RuleSpan]) -> dict[st
     return result
 
 
-def _spans(facts: Collection[MergeFact], rules: Collection[RuleSpan]) -> Mapping[str, list[Span]]:
-    spans: dict[str, list[Span]] = {}
+def _spans(facts: Collection[MergeFact], rules: Collection[RuleSpan]) -> Mapping[str, list[MemberSpan]]:
+    spans: dict[str, list[MemberSpan]] = {}
     counted_since: dict[str, tuple[str, int]] = {}
     for moment, moved in _moves_with_rules(facts, rules) if rules else _moves(facts):
         for member_id, survivor_id in moved.items():
             before, since = counted_since.pop(member_id, (member_id, 0))
             if before != member_id:
-                spans.setdefault(before, []).append(Span(member_id, since, moment))
+                spans.setdefault(before, []).append(MemberSpan(member_id, since, moment))
             counted_since[member_id] = survivor_id, moment
     for member_id, (survivor_id, since) in counted_since.items():
         if survivor_id != member_id:
-            spans.setdefault(survivor_id, []).append(Span(member_id, since, times.LATEST))
+            spans.setdefault(survivor_id, []).append(MemberSpan(member_id, since, times.LATEST))
     return spans
 
 

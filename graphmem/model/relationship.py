@@ -40,7 +40,7 @@ relationship type that somebody registered before.
 
 
 @dataclass(frozen=True, slots=True)
-class RelationshipType:
+class RelationshipKind:
     """One type of relationship."""
 
     name: str
@@ -76,8 +76,8 @@ _TABLE = (
     ("TRANSACTED_WITH", "TRANSACTED_WITH", "Money or goods went between source and target."),
     ("WORKS_AT", "EMPLOYS", "The source works for the target."),
 )
-BUILTIN: Final[Mapping[str, RelationshipType]] = MappingProxyType(
-    {row[0]: RelationshipType(*row) for row in _TABLE}
+BUILTIN: Final[Mapping[str, RelationshipKind]] = MappingProxyType(
+    {row[0]: RelationshipKind(*row) for row in _TABLE}
 )
 """The types that every database has."""
 
@@ -143,7 +143,7 @@ def is_name(spelled: str) -> bool:
     return NAME_SHAPE.fullmatch(spelled) is not None and spelled not in INTERNAL
 
 
-def normalise(name: str, kinds: Mapping[str, RelationshipType], nearest: Nearest = no_nearest) -> str:
+def normalise(name: str, kinds: Mapping[str, RelationshipKind], nearest: Nearest = no_nearest) -> str:
     """Return the canonical spelling of a known type.
 
     Args:
@@ -165,17 +165,17 @@ def normalise(name: str, kinds: Mapping[str, RelationshipType], nearest: Nearest
     raise UnknownRelationshipType(name, inverse_of=backwards[near])
 
 
-def read_backwards(kinds: Mapping[str, RelationshipType]) -> dict[str, str]:
+def read_backwards(kinds: Mapping[str, RelationshipKind]) -> dict[str, str]:
     """Return the type to which each inverse belongs, by the name of the inverse."""
     return {kind.inverse: kind.name for kind in kinds.values() if kind.inverse is not None}
 
 
-def inverse_of(kinds: Mapping[str, RelationshipType], name: str) -> str | None:
+def inverse_of(kinds: Mapping[str, RelationshipKind], name: str) -> str | None:
     """Return the inverse of a type: its own, else the type whose inverse it is."""
     return kinds[name].inverse or read_backwards(kinds).get(name)
 
 
-def registered(kinds: Mapping[str, RelationshipType], requested: RelationshipType) -> RelationshipType:
+def registered(kinds: Mapping[str, RelationshipKind], requested: RelationshipKind) -> RelationshipKind:
     """Return what a type is once it is registered over a vocabulary; what is not requested stays as it is.
 
     What a name means never changes, for relationships stand under it already: an inverse may be added and
@@ -199,7 +199,7 @@ def registered(kinds: Mapping[str, RelationshipType], requested: RelationshipTyp
     described = requested.description is None or requested.description == before.description
     if requested.name in BUILTIN and not described:
         raise RegistrationRefused("description", f"{requested.name} is built in: its description stays")
-    return RelationshipType(
+    return RelationshipKind(
         requested.name, requested.inverse or before.inverse, requested.description or before.description
     )
 
@@ -212,7 +212,7 @@ def _check_name(argument: str, name: str) -> None:
         raise RegistrationRefused(argument, message)
 
 
-def _agree(kinds: Mapping[str, RelationshipType], name: str, inverse: str) -> None:
+def _agree(kinds: Mapping[str, RelationshipKind], name: str, inverse: str) -> None:
     """Refuse an inverse that contradicts what is there."""
     backwards = read_backwards(kinds)
     stands = inverse_of(kinds, name) if name in kinds else backwards.get(name)

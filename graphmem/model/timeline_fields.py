@@ -80,7 +80,7 @@ _BREAK = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class DatedEvent:
     """A time of an entity: ``at`` in microseconds, ``text`` as it was written, by which observation."""
 
     id: str
@@ -92,13 +92,13 @@ class Event:
     observation_id: str
 
 
-def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rules) -> dict[str, Event]:
+def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rules) -> dict[str, DatedEvent]:
     """Return the events of an entity by id; :data:`EVENTS_LIMIT` at most.
 
     Args:
         fold: that of the entity with its members, made under these rules.
     """
-    by_id: dict[str, Event] = {}
+    by_id: dict[str, DatedEvent] = {}
     for name in sorted(filter(lambda field: is_temporal(field, rules), fold), key=canonical.name_order):
         for text, observation_id in _texts(fold[name]):
             written = dates.parse(text)
@@ -106,7 +106,7 @@ def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rule
                 continue
             event_id = ids.event_id(owner, entity_id, name, text)
             kind = rules.temporal.get(name) or event_type(entity_type, name)
-            event = Event(event_id, kind, name, written.at, text, written.precision, observation_id)
+            event = DatedEvent(event_id, kind, name, written.at, text, written.precision, observation_id)
             by_id.setdefault(event_id, event)
             if len(by_id) == EVENTS_LIMIT:
                 return by_id

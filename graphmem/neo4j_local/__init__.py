@@ -22,16 +22,16 @@ import psutil
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, EngineStartFailed, SetupError
 from graphmem.neo4j_local import archive, engine, private_files, server_process
 from graphmem.neo4j_local.engine import Progress, fetch, lacking
-from graphmem.neo4j_local.instance import Connection, Facts, Instance
+from graphmem.neo4j_local.instance import Facts, Instance, InstanceLogin
 from graphmem.neo4j_local.lock import read
 from graphmem.neo4j_local.server_process import java_version
 from graphmem.settings import Settings
 
 __all__ = [
-    "Connection",
+    "InstanceLogin",
+    "InstanceStatus",
     "Probe",
     "Progress",
-    "Status",
     "ensure",
     "exists",
     "fetch",
@@ -49,7 +49,7 @@ __all__ = [
     "store_bytes",
 ]
 
-Probe = Callable[[Connection], None]
+Probe = Callable[[InstanceLogin], None]
 """Returns once the database answers; raises anything while it does not, a SetupError to give up at once."""
 
 PORT_MOVES = 3
@@ -57,7 +57,7 @@ POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class Status:
+class InstanceStatus:
     """What is known of an instance without asking its database; sizes in bytes, None: not known."""
 
     running: bool
@@ -78,7 +78,7 @@ class _Died(Exception):
 
 def ensure(
     settings: Settings, probe: Probe, progress: Progress | None = None, *, requested: bool = True
-) -> Connection:
+) -> InstanceLogin:
     """Return how to reach the server of ``settings.data_path``; fetch and start it if it does not run.
 
     Any number of processes may call this at once: there will be one server. The start may take
@@ -178,7 +178,7 @@ def exists(settings: Settings) -> bool:
         return instance.facts() is not None or instance.databases.exists()
 
 
-def status(settings: Settings) -> Status:
+def status(settings: Settings) -> InstanceStatus:
     """Return what is known of the instance; it need not run or exist.
 
     Raises:
@@ -201,7 +201,7 @@ def status(settings: Settings) -> Status:
                 }
         except psutil.NoSuchProcess:
             process = None
-    return Status(process is not None, instance.root, instance.log, **known)  # pyright: ignore[reportArgumentType]
+    return InstanceStatus(process is not None, instance.root, instance.log, **known)  # pyright: ignore[reportArgumentType]
 
 
 def running(settings: Settings) -> int | None:
@@ -216,7 +216,7 @@ def running(settings: Settings) -> int | None:
     return process.pid if process else None
 
 
-def info(settings: Settings) -> Connection:
+def info(settings: Settings) -> InstanceLogin:
     """Return how to reach the instance, whether it runs or not.
 
     Raises:
@@ -255,7 +255,7 @@ def logs(settings: Settings, lines: int = 100) -> list[str]:
         return _last_lines(instance, lines=lines)
 
 
-def _attach(instance: Instance, process: psutil.Process, probe: Probe) -> Connection | None:
+def _attach(instance: Instance, process: psutil.Process, probe: Probe) -> InstanceLogin | None:
     """Try a server once that may be running well; None if it does not answer."""
     facts = instance.facts()
     if facts is None or not server_process.listens(process, facts.bolt_port, facts.http_port):
@@ -272,7 +272,7 @@ def _attach(instance: Instance, process: psutil.Process, probe: Probe) -> Connec
 
 def _attach_or_start(
     settings: Settings, instance: Instance, class_path: list[Path], probe: Probe, deadline: float
-) -> Connection:
+) -> InstanceLogin:
     """Wait for the server that runs, or start one. The caller holds the lock."""
     if (process := server_process.find(instance)) and (facts := instance.facts()):
         try:
@@ -315,7 +315,7 @@ def _check_stop_file(instance: Instance, requested: bool) -> None:
 
 def _wait(
     instance: Instance, process: psutil.Process, facts: Facts, probe: Probe, deadline: float
-) -> Connection:
+) -> InstanceLogin:
     """Wait until the server has its ports open and the probe succeeds."""
     connection = instance.connection(facts)
     last: Exception | None = None

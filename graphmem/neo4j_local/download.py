@@ -51,7 +51,7 @@ def unreachable(jar: Jar) -> str:
     return reason
 
 
-def fetch_all(jars: list[Jar], scratch: Path, home: Path, meter: Meter) -> None:
+def fetch_all(jars: list[Jar], scratch: Path, home: Path, meter: DownloadMeter) -> None:
     """Download jars into ``scratch`` and move each into ``home`` once it is verified.
 
     Raises:
@@ -68,7 +68,9 @@ def fetch_all(jars: list[Jar], scratch: Path, home: Path, meter: Meter) -> None:
             raise
 
 
-def _fetch_jar(jar: Jar, repositories: dict[str, str], scratch: Path, home: Path, meter: Meter) -> None:
+def _fetch_jar(
+    jar: Jar, repositories: dict[str, str], scratch: Path, home: Path, meter: DownloadMeter
+) -> None:
     """Download a jar and move it into place. A jar that arrives damaged is downloaded once more."""
     for attempt in range(2):
         with meter.of(jar) as resolver:
@@ -121,7 +123,7 @@ def _reason(error: Exception) -> str:
     return "no repository has it" if isinstance(error, RuntimeError) else str(error)
 
 
-class Meter:
+class DownloadMeter:
     """Adds up the bytes that all threads have received, and reports them."""
 
     def __init__(self, label: str, total: int, progress: Progress) -> None:

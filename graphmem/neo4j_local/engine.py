@@ -96,7 +96,10 @@ def _complete(home: Path, lock: Lock, progress: Progress) -> None:
 
         with tempfile.TemporaryDirectory(prefix=".partial-", dir=home, ignore_cleanup_errors=True) as scratch:
             download.fetch_all(
-                lacking, Path(scratch), home, download.Meter(f"Neo4j {lock.release}", needed, progress)
+                lacking,
+                Path(scratch),
+                home,
+                download.DownloadMeter(f"Neo4j {lock.release}", needed, progress),
             )
     _write_marker(home, lock)
 

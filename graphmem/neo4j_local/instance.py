@@ -40,7 +40,7 @@ PORTS = range(20_000, 32_000)
 
 
 @dataclass(frozen=True)
-class Connection:
+class InstanceLogin:
     """The addresses and the login of an instance: ``uri`` (bolt) for programs, ``browser_url`` for people."""
 
     uri: str
@@ -104,7 +104,7 @@ class Instance:
                 "another directory"
             ) from exc
 
-    def connection(self, facts: Facts) -> Connection:
+    def connection(self, facts: Facts) -> InstanceLogin:
         """Return the addresses and the login of the instance.
 
         Raises:
@@ -118,7 +118,7 @@ class Instance:
                 "from a backup, or set GRAPHMEM_DATA_DIR to another directory"
             ) from exc
         browser = f"http://127.0.0.1:{facts.http_port}/browser/"
-        return Connection(f"bolt://127.0.0.1:{facts.bolt_port}", "neo4j", password, browser)
+        return InstanceLogin(f"bolt://127.0.0.1:{facts.bolt_port}", "neo4j", password, browser)
 
     def prepare(self, settings: Settings, lock: Lock, class_path: list[Path], avoid: set[int]) -> Facts:
         """Make or check the directory and write the server's configuration. The caller holds the lock.

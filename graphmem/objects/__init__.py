@@ -5,11 +5,11 @@ It knows nothing of Neo4j. An owner is a text that keeps the objects of one owne
 
 from __future__ import annotations
 
-from graphmem.objects.backend import Backend, Leftovers, Stored
+from graphmem.objects.backend import Backend, Leftovers, StoredObject
 from graphmem.objects.object_store import ListedObject, ObjectStore, Source
 from graphmem.settings import Settings
 
-__all__ = ["Leftovers", "ListedObject", "ObjectStore", "Source", "Stored", "new_object_store"]
+__all__ = ["Leftovers", "ListedObject", "ObjectStore", "Source", "StoredObject", "new_object_store"]
 
 
 def new_object_store(settings: Settings) -> ObjectStore:

@@ -21,7 +21,7 @@ CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredObject:
     """An object that is in the store: the SHA-256 of its bytes in hexadecimal digits, and their number."""
 
     sha256: str
@@ -45,7 +45,7 @@ class Leftovers:
     size: int = 0
 
 
-class Reader(Protocol):
+class ByteReader(Protocol):
     """The open bytes of an object, or of a range of it."""
 
     size: int
@@ -81,9 +81,9 @@ class Staged:
         self._digest.update(chunk)
         self.size += len(chunk)
 
-    def stored(self) -> Stored:
+    def stored(self) -> StoredObject:
         """Return the object that the bytes make."""
-        return Stored(self._digest.hexdigest(), self.size)
+        return StoredObject(self._digest.hexdigest(), self.size)
 
     def close(self) -> None:
         """Close the file, and remove it if it is not committed."""
@@ -110,7 +110,7 @@ class Backend(abc.ABC):
         """
 
     @abc.abstractmethod
-    def open(self, key: str, start: int = 0, end: int | None = None) -> Reader:
+    def open(self, key: str, start: int = 0, end: int | None = None) -> ByteReader:
         """Open the bytes from ``start`` up to ``end``, or to the last one.
 
         Raises:

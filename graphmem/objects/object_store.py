@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, ParamSpec, Protocol, TypeVar, runtime_checkable
 
 from graphmem.errors import ObjectDamaged, ObjectMissing
-from graphmem.objects.backend import CHUNK_BYTES, Backend, Leftovers, ObjectEntry, Reader, Stored
+from graphmem.objects.backend import CHUNK_BYTES, Backend, ByteReader, Leftovers, ObjectEntry, StoredObject
 from graphmem.objects.keys import key_below, object_key, owner_of, owner_segment, parse_key
 
 THREADS = 8
@@ -76,7 +76,7 @@ class ObjectStore:
         # Threads of its own: a store that hangs must not keep other work of the process from a thread.
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="objects")
 
-    async def put(self, owner: str, source: Source) -> Stored:
+    async def put(self, owner: str, source: Source) -> StoredObject:
         """Store bytes; return their hash and number. The object is there whole, or not at all.
 
         An object with these bytes stays as it is and counts as new for the removal of old objects. One whose
@@ -273,7 +273,7 @@ class ObjectStore:
             backend.delete(key)
 
 
-def _next_chunk(reader: Reader, count: int, digest: hashlib._Hash | None) -> bytes:
+def _next_chunk(reader: ByteReader, count: int, digest: hashlib._Hash | None) -> bytes:
     chunk = reader.read(count)
     if digest is not None:
         digest.update(chunk)

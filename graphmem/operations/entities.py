@@ -28,7 +28,7 @@ from graphmem.reading import (
 from graphmem.reading.budgets import MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.reading.places_in_files import Place, place_of
+from graphmem.reading.places_in_files import FilePlace, place_of
 from graphmem.reading.shaping import (
     EVERY_FIELD,
     FieldNames,
@@ -157,7 +157,7 @@ class GetProvenance(Paged):
     at_ingested: AtIngested = None
 
 
-class QuotedPlace(Place):
+class QuotedPlace(FilePlace):
     """The place in a file from which an observation has the value, and the text there as ``quote``."""
 
     observation_id: str

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import canonical, facts, identity
-from graphmem.model.items import Reader
+from graphmem.model.items import ItemReader
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Context, Scope, operation
@@ -159,7 +159,7 @@ async def _observe(
     if kind == "correction":
         about["source_priority"] = CORRECTION_PRIORITY
 
-    def parts(reader: Reader) -> Parts:
+    def parts(reader: ItemReader) -> Parts:
         return [reader.observation(0, "$", "$", about, fields, kind)], []
 
     try:

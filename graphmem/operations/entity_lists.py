@@ -24,7 +24,7 @@ from graphmem.reading import answers, compared_pages, cursors, entities_as_of, e
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS
-from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order, Related
+from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order, RelatedTo
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Paged, PageEnvelope
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
@@ -255,7 +255,7 @@ async def _request(context: Context, arguments: QueryEntities) -> EntityRequest:
     )
 
 
-async def _related(context: Context, filters: EntityFilters) -> Related | None:
+async def _related(context: Context, filters: EntityFilters) -> RelatedTo | None:
     """Return to what, and by what, the entities of a list are to be related.
 
     Raises:
@@ -271,7 +271,7 @@ async def _related(context: Context, filters: EntityFilters) -> Related | None:
         why = "not together with related_to: what it answers is live"
         raise invalid([{"path": f"$.filters.{name}", "message": why} for name in refused])
     paths = {f"$.filters.relationship_types[{i}]": name for i, name in enumerate(filters.relationship_types)}
-    return Related(filters.related_to, tuple(await known_types(context, paths)))
+    return RelatedTo(filters.related_to, tuple(await known_types(context, paths)))
 
 
 def _refuse_as_of(arguments: QueryEntities) -> None:

@@ -25,7 +25,7 @@ from graphmem.errors import (
 )
 from graphmem.interpretation import interpret
 from graphmem.model import canonical, items, times
-from graphmem.model.items import Item, Reader
+from graphmem.model.items import Item, ItemReader
 from graphmem.operations.sources import SourceId
 from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelationship, read_links
 from graphmem.reading import cursors, interpretation_answers
@@ -187,10 +187,10 @@ async def _with_number(
     raise AssertionError
 
 
-def _parts(arguments: CreateInterpretation) -> Callable[[Reader], Parts]:
+def _parts(arguments: CreateInterpretation) -> Callable[[ItemReader], Parts]:
     """Return what reads the items of a request with their places, and its relationships."""
 
-    def item(reader: Reader, index: int, raw: Any) -> Item | None:
+    def item(reader: ItemReader, index: int, raw: Any) -> Item | None:
         if not isinstance(raw, dict):
             return reader.item(index, raw)
         path = f"$.entities[{index}]"
@@ -198,7 +198,7 @@ def _parts(arguments: CreateInterpretation) -> Callable[[Reader], Parts]:
         read = reader.item(index, {name: value for name, value in raw.items() if name not in KEYS})
         return None if read is None else replace(read, places=places)
 
-    def parts(reader: Reader) -> Parts:
+    def parts(reader: ItemReader) -> Parts:
         read = [item(reader, index, raw) for index, raw in enumerate(arguments.entities)]
         return read, read_links(reader, arguments.relationships, len(read))
 

@@ -31,7 +31,7 @@ from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, S
 from graphmem.reading.shared_rows import ObservationRows, ObservationsOfEntity
 from graphmem.reading.source_answers import SourceReference, as_reference, read_source, read_sources
 from graphmem.reading.timeline_pages import Event
-from graphmem.reading.walk import Place, WalkRequest, walk
+from graphmem.reading.walk import WalkPlace, WalkRequest, walk
 from graphmem.registry import Context, Scope, operation
 from graphmem.settings import LIMITS
 
@@ -300,7 +300,7 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         arguments.include_entities,
         arguments.current,
     )
-    start = Place(place.get("depth", 0), place.get("entity", ""), place.get("answered", 0))
+    start = WalkPlace(place.get("depth", 0), place.get("entity", ""), place.get("answered", 0))
     reached = await walk(context, request, clocks, start)
     reached.skip(arguments.offset)
     page = await related_pages.fitting(

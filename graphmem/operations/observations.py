@@ -132,7 +132,7 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     return answer
 
 
-class _PageRows(NamedTuple):
+class _ObservationPageRows(NamedTuple):
     """The row of ``observation/page.cypher``, ``page_by_type.cypher`` and ``page_by_source.cypher``."""
 
     page: list[ObservationRow]
@@ -248,10 +248,10 @@ async def _page(context: Context, arguments: QueryObservations, query: str) -> _
         return _Listed(*recorded, total=None)
     if entity_type is not None:
         row = await context.graph.only(
-            "observation.page_by_type", _PageRows, entity_type=entity_type, reach=reach, **window
+            "observation.page_by_type", _ObservationPageRows, entity_type=entity_type, reach=reach, **window
         )
     else:
-        row = await context.graph.only("observation.page", _PageRows, reach=reach, **window)
+        row = await context.graph.only("observation.page", _ObservationPageRows, reach=reach, **window)
     return _Listed(*row)
 
 
@@ -285,7 +285,7 @@ async def _of_source(context: Context, arguments: QueryObservations, window: dic
     filters = arguments.filters
     row = await context.graph.only(
         "observation.page_by_source",
-        _PageRows,
+        _ObservationPageRows,
         source_id=filters.source_id,
         entity_id=filters.entity_id,
         entity_type=filters.entity_type,

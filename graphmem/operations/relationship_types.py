@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import Arguments, NotBlank, invalid
 from graphmem.errors import InvalidCursor
 from graphmem.model import relationship
-from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, RegistrationRefused, RelationshipType
+from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, RegistrationRefused, RelationshipKind
 from graphmem.reading import cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
@@ -76,7 +76,7 @@ async def register_relationship_type(
     is the inverse of another type.
     """
     spelled = None if arguments.inverse is None else relationship.spell(arguments.inverse)
-    requested_type = RelationshipType(
+    requested_type = RelationshipKind(
         relationship.spell(arguments.relationship_type), spelled, arguments.description
     )
     try:
@@ -140,7 +140,7 @@ async def list_relationship_types(context: Context, arguments: ListRelationshipT
     }
 
 
-def _entry(kind: RelationshipType, read_backwards: str | None = None) -> RelationshipTypeEntry:
+def _entry(kind: RelationshipKind, read_backwards: str | None = None) -> RelationshipTypeEntry:
     return {
         "relationship_type": kind.name,
         "inverse": kind.inverse or read_backwards,

@@ -32,7 +32,7 @@ from graphmem.reading.relationship_lookup import (
     find_relationship,
     known_types,
 )
-from graphmem.reading.relationship_pages import Wanted, relationship_page
+from graphmem.reading.relationship_pages import WantedEdges, relationship_page
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import ObservationRows
 from graphmem.registry import Context, Scope, operation
@@ -137,7 +137,7 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     return page
 
 
-def _wanted(arguments: ListRelationships, kind: str | None, place: dict[str, Any] | None) -> Wanted:
+def _wanted(arguments: ListRelationships, kind: str | None, place: dict[str, Any] | None) -> WantedEdges:
     """Return the relationships that a list asks for: those of one entity, or all."""
     filters = arguments.filters
     source, target = filters.source_entity_id, filters.target_entity_id
@@ -148,7 +148,7 @@ def _wanted(arguments: ListRelationships, kind: str | None, place: dict[str, Any
         outgoing = filters.direction != "incoming" and source in (None, about)
         incoming = filters.direction != "outgoing" and target in (None, about)
         other = source if source not in (None, about) else target if target not in (None, about) else None
-    return Wanted(
+    return WantedEdges(
         entity_id=about,
         outgoing=outgoing,
         incoming=incoming,

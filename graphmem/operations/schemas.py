@@ -12,7 +12,7 @@ from pydantic import Field
 from graphmem.arguments import Arguments, EntityType, NotBlank, Spelled
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, SchemaRefused
 from graphmem.model import schema
-from graphmem.model.schema import Document, Issue, SchemaInvalid, UnknownType
+from graphmem.model.schema import Issue, SchemaDocument, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.pages import Page, Paged, PageEnvelope
@@ -21,7 +21,7 @@ from graphmem.reading.schema_rows import (
     Declared,
     Schema,
     SchemaPageRow,
-    SchemaRow,
+    StoredSchemaRow,
     VersionRow,
     declared,
 )
@@ -101,7 +101,7 @@ def _matches(keyword: str, entity_type: str) -> bool:
 class _SchemaResult(NamedTuple):
     """The row of ``schema/get.cypher``."""
 
-    schema: SchemaRow
+    schema: StoredSchemaRow
     versions: list[VersionRow]
 
 
@@ -233,7 +233,7 @@ async def register_schema(context: Context, arguments: RegisterSchema) -> Schema
     return _changed(receipt)
 
 
-def _document(arguments: RegisterSchema) -> tuple[Document, str | None]:
+def _document(arguments: RegisterSchema) -> tuple[SchemaDocument, str | None]:
     """Return the document and the version that a request registers, whichever spelling it uses."""
     raw, path = dict(arguments.schema or {}), "$.schema"
     inner = raw.pop("schema_definition", None)

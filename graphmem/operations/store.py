@@ -16,7 +16,7 @@ from graphmem.errors import (
 )
 from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import items, times
-from graphmem.model.items import Link, Reader
+from graphmem.model.items import ItemReader, Link
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import (
@@ -49,7 +49,7 @@ class NewRelationship(Arguments):
 
 
 def read_links(
-    reader: Reader, relationships: Iterable[NewRelationship], item_count: int
+    reader: ItemReader, relationships: Iterable[NewRelationship], item_count: int
 ) -> list[Link | None]:
     """Return relationships of a request as links; ``None`` in place of one that the reader refuses.
 
@@ -129,7 +129,7 @@ async def store(context: Context, arguments: Store) -> Stored:
     more than 7 MB with `graphmem upload`.
     """
 
-    def read(reader: Reader) -> Parts:
+    def read(reader: ItemReader) -> Parts:
         items = [reader.item(index, raw) for index, raw in enumerate(arguments.entities)]
         return items, read_links(reader, arguments.relationships, len(items))
 

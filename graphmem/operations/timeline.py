@@ -28,7 +28,7 @@ from graphmem.reading.budgets import within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import NEWEST, Page, Paged, PageEnvelope, start_of
-from graphmem.reading.timeline_pages import Event, EventRow, Wanted
+from graphmem.reading.timeline_pages import Event, EventRow, WantedEvents
 from graphmem.registry import Context, Scope, operation
 
 
@@ -103,7 +103,7 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
     place, clocks = start_of(arguments, query, NEWEST, given)
     if place is not None and not timeline_pages.EVENT_ID.fullmatch(place["id"]):
         raise cursors.refused()
-    request = Wanted(
+    request = WantedEvents(
         since=since,
         until=until,
         descending=arguments.order == "desc",

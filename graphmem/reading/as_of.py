@@ -71,7 +71,7 @@ class Clocks:
         return replace(self, at_ingested=known)
 
 
-class _EntityRows(NamedTuple):
+class _EntitiesById(NamedTuple):
     """The row of ``entity/by_id.cypher``."""
 
     entities: list[EntityRow]
@@ -144,7 +144,7 @@ async def entities(
         return []
     if clocks.now:
         return shared_rows.refuse_stale(
-            (await context.graph.only("entity.by_id", _EntityRows, entity_ids=list(entity_ids))).entities
+            (await context.graph.only("entity.by_id", _EntitiesById, entity_ids=list(entity_ids))).entities
         )
     rows: list[EntityRow] = []
     characters = 0

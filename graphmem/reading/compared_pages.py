@@ -9,9 +9,9 @@ from graphmem.errors import InvalidInput
 from graphmem.model import canonical, comparison
 from graphmem.model.rules import NULL
 from graphmem.reading import value_index
-from graphmem.reading.entity_pages import EntityRequest, Place, place_of, start_of, too_many
+from graphmem.reading.entity_pages import EntityRequest, SortPlace, place_of, start_of, too_many
 from graphmem.reading.pages import Page
-from graphmem.reading.scan import Candidate, Scan, Stretch, Untrusted, place_at
+from graphmem.reading.scan import Scan, ScannedEntity, ScannedStretch, Untrusted, place_at
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 
@@ -66,7 +66,9 @@ def _refused(request: EntityRequest, limit: int) -> InvalidInput:
     return too_many("$.include_total_count", message)
 
 
-async def _chosen(scan: Scan, candidates: list[Candidate], place: Place | None, skip: int) -> Page[EntityRow]:
+async def _chosen(
+    scan: Scan, candidates: list[ScannedEntity], place: SortPlace | None, skip: int
+) -> Page[EntityRow]:
     """Return a page of the candidates that fit, sorted in Python, from ``place`` on."""
     request = scan.request
     fitting, compared = await scan.fitting(candidates)
@@ -87,7 +89,7 @@ async def _chosen(scan: Scan, candidates: list[Candidate], place: Place | None, 
     return Page(rows, following, last is not None, len(ordered), scanned)
 
 
-def _sorted(scan: Scan, candidates: Iterable[Candidate]) -> list[Candidate]:
+def _sorted(scan: Scan, candidates: Iterable[ScannedEntity]) -> list[ScannedEntity]:
     """Return candidates in order. Those without the sort field come last, by id, in both directions."""
     down = scan.request.order.way == "desc"
     pairs = [(_place(scan, each), each) for each in candidates]
@@ -98,7 +100,7 @@ def _sorted(scan: Scan, candidates: Iterable[Candidate]) -> list[Candidate]:
     return [candidate for _, candidate in (*having, *lacking)]
 
 
-def _place(scan: Scan, candidate: Candidate) -> Place:
+def _place(scan: Scan, candidate: ScannedEntity) -> SortPlace:
     """Return the place of a candidate, by its key in the index or else by its value."""
     order = scan.request.order
     if order.field is None or candidate.key is not None:
@@ -106,10 +108,10 @@ def _place(scan: Scan, candidate: Candidate) -> Place:
     assert candidate.texts is not None
     text = candidate.texts[scan.fields.index(order.field)]
     key = comparison.sort_key(canonical.decode(text)) if text is not None and text != NULL else None
-    return Place(key or "", candidate.id)
+    return SortPlace(key or "", candidate.id)
 
 
-def _follows(request: EntityRequest, later: Place, place: Place) -> bool:
+def _follows(request: EntityRequest, later: SortPlace, place: SortPlace) -> bool:
     """Return whether ``later`` comes after ``place`` in an order."""
     if request.order.field is not None and not (later.key and place.key):
         # Candidates without the field follow all others, by id.
@@ -120,8 +122,8 @@ def _follows(request: EntityRequest, later: Place, place: Place) -> bool:
 
 async def _along(
     scan: Scan,
-    read: Callable[[Place, int], Awaitable[Stretch]],
-    place: Place,
+    read: Callable[[SortPlace, int], Awaitable[ScannedStretch]],
+    place: SortPlace,
     skip: int,
     first_sizes: Sequence[int] = (),
 ) -> Page[EntityRow]:
@@ -131,7 +133,7 @@ async def _along(
     """
     request, limit = scan.request, scan.limits.compared_entities
     sizes, size_limit = [*first_sizes, *scan.limits.compared_at_once], scan.limits.compared_at_once[-1]
-    fitting: list[Candidate] = []
+    fitting: list[ScannedEntity] = []
     steps, ended = iter(sizes), False
     while len(fitting) <= skip + request.limit and not (ended or scan.is_spent or scan.scanned >= limit):
         step = min(next(steps, size_limit), size_limit, limit - scan.scanned)

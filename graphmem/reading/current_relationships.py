@@ -15,7 +15,7 @@ from graphmem.model import times
 from graphmem.reading import answers, cursors, endings
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import too_many
-from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
+from graphmem.reading.relationship_pages import Found, WantedEdges, relationship_page
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow, refuse_stale_relationships
 from graphmem.registry import Context
 
@@ -25,14 +25,14 @@ READ_AT_ONCE: Final = 200
 """Relationships of one read at least."""
 
 
-async def current_page(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
+async def current_page(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
     """Return a page of the relationships that have not ended, now or as of a time.
 
     Raises:
         InvalidInput: more relationships than the limit would have to be read.
         NotFound: there is no such entity, or it was deleted by then.
     """
-    page = _Page(wanted, endings.instant(clocks))
+    page = _CurrentPage(wanted, endings.instant(clocks))
     batch = replace(wanted, offset=0, counted=False, limit=max(wanted.limit + 1, READ_AT_ONCE))
     if wanted.counted:
         # The total is that of all pages.
@@ -60,7 +60,7 @@ async def current_page(context: Context, wanted: Wanted, clocks: Clocks) -> Foun
     )
 
 
-class _Page:
+class _CurrentPage:
     """A page as it is filled.
 
     Attributes:
@@ -71,7 +71,7 @@ class _Page:
         truncated: whether the values end the page before its limit.
     """
 
-    def __init__(self, wanted: Wanted, at: int) -> None:
+    def __init__(self, wanted: WantedEdges, at: int) -> None:
         self._wanted = wanted
         self._at = at
         self._characters = 0

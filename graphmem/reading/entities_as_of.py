@@ -33,7 +33,7 @@ async def page(
     known = clocks.bounds["at_ingested"]
     if request.counted:
         return await _counted(context, request, clocks, after, skip)
-    walk = _Walk(context, request, clocks, after)
+    walk = _ReducedWalk(context, request, clocks, after)
     rows: list[EntityRow] = []
     limit = context.services.limits.reduced_entities
     while not walk.ended and walk.reduced < limit and len(rows) <= skip + request.limit:
@@ -68,7 +68,7 @@ async def _counted(
     context: Context, request: EntityRequest, clocks: Clocks, after: str, skip: int
 ) -> Page[EntityRow]:
     """Return a page with the total, for which every entity is reduced."""
-    walk = _Walk(context, request, clocks, "")
+    walk = _ReducedWalk(context, request, clocks, "")
     rows: list[EntityRow] = []
     total, limit = 0, context.services.limits.reduced_entities
     while not walk.ended:
@@ -86,7 +86,7 @@ async def _counted(
     return Page(part, place, total=total)
 
 
-class _Walk:
+class _ReducedWalk:
     """A walk over all entities of the owner by id, which reduces each of them."""
 
     def __init__(self, context: Context, request: EntityRequest, clocks: Clocks, after: str) -> None:

@@ -59,11 +59,13 @@ class Order:
         """Whether the keys are texts."""
         return self.field is not None or self.key == "name_key"
 
-    def start(self, least: Key | None = None) -> Place:
+    def start(self, least: Key | None = None) -> SortPlace:
         """Return the place before the first entity, or before the first key of at least ``least``."""
         if self.way == "asc":
-            return Place(self.least if least is None else least, "")
-        return Place(cursors.LAST * (identity.KEY_LIMIT + 20) if self.is_by_text else _GREATEST, cursors.LAST)
+            return SortPlace(self.least if least is None else least, "")
+        return SortPlace(
+            cursors.LAST * (identity.KEY_LIMIT + 20) if self.is_by_text else _GREATEST, cursors.LAST
+        )
 
     @property
     def least(self) -> Key:
@@ -71,14 +73,14 @@ class Order:
         return "" if self.is_by_text else _LEAST
 
 
-class Place(NamedTuple):
+class SortPlace(NamedTuple):
     """A place in an order: after this key and this id."""
 
     key: Key
     id: str
 
 
-class Related(NamedTuple):
+class RelatedTo(NamedTuple):
     """An entity, and the types of the relationships by which others are related to it; all types if empty."""
 
     entity_id: str
@@ -103,7 +105,7 @@ class EntityRequest:
     created_since: int | None = None
     filters: Mapping[str, Filter] = field(default_factory=dict)
     counted: bool = False
-    related: Related | None = None
+    related: RelatedTo | None = None
 
     @property
     def since(self) -> str | None:
@@ -139,7 +141,7 @@ class EntityRequest:
         }
 
 
-class _PageRows(NamedTuple):
+class _EntityPageRows(NamedTuple):
     """The row of ``entity/page.cypher``."""
 
     page: list[EntityRow]
@@ -182,7 +184,7 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
     }
     keys: list[Key] = []
     if order.key is None:
-        row = await context.graph.only(cypher.form("entity.page", order.way), _PageRows, **common)
+        row = await context.graph.only(cypher.form("entity.page", order.way), _EntityPageRows, **common)
     else:
         least = order.least if request.least is None else request.least
         row = await context.graph.only(
@@ -196,17 +198,17 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
     rows = shared_rows.with_survivors(row.page, row.merged)
     following = None
     if row.more and rows:
-        following = place_of(request, Place(keys[len(rows) - 1] if keys else "", rows[-1].id))
+        following = place_of(request, SortPlace(keys[len(rows) - 1] if keys else "", rows[-1].id))
     return Page(rows, following, row.truncated, row.total)
 
 
-def place_of(request: EntityRequest, place: Place, skip: int = 0) -> dict[str, Any]:
+def place_of(request: EntityRequest, place: SortPlace, skip: int = 0) -> dict[str, Any]:
     """Return a place as a cursor holds it; ``skip`` is the rest of the offset."""
     parts: dict[str, Any] = {"id": place.id, "skip": skip}
     return parts if request.order.key is None and request.order.field is None else {**parts, "key": place.key}
 
 
-def start_of(request: EntityRequest, query: str, cursor: str | None) -> tuple[Place, int]:
+def start_of(request: EntityRequest, query: str, cursor: str | None) -> tuple[SortPlace, int]:
     """Return the place that a page starts from, and how many entities it skips there.
 
     Raises:
@@ -223,7 +225,7 @@ def start_of(request: EntityRequest, query: str, cursor: str | None) -> tuple[Pl
     fits = len(key) <= identity.KEY_LIMIT + 20 if isinstance(key, str) else _LEAST <= key <= _GREATEST
     if not (fits and len(place["id"]) <= identity.KEY_LIMIT and 0 <= place["skip"] <= _GREATEST):
         raise cursors.refused()
-    return Place(key, place["id"]), place["skip"]
+    return SortPlace(key, place["id"]), place["skip"]
 
 
 def too_many(path: str, message: str) -> InvalidInput:

@@ -14,7 +14,7 @@ from graphmem.reading import answers, as_of, shared_rows, timeline_pages
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.current_relationships import current_page
 from graphmem.reading.pages import Page
-from graphmem.reading.relationship_pages import Found, Wanted, relationship_page
+from graphmem.reading.relationship_pages import Found, WantedEdges, relationship_page
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.timeline_pages import EventRow
 from graphmem.registry import Context
@@ -41,7 +41,7 @@ class NeighbourhoodRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbourhood:
+class NeighbourhoodRows:
     """An entity with what is around it.
 
     Attributes:
@@ -78,7 +78,7 @@ class _SourcesOfEntity(NamedTuple):
     sources: list[str]
 
 
-async def neighbourhood(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> Neighbourhood:
+async def neighbourhood(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> NeighbourhoodRows:
     """Return what is around an entity, now or as of a time.
 
     Raises:
@@ -90,7 +90,7 @@ async def neighbourhood(context: Context, request: NeighbourhoodRequest, clocks:
     return at_once or await _in_parts(context, request, clocks)
 
 
-async def _at_once(context: Context, request: NeighbourhoodRequest) -> Neighbourhood | None:
+async def _at_once(context: Context, request: NeighbourhoodRequest) -> NeighbourhoodRows | None:
     """Read everything in one round trip; return None for an entity with many edges."""
     row = await context.graph.one(
         "relationship.neighbourhood",
@@ -111,11 +111,11 @@ async def _at_once(context: Context, request: NeighbourhoodRequest) -> Neighbour
     more = request.offset + len(row.page) < row.total
     truncated = more and len(row.page) < request.limit
     page = Found(row.page, row.others, row.total, truncated, more).as_page
-    return Neighbourhood(row.entity, page, row.others, row.sources, row.events, None, Clocks())
+    return NeighbourhoodRows(row.entity, page, row.others, row.sources, row.events, None, Clocks())
 
 
-async def _in_parts(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> Neighbourhood:
-    wanted = Wanted(
+async def _in_parts(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> NeighbourhoodRows:
+    wanted = WantedEdges(
         request.entity_id, request.limit, request.offset, counted=True, expanded=request.include_related
     ).after_place(request.place)
     page_of = current_page if request.current else relationship_page
@@ -127,7 +127,7 @@ async def _in_parts(context: Context, request: NeighbourhoodRequest, clocks: Clo
     sources, events = await asyncio.gather(
         _sources(context, request, listed.clocks), _events(context, request, listed.clocks)
     )
-    return Neighbourhood(
+    return NeighbourhoodRows(
         rows[0],
         listed.as_page,
         listed.others,
@@ -155,5 +155,5 @@ async def _events(context: Context, request: NeighbourhoodRequest, clocks: Clock
     """Return the latest events of the entity."""
     if not request.include_events:
         return []
-    wanted = timeline_pages.Wanted(entity_id=request.entity_id, limit=request.limit)
+    wanted = timeline_pages.WantedEvents(entity_id=request.entity_id, limit=request.limit)
     return (await timeline_pages.page(context, wanted, clocks)).events[: request.limit]

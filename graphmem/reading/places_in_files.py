@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from graphmem.errors import validation_message
 from graphmem.model import canonical, identity
-from graphmem.model.items import Reader
+from graphmem.model.items import ItemReader
 
 QUOTE_LIMIT: Final = 1_000
 """Characters of a quoted text."""
@@ -25,7 +25,7 @@ _Number = Annotated[int, Field(ge=1, le=2**53)]
 _Offset = Annotated[int, Field(ge=0, le=2**53)]
 
 
-class Place(TypedDict, total=False):
+class FilePlace(TypedDict, total=False):
     """A place in a file. ``start`` and ``end`` are offsets in characters into its parsed text, end exclusive.
 
     The other numbers count from 1: ``row`` the records of a table with its header, ``line`` the lines of the
@@ -44,10 +44,10 @@ class Place(TypedDict, total=False):
     quote: Annotated[str, Field(max_length=QUOTE_LIMIT)]
 
 
-_PLACE: Final = TypeAdapter(Place)
+_PLACE: Final = TypeAdapter(FilePlace)
 
 
-def read_places(reader: Reader, index: int, path: str, raw: Mapping[str, Any]) -> str | None:
+def read_places(reader: ItemReader, index: int, path: str, raw: Mapping[str, Any]) -> str | None:
     """Return the places of an item as they are stored, ``None`` if it has none. Faults become issues.
 
     Args:
@@ -91,7 +91,7 @@ def place_of(places: Mapping[str, Any], field: str, value: Any) -> dict[str, Any
     return own
 
 
-def _read(reader: Reader, index: int, path: str, raw: Any) -> dict[str, Any]:
+def _read(reader: ItemReader, index: int, path: str, raw: Any) -> dict[str, Any]:
     try:
         place = _PLACE.validate_python(raw)
     except ValidationError as exc:

@@ -14,7 +14,7 @@ from graphmem.model import canonical, identity, membership, reduction
 from graphmem.model.membership import Membership
 from graphmem.model.reduction import Fold, OwnState
 from graphmem.model.rules import PLAIN, Rules
-from graphmem.model.schema import Document
+from graphmem.model.schema import SchemaDocument
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 from graphmem.writing import refolding
@@ -39,7 +39,7 @@ class _Own(NamedTuple):
     @property
     def rules(self) -> Rules:
         """The rules of its type."""
-        return Document.read(self.document).rules() if self.document else PLAIN
+        return SchemaDocument.read(self.document).rules() if self.document else PLAIN
 
     @property
     def own_state(self) -> OwnState:

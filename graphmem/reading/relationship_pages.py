@@ -15,7 +15,7 @@ from graphmem.registry import Context
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedEdges:
     """Which relationships a page lists: those of an entity, or all of the owner.
 
     Attributes:
@@ -41,7 +41,7 @@ class Wanted:
     time: int = times.LATEST
     after: str = cursors.LAST
 
-    def after_place(self, place: Mapping[str, Any] | None) -> Wanted:
+    def after_place(self, place: Mapping[str, Any] | None) -> WantedEdges:
         """Return it for the page after a place that a cursor holds."""
         return self if place is None else replace(self, time=place["at"], after=place["id"])
 
@@ -51,7 +51,7 @@ class Wanted:
         return not self.counted and (self.time, self.after) == (times.LATEST, cursors.LAST)
 
 
-class _PageRows(NamedTuple):
+class _RelationshipPageRows(NamedTuple):
     """The row of ``relationship/page.cypher`` and ``relationship/page_by_type.cypher``."""
 
     page: list[RelationshipRow]
@@ -125,7 +125,7 @@ class Found:
         return Page(self.relationships, place, self.truncated, self.total)
 
 
-async def relationship_page(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
+async def relationship_page(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
     """Return a page of relationships, now or as of a time.
 
     Raises:
@@ -134,20 +134,20 @@ async def relationship_page(context: Context, wanted: Wanted, clocks: Clocks) ->
     return await _now(context, wanted) if clocks.now else await _then(context, wanted, clocks)
 
 
-async def _now(context: Context, wanted: Wanted) -> Found:
+async def _now(context: Context, wanted: WantedEdges) -> Found:
     if wanted.entity_id is not None:
         return await _of_entity(context, wanted, wanted.entity_id)
     common = {**_which(wanted), **_place(wanted)}
     if wanted.relationship_type is not None:
         row = await context.graph.only(
-            "relationship.page_by_type", _PageRows, **common, type=wanted.relationship_type
+            "relationship.page_by_type", _RelationshipPageRows, **common, type=wanted.relationship_type
         )
     else:
-        row = await context.graph.only("relationship.page", _PageRows, **common)
+        row = await context.graph.only("relationship.page", _RelationshipPageRows, **common)
     return Found(row.page, shared_rows.refuse_stale(row.others), row.total, row.truncated, row.more)
 
 
-async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> Found:
+async def _of_entity(context: Context, wanted: WantedEdges, entity_id: str) -> Found:
     which: dict[str, Any] = {
         **_which(wanted),
         "entity_id": entity_id,
@@ -166,7 +166,7 @@ async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> Found:
     return Found(row.page, others, row.total, row.truncated, row.more, row.version, row.root)
 
 
-def _which(wanted: Wanted) -> dict[str, Any]:
+def _which(wanted: WantedEdges) -> dict[str, Any]:
     """Return the parameters of every page of now."""
     return {
         "entity_type": wanted.entity_type,
@@ -178,12 +178,12 @@ def _which(wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def _place(wanted: Wanted) -> dict[str, Any]:
+def _place(wanted: WantedEdges) -> dict[str, Any]:
     """Return the parameters of the page's place, and whether all pages are counted."""
     return {"time": wanted.time, "after": wanted.after, "counted": wanted.counted}
 
 
-async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> Found:
+async def _then(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
     """Return a page as of a time. Every relationship that was recorded by then is read."""
     lived, clocks = await as_of.pinned(context, filter(None, [wanted.entity_id]), clocks)
     root, subject_ids = wanted.entity_id, None
@@ -230,7 +230,7 @@ class _Shown(NamedTuple):
 async def _shown(
     context: Context,
     written: list[_WrittenRelationship],
-    wanted: Wanted,
+    wanted: WantedEdges,
     root: str | None,
     clocks: Clocks,
 ) -> list[_Shown]:
@@ -260,7 +260,7 @@ async def _shown(
 
 
 async def _recomputed(
-    context: Context, wanted: Wanted, root: str | None, clocks: Clocks, keys: list[str]
+    context: Context, wanted: WantedEdges, root: str | None, clocks: Clocks, keys: list[str]
 ) -> Found:
     """Return the relationships with these keys, as many as fit into an answer; at least one."""
     deleted = wanted.include_deleted

@@ -16,7 +16,7 @@ from graphmem.model import canonical, comparison, ending, times
 from graphmem.model.reduction import Stale
 from graphmem.model.rules import NULL
 from graphmem.reading import answers, endings, shared_rows
-from graphmem.reading.entity_pages import EntityRequest, Key, Place, Related, too_many
+from graphmem.reading.entity_pages import EntityRequest, Key, RelatedTo, SortPlace, too_many
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.reading.shared_rows import EntityRow, MergedEntity
 from graphmem.registry import Context
@@ -29,7 +29,7 @@ REFOLDS_PER_CALL: Final = 200
 """Entities that are folded again with one write."""
 
 
-class Candidate(NamedTuple):
+class ScannedEntity(NamedTuple):
     """A row of ``entity/_candidate.cypher``: the compared values of an entity, and its key in the order."""
 
     id: str
@@ -83,11 +83,11 @@ class _EntityRows(NamedTuple):
     more: bool
 
 
-class Stretch(NamedTuple):
+class ScannedStretch(NamedTuple):
     """Some candidates in order. The next ones follow ``place``; ``ended`` means that there are none."""
 
-    candidates: list[Candidate]
-    place: Place
+    candidates: list[ScannedEntity]
+    place: SortPlace
     ended: bool
 
 
@@ -130,20 +130,20 @@ class Scan:
             "cut": CANDIDATE_CHARACTERS // max(1, len(self.fields)),
         }
 
-    async def everything(self) -> list[Candidate] | None:
+    async def everything(self) -> list[ScannedEntity] | None:
         """Return all candidates, or None if they are more than one call compares."""
         limit = self.limits.compared_entities
         candidates = await self._first(limit + 1, whole=limit)
         return None if len(candidates) > limit else candidates
 
-    async def as_many_as_may_be(self) -> tuple[list[Candidate], bool]:
+    async def as_many_as_may_be(self) -> tuple[list[ScannedEntity], bool]:
         """Return as many candidates as one call compares, the first by id of each type, and whether there are
         more."""
         limit = self.limits.compared_entities
         candidates = await self._first(limit + 1)
         return candidates[:limit], len(candidates) > limit
 
-    async def _first(self, most: int, whole: int | None = None) -> list[Candidate]:
+    async def _first(self, most: int, whole: int | None = None) -> list[ScannedEntity]:
         """Return at most ``most`` candidates; if they are more than ``whole``, some may be outdated."""
         request = self.request
         for _ in range(READ_ATTEMPTS):
@@ -158,7 +158,7 @@ class Scan:
                 most=most,
             )
             candidates = [
-                Candidate._make([*values, key])
+                ScannedEntity._make([*values, key])
                 for values, (key,) in zip(row.candidates, row.keys or [], strict=True)
             ]
             if whole is not None and len(candidates) > whole:
@@ -168,7 +168,7 @@ class Scan:
                 return candidates
         raise unsettled()
 
-    async def of_ids(self, entity_ids: Sequence[str]) -> list[Candidate]:
+    async def of_ids(self, entity_ids: Sequence[str]) -> list[ScannedEntity]:
         """Return those of some entities that are listed, in the given order."""
         for _ in range(READ_ATTEMPTS if entity_ids else 0):
             row = await self.context.graph.only(
@@ -178,14 +178,14 @@ class Scan:
                 fields=self.fields,
                 cut=self.reading["cut"],
             )
-            candidates = [Candidate._make([*values, None]) for values in row.candidates]
+            candidates = [ScannedEntity._make([*values, None]) for values in row.candidates]
             if not await self.refolded(candidates, row.heads):
                 return candidates
         if entity_ids:
             raise unsettled()
         return []
 
-    async def related(self, related: Related) -> list[Candidate]:
+    async def related(self, related: RelatedTo) -> list[ScannedEntity]:
         """Return the candidates that a relationship, which has not ended, joins to an entity.
 
         Raises:
@@ -221,7 +221,7 @@ class Scan:
             now = times.now()
             joined = {each.id for each in row.joined if ending.ended(each.metadata, now) is None}
             candidates = [
-                Candidate._make([*values, key])
+                ScannedEntity._make([*values, key])
                 for values, (key,) in zip(row.candidates, row.keys or [], strict=True)
                 if values[0] in joined
             ]
@@ -230,7 +230,7 @@ class Scan:
                 return candidates
         raise unsettled()
 
-    async def stretch(self, place: Place, reach: int) -> Stretch:
+    async def stretch(self, place: SortPlace, reach: int) -> ScannedStretch:
         """Return the candidates that follow a place in the order of an index."""
         order = self.request.order
         for _ in range(READ_ATTEMPTS):
@@ -254,15 +254,15 @@ class Scan:
                 )
             keys: list[Key] = row.keys or [""] * len(row.candidates)
             candidates = [
-                Candidate._make([*values, key]) for values, key in zip(row.candidates, keys, strict=True)
+                ScannedEntity._make([*values, key]) for values, key in zip(row.candidates, keys, strict=True)
             ]
             if not await self.refolded(candidates, row.heads):
                 self.scanned += len(candidates)
                 last = place_at(candidates[-1]) if candidates else place
-                return Stretch(candidates, last, len(candidates) < reach)
+                return ScannedStretch(candidates, last, len(candidates) < reach)
         raise unsettled()
 
-    async def refolded(self, candidates: Sequence[Candidate], heads: Iterable[list[Any]]) -> bool:
+    async def refolded(self, candidates: Sequence[ScannedEntity], heads: Iterable[list[Any]]) -> bool:
         """Fold candidates again that were folded under an older schema. Returns whether there were any."""
         if not self.fields:
             return False
@@ -277,7 +277,7 @@ class Scan:
             await self.context.services.writers.refold(self.context.graph.owner, batch)
         return bool(stale)
 
-    async def fitting(self, candidates: Sequence[Candidate]) -> tuple[list[Candidate], int]:
+    async def fitting(self, candidates: Sequence[ScannedEntity]) -> tuple[list[ScannedEntity], int]:
         """Return the candidates that fit, and how many of ``candidates`` were compared.
 
         A call that has read as much as it may leaves the last ones out.
@@ -297,13 +297,13 @@ class Scan:
         ]
         return [each for each in kept if each.texts is not None and not self._excluded(each)], compared
 
-    def _in_time(self, candidate: Candidate) -> bool:
+    def _in_time(self, candidate: ScannedEntity) -> bool:
         updated, created = self.request.updated_since, self.request.created_since
         return (updated is None or candidate.updated_at >= updated) and (
             created is None or candidate.created_at >= created
         )
 
-    def _excluded(self, candidate: Candidate) -> bool:
+    def _excluded(self, candidate: ScannedEntity) -> bool:
         """Return whether the values read so far show that a candidate does not fit."""
         if candidate.texts is None:
             return False
@@ -329,7 +329,9 @@ class Scan:
             waiting = waiting[read:]
         return texts, waiting[0] if waiting else None
 
-    async def answered(self, candidates: Sequence[Candidate]) -> tuple[list[EntityRow], Candidate | None]:
+    async def answered(
+        self, candidates: Sequence[ScannedEntity]
+    ) -> tuple[list[EntityRow], ScannedEntity | None]:
         """Return the rows that still fit, and the last candidate that was read if some were not."""
         if not candidates:
             return [], None
@@ -341,9 +343,9 @@ class Scan:
         return comparison.matches_all(self.request.filters, dict(zip(row.fields, row.values, strict=True)))
 
 
-def place_at(candidate: Candidate) -> Place:
+def place_at(candidate: ScannedEntity) -> SortPlace:
     """Return the place of a candidate in the order."""
-    return Place("" if candidate.key is None else candidate.key, candidate.id)
+    return SortPlace("" if candidate.key is None else candidate.key, candidate.id)
 
 
 async def rows_of(

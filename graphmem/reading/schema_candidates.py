@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from graphmem.model import canonical, identity
 from graphmem.model.discovery import shape_of
 from graphmem.model.rules import FieldType
-from graphmem.model.schema import Document
+from graphmem.model.schema import SchemaDocument
 
 VALUE_CHARACTERS: Final = 64
 """Characters of each value in the sample; longer values are cut."""
@@ -186,7 +186,7 @@ def profiles(sample: Iterable[SampledObservation]) -> dict[str, FieldProfile]:
 
 def candidates(
     entity_type: str,
-    document: Document | None,
+    document: SchemaDocument | None,
     sample: list[SampledObservation],
     *,
     min_frequency: int = MIN_OBSERVATIONS,
@@ -219,7 +219,7 @@ def candidates(
 
 
 def recommendations(
-    entity_type: str, document: Document | None, sample: list[SampledObservation]
+    entity_type: str, document: SchemaDocument | None, sample: list[SampledObservation]
 ) -> list[Recommendation]:
     """Return the changes that a sample suggests: additions first, then types, requirements and identity.
 
@@ -267,7 +267,7 @@ def recommendations(
 
 def _identities(
     entity_type: str,
-    document: Document | None,
+    document: SchemaDocument | None,
     seen: Mapping[str, FieldProfile],
     stored: list[SampledObservation],
 ) -> list[Recommendation]:

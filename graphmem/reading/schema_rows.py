@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from graphmem.errors import NotFound
 from graphmem.model import canonical, discovery, identity, schema, times
-from graphmem.model.schema import Document
+from graphmem.model.schema import SchemaDocument
 from graphmem.reading.answers import when
 
 VERSIONS_LIMIT = 100
@@ -86,7 +86,7 @@ class Schema(Declared):
     versions: NotRequired[list[Version]]
 
 
-class SchemaRow(NamedTuple):
+class StoredSchemaRow(NamedTuple):
     """A row of ``schema/_row.cypher``; ``seen`` holds the stored types of each field, joined by ``|``."""
 
     entity_type: str
@@ -102,7 +102,7 @@ class SchemaRow(NamedTuple):
 class SchemaPageRow(NamedTuple):
     """The row of ``schema/page.cypher``."""
 
-    page: list[SchemaRow]
+    page: list[StoredSchemaRow]
     truncated: bool
     more: bool
     total: int
@@ -117,7 +117,7 @@ class VersionRow(NamedTuple):
     change: str | None
 
 
-def declared(document: Document, version: str | None) -> Declared:
+def declared(document: SchemaDocument, version: str | None) -> Declared:
     """Return the answer for a document."""
     stored = document.as_json()
     fields = {
@@ -150,13 +150,13 @@ def _sendable(value: Any) -> Any:
     return value
 
 
-def answer(row: SchemaRow, versions: list[VersionRow] | None = None) -> Schema:
+def answer(row: StoredSchemaRow, versions: list[VersionRow] | None = None) -> Schema:
     """Return the answer for the schema of a type that is stored, registered or shipped."""
     shapes = zip(row.fields, row.seen, strict=True)
     seen = {name: discovery.describe(filter(None, types.split("|"))) for name, types in shapes}
     shipped = schema.shipped(row.entity_type)
     if row.document is not None:
-        origin, document = "registered", declared(Document.read(row.document), row.version)
+        origin, document = "registered", declared(SchemaDocument.read(row.document), row.version)
     elif shipped is not None:
         origin, document = "shipped", declared(shipped, schema.VERSION)
     else:
@@ -184,14 +184,14 @@ def answer(row: SchemaRow, versions: list[VersionRow] | None = None) -> Schema:
     return schema_answer
 
 
-def unstored(entity_type: str) -> SchemaRow:
+def unstored(entity_type: str) -> StoredSchemaRow:
     """Return the row of a type without stored entities."""
-    return SchemaRow(entity_type, None, None, [], [], None, 0, 0)
+    return StoredSchemaRow(entity_type, None, None, [], [], None, 0, 0)
 
 
 def _discovered(entity_type: str, seen: dict[str, str]) -> Declared:
     """Return the document of a type that nobody declared: its fields have the types of their values."""
-    document = declared(Document(entity_type, additional_fields="show", mismatch="show"), None)
+    document = declared(SchemaDocument(entity_type, additional_fields="show", mismatch="show"), None)
     document["fields"] = {name: {"type": types, "required": False} for name, types in seen.items()}
     document["field_names"] = sorted(seen)
     return document

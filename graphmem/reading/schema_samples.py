@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from graphmem.errors import NotFound
 from graphmem.model import schema
-from graphmem.model.schema import Document
+from graphmem.model.schema import SchemaDocument
 from graphmem.reading import schema_candidates
 from graphmem.reading.schema_candidates import SampledObservation
 from graphmem.reading.schema_rows import unknown_type
@@ -18,7 +18,7 @@ SAMPLED_TYPES_LIMIT = 20
 """Types that an analysis of all types reads; each type has an equal share of the sample."""
 
 
-Sampled = tuple[str, Document | None, list[SampledObservation]]
+Sampled = tuple[str, SchemaDocument | None, list[SampledObservation]]
 """A type, its schema document if it has one, and a sample of its newest observations."""
 
 
@@ -87,6 +87,6 @@ async def of_entity(context: Context, entity_id: str, entity_type: str | None) -
     return row.type, _declared(row.type, row.document), row.sample
 
 
-def _declared(entity_type: str, document: str | None) -> Document | None:
+def _declared(entity_type: str, document: str | None) -> SchemaDocument | None:
     """Return the schema document of a type: the registered one, or else the shipped one."""
-    return schema.shipped(entity_type) if document is None else Document.read(document)
+    return schema.shipped(entity_type) if document is None else SchemaDocument.read(document)

@@ -32,7 +32,7 @@ Size = Callable[[Any], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class PlacedValue:
     """A value of an answer: where it stands, and its JSON text."""
 
     place: Json
@@ -92,11 +92,11 @@ def member_names(part: Any) -> set[str]:
     return {name for place in _objects(part) for name in place}
 
 
-def _longest(values: Collection[Value]) -> list[Value]:
+def _longest(values: Collection[PlacedValue]) -> list[PlacedValue]:
     return sorted(values, key=lambda value: len(value.text), reverse=True)[:NAMES_LIMIT]
 
 
-def _values(part: Any) -> Iterator[Value]:
+def _values(part: Any) -> Iterator[PlacedValue]:
     """Yield the values of a part of an answer; what stands in two places of the answer, once."""
     seen: set[int] = set()
     parts = [part]
@@ -110,7 +110,7 @@ def _values(part: Any) -> Iterator[Value]:
         seen.add(id(place))
         for name, member in place.items():
             if isinstance(member, orjson.Fragment) or (name in TEXTS and isinstance(member, str)):
-                yield Value(place, name, orjson.dumps(member).decode())
+                yield PlacedValue(place, name, orjson.dumps(member).decode())
             else:
                 parts.append(member)
 

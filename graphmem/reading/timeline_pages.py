@@ -109,7 +109,7 @@ class _EntityIds(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedEvents:
     """The events of a page: from ``since`` on, before ``until`` (microseconds), after ``place``."""
 
     since: int = times.EARLIEST
@@ -174,7 +174,7 @@ def event(row: EventRow) -> Event:
     }
 
 
-async def page(context: Context, wanted: Wanted, clocks: Clocks) -> EventPage:
+async def page(context: Context, wanted: WantedEvents, clocks: Clocks) -> EventPage:
     """Return a page of events, now or as of a time.
 
     Raises:
@@ -191,7 +191,7 @@ async def page(context: Context, wanted: Wanted, clocks: Clocks) -> EventPage:
     return EventPage(row.page, row.total, pending)
 
 
-def _common(wanted: Wanted) -> dict[str, Any]:
+def _common(wanted: WantedEvents) -> dict[str, Any]:
     at, after = wanted.start
     reach = wanted.offset + wanted.limit + 1
     return {
@@ -200,7 +200,7 @@ def _common(wanted: Wanted) -> dict[str, Any]:
     }  # fmt: skip
 
 
-async def _read(context: Context, wanted: Wanted) -> _EventRows:
+async def _read(context: Context, wanted: WantedEvents) -> _EventRows:
     """Return the page by the index that fits."""
     common = {**_common(wanted), "counted": wanted.counted}
     if wanted.event_type is not None:
@@ -222,7 +222,7 @@ async def _read(context: Context, wanted: Wanted) -> _EventRows:
     return await context.graph.only(cypher.form("event.page", wanted.way), _EventRows, **common)
 
 
-async def _of_entity(context: Context, wanted: Wanted, entity_id: str) -> EventPage:
+async def _of_entity(context: Context, wanted: WantedEvents, entity_id: str) -> EventPage:
     row = await context.graph.one(
         "event.of_entity",
         _EventsOfEntity,
@@ -246,10 +246,10 @@ async def fold_pending(context: Context) -> None:
         Stale: there are some. :func:`read_fresh` folds them again and repeats the read.
     """
     row = await context.graph.only("event.pending", _PendingTypes)
-    await _pending(context, Wanted(), row.pending)
+    await _pending(context, WantedEvents(), row.pending)
 
 
-async def _pending(context: Context, wanted: Wanted, pending: list[_PendingType]) -> list[str]:
+async def _pending(context: Context, wanted: WantedEvents, pending: list[_PendingType]) -> list[str]:
     """Return the types with too many entities to fold again for one answer.
 
     Raises:
@@ -278,7 +278,7 @@ async def _pending(context: Context, wanted: Wanted, pending: list[_PendingType]
     return left
 
 
-async def _then(context: Context, wanted: Wanted, clocks: Clocks) -> EventPage:
+async def _then(context: Context, wanted: WantedEvents, clocks: Clocks) -> EventPage:
     """Return a page as of a time. It recomputes every entity that may have events."""
     entity_ids = [wanted.entity_id] if wanted.entity_id else await subject_ids(context, wanted.entity_type)
     if entity_ids is None:
@@ -312,7 +312,7 @@ def _place(row: EventRow) -> tuple[int, str]:
     return row.at, row.id
 
 
-def _fits(row: EventRow, wanted: Wanted) -> bool:
+def _fits(row: EventRow, wanted: WantedEvents) -> bool:
     return (
         wanted.since <= row.at < wanted.until
         and wanted.event_type in (None, row.event_type)

@@ -12,9 +12,9 @@ from typing import Any, Final, LiteralString, NamedTuple
 from graphmem import cypher
 from graphmem.model import comparison
 from graphmem.model.comparison import Filter
-from graphmem.reading.entity_pages import Place
+from graphmem.reading.entity_pages import SortPlace
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
-from graphmem.reading.scan import Candidate, Scan, Stretch, Untrusted
+from graphmem.reading.scan import Scan, ScannedEntity, ScannedStretch, Untrusted
 
 FREQUENT_ENTITIES: Final = 2_000
 """A filter that more entities fit is read along the index of the requested order."""
@@ -64,7 +64,7 @@ class ByValue:
         by_id = request.order.key is None and request.order.field is None
         return by_id and not request.counted and self.wanted is not None and self.wanted.keys is not None
 
-    async def stretch(self, place: Place, reach: int) -> Stretch:
+    async def stretch(self, place: SortPlace, reach: int) -> ScannedStretch:
         """Return the candidates that follow a place.
 
         Raises:
@@ -74,14 +74,14 @@ class ByValue:
             return await self._named(place, reach, self.wanted.keys or [], self.scan.request.order.way)
         # Entities without the field come last, by id, in both directions: their places have no key.
         having = bool(place.key) or not place.id
-        first = await self._ordered(place, reach) if having else Stretch([], place, True)
+        first = await self._ordered(place, reach) if having else ScannedStretch([], place, True)
         if having and not first.ended:
             return first
-        start = Place("", "") if having else place
+        start = SortPlace("", "") if having else place
         rest = await self._named(start, reach - len(first.candidates), [comparison.LACKING], "asc")
-        return Stretch([*first.candidates, *rest.candidates], rest.place, rest.ended)
+        return ScannedStretch([*first.candidates, *rest.candidates], rest.place, rest.ended)
 
-    async def _ordered(self, place: Place, reach: int) -> Stretch:
+    async def _ordered(self, place: SortPlace, reach: int) -> ScannedStretch:
         row = await self._read(
             cypher.form("entity.in_value_order", self.scan.request.order.way),
             **self._common,
@@ -92,25 +92,27 @@ class ByValue:
         )
         return self._stretch(row, place, reach)
 
-    async def _named(self, place: Place, reach: int, values: list[str], way: cypher.Way) -> Stretch:
+    async def _named(
+        self, place: SortPlace, reach: int, values: list[str], way: cypher.Way
+    ) -> ScannedStretch:
         if reach < 1:
-            return Stretch([], place, False)
+            return ScannedStretch([], place, False)
         row = await self._read(
             cypher.form("entity.by_value", way), **self._common, values=values, after=place.id, reach=reach
         )
         return self._stretch(row, place, reach)
 
-    def _stretch(self, row: _ValueRows, place: Place, reach: int) -> Stretch:
+    def _stretch(self, row: _ValueRows, place: SortPlace, reach: int) -> ScannedStretch:
         self.scan.scanned += row.entries
         if self.scan.request.counted:
             self.scan.total = row.total
-        last = Place(row.last[1], row.last[0]) if row.last else place
+        last = SortPlace(row.last[1], row.last[0]) if row.last else place
         candidates = [
-            Candidate._make([*values, key]) for values, key in zip(row.candidates, row.keys, strict=True)
+            ScannedEntity._make([*values, key]) for values, key in zip(row.candidates, row.keys, strict=True)
         ]
-        return Stretch(candidates, last, row.entries < reach)
+        return ScannedStretch(candidates, last, row.entries < reach)
 
-    async def everything(self) -> list[Candidate] | None:
+    async def everything(self) -> list[ScannedEntity] | None:
         """Return all candidates of the filter, or None if they are more than one call compares.
 
         If many entities fit and another index has the requested order, reading along that index is faster.
@@ -138,7 +140,8 @@ class ByValue:
             return None
         self.scan.scanned = row.entries
         return [
-            Candidate._make([*values, key]) for values, (key,) in zip(row.candidates, row.keys, strict=True)
+            ScannedEntity._make([*values, key])
+            for values, (key,) in zip(row.candidates, row.keys, strict=True)
         ]
 
     @property
@@ -150,7 +153,7 @@ class ByValue:
             row = await self.scan.context.graph.only(name, _ValueRows, **params)
             if not row.trusted:
                 raise Untrusted
-            candidates = [Candidate._make([*values, None]) for values in row.candidates]
+            candidates = [ScannedEntity._make([*values, None]) for values in row.candidates]
             if not await self.scan.refolded(candidates, row.heads):
                 return row
         raise unsettled()

@@ -20,7 +20,15 @@ from typing_extensions import TypedDict
 from graphmem.model import ids, membership
 from graphmem.reading import answers, as_of, endings
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.walk_rows import Level, LevelAsOf, Neighbour, Origin, Rows, SmallWalk, SmallWalkWithRows
+from graphmem.reading.walk_rows import (
+    Level,
+    LevelAsOf,
+    Neighbour,
+    SmallWalk,
+    SmallWalkWithRows,
+    WalkOrigin,
+    WalkRows,
+)
 from graphmem.registry import Context
 
 _NO_LIMIT = 2**31 - 2
@@ -68,7 +76,7 @@ class WalkRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WalkPlace:
     """Where a walk continues: after this entity. ``answered`` counts the entities of earlier pages."""
 
     depth: int = 0
@@ -95,7 +103,7 @@ class Reached:
         rows: the rows of the first page, if they came with the walk.
     """
 
-    origin: Origin | None
+    origin: WalkOrigin | None
     clocks: Clocks
     answered: int = 0
     entities: list[tuple[int, str]] = field(default_factory=list)
@@ -107,7 +115,7 @@ class Reached:
     more: int = 0
     more_links: int = 0
     unexplored: int = 0
-    rows: Rows | None = None
+    rows: WalkRows | None = None
 
     def skip(self, count: int) -> None:
         """Leave out the first entities, as those of earlier pages."""
@@ -115,7 +123,7 @@ class Reached:
         self.entities = self.entities[count:]
 
 
-async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: Place) -> Reached:
+async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: WalkPlace) -> Reached:
     """Walk from a place on.
 
     Raises:
@@ -123,7 +131,7 @@ async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: Pl
     """
     whole = _Walk(context, request, clocks)
     await whole.start()
-    if not (place == Place() and await whole.run_with_rows()):
+    if not (place == WalkPlace() and await whole.run_with_rows()):
         if request.depth == 1 and clocks.now and not request.current:
             return await _one_step(whole, place)
         if not await whole.run():
@@ -141,14 +149,14 @@ async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: Pl
     return reached
 
 
-async def _hub(whole: _Walk, place: Place) -> Reached:
+async def _hub(whole: _Walk, place: WalkPlace) -> Reached:
     """Return the entities at one step: the origin alone has more relationships than a walk may read."""
     reached = await _one_step(whole, place)
     reached.unexplored = place.answered + len(reached.entities) + reached.more
     return reached
 
 
-async def _one_step(whole: _Walk, place: Place) -> Reached:
+async def _one_step(whole: _Walk, place: WalkPlace) -> Reached:
     """Return the entities at one step after a place; a hub has any number of them.
 
     Of a walk through current relationships, the counts of what follows include those that have ended.
@@ -189,7 +197,7 @@ class _Walk:
         self.limits = context.services.limits
         self.request = request
         self.clocks = clocks
-        self.origin: Origin | None = None
+        self.origin: WalkOrigin | None = None
         self.root = request.entity_id
         self.into: dict[str, str] = {}
         self.depths: dict[str, int] = {}
@@ -201,7 +209,7 @@ class _Walk:
         self.unexplored = 0
         # One round trip cannot leave out what has ended.
         self.is_small = clocks.now and not request.current
-        self.rows: Rows | None = None
+        self.rows: WalkRows | None = None
 
     async def start(self) -> None:
         """As of a time, start at the survivor of the requested entity. Now, the first query answers it."""
@@ -215,7 +223,7 @@ class _Walk:
         self.depths = {root: 0}
         self.paths = {root: ()}
 
-    def _start_from(self, origin: Origin) -> None:
+    def _start_from(self, origin: WalkOrigin) -> None:
         self.origin = origin
         if not self.depths:
             self._start_at(origin.id)
@@ -271,7 +279,7 @@ class _Walk:
         )
         self.is_small = await self._add_levels(row)
         if row is not None and row.relationships is not None:
-            self.rows = Rows(row.entities, row.relationships)
+            self.rows = WalkRows(row.entities, row.relationships)
         return self.is_small
 
     @property

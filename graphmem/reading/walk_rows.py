@@ -7,7 +7,7 @@ from typing import NamedTuple
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 
 
-class Origin(NamedTuple):
+class WalkOrigin(NamedTuple):
     """The entity that a walk starts from: the survivor of the requested one."""
 
     id: str
@@ -19,7 +19,7 @@ class Origin(NamedTuple):
 class Level(NamedTuple):
     """The row of ``relationship/expand.cypher``; each list of ``neighbours`` is for :class:`Neighbour`."""
 
-    origin: Origin
+    origin: WalkOrigin
     neighbours: list[list[str]]
     total: int
     links: int
@@ -45,7 +45,7 @@ class LevelAsOf(NamedTuple):
 class SmallWalk(NamedTuple):
     """The row of ``relationship/reach.cypher``; ``whole`` is false if the walk is not small."""
 
-    origin: Origin
+    origin: WalkOrigin
     levels: list[list[list[str]]]
     whole: bool
     revision: int
@@ -57,7 +57,7 @@ class SmallWalkWithRows(NamedTuple):
     Each list of ``levels`` is an entity and one key: an entity with several keys is in several lists.
     """
 
-    origin: Origin
+    origin: WalkOrigin
     levels: list[list[list[str]]]
     whole: bool
     revision: int
@@ -65,7 +65,7 @@ class SmallWalkWithRows(NamedTuple):
     relationships: list[RelationshipRow] | None
 
 
-class Rows(NamedTuple):
+class WalkRows(NamedTuple):
     """The rows of the first entities of a walk, as many as fit, and of the relationships between them."""
 
     entities: list[EntityRow]

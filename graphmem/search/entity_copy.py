@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmem.search import terms
-from graphmem.search.term_vocabulary import GrowingArray, Vocabulary
+from graphmem.search.term_vocabulary import GrowingArray, TermVocabulary
 from graphmem.text import languages
 
 DIMENSIONS: Final = 256
@@ -42,7 +42,7 @@ CHARACTERS_AT_ONCE: Final = 200_000
 Numbers = npt.NDArray[np.int32]
 
 
-class Document(NamedTuple):
+class EntityText(NamedTuple):
     """An entity as search compares it.
 
     Attributes:
@@ -62,9 +62,9 @@ class Document(NamedTuple):
     version: tuple[int, int] = (0, 0)
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+def _batches(documents: Iterable[EntityText]) -> Iterator[list[EntityText]]:
     """Yield documents in batches of so many characters."""
-    batch: list[Document] = []
+    batch: list[EntityText] = []
     characters = 0
     for document in documents:
         batch.append(document)
@@ -110,7 +110,7 @@ class SearchCopy:
 
     def __init__(self) -> None:
         self.ids: list[str] = []
-        self.terms = Vocabulary()
+        self.terms = TermVocabulary()
         self._numbers: dict[str, int] = {}
         self._type_numbers: dict[str, int] = {}
         self._arrays = _Arrays()
@@ -145,7 +145,7 @@ class SearchCopy:
         number = self._numbers.get(entity_id)
         return None if number is None else tuple(self._arrays.versions.values[number].tolist())
 
-    def put(self, documents: Iterable[Document]) -> None:
+    def put(self, documents: Iterable[EntityText]) -> None:
         """Add documents, each in place of the one that had its id."""
         listed = {document.id: document for document in documents}
         for entity_id in listed:
@@ -164,7 +164,7 @@ class SearchCopy:
             self._dead += 1
             self._languages = None
 
-    def _add(self, documents: Collection[Document]) -> None:
+    def _add(self, documents: Collection[EntityText]) -> None:
         """Add documents whose ids are new."""
         arrays = self._arrays
         new_terms, new_counts, sizes, lengths, spoken = [], [], [], [], []

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, NotRequired, cast
 from graphmem.model import canonical
 from graphmem.model.identity import CANONICAL_NAME, fold_text
 from graphmem.model.ids import ENTITY_ID
-from graphmem.model.schema import Document
+from graphmem.model.schema import SchemaDocument
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted
 from graphmem.reading.fresh import read_fresh
@@ -208,7 +208,7 @@ async def _with_identity(context: Context, text: str, results: Results) -> Resul
     row = await context.graph.only("schema.shapes", SchemaShapes, types=sorted(types))
     identities = {
         each.entity_type: {
-            names[0] for names in Document.read(each.document).alternatives() or () if len(names) == 1
+            names[0] for names in SchemaDocument.read(each.document).alternatives() or () if len(names) == 1
         }
         for each in row.shapes
         if each.document is not None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 from graphmem.database.admission import Admission
-from graphmem.search.entity_copy import Document, SearchCopy
+from graphmem.search.entity_copy import EntityText, SearchCopy
 from graphmem.search.kinds.kind_plans import Member
 
 MEMBERS_LIMIT: Final = 40_000
@@ -267,13 +267,13 @@ def are_many(changed: Sequence[CopiedEntity]) -> bool:
     return sum(len(each.text or "") for each in changed) > INLINE_CHARACTERS
 
 
-def _documents(entities: Iterable[CopiedEntity], model: str) -> Iterator[Document]:
+def _documents(entities: Iterable[CopiedEntity], model: str) -> Iterator[EntityText]:
     """Yield the documents of the entities that answers list."""
     for entity in entities:
         if entity.type is not None:
             is_pending = entity.model != model
             vectors = None if is_pending else entity.packed
-            yield Document(
+            yield EntityText(
                 entity.id, entity.type, entity.at, entity.text or "", vectors, is_pending, _version(entity)
             )
 

@@ -20,7 +20,7 @@ from graphmem.search.kinds import kind_lookup
 from graphmem.search.kinds.kind_lookup import Kind
 from graphmem.search.owner_copy import OwnerCopy
 from graphmem.search.questions import mentions, naming
-from graphmem.search.questions.mentions import Question
+from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Named
 from graphmem.search.search_by_copy import Meant, by_copy
 from graphmem.search.search_by_identifier import by_identifier
@@ -130,7 +130,7 @@ async def _meant(
     context: Context,
     search: Search,
     copy: OwnerCopy,
-    question: Question,
+    question: AskedNames,
     by_names: list[Named],
     aliases: Mapping[str, str],
 ) -> Meant:
@@ -156,7 +156,7 @@ async def _named(
     context: Context,
     search: Search,
     copy: OwnerCopy,
-    question: Question,
+    question: AskedNames,
     by_names: list[Named],
     kind: frozenset[int],
 ) -> tuple[list[Named], list[Named]]:

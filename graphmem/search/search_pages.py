@@ -11,7 +11,7 @@ from graphmem.reading import cursors
 from graphmem.reading.entity_pages import EntityRequest
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.reading.pages import Page
-from graphmem.reading.scan import Candidate, CandidateRows, Scan, rows_of
+from graphmem.reading.scan import CandidateRows, Scan, ScannedEntity, rows_of
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 from graphmem.search import search_engine
@@ -77,7 +77,7 @@ async def page(
 
 async def _filtered(
     scan: Scan,
-    among: Sequence[Candidate] | None,
+    among: Sequence[ScannedEntity] | None,
     ranked: Sequence[Ranked],
     found: int,
     *,
@@ -93,7 +93,7 @@ async def _filtered(
     """
     request = scan.request
     values = None if among is None else {each.id: each for each in among}
-    reads, fitting, compared = iter(scan.limits.compared_at_once), list[Candidate](), 0
+    reads, fitting, compared = iter(scan.limits.compared_at_once), list[ScannedEntity](), 0
     step = scan.limits.compared_at_once[-1]
     needed = request.offset + request.limit + 1
     while compared < len(ranked) and not scan.is_spent and (request.counted or len(fitting) < needed):
@@ -127,7 +127,7 @@ async def _filtered(
     return Page(rows, following, not is_whole, total, scan.scanned, least)
 
 
-async def _candidates(scan: Scan, entity_ids: list[str]) -> list[Candidate]:
+async def _candidates(scan: Scan, entity_ids: list[str]) -> list[ScannedEntity]:
     """Return the compared values of some entities, in their order."""
     for _ in range(READ_ATTEMPTS):
         row = await scan.context.graph.only(
@@ -137,7 +137,7 @@ async def _candidates(scan: Scan, entity_ids: list[str]) -> list[Candidate]:
             fields=scan.fields,
             cut=scan.reading["cut"],
         )
-        candidates = [Candidate._make([*values, None]) for values in row.candidates]
+        candidates = [ScannedEntity._make([*values, None]) for values in row.candidates]
         if not await scan.refolded(candidates, row.heads):
             return candidates
     raise unsettled()

@@ -91,7 +91,7 @@ class _Stems:
         return self._of_terms.bytes + BYTES_PER_STEM * len(self._numbers)
 
 
-class Vocabulary:
+class TermVocabulary:
     """The terms of a copy of documents.
 
     Attributes:

@@ -19,7 +19,7 @@ from typing import Final
 from graphmem.model.dates import WrittenDate
 from graphmem.text import codes, line_spans, phones, urls, words, written_dates
 from graphmem.text.codes import Groups
-from graphmem.text.line_spans import Span
+from graphmem.text.line_spans import LineSpan
 
 TEXT_LIMIT: Final = 2 * words.TEXT_LIMIT
 """Characters of a text in which an identifier is looked for: the index holds no more words."""
@@ -126,7 +126,7 @@ class Sought:
                 best = Extent.PART
         return best
 
-    def _spans(self, line: str) -> Iterator[Span]:
+    def _spans(self, line: str) -> Iterator[LineSpan]:
         """Yield where a line has it."""
         if self.date is not None:
             yield from self._dates(line)
@@ -152,18 +152,18 @@ class Sought:
         if self.codes:
             yield from self._in_groups(parted, atoms)
 
-    def _dates(self, line: str) -> Iterator[Span]:
+    def _dates(self, line: str) -> Iterator[LineSpan]:
         assert self.date is not None
         for span, written in written_dates.dates_of(line):
             if written_dates.is_same(self.date, written):
                 yield span
 
-    def _days(self, line: str) -> Iterator[Span]:
+    def _days(self, line: str) -> Iterator[LineSpan]:
         for span, written in written_dates.dates_of(line):
             if written.iso[:7] == self.months[0]:
                 yield span
 
-    def _numbers(self, line: str) -> Iterator[Span]:
+    def _numbers(self, line: str) -> Iterator[LineSpan]:
         """Yield where a line has the telephone number, in any grouping."""
         for match in _NUMBER.finditer(line):
             start = match.start()
@@ -172,7 +172,7 @@ class Sought:
                 codes.digit_count(part) >= DIALLED_DIGITS_LEAST - 2 for part in parts
             )
             for part in parts if is_list else [match[0]]:
-                span = Span(start, start + len(part))
+                span = LineSpan(start, start + len(part))
                 start = span.end + len(" / ")
                 is_apart = is_list or line_spans.is_apart(line, span)
                 if is_apart and self._is_number(part) and written_dates.parse(part) is None:
@@ -186,16 +186,16 @@ class Sought:
             return False
         return phones.normalise(written) in self.phones
 
-    def _in_atom(self, line: str, atom: Span) -> Iterator[Span]:
+    def _in_atom(self, line: str, atom: LineSpan) -> Iterator[LineSpan]:
         text = line[atom.start : atom.end]
         for offset, part in line_spans.parts_of(text):
-            span = Span(atom.start + offset, atom.start + offset + len(part))
+            span = LineSpan(atom.start + offset, atom.start + offset + len(part))
             if self.email is not None and part == self.email:
                 yield span
             if self.address is not None and (found := self._address_in(line, span, part)):
                 yield found
 
-    def _address_in(self, line: str, span: Span, text: str) -> Span | None:
+    def _address_in(self, line: str, span: LineSpan, text: str) -> LineSpan | None:
         """Return where an atom has the address; a domain is also the host of an e-mail address."""
         after = line[span.end : span.end + 2]
         if len(after) == 2 and after[0] in _URL_GOES_ON and after[1].isalnum():
@@ -203,10 +203,10 @@ class Sought:
         user, _, host = text.rpartition("@")
         if user:
             is_host = self.address == urls.Address(host, "")
-            return Span(span.end - len(host), span.end) if is_host else None
+            return LineSpan(span.end - len(host), span.end) if is_host else None
         return span if urls.parse(text) == self.address else None
 
-    def _in_groups(self, line: str, atoms: Sequence[Span]) -> Iterator[Span]:
+    def _in_groups(self, line: str, atoms: Sequence[LineSpan]) -> Iterator[LineSpan]:
         """Yield where a line has a code: as one atom, or as groups with blanks between them."""
         texts = [line[atom.start : atom.end] for atom in atoms]
         place = 0
@@ -221,14 +221,14 @@ class Sought:
                     yield from self._in_run(line, atoms, texts, first, last)
             else:
                 for offset, part in line_spans.parts_of(texts[place]):
-                    span = Span(atoms[place].start + offset, atoms[place].start + offset + len(part))
+                    span = LineSpan(atoms[place].start + offset, atoms[place].start + offset + len(part))
                     if self._is_code(line, span, tuple(codes.SEPARATORS.split(part))):
                         yield span
             place = end
 
     def _in_run(
-        self, line: str, atoms: Sequence[Span], texts: Sequence[str], first: int, last: int
-    ) -> Iterator[Span]:
+        self, line: str, atoms: Sequence[LineSpan], texts: Sequence[str], first: int, last: int
+    ) -> Iterator[LineSpan]:
         """Yield where a run of groups has a code. What is one number has no other one within it."""
         is_one = codes.is_one_number(line, atoms[first], texts[first:last])
         starts = [first] if is_one else list(range(first, last))
@@ -241,11 +241,11 @@ class Sought:
                 end += 1
                 if end <= first or (is_one and end < last):
                     continue
-                span = Span(atoms[start].start, atoms[end - 1].end)
+                span = LineSpan(atoms[start].start, atoms[end - 1].end)
                 if self._is_code(line, span, tuple(texts[start:end])):
                     yield span
 
-    def _is_code(self, line: str, span: Span, groups: Groups) -> bool:
+    def _is_code(self, line: str, span: LineSpan, groups: Groups) -> bool:
         if not any(codes.is_same_code(groups, code) for code in self.codes):
             return False
         text = line[span.start : span.end]

@@ -13,10 +13,10 @@ from typing_extensions import TypedDict
 from graphmem.arguments import Arguments, Moment
 from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
 from graphmem.model import fact_records, ids, items, membership, reduction, times
-from graphmem.model.items import Issue, Item, Link, Reader
+from graphmem.model.items import Item, ItemIssue, ItemReader, Link
 from graphmem.model.ranks import ObservationSource
 from graphmem.model.reduction import Fold
-from graphmem.model.schema import Change, Document
+from graphmem.model.schema import Change, SchemaDocument
 from graphmem.reading import answers, recomputed
 from graphmem.registry import Context
 from graphmem.text import spelling
@@ -154,10 +154,10 @@ async def accept(
     context: Context,
     operation_name: str,
     arguments: Writing,
-    parts: Callable[[Reader], Parts],
+    parts: Callable[[ItemReader], Parts],
     *,
     types: Iterable[str] = (),
-    source: fact_records.Source | None = None,
+    source: fact_records.SourceRecord | None = None,
     interpretation: Interpretation | None = None,
     ends_interpretation: bool = True,
     defaults: items.Defaults | None = None,
@@ -182,7 +182,7 @@ async def accept(
     fields = transaction(context, operation_name, arguments)
     alternatives = context.services.writers.alternatives(owner)
     vocabulary = await context.services.vocabulary.covering(types)
-    reader = Reader(
+    reader = ItemReader(
         owner, fields["transaction_id"], defaults, alternatives, vocabulary, spelling.nearest_type
     )
     read_items, read_links = parts(reader)
@@ -210,7 +210,7 @@ class SchemaReceipt:
 
     entity_type: str
     version: str
-    document: Document
+    document: SchemaDocument
     added: list[str]
     removed: list[str]
     transaction_id: str
@@ -240,7 +240,7 @@ async def change_schema(
     return SchemaReceipt(
         entity_type=result["entity_type"],
         version=result["version"],
-        document=Document.read(result["document"]),
+        document=SchemaDocument.read(result["document"]),
         added=result["added"],
         removed=result["removed"],
         transaction_id=receipt.transaction_id,
@@ -344,7 +344,7 @@ async def _reread(context: Context, receipt: Receipt) -> Receipt:
     return replace(receipt, folds=folds, names=[row.name for row in rows])
 
 
-def _message(issues: list[Mapping[str, Any]] | list[Issue]) -> str:
+def _message(issues: list[Mapping[str, Any]] | list[ItemIssue]) -> str:
     first = issues[0]
     more = f" (and {len(issues) - 1} more)" if len(issues) > 1 else ""
     return f"nothing was stored: {first['path']}: {first['message']}{more}"

@@ -26,8 +26,8 @@ from graphmem.errors import (
 from graphmem.ingest.contained import PATH_CHARACTERS_LIMIT, open_contained
 from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.ingest.media_types import HEAD_BYTES, media_type
-from graphmem.model.fact_records import Source
-from graphmem.objects import Stored
+from graphmem.model.fact_records import SourceRecord
+from graphmem.objects import StoredObject
 from graphmem.registry import Context
 from graphmem.storing.acceptance import Writing
 from graphmem.writing import Receipt
@@ -123,7 +123,7 @@ def stored_file(receipt: Receipt) -> StoredFile:
 
 async def received(
     context: Context, arguments: WithFile, *, file_key: str | None = None, commit: bool = True
-) -> Source | None:
+) -> SourceRecord | None:
     """Keep the file of a request in the object store; return the source that its transaction writes.
 
     The bytes are stored before the graph names them. If the request is refused, they stay without a name
@@ -157,7 +157,7 @@ async def received(
         file.close()
     name, declared = arguments.file_name, arguments.mime_type
     detected = media_type(head, declared, name or "")
-    return Source.of(owner, stored.sha256, stored.size, detected, name, declared, file_key)
+    return SourceRecord.of(owner, stored.sha256, stored.size, detected, name, declared, file_key)
 
 
 async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
@@ -246,13 +246,13 @@ def _head(file: BinaryIO) -> bytes:
     return head
 
 
-def _digested(file: BinaryIO) -> Stored:
+def _digested(file: BinaryIO) -> StoredObject:
     """Return the hash and the number of the bytes of a file, without storing them."""
     digest, size = hashlib.sha256(), 0
     while chunk := file.read(CHUNK_BYTES):
         digest.update(chunk)
         size += len(chunk)
-    return Stored(digest.hexdigest(), size)
+    return StoredObject(digest.hexdigest(), size)
 
 
 def _refused(kind: type[FileContentInvalid], name: str, message: str) -> FileContentInvalid:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from graphmem.text import words, written_dates
-from graphmem.text.line_spans import Span, is_atom
+from graphmem.text.line_spans import LineSpan, is_atom
 
 GROUPED_LENGTH_LEAST: Final = 8
 """Characters of a number or code that is written in groups, such as an IBAN; fewer are words."""
@@ -98,7 +98,7 @@ def groups_of(text: str) -> Groups:
     return tuple(group for group in SEPARATORS.split(text) if group)
 
 
-def is_one_number(line: str, first: Span, groups: Sequence[str]) -> bool:
+def is_one_number(line: str, first: LineSpan, groups: Sequence[str]) -> bool:
     """Return whether groups of characters in a row are one number, such as an IBAN or a telephone number."""
     if len(groups) < 2:
         return False
@@ -108,7 +108,7 @@ def is_one_number(line: str, first: Span, groups: Sequence[str]) -> bool:
 
 
 def numbers_of(
-    line: str, atoms: Sequence[Span], texts: Sequence[str], first: int, last: int
+    line: str, atoms: Sequence[LineSpan], texts: Sequence[str], first: int, last: int
 ) -> Iterator[tuple[int, int]]:
     """Yield the parts of a run of groups that may be one number each: a shorter group ends one."""
     if is_one_number(line, atoms[first], texts[first:last]):
@@ -129,7 +129,7 @@ def is_prefix(text: str) -> bool:
     return _PREFIX.fullmatch(text) is not None and text not in _NO_PREFIX
 
 
-def is_apart_number(line: str, span: Span) -> bool:
+def is_apart_number(line: str, span: LineSpan) -> bool:
     """Return whether digits are neither a part of an amount nor of a number with a country code."""
     before, after = line[max(0, span.start - 2) : span.start], line[span.end : span.end + 2]
     if before[-1:] in ("+", *_MONEY) or after[:1] in _MONEY:
@@ -138,7 +138,7 @@ def is_apart_number(line: str, span: Span) -> bool:
     return not is_decimal and not (len(after) == 2 and after[0] in ",." and after[1].isdigit())
 
 
-def is_next(line: str, atoms: Sequence[Span], place: int) -> bool:
+def is_next(line: str, atoms: Sequence[LineSpan], place: int) -> bool:
     """Return whether only a blank stands between an atom and the one before it."""
     return line[atoms[place - 1].end : atoms[place].start] == " "
 

@@ -32,7 +32,7 @@ _FILE_ENDING = re.compile(
 _JOINERS: Final = frozenset("-./@#&=%~\\_+")
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """A part of a line, from ``start`` up to ``end``."""
 
     start: int
@@ -53,12 +53,12 @@ def bare(folded: str) -> str:
     return text
 
 
-def atoms_of(line: str) -> Iterator[Span]:
+def atoms_of(line: str) -> Iterator[LineSpan]:
     """Yield the runs of characters of a line that may be one identifier, without a possessive ending."""
     plain = line if line.isascii() else "".join("|" if words.is_dense(c) else c for c in line)
     for match in _ATOM.finditer(plain):
         text = match[0]
-        yield Span(match.start(), match.end() - (2 if text.endswith("'s") else 0))
+        yield LineSpan(match.start(), match.end() - (2 if text.endswith("'s") else 0))
 
 
 def is_atom(text: str) -> bool:
@@ -80,26 +80,26 @@ def parts_of(atom: str) -> Iterator[tuple[int, str]]:
         offset, text = offset + label.end(), text[label.end() :]
 
 
-def urls_of(line: str) -> Iterator[Span]:
+def urls_of(line: str) -> Iterator[LineSpan]:
     """Yield where a line has an address on the web with its scheme, or with ``www.``."""
     for match in _URL.finditer(line):
         text = match[0].rstrip(_URL_ENDS)
         while text.endswith(")") and text.count("(") < text.count(")"):
             text = text[:-1].rstrip(_URL_ENDS)
-        yield Span(match.start(), match.start() + len(text))
+        yield LineSpan(match.start(), match.start() + len(text))
 
 
-def places_of(line: str, text: str) -> Iterator[Span]:
+def places_of(line: str, text: str) -> Iterator[LineSpan]:
     """Yield where a line has a text that nothing joins to what is beside it."""
     start = line.find(text)
     while start >= 0:
-        span = Span(start, start + len(text))
+        span = LineSpan(start, start + len(text))
         if is_apart(line, span):
             yield span
         start = line.find(text, start + 1)
 
 
-def is_apart(line: str, span: Span) -> bool:
+def is_apart(line: str, span: LineSpan) -> bool:
     """Return whether nothing joins a part of a line to what is before and behind it."""
     before, after = line[max(0, span.start - 2) : span.start], line[span.end : span.end + 2]
     if before and (_is_letter(before[-1]) or (before[-1] == ":" and before[:1].isdigit())):

@@ -8,7 +8,7 @@ from typing import Final
 
 from graphmem.model import dates
 from graphmem.model.dates import WrittenDate
-from graphmem.text.line_spans import Span
+from graphmem.text.line_spans import LineSpan
 
 _MONTH = re.compile(r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])")
 _DOTTED = re.compile(r"(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\.((?:19|20)\d\d)")
@@ -36,12 +36,12 @@ def parse(folded: str) -> WrittenDate | None:
     return dates.parse(folded) or dates.parse(folded[:1].upper() + folded[1:])
 
 
-def dates_of(line: str) -> Iterator[tuple[Span, WrittenDate]]:
+def dates_of(line: str) -> Iterator[tuple[LineSpan, WrittenDate]]:
     """Yield the dates of a line, and where they stand."""
     for match in _WRITTEN_DATE.finditer(line):
         date = parse(match[0])
         if date is not None:
-            yield Span(*match.span()), date
+            yield LineSpan(*match.span()), date
 
 
 def is_same(date: WrittenDate, written: WrittenDate) -> bool:

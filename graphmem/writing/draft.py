@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from graphmem.errors import StoreRefused
 from graphmem.model import canonical, ids, membership
-from graphmem.model.fact_records import Dismissal, Fact, Schema
-from graphmem.model.fact_table import BY_RECORD, INTERPRETATION, SOURCE, Declared
-from graphmem.model.items import Issue, Item, Link
+from graphmem.model.fact_records import Dismissal, Fact, SchemaRecord
+from graphmem.model.fact_table import BY_RECORD, INTERPRETATION, SOURCE, DeclaredKind
+from graphmem.model.items import Item, ItemIssue, Link
 from graphmem.model.reduction import Observation
 from graphmem.model.rule_merges import OwnRule
 from graphmem.model.rules import PLAIN, Rules
@@ -41,7 +41,7 @@ class Draft:
     heads: dict[str, Head] = field(default_factory=dict)
     bumped: set[str] = field(default_factory=set)
     new: Additions = field(default_factory=Additions)
-    issues: list[Issue] = field(default_factory=list)
+    issues: list[ItemIssue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
@@ -85,7 +85,7 @@ class Draft:
 
     def refuse(self, code: str, path: str, message: str, index: int | None = None) -> None:
         """Note why the request is refused; ``index`` counts the item or relationship at fault."""
-        issue: Issue = {"code": code, "path": path, "message": message}
+        issue: ItemIssue = {"code": code, "path": path, "message": message}
         self.issues.append(issue if index is None else {**issue, "index": index})
 
     def refuse_part(self, part: Item | Link, name: str, code: str, message: str) -> None:
@@ -213,7 +213,7 @@ class Draft:
         self.heads[entity_type] = head.with_active(active)
         if entity_type in self.state.heads and head.rules.identity != self.heads[entity_type].rules.identity:
             self.new.by_rule.undated = True
-        version = Schema.model_construct(
+        version = SchemaRecord.model_construct(
             entity_type=entity_type,
             version=active.version,
             document=active.document.text,
@@ -223,7 +223,7 @@ class Draft:
         )
         self.add(version, self.request.transaction_id)
 
-    def add(self, fact: Fact | Schema, transaction_id: str) -> dict[str, Any]:
+    def add(self, fact: Fact | SchemaRecord, transaction_id: str) -> dict[str, Any]:
         """Add a fact of a transaction, with what it says of entities; return its row."""
         row = fact.row(self.request.owner, transaction_id, self.recorded_at)
         self.new.facts.setdefault(BY_RECORD[type(fact)].parameter, []).append(row)
@@ -231,7 +231,7 @@ class Draft:
             self._note_dismissal(fact)
         return row
 
-    def added(self, kind: Declared) -> list[dict[str, Any]]:
+    def added(self, kind: DeclaredKind) -> list[dict[str, Any]]:
         """Return the rows of the facts of one kind that it adds."""
         return self.new.facts.get(kind.parameter, [])
 

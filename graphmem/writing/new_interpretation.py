@@ -92,7 +92,7 @@ class Interpretation:
         """Whether transactions before its last one made observations."""
         return bool(self.made and self.made["observations"])
 
-    def fact(self, counts: Mapping[str, int]) -> fact_records.Interpretation:
+    def fact(self, counts: Mapping[str, int]) -> fact_records.InterpretationRecord:
         """Return the fact that it has ended.
 
         Args:
@@ -100,7 +100,7 @@ class Interpretation:
         """
         made: Mapping[str, Any] = counts if self.made is None else self.made
         queued: Mapping[str, Any] = {} if self.created_at is None else {"created_at": self.created_at}
-        return fact_records.Interpretation.model_construct(
+        return fact_records.InterpretationRecord.model_construct(
             id=self.id,
             source_id=self.source_id,
             interpreter=self.interpreter,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from graphmem.ingest.media_types import types_contradict
-from graphmem.model.fact_records import Source
+from graphmem.model.fact_records import SourceRecord
 
 
-def warnings(source: Source) -> list[dict[str, Any]]:
+def warnings(source: SourceRecord) -> list[dict[str, Any]]:
     """Return what its store warns of: a declared type that contradicts the bytes. Both types are kept."""
     if source.declared_type is None or not types_contradict(source.declared_type, source.mime_type):
         return []
@@ -17,7 +17,7 @@ def warnings(source: Source) -> list[dict[str, Any]]:
     return [{"code": "MIME_TYPE_MISMATCH", "message": message, **types}]
 
 
-def result(source: Source, *, known: bool) -> dict[str, Any]:
+def result(source: SourceRecord, *, known: bool) -> dict[str, Any]:
     """Return what the receipt of its request says of it; ``known``: its bytes were stored before."""
     return {
         "source": {

@@ -56,13 +56,13 @@ def check(draft: Draft, item: Item) -> None:
         draft.warnings += [_warning(item, finding, survivor_document) for finding in hidden]
 
 
-def document_of(draft: Draft, entity_type: str) -> schema.Document | None:
+def document_of(draft: Draft, entity_type: str) -> schema.SchemaDocument | None:
     """Return the registered document of a type, else the shipped one."""
     active = draft.head(entity_type).active
     return active.document if active else schema.shipped(entity_type)
 
 
-def _warning(item: Item, finding: schema.Finding, document: schema.Document) -> dict[str, Any]:
+def _warning(item: Item, finding: schema.SchemaFinding, document: schema.SchemaDocument) -> dict[str, Any]:
     """Return the store warning of a finding; a value of another type is named with the type expected."""
     warning = {
         "code": finding.code, "index": item.index, "field": finding.field, "message": finding.message,

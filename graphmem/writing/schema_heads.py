@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from graphmem.model import canonical, discovery, ids
 from graphmem.model.identity import Alternatives
 from graphmem.model.rules import PLAIN, Rules
-from graphmem.model.schema import Active, Document
+from graphmem.model.schema import Active, SchemaDocument
 
 
 class HeadRow(NamedTuple):
@@ -90,7 +90,7 @@ class Head:
 
 
 @lru_cache(maxsize=256)
-def _read(document: str) -> tuple[Document, Rules]:
+def _read(document: str) -> tuple[SchemaDocument, Rules]:
     """Return a document and its rules; a text that was read before is not read again."""
-    parsed = Document.read(document)
+    parsed = SchemaDocument.read(document)
     return parsed, parsed.rules()

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from graphmem.errors import IdempotencyMismatch
 from graphmem.model import facts, ids, membership
-from graphmem.model.fact_records import Source
+from graphmem.model.fact_records import SourceRecord
 from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.model.reduction import Observation
 from graphmem.model.rule_merges import own_rule
@@ -36,7 +36,7 @@ class StoreRequest(TransactionRequest):
     priority: float = DEFAULT_PRIORITY
     specificity: float = 1.0
     observation_source: str = DEFAULT_SOURCE
-    source: Source | None = None
+    source: SourceRecord | None = None
     interpretation: Interpretation | None = None
     ends_interpretation: bool = True
     commit: bool = True
@@ -154,7 +154,7 @@ class StoreRequest(TransactionRequest):
             result=result,
         )
 
-    def _add_source(self, draft: Draft, source: Source) -> dict[str, Any]:
+    def _add_source(self, draft: Draft, source: SourceRecord) -> dict[str, Any]:
         """Add the file; return what the receipt says of it.
 
         Raises:

@@ -82,7 +82,7 @@ class Known:
 
 
 @dataclass(slots=True)
-class Writer:
+class OwnerWriter:
     """The writer of one owner.
 
     ``further`` is what the decision of the turn has needed beside what its requests name.

@@ -19,7 +19,7 @@ from graphmem.settings import Settings
 from graphmem.writing import disk, forms
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
-from graphmem.writing.turn import TURN_LIMITS, Known, TurnLimits, Writer
+from graphmem.writing.turn import TURN_LIMITS, Known, OwnerWriter, TurnLimits
 from graphmem.writing.waiting_requests import Waiting
 from graphmem.writing.write_requests import WriteRequest
 
@@ -45,7 +45,7 @@ class Writers:
         self.embedder = embedder
         self._settings = settings
         self.limits = limits
-        self._writers: dict[str, Writer] = {}
+        self._writers: dict[str, OwnerWriter] = {}
         self._known = Known()
 
     def alternatives(self, owner: str) -> Callable[[str], Alternatives | None]:
@@ -75,7 +75,7 @@ class Writers:
             self.check_disk()
         writer = self._writers.get(request.owner)
         if writer is None:
-            writer = Writer(
+            writer = OwnerWriter(
                 self._database, request.owner, self._settings, self.embedder, self._known, self.limits
             )
             self._writers[request.owner] = writer
@@ -164,7 +164,7 @@ class Writers:
                     writer.refuse_waiting()
             await asyncio.wait(tasks, timeout=max(left, 1.0))
 
-    async def _drain(self, writer: Writer) -> None:
+    async def _drain(self, writer: OwnerWriter) -> None:
         try:
             while writer.waiting:
                 await writer.turn()

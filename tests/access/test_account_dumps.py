@@ -65,9 +65,9 @@ def proved(instance: Instance, name: str, secret: str = PASSWORD) -> Account | N
     return instance.loop.run(instance.accounts.prove(name, secret))
 
 
-def stored_accounts(path: Path) -> list[records.Account]:
+def stored_accounts(path: Path) -> list[records.AccountRecord]:
     with verifying.open_file(path) as file:
-        return [record for record in verifying.read(file) if isinstance(record, records.Account)]
+        return [record for record in verifying.read(file) if isinstance(record, records.AccountRecord)]
 
 
 def test_accounts_of_a_dump_log_in_again_and_have_their_data(

@@ -101,7 +101,7 @@ def test_mcp_over_stdio_acts_as_an_account(instance: Instance, monkeypatch: pyte
     monkeypatch.setattr(calling, "send", send)
     reading, writing = os.pipe()
     for account in ("ada", None):
-        client = thin.Client(instance.services.settings, writing, account)
+        client = thin.StdioClient(instance.services.settings, writing, account)
         params = {"name": "get_stats", "arguments": {}}
         for message in (opening("2025-06-18"), {"method": "tools/call", "params": params}):
             client.take(json.dumps({"jsonrpc": "2.0", "id": 1, **message}).encode())

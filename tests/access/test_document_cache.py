@@ -10,7 +10,7 @@ import pytest
 
 from graphmem.auth import document_cache
 from graphmem.auth.document_cache import FAILURE_SECONDS, DocumentCache
-from graphmem.auth.fetching import Document, Fetcher, FetchRefused
+from graphmem.auth.fetching import FetchedDocument, Fetcher, FetchRefused
 
 URL = "https://documents.example.org/client.json"
 
@@ -36,12 +36,12 @@ class CountedFetcher(Fetcher):
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def fetch_json(self, url: str) -> Document:
+    async def fetch_json(self, url: str) -> FetchedDocument:
         self.urls.append(url)
         await self.gate.wait()
         if self.refusal is not None:
             raise self.refusal
-        return Document({"number": len(self.urls)}, self.kept_seconds)
+        return FetchedDocument({"number": len(self.urls)}, self.kept_seconds)
 
 
 def number(url: str, members: dict[str, Any]) -> int:

@@ -19,7 +19,7 @@ from graphmem.auth.fetching import (
     DOCUMENT_BYTES_LIMIT,
     KEPT_SECONDS_DEFAULT,
     KEPT_SECONDS_LIMIT,
-    Document,
+    FetchedDocument,
     Fetcher,
     FetchRefused,
     default_tls,
@@ -59,10 +59,10 @@ def fetch(
     served: Authority | None = None,
     certificate: str = HOST,
     seconds: float = 3.0,
-) -> tuple[Document | FetchRefused, TlsServer]:
+) -> tuple[FetchedDocument | FetchRefused, TlsServer]:
     """Fetch a URL from a local server; return the document or the refusal, and what the server saw."""
 
-    async def run() -> tuple[Document | FetchRefused, TlsServer]:
+    async def run() -> tuple[FetchedDocument | FetchRefused, TlsServer]:
         context = (served or authority).server_context(certificate)
         async with tls_server(context, reply) as server:
             fetcher = Fetcher(
@@ -79,7 +79,7 @@ def fetch(
     return asyncio.run(run())
 
 
-def reason(result: tuple[Document | FetchRefused, TlsServer]) -> str:
+def reason(result: tuple[FetchedDocument | FetchRefused, TlsServer]) -> str:
     """Return why a fetch was refused."""
     refused = result[0]
     assert isinstance(refused, FetchRefused), refused
@@ -91,7 +91,7 @@ def test_a_document_is_fetched_from_the_resolved_address_under_the_name_of_its_h
 ) -> None:
     resolver = Resolver([PUBLIC])
     document, server = fetch(authority, url=f"{URL}?a=%20b", resolver=resolver)
-    assert isinstance(document, Document)
+    assert isinstance(document, FetchedDocument)
     assert document.members == DOCUMENT
     assert server.addresses == [(PUBLIC, None)]  # None is the port of https: 443.
     assert server.server_names == [HOST]
@@ -106,7 +106,7 @@ def test_a_document_is_fetched_from_the_resolved_address_under_the_name_of_its_h
 def test_a_name_that_resolves_to_loopback_the_second_time_is_resolved_once(authority: Authority) -> None:
     rebinding = Resolver([PUBLIC], ["127.0.0.1"])
     document, server = fetch(authority, resolver=rebinding)
-    assert isinstance(document, Document)
+    assert isinstance(document, FetchedDocument)
     assert rebinding.hosts == [HOST]
     assert server.addresses == [(PUBLIC, None)]
 
@@ -123,7 +123,7 @@ def test_the_connection_is_made_without_another_look_at_the_name(
 
     monkeypatch.setattr(socket, "getaddrinfo", noted)
     document, _ = fetch(authority)
-    assert isinstance(document, Document)
+    assert isinstance(document, FetchedDocument)
     assert HOST not in names
     assert HOST.encode() not in names
 
@@ -168,7 +168,7 @@ def test_a_compressed_body_is_refused(authority: Authority) -> None:
 
 def test_a_body_of_the_limit_is_read_and_one_byte_more_is_refused(authority: Authority) -> None:
     body = BODY + b" " * (DOCUMENT_BYTES_LIMIT - len(BODY))
-    assert isinstance(fetch(authority, answer(body))[0], Document)
+    assert isinstance(fetch(authority, answer(body))[0], FetchedDocument)
     assert reason(fetch(authority, answer(body + b" "))) == "size"
 
 
@@ -238,7 +238,7 @@ def test_a_document_of_another_media_type_is_refused(authority: Authority, media
     ["application/json; charset=utf-8", "Application/JSON", "application/oauth-client+json"],
 )
 def test_a_document_of_a_media_type_of_json_is_read(authority: Authority, media_type: str) -> None:
-    assert isinstance(fetch(authority, answer(BODY, media_type=media_type))[0], Document)
+    assert isinstance(fetch(authority, answer(BODY, media_type=media_type))[0], FetchedDocument)
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_proxy_of_the_environment_is_not_used(
     for name in ("HTTPS_PROXY", "ALL_PROXY", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     document, server = fetch(authority)
-    assert isinstance(document, Document)
+    assert isinstance(document, FetchedDocument)
     assert server.addresses == [(PUBLIC, None)]
 
 

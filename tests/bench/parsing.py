@@ -18,7 +18,7 @@ from pathlib import Path
 
 from graphmem.ingest import propose
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Document, Limits
+from graphmem.ingest.document import DocumentLimits, ParsedDocument
 from graphmem.ingest.parsing import parsed
 from graphmem.ingest.pipe import lines, read_lines
 from tests.ingest.goldens import FILES, document
@@ -26,7 +26,7 @@ from tests.ingest.goldens import FILES, document
 ROUNDS = 20
 ROWS = 10_000
 COLUMNS = 10
-UNLIMITED = Limits(
+UNLIMITED = DocumentLimits(
     text_characters=10**9, parts=10**7, cells=10**8, inflated_bytes=1 << 33, inflation_ratio=10**6
 )
 
@@ -55,7 +55,7 @@ def main() -> None:
     table_of_rows()
 
 
-def proposing(document: Document, name: str) -> float:
+def proposing(document: ParsedDocument, name: str) -> float:
     """Return the seconds of CPU time that the proposal of a document takes."""
     begun = time.process_time()
     propose(document, file_name=name)

@@ -6,7 +6,7 @@ import neo4j.exceptions
 import pytest
 
 from graphmem.database.driver import Database
-from graphmem.neo4j_local import Connection
+from graphmem.neo4j_local import InstanceLogin
 from graphmem.observability.metrics import Metrics
 from graphmem.registry import Services
 from graphmem.settings import Settings
@@ -28,7 +28,7 @@ def test_a_server_asks_for_timers(loop: Loop, services: Services) -> None:
 
 
 def test_a_closed_driver_makes_no_sessions(loop: Loop, settings: Settings) -> None:
-    address = Connection(
+    address = InstanceLogin(
         uri=settings.neo4j_uri or "",
         username=settings.neo4j_username,
         password=settings.neo4j_password.get_secret_value(),

@@ -9,7 +9,7 @@ import pytest
 
 from graphmem.dump import CreateResult, records, verifying
 from graphmem.model import fact_records
-from graphmem.model.fact_records import Attribution, Record, Transaction
+from graphmem.model.fact_records import Attribution, Record, TransactionRecord
 from tests.support.dumps import Dumps, all_answers, forge, store_rich_example
 from tests.support.faces import Call
 
@@ -23,7 +23,7 @@ def signed(made: CreateResult, **by: str) -> Any:
 
     def sign(record: Record) -> Record:
         nonlocal count
-        if not isinstance(record, Transaction):
+        if not isinstance(record, TransactionRecord):
             return record
         count += 1
         members = (None, BY | by, {"tier": "software"})[count % 3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphmem.model.fact_records import Observation, Record
+from graphmem.model.fact_records import ObservationRecord, Record
 from graphmem.registry import Services
 from graphmem.writing import dismissed_pairs
 from tests.support.dumps import Dumps, forge
@@ -56,7 +56,7 @@ def test_a_dismissal_may_be_restored_before_its_entities(
     dumps.wipe()
 
     def without_observations(record: Record) -> Record | None:
-        return None if isinstance(record, Observation) else record
+        return None if isinstance(record, ObservationRecord) else record
 
     dumps.restore(forge(made, without_observations))
     assert loop.run(dismissed_pairs(services.database.reads(owner), [a, b])) == []

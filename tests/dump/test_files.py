@@ -20,7 +20,7 @@ from graphmem.dump import container, verify, verifying
 from graphmem.dump.file_chunks import FILE_CHUNK_BYTES
 from graphmem.dump.records import FileChunk
 from graphmem.errors import DumpDamaged, ObjectMissing, ObjectStoreUnavailable
-from graphmem.model.fact_records import Record, Source
+from graphmem.model.fact_records import Record, SourceRecord
 from graphmem.objects import ObjectStore, new_object_store
 from graphmem.registry import Services
 from graphmem.settings import Settings
@@ -121,9 +121,9 @@ def test_files_come_back_from_a_dump_byte_for_byte(
 def test_a_dump_has_each_file_once_after_its_first_source(files: Dumps, stored: dict[str, str]) -> None:
     made = files.create()
     names = [
-        record.name if isinstance(record, Source) else len(base64.b64decode(record.data))
+        record.name if isinstance(record, SourceRecord) else len(base64.b64decode(record.data))
         for record in records_of(made.path)
-        if isinstance(record, Source | FileChunk)
+        if isinstance(record, SourceRecord | FileChunk)
     ]
     assert names == ["large.bin", FILE_CHUNK_BYTES, 9, "letter.txt", len(SMALL), "copy.bin"]
     (contents,) = made.manifest.contents["owners"]
@@ -247,9 +247,9 @@ def test_bytes_that_the_header_denies_are_refused(
     files: Dumps, stored: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = files.create()
-    real = container.Writer.__init__
+    real = container.DumpWriter.__init__
     monkeypatch.setattr(
-        container.Writer, "__init__", lambda self, file, *, files: real(self, file, files=False)
+        container.DumpWriter, "__init__", lambda self, file, *, files: real(self, file, files=False)
     )
     with pytest.raises(DumpDamaged, match="no bytes of files"):
         verify(files.create("denied").path)

@@ -13,9 +13,9 @@ import pytest
 from graphmem import dump
 from graphmem.auth import passwords
 from graphmem.dump import container, creating, records, verifying
-from graphmem.dump.records import Account
+from graphmem.dump.records import AccountRecord
 from graphmem.model import canonical
-from graphmem.model.fact_records import Transaction
+from graphmem.model.fact_records import TransactionRecord
 from graphmem.registry import Services
 from graphmem.writing import dismissed_pairs
 from tests.support.dumps import wipe
@@ -103,7 +103,7 @@ def golden(loop: Loop, services: Services) -> Iterator[Call]:
 def lines(path: Path) -> list[bytes]:
     """Return the records of a dump that are not of the instance."""
     with verifying.open_file(path) as file:
-        return [record.line() for record in verifying.read(file) if not isinstance(record, Account)]
+        return [record.line() for record in verifying.read(file) if not isinstance(record, AccountRecord)]
 
 
 def essence_of_dismissals(call: Call, loop: Loop, services: Services) -> list[list[str]]:
@@ -156,4 +156,4 @@ def test_the_newest_golden_dump_has_each_kind_of_record() -> None:
     with verifying.open_file(DATA / f"{NAMES[-1]}.dump") as file:
         dumped = list(verifying.read(file))
     assert {type(record) for record in dumped} == set(records.KINDS)
-    assert any(isinstance(record, Transaction) and record.by for record in dumped)
+    assert any(isinstance(record, TransactionRecord) and record.by for record in dumped)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphmem.dump import CreateResult, verifying
-from graphmem.model.fact_records import Repeat, Transaction
+from graphmem.model.fact_records import Repeat, TransactionRecord
 from graphmem.registry import Services
 from tests.support.dumps import Dumps, all_answers
 from tests.support.event_loop import Loop
@@ -37,7 +37,7 @@ def dumped(made: CreateResult) -> list[list[str]]:
     pairs, transaction_id = [], ""
     with verifying.open_file(made.path) as file:
         for record in verifying.read(file):
-            if isinstance(record, Transaction):
+            if isinstance(record, TransactionRecord):
                 transaction_id = record.id
             elif isinstance(record, Repeat):
                 pairs.append([record.id, transaction_id])

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from graphmem.dump import container, verifying
-from graphmem.dump.records import Record, Schema
+from graphmem.dump.records import Record
 from graphmem.errors import DumpDamaged, DumpRefused, IdempotencyMismatch
 from graphmem.model import canonical
+from graphmem.model.fact_records import SchemaRecord
 from graphmem.registry import Services
 from tests.support.dumps import Dumps, all_answers, forge, store_rich_example
 from tests.support.event_loop import Loop
@@ -63,7 +64,7 @@ def test_schema_with_keys_without_effect_of_an_earlier_version_comes_back_as_it_
     run("schemas.register", schema={"entity_type": "wine", "fields": {"name": {"type": "string"}}})
 
     def earlier(record: Record) -> Record:
-        if not isinstance(record, Schema):
+        if not isinstance(record, SchemaRecord):
             return record
         document = canonical.decode(record.document)
         document["fields"]["name"]["preserveCase"] = True

@@ -12,7 +12,7 @@ import pytest
 
 from graphmem.dump import verifying
 from graphmem.errors import GraphmemError
-from graphmem.model.fact_records import Observation
+from graphmem.model.fact_records import ObservationRecord
 from graphmem.registry import Services
 from graphmem.writing import Writers
 from tests.reliability.test_failpoints import Doom, doom
@@ -189,5 +189,5 @@ def test_a_dump_holds_facts_and_no_merges_by_rule(run: Call, dumps: Dumps) -> No
     assert shown_as(run, by_name) == [by_email]
     made = dumps.create()
     with verifying.open_file(made.path) as file:
-        dumped = [record for record in verifying.read(file) if isinstance(record, Observation)]
+        dumped = [record for record in verifying.read(file) if isinstance(record, ObservationRecord)]
     assert [(each.subject_id, each.kind) for each in dumped] == [(by_name, "value"), (by_email, "value")]

@@ -9,9 +9,9 @@ from typing import Any, LiteralString
 import pytest
 
 from graphmem.dump import restoring
-from graphmem.dump.records import Owner, RelationshipType
+from graphmem.dump.records import Owner, RelationshipTypeRecord
 from graphmem.dump.verifying import open_file, read
-from graphmem.model.fact_records import Record, Transaction
+from graphmem.model.fact_records import Record, TransactionRecord
 from graphmem.model.ids import transaction_id
 from graphmem.registry import REGISTRY, Services
 from tests.support.actors import full_actor
@@ -163,7 +163,7 @@ def test_an_idempotency_key_stays_with_its_first_request(run: Call, dumps: Dumps
 
 def made_transaction(made: Any) -> str:
     with open_file(made.path) as file:
-        return next(record.id for record in read(file) if isinstance(record, Transaction))
+        return next(record.id for record in read(file) if isinstance(record, TransactionRecord))
 
 
 def test_a_schema_version_with_another_document_is_a_conflict(run: Call, dumps: Dumps) -> None:
@@ -269,7 +269,7 @@ def test_a_relationship_whose_type_is_neither_here_nor_in_the_dump_is_left_out(
     dumps.wipe()
     loop.run(services.database.script(DELETE_RELATIONSHIP_TYPE, name=type_name))
     loop.run(services.vocabulary.refresh())
-    without = forge(made, lambda record: None if isinstance(record, RelationshipType) else record)
+    without = forge(made, lambda record: None if isinstance(record, RelationshipTypeRecord) else record)
     (conflict,) = dumps.restore(without).conflicts
     assert f"the database has no relationship type {type_name}: register it" in conflict.message
     stats = run("server.stats")
@@ -304,7 +304,7 @@ def test_a_forged_dump_takes_nothing_from_another_owner(
     def change(record: Record, **more: str) -> Record:
         if isinstance(record, Owner):
             return Owner(id=thief)
-        return record.model_copy(update=more) if isinstance(record, Transaction) else record
+        return record.model_copy(update=more) if isinstance(record, TransactionRecord) else record
 
     restored = dumps.restore(forge(made, change))
     assert [conflict.kind for conflict in restored.conflicts] == ["transaction"]

@@ -137,7 +137,7 @@ def test_the_client_of_the_local_service_sends_the_content(
     sent: list[Any] = []
     answered, wire = os.pipe()
     monkeypatch.setattr(thin.calling, "send", lambda *args: (sent.append(args[2]), (200, b"{}"))[1])
-    client = thin.Client(settings, wire)
+    client = thin.StdioClient(settings, wire)
     for tool in ("store", "list_sources"):
         params = {"name": tool, "arguments": {"file_path": str(root / "letter.txt")}}
         client._forward(ToolCall(1, params, "2025-11-25", False))

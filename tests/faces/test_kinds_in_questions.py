@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graphmem.model import times
-from graphmem.reading.scan import Candidate, Scan
+from graphmem.reading.scan import Scan, ScannedEntity
 from graphmem.registry import Services
 from graphmem.search.kinds import kind_lookup
 from tests.support.event_loop import Loop
@@ -191,7 +191,7 @@ def test_a_question_reads_the_values_of_what_changed_alone(
     reads: list[int] = []
     of_ids = Scan.of_ids
 
-    async def counted(scan: Scan, entity_ids: Sequence[str]) -> list[Candidate]:
+    async def counted(scan: Scan, entity_ids: Sequence[str]) -> list[ScannedEntity]:
         reads.append(len(entity_ids))
         return await of_ids(scan, entity_ids)
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Limits
+from graphmem.ingest.document import DocumentLimits
 from graphmem.interpretation import language_model, readings
 from graphmem.registry import Context, Services
 from tests.support.actors import full_actor
@@ -37,7 +37,7 @@ def test_the_model_gets_the_names_that_schemas_declare_and_no_stored_value(
     schemas = loop.run(readings.known_schemas(context))
     assert {"lamp", "person", "invoice"} <= {document.entity_type for document in schemas}
     assert "heap" not in {document.entity_type for document in schemas}
-    document = parsed_here(b"A lamp of 7 watts.\n", None, "lamp.txt", Limits())
+    document = parsed_here(b"A lamp of 7 watts.\n", None, "lamp.txt", DocumentLimits())
     with running_language_model() as model:
         config = language_model.configuration(schemas, model.settings())
         loop.run(language_model.propose(document, schemas, model.settings(), config))

@@ -21,7 +21,7 @@ from graphmem.database.driver import Database
 from graphmem.errors import CATALOGUE, DatabaseUnavailable, GraphmemError
 from graphmem.mcp import memory_tools
 from graphmem.model.reduction import Torn
-from graphmem.neo4j_local import Connection
+from graphmem.neo4j_local import InstanceLogin
 from graphmem.observability import logs
 from graphmem.observability.metrics import TURNS, Metrics
 from graphmem.registry import REGISTRY, Services
@@ -177,7 +177,7 @@ def test_reads_that_are_tried_again_and_statements_that_fail_are_counted(
         async with proxied(settings.neo4j_uri or "") as proxy:
             password = settings.neo4j_password.get_secret_value()
             hasty = settings.model_copy(update={"retry_seconds": 1.0})
-            address = Connection(proxy.uri, settings.neo4j_username, password, "", settings.neo4j_database)
+            address = InstanceLogin(proxy.uri, settings.neo4j_username, password, "", settings.neo4j_database)
             graph = Database(address, hasty, Metrics())
             await graph.verify()
             proxy.refuse()

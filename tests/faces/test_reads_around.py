@@ -245,8 +245,8 @@ def test_observations_until_a_date_have_those_of_that_whole_day(run: Call) -> No
 ])  # fmt: skip
 def test_observations_are_narrowed_to_a_range_of_days(run: Call, filters: dict[str, str]) -> None:
     days = ["2026-01-29T23:59:59Z", "2026-01-30", "2026-01-31T12:00:00Z", "2026-02-01"]
-    for day in days:
-        (ada,) = ids(run("store", entities=[{**ADA, "at": day}], observed_at=day))
+    stored = [ids(run("store", entities=[{**ADA, "at": day}], observed_at=day)) for day in days]
+    (ada,) = stored[0]
     named = {name: value.replace("$ada", ada) for name, value in filters.items()}
     range_ = {**named, "observed_since": "2026-01-30", "observed_until": "2026-01-31"}
     page = run("observations.query", filters=range_, limit=1, include_total_count=True)

@@ -221,7 +221,7 @@ def test_the_trace_goes_on_to_the_service_that_makes_vectors(loop: Loop) -> None
 
     async def ask() -> None:
         embedder = RemoteEmbedder(load(embedding_url="http://127.0.0.1:9/v1"), spans)
-        embedder._client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        embedder._service._client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
         with spans.request("POST", [(b"traceparent", header.encode()), (b"baggage", b"private=1")]):
             await embedder.embed(["a text"])
         await embedder.close()

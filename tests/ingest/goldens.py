@@ -12,7 +12,7 @@ from typing import Any
 
 from graphmem.ingest import InterpretationFailed, propose
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Limits, ParseFailed
+from graphmem.ingest.document import DocumentLimits, ParseFailed
 
 FOLDER = Path(__file__).parent
 FILES = sorted(path for path in (FOLDER / "files").iterdir() if path.is_file())
@@ -31,7 +31,7 @@ def golden_proposal(file: Path) -> Path:
 def document(file: Path) -> dict[str, Any]:
     """Return what a fixture parses to, without the releases of libraries."""
     try:
-        parsed = parsed_here(file.read_bytes(), None, file.name, Limits())
+        parsed = parsed_here(file.read_bytes(), None, file.name, DocumentLimits())
     except ParseFailed as exc:
         return {"failed": {"reason": exc.reason, "code": exc.code}}
     value = parsed.as_dict()
@@ -42,7 +42,7 @@ def document(file: Path) -> dict[str, Any]:
 def proposal(file: Path) -> dict[str, Any]:
     """Return what the interpreter of its format proposes for a fixture."""
     try:
-        parsed = parsed_here(file.read_bytes(), None, file.name, Limits())
+        parsed = parsed_here(file.read_bytes(), None, file.name, DocumentLimits())
         value = propose(parsed, file_name=file.name).as_dict()
     except (ParseFailed, InterpretationFailed) as exc:
         return {"failed": exc.reason}

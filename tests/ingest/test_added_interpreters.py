@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for
-from graphmem.ingest.document import Document
-from graphmem.ingest.interpreters import Interpreter, Options, interpreter_table
+from graphmem.ingest.document import ParsedDocument
+from graphmem.ingest.interpreters import Interpreter, InterpreterOptions, interpreter_table
 from graphmem.ingest.proposal import ProposedEntity, ProposedRelationship
 from tests.support.proposals import proposal_of, types_and_fields
 
@@ -51,7 +51,7 @@ PROPOSED = Proposal(
 def plugin(result: Any, **more: Any) -> Interpreter:
     class Added(Interpreter):
         def load(self) -> Any:
-            def run(document: Document, options: Options) -> Any:
+            def run(document: ParsedDocument, options: InterpreterOptions) -> Any:
                 if isinstance(result, Exception):
                     raise result
                 return result

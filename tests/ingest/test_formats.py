@@ -13,17 +13,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed
+from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME, FORMATS
 from graphmem.ingest.pipe import lines, read_lines
 from tests.ingest.goldens import FILES, document, golden
 
-SMALL = Limits(text_characters=200_000, parts=5_000, cells=20_000, pages=50, inflated_bytes=20 << 20)
+SMALL = DocumentLimits(text_characters=200_000, parts=5_000, cells=20_000, pages=50, inflated_bytes=20 << 20)
 
 
-def parsed_fixture(file: Path) -> Document | None:
+def parsed_fixture(file: Path) -> ParsedDocument | None:
     try:
-        return parsed_here(file.read_bytes(), None, file.name, Limits())
+        return parsed_here(file.read_bytes(), None, file.name, DocumentLimits())
     except ParseFailed:
         return None
 
@@ -51,7 +51,7 @@ def test_the_span_of_a_field_holds_its_value_as_it_stands_in_the_file(file: Path
 def test_a_document_is_the_same_after_the_pipe(file: Path) -> None:
     parsed = parsed_fixture(file)
     if parsed is not None:
-        assert read_lines(lines(parsed), Limits()) == parsed
+        assert read_lines(lines(parsed), DocumentLimits()) == parsed
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_document_is_the_same_after_the_pipe(file: Path) -> None:
     ],
 )
 def test_values_of_front_matter_are_those_that_people_mean(text: str, expected: Any) -> None:
-    parsed = parsed_here(f"---\nkey: {text}\n---\nbody\n".encode(), None, "a.md", Limits())
+    parsed = parsed_here(f"---\nkey: {text}\n---\nbody\n".encode(), None, "a.md", DocumentLimits())
     if text.startswith("!!"):
         assert "front matter is left as text" in parsed.warnings[0]
     else:
@@ -82,7 +82,7 @@ def test_values_of_front_matter_are_those_that_people_mean(text: str, expected: 
 
 def test_a_message_without_its_boundary_is_text() -> None:
     data = b"Subject: x\nFrom: a@b.c\nTo: d@e.f\nContent-Type: multipart/mixed; boundary=no\n\nthe body\n"
-    parsed = parsed_here(data, None, "a.eml", Limits())
+    parsed = parsed_here(data, None, "a.eml", DocumentLimits())
     assert {field.name: field.value for field in parsed.parts[0].fields}["body"] == "the body"
 
 
@@ -91,7 +91,7 @@ def test_damaged_lines_of_a_calendar_and_of_contacts_are_named() -> None:
         "a.ics": "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:A\nDTSTART:never\nEND:VEVENT\nEND:VCALENDAR\n",
         "a.vcf": "BEGIN:VCARD\nVERSION:3.0\nFN:A\ngarbage\nEND:VCARD\n",
     }.items():
-        parsed = parsed_here(text.encode(), None, name, Limits())
+        parsed = parsed_here(text.encode(), None, name, DocumentLimits())
         assert "cannot be read" in parsed.warnings[0]
         assert "A" in [field.value for field in parsed.parts[0].fields]
 
@@ -135,7 +135,7 @@ def damages(draw: st.DrawFn, data: bytes) -> bytes:
     return data
 
 
-def check_document(parsed: Document) -> None:
+def check_document(parsed: ParsedDocument) -> None:
     """Check what every document promises."""
     text = parsed.text
     assert unicodedata.is_normalized("NFC", text)
@@ -149,7 +149,7 @@ def check_document(parsed: Document) -> None:
     json.dumps(parsed.as_dict(), allow_nan=False).encode()
 
 
-def holds(parsed: Document, field: Field) -> bool:
+def holds(parsed: ParsedDocument, field: PartField) -> bool:
     """Return whether the span of a field holds its value, perhaps in the quotes and escapes of the file."""
     if field.span.start is None:
         return True

@@ -14,7 +14,7 @@ import pypdf
 import pytest
 
 from graphmem.ingest import processes
-from graphmem.ingest.document import Document, Limits, ParseFailed
+from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.parsing import parsed
 from tests.ingest.goldens import FOLDER
 
@@ -159,7 +159,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str, str]] = {
 }
 
 
-def fails(folder: Path, name: str, data: bytes, limits: Limits | None = None) -> ParseFailed:
+def fails(folder: Path, name: str, data: bytes, limits: DocumentLimits | None = None) -> ParseFailed:
     path = folder / name
     path.write_bytes(data)
     with pytest.raises(ParseFailed) as error:
@@ -167,7 +167,7 @@ def fails(folder: Path, name: str, data: bytes, limits: Limits | None = None) ->
     return error.value
 
 
-def parses(folder: Path, name: str, data: bytes) -> Document:
+def parses(folder: Path, name: str, data: bytes) -> ParsedDocument:
     path = folder / name
     path.write_bytes(data)
     return asyncio.run(parsed(path, None, name))
@@ -195,14 +195,14 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
 
 def test_cpu_is_limited(tmp_path: Path) -> None:
     begun = time.monotonic()
-    error = fails(tmp_path, "a.md", b"*a* [b](c)\n" * 800_000, Limits(cpu_seconds=1))
+    error = fails(tmp_path, "a.md", b"*a* [b](c)\n" * 800_000, DocumentLimits(cpu_seconds=1))
     assert (error.code, "CPU" in error.reason) == ("timed_out", True)
     assert time.monotonic() - begun < 20
 
 
 def test_memory_is_limited(tmp_path: Path) -> None:
     data = b"[" + b"[],[],[],[],[],[],[],[],[],[]," * 300_000 + b"[]]"
-    error = fails(tmp_path, "a.json", data, Limits(address_space_bytes=256 << 20, parts=10_000_000))
+    error = fails(tmp_path, "a.json", data, DocumentLimits(address_space_bytes=256 << 20, parts=10_000_000))
     assert (error.code, "memory" in error.reason) == ("limit_exceeded", True)
 
 
@@ -253,8 +253,8 @@ def test_nothing_of_a_file_stays_in_the_server(tmp_path: Path) -> None:
     if server is None:
         pytest.skip("this system has no fork server")
     fails(tmp_path, "b.json", b"{")
-    fails(tmp_path, "c.txt", b"text", Limits(wall_seconds=0.0))
-    fails(tmp_path, "d.txt", b"text", Limits(address_space_bytes=1 << 20))
+    fails(tmp_path, "c.txt", b"text", DocumentLimits(wall_seconds=0.0))
+    fails(tmp_path, "d.txt", b"text", DocumentLimits(address_space_bytes=1 << 20))
     descriptors = list(Path(f"/proc/{server.pid}/fd").iterdir())
     children = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text()
     assert processes.SERVER._process is server
@@ -306,7 +306,7 @@ def test_a_process_that_drips_is_over_its_time(tmp_path: Path, monkeypatch: pyte
     script = "import os, time\nwhile True: os.write(1, b' '); time.sleep(0.01)"
     monkeypatch.setattr(processes, "COMMAND", [*processes.COMMAND[:1], "-c", script])
     monkeypatch.setattr("graphmem.ingest.parsing.start", processes.NewInterpreter)
-    assert fails(tmp_path, "a.txt", b"text", Limits(wall_seconds=0.5)).code == "timed_out"
+    assert fails(tmp_path, "a.txt", b"text", DocumentLimits(wall_seconds=0.5)).code == "timed_out"
 
 
 def test_a_process_that_dies_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 
 from graphmem.ingest import InterpretationFailed, interpreter_for, propose
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import PART_KINDS, Document, Field, Limits, ParseFailed, Part, Span
+from graphmem.ingest.document import (
+    PART_KINDS,
+    DocumentLimits,
+    FileSpan,
+    ParsedDocument,
+    ParseFailed,
+    Part,
+    PartField,
+)
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.interpreters import Interpreter, interpreter_table
 from tests.contract.snapshots import ROOT
@@ -35,7 +43,7 @@ LABELS = [
 FUZZ = [HealthCheck.too_slow, HealthCheck.large_base_example, HealthCheck.data_too_large]
 
 
-def holds(document: Document, value: Any, span: Span) -> bool:
+def holds(document: ParsedDocument, value: Any, span: FileSpan) -> bool:
     """Return whether a place holds a value, perhaps in the quotes and escapes of the file."""
     if span.start is None:
         return True
@@ -50,7 +58,7 @@ def test_a_fixture_has_its_golden_proposal(file: Path) -> None:
 
 @pytest.mark.parametrize("file", INTERPRETED, ids=lambda file: file.name)
 def test_the_place_of_a_field_holds_its_value(file: Path) -> None:
-    document = parsed_here(file.read_bytes(), None, file.name, Limits())
+    document = parsed_here(file.read_bytes(), None, file.name, DocumentLimits())
     proposed = propose(document, file_name=file.name)
     check_storable(proposed)
     wrong = [
@@ -73,17 +81,17 @@ def test_a_damaged_file_has_a_proposal_that_can_be_stored(data: st.DataObject) -
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> Document:
+def documents(draw: st.DrawFn) -> ParsedDocument:
     """Return any document: its parts need not fit its text."""
     text = draw(
         st.sampled_from(["", "[]", '[{"name": "a"}]', "name,type\nAda,person\n"]) | st.text(max_size=40)
     )
     spans = st.builds(
-        lambda start, end, line: Span(line=line, start=min(start, end), end=max(start, end)),
+        lambda start, end, line: FileSpan(line=line, start=min(start, end), end=max(start, end)),
         st.integers(0, len(text)),
         st.integers(0, len(text)),
         st.integers(1, 9) | st.none(),
-    ) | st.just(Span())  # fmt: skip
+    ) | st.just(FileSpan())  # fmt: skip
     scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20)
     scalars |= st.sampled_from(
         ["2026-07-03", "2026-07-03T08:00:00Z", "a@example.org", "person", "x" * 1_000_001]
@@ -94,7 +102,7 @@ def documents(draw: st.DrawFn) -> Document:
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
         max_leaves=6,
     )
-    fields = st.builds(Field, st.sampled_from(names()) | st.text(max_size=70), values, spans)
+    fields = st.builds(PartField, st.sampled_from(names()) | st.text(max_size=70), values, spans)
     parts = st.builds(
         Part,
         st.sampled_from(PART_KINDS),
@@ -102,7 +110,7 @@ def documents(draw: st.DrawFn) -> Document:
         st.integers(1, 6) | st.none(),
         st.lists(fields, max_size=8).map(tuple),
     )
-    return Document(
+    return ParsedDocument(
         text=text,
         parts=draw(st.lists(parts, max_size=6)),
         format=draw(st.sampled_from(FORMATS)),
@@ -129,7 +137,9 @@ def metadata_names() -> list[str]:
 
 @given(document=documents(), file_name=st.none() | st.sampled_from(["people.csv", "a", "x" * 300]))
 @settings(max_examples=200, deadline=None, suppress_health_check=FUZZ)
-def test_any_document_has_a_proposal_that_can_be_stored(document: Document, file_name: str | None) -> None:
+def test_any_document_has_a_proposal_that_can_be_stored(
+    document: ParsedDocument, file_name: str | None
+) -> None:
     check_storable(propose(document, file_name=file_name))
 
 

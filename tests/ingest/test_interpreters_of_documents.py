@@ -9,7 +9,7 @@ import pytest
 
 from graphmem.ingest import propose
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Document, Limits
+from graphmem.ingest.document import DocumentLimits, ParsedDocument
 from graphmem.mcp import memory_graph
 from graphmem.mcp.memory_arguments import Entity
 from tests.support.proposals import proposal_of, relationships
@@ -44,7 +44,7 @@ def test_the_front_matter_says_what_a_note_is(text: str, expected: tuple[str, di
     ],
 )
 def test_a_document_has_the_date_that_it_states(metadata: dict[str, Any], expected: str | None) -> None:
-    document = Document("", (), "pdf", "application/pdf", "pdf", "1", "Report", metadata)
+    document = ParsedDocument("", (), "pdf", "application/pdf", "pdf", "1", "Report", metadata)
     proposed = propose(document)
     assert proposed.entities[0].fields.get("date") == expected
     assert bool(proposed.warnings) is (expected is None)
@@ -52,7 +52,7 @@ def test_a_document_has_the_date_that_it_states(metadata: dict[str, Any], expect
 
 def test_a_document_without_a_title_has_the_name_of_its_file() -> None:
     assert proposal_of("plan.txt", "text\n").entities[0].fields["title"] == "plan.txt"
-    nameless = propose(parsed_here(b"text\n", None, "plan.txt", Limits()))
+    nameless = propose(parsed_here(b"text\n", None, "plan.txt", DocumentLimits()))
     assert (len(nameless.entities), len(nameless.warnings)) == (0, 1)
 
 

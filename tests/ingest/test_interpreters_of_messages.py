@@ -7,7 +7,7 @@ from typing import Any
 
 from graphmem.ingest import propose
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Limits
+from graphmem.ingest.document import DocumentLimits
 from tests.support.proposals import proposal_of, relationships, types_and_fields
 
 MAIL = """From: Ada <ada@example.org>
@@ -51,7 +51,7 @@ def test_the_people_of_messages_are_those_with_an_address() -> None:
 def test_many_people_of_one_line_have_their_places() -> None:
     people = [f"Name {number} <{number}@example.org>" for number in range(2_000)]
     text = f"Subject: x\nFrom: a@b.c\nDate: x\nTo: {', '.join(people)}\n\nbody\n"
-    document = parsed_here(text.encode(), None, "a.eml", Limits())
+    document = parsed_here(text.encode(), None, "a.eml", DocumentLimits())
     recipients = propose(document).entities[2:]
     spans = [entity.span for entity in recipients if entity.span is not None]
     assert [document.text[span.start : span.end] + ">" for span in spans] == people

@@ -12,7 +12,7 @@ import pytest
 
 from graphmem.ingest import InterpretationFailed, propose
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Limits
+from graphmem.ingest.document import DocumentLimits
 from graphmem.ingest.interpreters.labels import field_name
 from graphmem.ingest.interpreters.proposal_draft import FIELDS_LIMIT, VALUE_CHARACTERS_LIMIT
 from tests.support.proposals import check_storable, proposal_of, types_and_fields
@@ -75,7 +75,7 @@ def test_columns_with_a_meaning_of_their_own_are_no_fields() -> None:
 
 def test_the_elements_of_a_list_in_an_object_have_their_places() -> None:
     text = '{\n "total": 2, "people": [{"name": "Ada"},\n  {"name": "Bob", "age": 3}]}'
-    document = parsed_here(text.encode(), None, "a.json", Limits())
+    document = parsed_here(text.encode(), None, "a.json", DocumentLimits())
     proposed = propose(document)
     assert [entity.span and entity.span.line for entity in proposed.entities] == [2, 3]
     bob = proposed.entities[1]
@@ -133,6 +133,6 @@ def test_a_file_with_several_sheets_does_not_name_them() -> None:
     book.remove(book.worksheets[0])
     stream = io.BytesIO()
     book.save(stream)
-    document = parsed_here(stream.getvalue(), None, "people.xlsx", Limits())
+    document = parsed_here(stream.getvalue(), None, "people.xlsx", DocumentLimits())
     proposed = propose(document, file_name="people.xlsx")
     assert [entity.entity_type for entity in proposed.entities] == ["invoice", "record"]

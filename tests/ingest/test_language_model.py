@@ -13,7 +13,7 @@ from graphmem import settings as graphmem_settings
 from graphmem.errors import ConfigurationInvalid, LanguageModelUnavailable
 from graphmem.ingest import InterpretationFailed, Proposal
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Document, Limits
+from graphmem.ingest.document import DocumentLimits, ParsedDocument
 from graphmem.interpretation import language_model, model_prompt
 from graphmem.model import canonical, items, schema
 from tests.ingest.goldens import FILES
@@ -33,18 +33,18 @@ def model() -> Iterator[LanguageModel]:
         yield served
 
 
-def document(text: str, name: str = "note.txt") -> Document:
-    return parsed_here(text.encode(), None, name, Limits())
+def document(text: str, name: str = "note.txt") -> ParsedDocument:
+    return parsed_here(text.encode(), None, name, DocumentLimits())
 
 
 def read(
     model: LanguageModel,
-    text: str | Document = NOTE,
-    schemas: tuple[schema.Document, ...] = (),
+    text: str | ParsedDocument = NOTE,
+    schemas: tuple[schema.SchemaDocument, ...] = (),
     config: dict[str, Any] | None = None,
     **options: Any,
 ) -> Proposal:
-    whole = text if isinstance(text, Document) else document(text)
+    whole = text if isinstance(text, ParsedDocument) else document(text)
     work = language_model.propose(whole, schemas, model.settings(**options), config or {})
     return asyncio.run(work)
 
@@ -229,7 +229,7 @@ def test_what_comes_back_obeys_the_rules_of_all_proposals(model: LanguageModel) 
     ]  # fmt: skip
     assert [link.relationship_type for link in proposal.relationships] == ["WORKS_AT"]
     assert len(proposal.warnings) == 5
-    reader = items.Reader("owner", "txn")
+    reader = items.ItemReader("owner", "txn")
     for index, each in enumerate(proposal.entities):
         path = f"$.entities[{index}]"
         assert reader.observation(index, path, path, {"entity_type": each.entity_type}, dict(each.fields))
@@ -246,7 +246,7 @@ def test_a_quote_that_comes_again_is_that_beside_the_rest_of_its_entity(model: L
 @pytest.mark.parametrize("name", ["report.pdf", "people.csv", "kickoff.pptx", "archive.mbox"])
 def test_a_place_has_what_the_part_around_it_has(name: str, model: LanguageModel) -> None:
     file = next(file for file in FILES if file.name == name)
-    whole = parsed_here(file.read_bytes(), None, name, Limits())
+    whole = parsed_here(file.read_bytes(), None, name, DocumentLimits())
     part = whole.parts[-1]
     quote = whole.text[part.span.start : part.span.end].split()[0]
     quotes = {"report.pdf": "The second page", "people.csv": quote.split(",")[0]}
@@ -284,7 +284,7 @@ def test_a_long_document_is_cut_where_parts_begin(model: LanguageModel) -> None:
     "text", ["x" * 2_500, "word " * 500, ("line\n" * 500), " " * 999 + "a" + " " * 1_500]
 )
 def test_text_without_parts_is_cut_too(text: str) -> None:
-    whole = Document(text, (), "text", "text/plain", "text", "1")
+    whole = ParsedDocument(text, (), "text", "text/plain", "text", "1")
     found = list(model_prompt.pieces(whole, 1_000))
     assert all(0 < end - start <= 1_000 for start, end in found)
     left = text
@@ -302,7 +302,7 @@ def test_more_calls_than_allowed_are_not_made_and_a_warning_says_so(model: Langu
 
 
 def test_a_document_without_text_asks_nobody(model: LanguageModel) -> None:
-    whole = Document(" \n", (), "image", "image/png", "image", "1")
+    whole = ParsedDocument(" \n", (), "image", "image/png", "image", "1")
     assert read(model, whole).warnings == ("The document has no text: no language model was asked.",)
     assert model.requests == []
 

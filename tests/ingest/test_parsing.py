@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from graphmem.ingest import media_types, parsing, processes
-from graphmem.ingest.document import Document, Limits, ParseFailed
+from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.parsing import parsed
 from tests.contract.snapshots import ROOT
 
@@ -25,13 +25,13 @@ FILES = ROOT / "tests/ingest/files"
 SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
-def parse(path: Path, declared: str | None = None, limits: Limits | None = None) -> Document:
+def parse(path: Path, declared: str | None = None, limits: DocumentLimits | None = None) -> ParsedDocument:
     return asyncio.run(parsed(path, declared, path.name, limits))
 
 
 def failure(path: Path, **limits: float) -> ParseFailed:
     with pytest.raises(ParseFailed) as error:
-        parse(path, limits=Limits(**limits))  # pyright: ignore[reportArgumentType]
+        parse(path, limits=DocumentLimits(**limits))  # pyright: ignore[reportArgumentType]
     return error.value
 
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from graphmem.ingest.detection import BINARY_FORMATS, SIGNATURES, TEXT_FORMATS
-from graphmem.ingest.document import PART_KINDS, Limits
+from graphmem.ingest.document import PART_KINDS, DocumentLimits
 from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, FORMATS, Format
 from tests.contract.snapshots import ROOT
 
@@ -32,7 +32,7 @@ def test_the_page_has_the_row_of_each_format(format: Format) -> None:
 
 
 def test_the_page_has_the_limits() -> None:
-    limits = Limits()
+    limits = DocumentLimits()
     numbers = {
         int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", PAGE.partition("## Limits")[2])
     }

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.ingest.building import normal
-from graphmem.ingest.document import Document, Limits, ParseFailed
+from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.formats.delimited import DELIMITERS, parse
 from graphmem.ingest.tabular import Columns, is_header
 
@@ -18,10 +18,10 @@ NAMES = ["aa", "bb", "cc"]
 CELLS = st.text(st.sampled_from("ab é1\n,;\t|\"'"), max_size=8)
 
 
-def document_of(rows: list[list[str]], delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> Document:
+def document_of(rows: list[list[str]], delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> ParsedDocument:
     stream = io.StringIO(newline="")
     csv.writer(stream, delimiter=delimiter, quoting=quoting).writerows(rows)  # type: ignore[arg-type]
-    return parse(stream.getvalue().encode(), "a.csv", Limits())
+    return parse(stream.getvalue().encode(), "a.csv", DocumentLimits())
 
 
 @given(
@@ -72,16 +72,18 @@ def test_columns_get_names_of_their_own() -> None:
 
 def test_a_table_of_blank_lines_is_empty() -> None:
     with pytest.raises(ParseFailed, match="no row"):
-        parse(b"\n\n", "a.csv", Limits())
+        parse(b"\n\n", "a.csv", DocumentLimits())
 
 
 def test_quotes_after_a_space_are_quotes() -> None:
-    document = parse(b'name, mail\n"Ada, L", "a@example.org"\n"Bob", "b@example.org"\n', "a.csv", Limits())
+    document = parse(
+        b'name, mail\n"Ada, L", "a@example.org"\n"Bob", "b@example.org"\n', "a.csv", DocumentLimits()
+    )
     assert [field.value for field in document.parts[0].fields] == ["Ada, L", "a@example.org"]
 
 
 def test_irregular_quotes_have_the_place_of_their_row() -> None:
-    document = parse(b'a,b\n"x"y,z\n', "a.csv", Limits())
+    document = parse(b'a,b\n"x"y,z\n', "a.csv", DocumentLimits())
     assert [(field.value, field.span.start, field.span.end) for field in document.parts[0].fields] == [
         ("xy", 4, 10),
         ("z", 4, 10),

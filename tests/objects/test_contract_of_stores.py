@@ -18,7 +18,7 @@ from unittest.mock import Mock
 import pytest
 
 from graphmem.errors import ObjectDamaged, ObjectMissing
-from graphmem.objects import ObjectStore, Stored
+from graphmem.objects import ObjectStore, StoredObject
 from graphmem.objects.backend import CHUNK_BYTES
 from tests.support.object_places import (
     OWNER,
@@ -48,7 +48,7 @@ def test_bytes_come_back_as_they_were_put(place: ObjectPlace, size: int) -> None
 
     async def work(store: ObjectStore) -> None:
         stored = await store.put(OWNER, parts(content))
-        assert stored == Stored(sha256(content), size)
+        assert stored == StoredObject(sha256(content), size)
         assert await whole(store, OWNER, stored.sha256) == content
         assert await store.size(OWNER, stored.sha256) == size
         assert await store.exists(OWNER, stored.sha256)
@@ -62,8 +62,8 @@ def test_a_file_and_an_open_file_are_put_like_an_iterator(place: ObjectPlace, tm
     file.write_bytes(content)
 
     async def work(store: ObjectStore) -> None:
-        assert await store.put(OWNER, file) == Stored(sha256(content), len(content))
-        assert await store.put(OTHER, io.BytesIO(content)) == Stored(sha256(content), len(content))
+        assert await store.put(OWNER, file) == StoredObject(sha256(content), len(content))
+        assert await store.put(OTHER, io.BytesIO(content)) == StoredObject(sha256(content), len(content))
         assert await whole(store, OTHER, sha256(content)) == content
 
     place.run(work)
@@ -298,7 +298,7 @@ def test_the_same_bytes_are_not_written_twice(place: ObjectPlace) -> None:
         first = identity()
         # S3 tells the time in seconds.
         await asyncio.sleep(0 if place.is_local else 1.1)
-        assert await store.put(OWNER, parts(content)) == Stored(sha256(content), len(content))
+        assert await store.put(OWNER, parts(content)) == StoredObject(sha256(content), len(content))
         assert identity() == first
         assert len(await listing(store)) == 1
 
@@ -390,7 +390,7 @@ def test_puts_of_the_same_bytes_at_once_make_one_object(place: ObjectPlace) -> N
 
     async def work(store: ObjectStore) -> None:
         stored = await asyncio.gather(*[store.put(OWNER, parts(content)) for _ in range(8)])
-        assert set(stored) == {Stored(sha256(content), len(content))}
+        assert set(stored) == {StoredObject(sha256(content), len(content))}
         assert await whole(store, OWNER, sha256(content)) == content
         assert len(await listing(store)) == 1
         assert (await store.leftovers(now() + HOUR)).count == 0

@@ -17,7 +17,7 @@ from graphmem.auth.authenticator import Caller
 from graphmem.database import failpoints
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy
 from graphmem.model import ids
-from graphmem.model.items import Reader
+from graphmem.model.items import ItemReader
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings
 from graphmem.writing import Receipt, StoreRequest, TurnLimits, Writers
@@ -300,7 +300,9 @@ class UndecidableRequest(StoreRequest):
 def test_one_request_that_cannot_be_decided_does_not_fail_the_others(faulty: Faulty) -> None:
     def request(kind: type[StoreRequest], number: int) -> StoreRequest:
         transaction_id = ids.transaction_id()
-        item = Reader(faulty.owner, transaction_id).item(0, {"entity_type": "thing", "name": f"n{number}"})
+        item = ItemReader(faulty.owner, transaction_id).item(
+            0, {"entity_type": "thing", "name": f"n{number}"}
+        )
         assert item is not None
         return kind(
             owner=faulty.owner, transaction_id=transaction_id, operation="store", agent="anonymous",

@@ -39,7 +39,7 @@ SUPPORT = Path(__file__).parents[1] / "support" / "embedded_neo4j.py"
 SECRET = "a-token-that-the-server-must-not-inherit"
 
 
-def _fails(connection: neo4j_local.Connection) -> None:
+def _fails(connection: neo4j_local.InstanceLogin) -> None:
     raise ConnectionError("not yet")
 
 
@@ -56,7 +56,7 @@ def _answer(process: subprocess.Popen[str]) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Settings, neo4j_local.Connection]]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Settings, neo4j_local.InstanceLogin]]:
     """One server that the tests which only look share."""
     settings = engine_settings(tmp_path_factory.mktemp("shared") / "data")
     with pytest.MonkeyPatch.context() as patch:
@@ -212,7 +212,7 @@ class TestRunning:
             instance.Instance(settings).prepare(settings, read, class_path, set())
 
     def test_probe_may_give_up(self, running):
-        def refuse(connection: neo4j_local.Connection) -> None:
+        def refuse(connection: neo4j_local.InstanceLogin) -> None:
             raise MigrationRefused("newer schema")
 
         with pytest.raises(MigrationRefused, match="newer schema"):

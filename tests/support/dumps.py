@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 
 from graphmem import dump
 from graphmem.dump import CreateResult, RestoreResult, verifying
-from graphmem.dump.container import Writer
+from graphmem.dump.container import DumpWriter
 from graphmem.model.fact_records import Record
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
@@ -190,7 +190,7 @@ def forge(made: CreateResult, change: Callable[[Record], Record | None]) -> Path
     contents: dict[str, Any] = {"owners": [], "relationship_types": 0}
     with path.open("wb") as out, verifying.open_file(made.path) as file:
         header = verifying.verify(made.path).header
-        writer = Writer(out, files=header.files)
+        writer = DumpWriter(out, files=header.files)
         for record in filter(None, map(change, verifying.read(file))):
             writer.add(record.line())
             verifying._count(contents, record, header)

@@ -31,7 +31,9 @@ def engine_settings(data_dir: Path, **overrides: Any) -> Settings:
     )
 
 
-def query(connection: neo4j_local.Connection, text: LiteralString, **parameters: Any) -> list[dict[str, Any]]:
+def query(
+    connection: neo4j_local.InstanceLogin, text: LiteralString, **parameters: Any
+) -> list[dict[str, Any]]:
     """Run one statement on a driver of its own."""
     auth = (connection.username, connection.password)
     with neo4j.GraphDatabase.driver(
@@ -41,7 +43,7 @@ def query(connection: neo4j_local.Connection, text: LiteralString, **parameters:
         return [record.data() for record in answer.records]
 
 
-def probe(connection: neo4j_local.Connection) -> None:
+def probe(connection: neo4j_local.InstanceLogin) -> None:
     """Succeed once the database answers."""
     query(connection, "RETURN 1 AS number")
 
@@ -105,7 +107,7 @@ class FakeRepository:
         (folder / "engine-test.lock.toml").write_text("".join(lines))
 
 
-def _never(connection: neo4j_local.Connection) -> None:
+def _never(connection: neo4j_local.InstanceLogin) -> None:
     raise ConnectionError("this probe never succeeds")
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from graphmem.ingest import Proposal, propose
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import Limits
+from graphmem.ingest.document import DocumentLimits
 from graphmem.model import items, times
 from graphmem.reading import places_in_files
 
 
 def proposal_of(file_name: str, text: str, **more: Any) -> Proposal:
     """Return what an interpreter proposes of a file. ``more``: the arguments of :func:`propose`."""
-    return propose(parsed_here(text.encode(), None, file_name, Limits()), file_name=file_name, **more)
+    return propose(parsed_here(text.encode(), None, file_name, DocumentLimits()), file_name=file_name, **more)
 
 
 def types_and_fields(proposed: Proposal) -> list[tuple[str, dict[str, Any]]]:
@@ -38,7 +38,7 @@ def relationships(proposed: Proposal) -> list[tuple[str, Any, Any, dict[str, Any
 
 def check_storable(proposed: Proposal) -> None:
     """Check that no element would be refused, except for a time in the future."""
-    reader = items.Reader("owner", "txn")
+    reader = items.ItemReader("owner", "txn")
     for index, entity in enumerate(proposed.entities):
         assert not set(entity.fields) & (items.RESERVED | set(places_in_files.KEYS))
         item: dict[str, Any] = {"entity_type": entity.entity_type, **entity.fields}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from graphmem.model import schema
-from graphmem.model.schema import Document
+from graphmem.model.schema import SchemaDocument
 
 WINE = {
     "fields": {
@@ -19,7 +19,7 @@ WINE = {
 }
 
 
-def wine(**more: object) -> Document:
+def wine(**more: object) -> SchemaDocument:
     return schema.parse("wine", {**WINE, **more})
 
 

@@ -31,19 +31,19 @@ def sample(
     ]
 
 
-def document(**fields: object) -> schema.Document:
+def document(**fields: object) -> schema.SchemaDocument:
     return schema.parse("thing", {"fields": fields})
 
 
 def suggested(
-    rows: list[SampledObservation], known: schema.Document | None = None, **limits: float
+    rows: list[SampledObservation], known: schema.SchemaDocument | None = None, **limits: float
 ) -> dict[str, str]:
     candidates = schema_candidates.candidates("thing", known, rows, **{"min_confidence": 0.0, **limits})  # pyright: ignore
     return {candidate["field_name"]: candidate["recommended_type"] for candidate in candidates}
 
 
 def recommendations_of(
-    rows: list[SampledObservation], known: schema.Document | None = None
+    rows: list[SampledObservation], known: schema.SchemaDocument | None = None
 ) -> list[tuple[str, str, str]]:
     recommendations = schema_candidates.recommendations("thing", known, rows)
     return [

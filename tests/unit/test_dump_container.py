@@ -18,8 +18,8 @@ from graphmem.dump.container import (
     CHUNK_LINES_LIMIT,
     FRAME_BYTES_LIMIT,
     MAGIC,
-    Reader,
-    Writer,
+    DumpReader,
+    DumpWriter,
 )
 from graphmem.errors import DumpDamaged
 
@@ -28,15 +28,15 @@ LINES = [f'{{"n":{i},"text":"{"x" * (i % 50)}"}}'.encode() for i in range(2 * CH
 
 def written(lines: list[bytes]) -> bytes:
     file = io.BytesIO()
-    writer = Writer(file)
+    writer = DumpWriter(file)
     for line in lines:
         writer.add(line)
     writer.finish({"lines": len(lines)})
     return file.getvalue()
 
 
-def read(data: bytes) -> tuple[list[bytes], Reader]:
-    reader = Reader(io.BytesIO(data))
+def read(data: bytes) -> tuple[list[bytes], DumpReader]:
+    reader = DumpReader(io.BytesIO(data))
     return [line for chunk in reader.chunks() for line in chunk], reader
 
 
@@ -205,14 +205,14 @@ def test_a_dump_whose_hashes_fit_is_refused_where_its_form_does_not(data: bytes,
 
 def test_a_line_that_is_longer_than_a_frame_is_not_written() -> None:
     with pytest.raises(ValueError, match="too long"):
-        Writer(io.BytesIO()).add(bytes(FRAME_BYTES_LIMIT))
+        DumpWriter(io.BytesIO()).add(bytes(FRAME_BYTES_LIMIT))
 
 
 def test_a_newer_format_says_what_to_do() -> None:
     payload = b'{"created_at":"2026-01-01T00:00:00.000000Z","format":3,"graphmem":"9.0"}'
     newer = MAGIC + frame(b"H", payload, len(payload), hashlib.sha256(payload).digest())
     with pytest.raises(DumpDamaged, match=r"format 3, made by graphmem 9.0.*install"):
-        Reader(io.BytesIO(newer))
+        DumpReader(io.BytesIO(newer))
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_a_dump_whose_records_are_not_as_a_backup_writes_them_is_refused(
     line: bytes, contents: dict[str, Any], fault: str
 ) -> None:
     file = io.BytesIO()
-    writer = Writer(file)
+    writer = DumpWriter(file)
     writer.add(line)
     writer.finish(contents)
     with pytest.raises(DumpDamaged, match=fault) as damaged:

@@ -12,16 +12,16 @@ from graphmem.dump.batches import Batch, FileContent, OwnerStart, batches
 from graphmem.dump.file_chunks import FILE_CHUNK_BYTES
 from graphmem.dump.records import FileChunk, Owner, RecordOrder
 from graphmem.model import ids
-from graphmem.model.fact_records import Record, Source
+from graphmem.model.fact_records import Record, SourceRecord
 from tests.unit.test_dump_records import observation, transaction
 
 DATA = os.urandom(2 * FILE_CHUNK_BYTES + 5)
 SMALL = b"Dear Ada"
 
 
-def source(data: bytes = DATA, owner: str = "a", size: int | None = None) -> Source:
+def source(data: bytes = DATA, owner: str = "a", size: int | None = None) -> SourceRecord:
     content_hash = hashlib.sha256(data).hexdigest()
-    return Source(
+    return SourceRecord(
         id=ids.source_id(owner, content_hash), content_hash=content_hash,
         size=len(data) if size is None else size, mime_type="text/plain",
     )  # fmt: skip
@@ -135,7 +135,7 @@ def test_a_file_comes_before_the_batch_of_its_transaction(takes: bool) -> None:
             met.append((portion.owner, portion.size))
         elif isinstance(portion, Batch):
             met.append(f"batch of {len(portion.parts)}")
-            assert [len(part.of(Source)) for part in portion.parts] == [0, 1, 1]
+            assert [len(part.of(SourceRecord)) for part in portion.parts] == [0, 1, 1]
         else:
             assert isinstance(portion, OwnerStart)
             met.append(f"owner {portion.owner}")

@@ -9,46 +9,46 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.dump import records
-from graphmem.dump.batches import Batch, OwnerStart, Part, batches
-from graphmem.dump.records import Account, Owner, RecordOrder, RelationshipType
+from graphmem.dump.batches import Batch, BatchPart, OwnerStart, batches
+from graphmem.dump.records import AccountRecord, Owner, RecordOrder, RelationshipTypeRecord
 from graphmem.model import canonical, times
-from graphmem.model.fact_records import Observation, Record, Schema, Transaction
-from graphmem.model.schema import Document
+from graphmem.model.fact_records import ObservationRecord, Record, SchemaRecord, TransactionRecord
+from graphmem.model.schema import SchemaDocument
 
 ENTITY = "ent_" + "0" * 24
 OTHER = "ent_" + "1" * 24
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
 
-def transaction(number: int = 1, at: int = 1) -> Transaction:
-    return Transaction(
+def transaction(number: int = 1, at: int = 1) -> TransactionRecord:
+    return TransactionRecord(
         id=f"txn_{number:032x}", recorded_at=at, operation="store", client="c", agent="anonymous",
         request_hash="h", answer="{}",
     )  # fmt: skip
 
 
-def observation(number: int = 1, subject_id: str = ENTITY, **more: object) -> Observation:
+def observation(number: int = 1, subject_id: str = ENTITY, **more: object) -> ObservationRecord:
     properties = {
         "id": f"obs_{number:032x}", "home": subject_id, "kind": "value", "observed_at": 1, "recorded_at": 1,
         "fields": ["a"], "values": ["1"], "priority": 100.0, "specificity": 1.0,
         "observation_source": "human", "agent": "anonymous", "entity_type": "person",
     }  # fmt: skip
-    return Observation.model_validate({**properties, **more})
+    return ObservationRecord.model_validate({**properties, **more})
 
 
-def schema(kind: str = "wine", version: str = "1.0", document: str | None = None) -> Schema:
-    return Schema(
-        entity_type=kind, version=version, document=document or Document(kind).text, change="{}",
+def schema(kind: str = "wine", version: str = "1.0", document: str | None = None) -> SchemaRecord:
+    return SchemaRecord(
+        entity_type=kind, version=version, document=document or SchemaDocument(kind).text, change="{}",
         recorded_at=1, transaction="t",
     )  # fmt: skip
 
 
-def account(name: str) -> Account:
-    return Account(id=name, name=name, owner=name, scopes=["read"], disabled=False)
+def account(name: str) -> AccountRecord:
+    return AccountRecord(id=name, name=name, owner=name, scopes=["read"], disabled=False)
 
 
-def named(name: str) -> RelationshipType:
-    return RelationshipType(name=name, registered_at=1, agent="anonymous")
+def named(name: str) -> RelationshipTypeRecord:
+    return RelationshipTypeRecord(name=name, registered_at=1, agent="anonymous")
 
 
 @given(
@@ -107,7 +107,7 @@ def test_an_observation_that_the_graph_could_not_hold_is_refused(changed: dict[s
 @pytest.mark.parametrize("answer", ["", "{", "{}{}"])
 def test_an_answer_that_could_not_be_given_again_is_refused(answer: str) -> None:
     with pytest.raises(ValueError):
-        Transaction.model_validate({**dict(transaction()), "answer": answer})
+        TransactionRecord.model_validate({**dict(transaction()), "answer": answer})
 
 
 @pytest.mark.parametrize("document", ["{}", "[]", "{", '{"entity_type":"wine","fields":{"a":1}}'])
@@ -175,7 +175,7 @@ def test_an_owner_without_transactions_begins_all_the_same() -> None:
         observation(),
         Owner(id="c"),
     ]
-    part = Part(transaction(), {Observation: [observation()]})
+    part = BatchPart(transaction(), {ObservationRecord: [observation()]})
     assert list(batches(records_of_owners)) == [
         named("A"), OwnerStart("a", [schema()]), OwnerStart("b"), Batch("b", [part]), OwnerStart("c"),
     ]  # fmt: skip

@@ -13,8 +13,8 @@ from graphmem import cypher
 from graphmem.auth import erasing
 from graphmem.dump import records
 from graphmem.model import canonical, fact_table, ids, state_hash
-from graphmem.model.fact_records import Dismissal, Fact, Interpretation, Source, Withdrawal
-from graphmem.model.fact_table import PARTS, TABLE, TRANSACTION, Declared
+from graphmem.model.fact_records import Dismissal, Fact, InterpretationRecord, SourceRecord, Withdrawal
+from graphmem.model.fact_table import PARTS, TABLE, TRANSACTION, DeclaredKind
 from graphmem.writing import RefoldRequest, forms, turn_rows
 from graphmem.writing import state as states
 from graphmem.writing.draft import Draft
@@ -28,11 +28,11 @@ WRITTEN = [kind for kind in TABLE if kind.form is not None]
 READ = [kind for kind in (TRANSACTION, *PARTS) if (QUERIES / "dump" / f"_{kind.name}.cypher").exists()]
 
 
-def name_of(kind: Declared) -> str:
+def name_of(kind: DeclaredKind) -> str:
     return kind.name
 
 
-def columns_of(kind: Declared) -> list[str]:
+def columns_of(kind: DeclaredKind) -> list[str]:
     """Return the columns of the fragment that reads a kind for a dump."""
     text = (QUERIES / "dump" / f"_{kind.name}.cypher").read_text()
     body = " ".join(line for line in text.splitlines() if not line.startswith("//")).strip()
@@ -47,7 +47,7 @@ def columns_of(kind: Declared) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", READ, ids=name_of)
-def test_what_a_dump_reads_of_a_kind_are_its_fields_in_order(kind: Declared) -> None:
+def test_what_a_dump_reads_of_a_kind_are_its_fields_in_order(kind: DeclaredKind) -> None:
     columns = columns_of(kind)
     assert len(columns) == len(kind.columns)
     for column, name in zip(columns, kind.columns, strict=True):
@@ -63,7 +63,9 @@ def test_a_dump_reads_the_parts_of_a_transaction_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("kind", WRITTEN, ids=name_of)
-def test_a_kind_is_written_by_the_least_form_that_it_declares_and_by_no_lesser_one(kind: Declared) -> None:
+def test_a_kind_is_written_by_the_least_form_that_it_declares_and_by_no_lesser_one(
+    kind: DeclaredKind,
+) -> None:
     if kind.form == "exclude":
         assert kind.parameter in cypher.query("write.exclude").params
         return
@@ -74,7 +76,7 @@ def test_a_kind_is_written_by_the_least_form_that_it_declares_and_by_no_lesser_o
 
 
 @pytest.mark.parametrize("kind", [kind for kind in TABLE if kind.label], ids=name_of)
-def test_a_kind_is_erased_by_the_query_that_it_declares(kind: Declared) -> None:
+def test_a_kind_is_erased_by_the_query_that_it_declares(kind: DeclaredKind) -> None:
     assert re.search(rf":{kind.label}\b", cypher.query(kind.erased_by).text)
     assert kind.label in erasing.OWNED[kind.erased_by]
 
@@ -109,7 +111,7 @@ def test_a_new_format_of_dumps_is_meant() -> None:
 
 
 @pytest.mark.parametrize("kind", WRITTEN, ids=name_of)
-def test_a_turn_that_adds_a_kind_takes_two_statements_only_where_it_excludes(kind: Declared) -> None:
+def test_a_turn_that_adds_a_kind_takes_two_statements_only_where_it_excludes(kind: DeclaredKind) -> None:
     both = Additions(facts={kind.parameter: [{}], "exclusions": [{}]})
     assert forms.takes_two(both) is (kind.form == "sourced")
     assert not forms.takes_two(Additions(facts={kind.parameter: [{}]}))
@@ -117,8 +119,8 @@ def test_a_turn_that_adds_a_kind_takes_two_statements_only_where_it_excludes(kin
 
 RUN = ("src_" + "0" * 24, "reader", "1", canonical.digest({}), 0)
 EXAMPLES: dict[str, Fact] = {
-    "source": Source.of("o", "0" * 64, 3, "text/plain", "a.txt", file_key="k"),
-    "interpretation": Interpretation(
+    "source": SourceRecord.of("o", "0" * 64, 3, "text/plain", "a.txt", file_key="k"),
+    "interpretation": InterpretationRecord(
         id=ids.interpretation_id(*RUN), source_id=RUN[0], interpreter="reader", version="1", config="{}",
         run=0, parser="", created_at=1, started_at=1, warnings=[], observations=0, entities=0,
         relationships=0,
@@ -129,7 +131,7 @@ EXAMPLES: dict[str, Fact] = {
 
 
 @pytest.mark.parametrize("kind", [kind for kind in WRITTEN if issubclass(kind.record, Fact)], ids=name_of)
-def test_a_fact_of_a_request_is_a_row_of_its_turn_and_leaves_the_state_hash(kind: Declared) -> None:
+def test_a_fact_of_a_request_is_a_row_of_its_turn_and_leaves_the_state_hash(kind: DeclaredKind) -> None:
     state = states.empty("o")
     for things in (state.entities, state.entities_before):
         for entity_id in (ADA, BYRON):

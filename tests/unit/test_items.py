@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.model import canonical, identity, ids, times
-from graphmem.model.items import DEFAULT_PRIORITY, ISSUES_LIMIT, RESERVED, Defaults, Item, Reader
+from graphmem.model.items import DEFAULT_PRIORITY, ISSUES_LIMIT, RESERVED, Defaults, Item, ItemReader
 
 OWNER = "00000000-0000-0000-0000-000000000000"
 TRANSACTION = "txn_" + "0" * 32
@@ -18,9 +18,9 @@ TARGET = "ent_" + "a" * 24
 ADA = {"entity_type": "person", "name": "Ada"}
 
 
-def reader(**defaults: Any) -> Reader:
+def reader(**defaults: Any) -> ItemReader:
     """Return a reader of one request."""
-    return Reader(OWNER, TRANSACTION, Defaults(**defaults))
+    return ItemReader(OWNER, TRANSACTION, Defaults(**defaults))
 
 
 def taken(raw: Any, index: int = 0, **defaults: Any) -> Item:
@@ -360,7 +360,7 @@ def test_no_more_than_a_hundred_faults_of_a_request_are_told():
 
 def test_an_item_is_identified_by_the_registered_schema_of_its_type():
     registered = {"wine": (("label", "year"), (identity.CONTENT,))}
-    read = Reader(OWNER, TRANSACTION, alternatives=registered.get)
+    read = ItemReader(OWNER, TRANSACTION, alternatives=registered.get)
     wine = {"entity_type": "wine", "label": "Ternmoon", "year": 2019, "name": "a name"}
     item, same, other = (read.item(0, {**wine, **more}) for more in ({}, {"name": "x"}, {"year": 2020}))
     assert item is not None

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.model import relationship
-from graphmem.model.items import End, Link, Reader
+from graphmem.model.items import End, ItemReader, Link
 from graphmem.text.spelling import nearest_type
 
 ADA, LONDON = "ent_" + "a" * 24, "ent_" + "b" * 24
 ENDS = {"source_index": 0, "target_entity_id": LONDON}
 
 
-def reader() -> Reader:
+def reader() -> ItemReader:
     """Return a reader of one request."""
-    return Reader("owner", "txn_" + "0" * 32, nearest_type=nearest_type)
+    return ItemReader("owner", "txn_" + "0" * 32, nearest_type=nearest_type)
 
 
 def faults(raw: dict[str, Any], count: int = 2) -> list[tuple[str, str]]:

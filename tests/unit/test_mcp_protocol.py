@@ -125,7 +125,7 @@ class Wire:
         self.may_answer = threading.Event()
         self.sent: list[Any] = []
         self._out, wire = os.pipe()
-        self.client = thin.Client(Settings(data_dir=tmp_path), wire)
+        self.client = thin.StdioClient(Settings(data_dir=tmp_path), wire)
         self._wire = wire
         monkeypatch.setattr(calling, "send", self._send)
         self._handshakes = int(handshake)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphmem.model.relationship import BUILTIN, RelationshipType
+from graphmem.model.relationship import BUILTIN, RelationshipKind
 from graphmem.search.questions import mentions, relationship_roles
 from graphmem.text import identifiers
 
@@ -173,7 +173,7 @@ def test_a_long_identifier_is_looked_up_whole() -> None:
 def test_a_question_asks_for_relationships(question: str, outgoing: set[str], incoming: set[str]) -> None:
     read = mentions.read(question)
     (part,) = read.parts(NAMES)
-    types = (*BUILTIN.values(), RelationshipType("CEO_OF"))
+    types = (*BUILTIN.values(), RelationshipKind("CEO_OF"))
     tokens = [piece.token for piece in read.pieces]
     followed = relationship_roles.followed(tokens, read.nouns, [(part.start, part.end)], types)
     assert (followed.outgoing, followed.incoming) == (outgoing, incoming)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from graphmem import cypher
 from graphmem.model import relationship
-from graphmem.model.items import Reader
+from graphmem.model.items import ItemReader
 from graphmem.model.relationship import BUILTIN, INTERNAL, RegistrationRefused, registered
-from graphmem.model.relationship import RelationshipType as Type
+from graphmem.model.relationship import RelationshipKind as Type
 from graphmem.text.spelling import nearest_type
 
 EDGE_TYPES = re.compile(r"\[\s*\w*\s*:\s*([A-Z][A-Z_|]*)")
@@ -169,7 +169,7 @@ def test_reading_backwards_twice_is_reading_forwards(new_types: list[Type]) -> N
 
 
 def test_a_registered_name_is_known_in_any_spelling() -> None:
-    known = {**BUILTIN, "MENTORS_AT": relationship.RelationshipType("MENTORS_AT", "MENTORED_AT")}
+    known = {**BUILTIN, "MENTORS_AT": relationship.RelationshipKind("MENTORS_AT", "MENTORED_AT")}
     assert relationship.normalise(" mentors  at\n", known) == "MENTORS_AT"
     with pytest.raises(relationship.UnknownRelationshipType):
         relationship.normalise("mentors_at", BUILTIN)
@@ -202,7 +202,7 @@ def test_an_unknown_type_proposes_a_near_spelling_or_an_inverse(unknown: str, pr
 
 
 def test_the_nearest_is_told_for_the_first_unknown_types_of_a_request() -> None:
-    reader = Reader("owner", "txn_" + "0" * 32, nearest_type=nearest_type)
+    reader = ItemReader("owner", "txn_" + "0" * 32, nearest_type=nearest_type)
     for i in range(30):
         reader.link(i, {"relationship_type": "works_for"}, 0)
     proposals = [issue.get("nearest") for issue in reader.issues if issue["code"] == "ERR_RELATIONSHIP_TYPE"]

@@ -13,7 +13,7 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.meaning import Weighted, packed
 from graphmem.search import search_ranking
 from graphmem.search import terms as search_terms
-from graphmem.search.entity_copy import Document, SearchCopy
+from graphmem.search.entity_copy import EntityText, SearchCopy
 from graphmem.search.kinds import kind_questions
 from graphmem.search.questions import mentions
 from graphmem.text import words as wording
@@ -225,7 +225,7 @@ def test_a_step_that_is_left_out_changes_points(step: str) -> None:
             text = wording.text_of(name, [("text", json.dumps(value))])
             copy.put(
                 [
-                    Document(
+                    EntityText(
                         f"ent_{place}", "note", place, text, b"".join(packed(embedder.vectors([name, value])))
                     )
                 ]

@@ -10,7 +10,7 @@ from hypothesis import given
 from graphmem.model import canonical, identity, schema
 from graphmem.model.ranks import ObservationSource
 from graphmem.model.rules import PLAIN, Converter, Rules, convert
-from graphmem.model.schema import Document, SchemaInvalid
+from graphmem.model.schema import SchemaDocument, SchemaInvalid
 from graphmem.model.schema.shapes import FIELDS_LIMIT, TEXT_LIMIT
 from tests.support.schemas import DOCUMENTS, WINE, wine
 
@@ -233,7 +233,7 @@ def test_stored_document_with_keys_without_effect_is_read_as_it_is_and_updated()
     raw = canonical.decode(wine().text)
     raw["fields"]["name"]["preserveCase"] = True
     raw |= {"query_synonyms": {"vin": ["wine"]}, "name_collision_policy": "reject"}
-    stored = Document.read(canonical.encode(raw))
+    stored = SchemaDocument.read(canonical.encode(raw))
     assert stored.text == canonical.encode(raw)
     assert stored.rules() == wine().rules()
     change = schema.update("wine", new_fields={"colour": "string"})
@@ -253,9 +253,9 @@ def test_converters_of_a_field_that_shows_any_value_are_warned_of():
 @given(DOCUMENTS)
 def test_a_document_is_what_its_text_says(raw: dict[str, object]):
     document = schema.parse("wine", raw)
-    assert Document.read(document.text) == document
+    assert SchemaDocument.read(document.text) == document
     assert schema.parse("wine", canonical.decode(document.text)) == document
-    assert Document.read(document.text).text == document.text
+    assert SchemaDocument.read(document.text).text == document.text
 
 
 # What a document decides
@@ -324,7 +324,7 @@ def test_a_type_can_go_back_to_the_general_order():
 # What it finds
 
 
-def findings(document: Document, **values: object) -> list[tuple[str, str, bool]]:
+def findings(document: SchemaDocument, **values: object) -> list[tuple[str, str, bool]]:
     texts = {name: canonical.encode(value) for name, value in values.items()}
     return [(finding.code, finding.field, finding.refused) for finding in document.findings(texts)]
 

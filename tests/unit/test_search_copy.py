@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.search import search_ranking, term_vocabulary, terms
-from graphmem.search.entity_copy import DIMENSIONS, Document, SearchCopy
+from graphmem.search.entity_copy import DIMENSIONS, EntityText, SearchCopy
 from graphmem.search.search_ranking import K1, B, Ranking
-from graphmem.search.term_vocabulary import Vocabulary
+from graphmem.search.term_vocabulary import TermVocabulary
 from graphmem.text import languages, words
 from tests.support.examples import examples
 
@@ -26,7 +26,7 @@ VECTORS = st.lists(st.integers(-127, 127), min_size=3, max_size=3).map(
     lambda first: bytes(np.array(first + [0] * (DIMENSIONS - 3), np.int8))
 )
 DOCUMENTS = st.builds(
-    Document,
+    EntityText,
     id=st.sampled_from([f"ent_{number}" for number in range(8)]),
     type=st.sampled_from(["note", "task"]),
     at=st.integers(0, 10),
@@ -64,7 +64,7 @@ def answer(
 def copy_of(*texts: str, **more: Any) -> SearchCopy:
     """Return a copy with a document for each text, named by its place."""
     copy = SearchCopy()
-    copy.put(Document(f"ent_{place}", "note", 0, text, None, **more) for place, text in enumerate(texts))
+    copy.put(EntityText(f"ent_{place}", "note", 0, text, None, **more) for place, text in enumerate(texts))
     return copy
 
 
@@ -92,8 +92,8 @@ def test_a_word_that_says_two_words_of_a_question_counts_for_both_before_a_compa
 
 @examples(60)
 @given(steps=STEPS)
-def test_changes_leave_no_trace(steps: list[tuple[str, Document]]) -> None:
-    copy, documents = SearchCopy(), dict[str, Document]()
+def test_changes_leave_no_trace(steps: list[tuple[str, EntityText]]) -> None:
+    copy, documents = SearchCopy(), dict[str, EntityText]()
     for step, document in steps:
         if step == "put":
             copy.put([document])
@@ -136,7 +136,7 @@ def test_a_document_is_as_similar_as_its_most_similar_passage() -> None:
     passages = [bytes(np.array(each + [0] * (DIMENSIONS - 3), np.int8)) for each in (near, far)]
     copy = SearchCopy()
     copy.put(
-        Document(f"ent_{place}", "note", 0, "x", vectors)
+        EntityText(f"ent_{place}", "note", 0, "x", vectors)
         for place, vectors in enumerate([passages[1], passages[1] + passages[0], None, passages[0]])
     )
     similarities = copy.similarities([3.0, 2.0, 1.0] + [0.0] * (DIMENSIONS - 3)).tolist()
@@ -152,7 +152,7 @@ def test_vectors_are_compared_exactly_in_any_place() -> None:
         rows.astype(np.int64) @ vector / np.sqrt((rows.astype(np.int64) ** 2).sum(axis=1) * (vector @ vector))
     )
     copy = SearchCopy()
-    copy.put(Document(f"ent_{place}", "note", 0, "x", bytes(row)) for place, row in enumerate(rows))
+    copy.put(EntityText(f"ent_{place}", "note", 0, "x", bytes(row)) for place, row in enumerate(rows))
     assert np.array_equal(np.round(copy.similarities(vector.tolist()), 12), np.round(exact, 12))
 
 
@@ -212,8 +212,8 @@ def test_a_language_is_told_by_its_stop_words(text: str, language: str | None) -
 def test_a_name_counts_more_than_a_mention() -> None:
     copy = SearchCopy()
     copy.put([
-        Document("ent_a", "note", 0, "beta | alpha alpha", None),
-        Document("ent_b", "note", 0, "alpha | beta beta", None),
+        EntityText("ent_a", "note", 0, "beta | alpha alpha", None),
+        EntityText("ent_b", "note", 0, "alpha | beta beta", None),
     ])  # fmt: skip
     match = search_ranking.match_words(copy, terms.of_question("alpha", []))
     hits = search_ranking.rank(copy, match, None, floor=0.5, among=copy.alive, named={})
@@ -238,9 +238,9 @@ def vector_of(*components: int) -> bytes:
 def test_newest_first_lifts_what_is_about_the_matter_of_the_best_hit(others: int) -> None:
     """All documents have the first component in common, as statements about one person do."""
     copy = SearchCopy()
-    matter = [Document(f"ent_a{at}", "note", at, "alpha", vector_of(60, 60 + at, 0)) for at in range(3)]
+    matter = [EntityText(f"ent_a{at}", "note", at, "alpha", vector_of(60, 60 + at, 0)) for at in range(3)]
     newer = [
-        Document(f"ent_b{place}", "note", 10 + place, "alpha", vector_of(60, 0, 60, place))
+        EntityText(f"ent_b{place}", "note", 10 + place, "alpha", vector_of(60, 0, 60, place))
         for place in range(others)
     ]
     copy.put([*matter, *newer])
@@ -254,7 +254,7 @@ def test_newest_first_lifts_what_is_about_the_matter_of_the_best_hit(others: int
 
 def test_newest_first_takes_what_has_no_vector_for_the_same_matter() -> None:
     copy = SearchCopy()
-    copy.put(Document(f"ent_n{at}", "note", at, "alpha", None) for at in range(6))
+    copy.put(EntityText(f"ent_n{at}", "note", at, "alpha", None) for at in range(6))
     newest_first = [hit[0] for hit in answer(copy, "alpha", newest_first=True)]
     assert newest_first == [f"ent_n{at}" for at in (5, 4, 3, 2, 1, 0)]
 
@@ -262,7 +262,7 @@ def test_newest_first_takes_what_has_no_vector_for_the_same_matter() -> None:
 def test_a_copy_says_how_much_memory_it_takes() -> None:
     texts = [" ".join(f"word{(place * 7 + step) % 900}" for step in range(25)) for place in range(2_000)]
     copy = SearchCopy()
-    copy.put(Document(f"ent_{n:024}", "note", 0, text, bytes(DIMENSIONS)) for n, text in enumerate(texts))
+    copy.put(EntityText(f"ent_{n:024}", "note", 0, text, bytes(DIMENSIONS)) for n, text in enumerate(texts))
     copy.compact()
     assert 500 < copy.bytes / len(texts) < 1_200
     for place in range(1_999):
@@ -287,7 +287,7 @@ def test_a_document_with_half_of_a_question_has_half_of_it_whatever_numbers_are_
 def test_the_parts_of_the_points_add_up(newest_first: bool) -> None:
     copy = SearchCopy()
     copy.put(
-        Document(
+        EntityText(
             f"ent_{n}", "note", n, f"{' '.join(WORDS[: n % 5 + 1])} | beta gamma {n}", vector_of(n, 9, 3)
         )
         for n in range(12)
@@ -305,7 +305,7 @@ def test_the_parts_of_the_points_add_up(newest_first: bool) -> None:
 def test_a_compaction_drops_the_terms_that_no_document_has_any_more() -> None:
     copy = SearchCopy()
     for turn in range(5):
-        copy.put(Document(f"ent_{n}", "note", 0, f"word{turn}x{n} kept", None) for n in range(2_000))
+        copy.put(EntityText(f"ent_{n}", "note", 0, f"word{turn}x{n} kept", None) for n in range(2_000))
         copy.compact()
     assert len(copy.terms) == 2_001
     fresh = copy_of(*(f"word4x{n} kept" for n in range(2_000)))
@@ -318,7 +318,7 @@ def test_a_compaction_drops_the_terms_that_no_document_has_any_more() -> None:
 def test_entities_that_the_copy_does_not_have_have_no_time() -> None:
     copy = SearchCopy()
     assert copy.times_of(["gone"]) == {}
-    copy.put([Document(name, "note", at, name, None, False, (0, 0)) for name, at in (("a", 3), ("b", 5))])
+    copy.put([EntityText(name, "note", at, name, None, False, (0, 0)) for name, at in (("a", 3), ("b", 5))])
     assert copy.times_of(["b", "gone", "a"]) == {"b": 5, "a": 3}
 
 
@@ -336,7 +336,7 @@ def test_entities_that_the_copy_does_not_have_have_no_time() -> None:
 def test_terms_that_begin_with_a_text_are_found_whatever_came_and_went(steps: list[tuple[str, str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(term_vocabulary, "SORTED_AT_ONCE", 4)
-        known = Vocabulary()
+        known = TermVocabulary()
         for step, text in steps:
             if step == "add":
                 assert known.add([text, text]) == [known.numbers[text]] * 2
@@ -354,10 +354,10 @@ def test_inflections_are_found_after_terms_were_dropped_and_others_came() -> Non
     assert answer(copy, "painted walking baking")
     copy.remove("ent_0")
     copy.compact()
-    copy.put([Document("ent_5", "note", 0, f"{english} painters paint", None)])
+    copy.put([EntityText("ent_5", "note", 0, f"{english} painters paint", None)])
     fresh = SearchCopy()
-    fresh.put(Document(f"ent_{n}", "note", 0, texts[n], None) for n in range(1, 5))
-    fresh.put([Document("ent_5", "note", 0, f"{english} painters paint", None)])
+    fresh.put(EntityText(f"ent_{n}", "note", 0, texts[n], None) for n in range(1, 5))
+    fresh.put([EntityText("ent_5", "note", 0, f"{english} painters paint", None)])
     for _ in range(2):
         for query in ("painted", "painting", "walking", "bakery", "cycle"):
             assert answer(copy, query) == answer(fresh, query)
@@ -395,7 +395,7 @@ def test_what_waits_for_a_vector_is_counted_while_a_thread_compacts() -> None:
 
     def change() -> None:
         for _ in range(60):
-            copy.put(Document(f"ent_{n}", "note", 0, "alpha gamma", None, True) for n in range(40))
+            copy.put(EntityText(f"ent_{n}", "note", 0, "alpha gamma", None, True) for n in range(40))
             copy.compact()
         has_ended.set()
 

@@ -69,7 +69,7 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
         monkeypatch.setattr(module, name, until_cancelled(name, events))
     monkeypatch.setattr(runtime, "open_services", opened)
     monkeypatch.setattr("graphmem.api.app.create_app", lambda services: None)
-    monkeypatch.setattr(serve._Server, "serve", answer)
+    monkeypatch.setattr(serve._RestServer, "serve", answer)
     monkeypatch.setattr(tools, "serve_stdio", answer)
     monkeypatch.setattr(logs, "configure", lambda *_, **__: None)
     monkeypatch.setattr(serve.beside, "take_socket", lambda *_: None)
@@ -151,7 +151,7 @@ def test_the_address_that_was_bound_is_announced_once_statements_are_planned(
 
     async def begin() -> int:
         planned = asyncio.Event()
-        server = serve._Server(config, settings, planned, Unguarded())
+        server = serve._RestServer(config, settings, planned, Unguarded())
         config.load()
         server.lifespan = config.lifespan_class(config)
         try:

@@ -13,7 +13,7 @@ TYPES = schema.shipped_types()
 EXPLICIT = {"id", "uuid", "external_id", "message_id"}
 
 
-def shipped(name: str) -> schema.Document:
+def shipped(name: str) -> schema.SchemaDocument:
     document = schema.shipped(name)
     assert document is not None
     return document

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphmem.search import terms
-from graphmem.search.entity_copy import COUNTED, IN_ALIAS, IN_NAME, Document, SearchCopy
+from graphmem.search.entity_copy import COUNTED, IN_ALIAS, IN_NAME, EntityText, SearchCopy
 from graphmem.text import words
 
 Fields = list[tuple[str, str]]
@@ -43,7 +43,7 @@ def test_the_terms_of_a_text(text: str, name: str, aliases: str, values: str) ->
 
 def test_a_copy_counts_a_term_wherever_it_is_and_says_where() -> None:
     copy = SearchCopy()
-    copy.put([Document("ent_1", "person", 0, "tom ek ~ tom tom smith | tom smith x", None)])
+    copy.put([EntityText("ent_1", "person", 0, "tom ek ~ tom tom smith | tom smith x", None)])
     for compacted in (False, True):
         if compacted:
             copy.compact()

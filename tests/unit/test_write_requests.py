@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from graphmem.model.items import Defaults, End, Item, Link, Reader
+from graphmem.model.items import Defaults, End, Item, ItemReader, Link
 from graphmem.model.schema import Change
 from graphmem.writing import MergeRequest, Merging, SchemaRequest, StoreRequest
 
@@ -15,7 +15,7 @@ FIELDS: dict[str, Any] = {"owner": OWNER, "agent": "a", "client": "c", "transact
 
 
 def items() -> list[Item]:
-    reader = Reader(OWNER, TRANSACTION, Defaults(5, 1.0, "human"))
+    reader = ItemReader(OWNER, TRANSACTION, Defaults(5, 1.0, "human"))
     raw = ({"name": "Ada"}, {"name": "Bo", "observed_at": "2026-01-01T00:00:00Z"})
     read = [reader.item(index, {"entity_type": "person", **fields}) for index, fields in enumerate(raw)]
     return [item for item in read if item]

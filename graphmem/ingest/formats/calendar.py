@@ -15,7 +15,7 @@ from icalendar import Calendar, Component
 
 from graphmem.ingest.building import Builder, normal, widened
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME
 
 ENTRIES = {"VEVENT": "event", "VTODO": "task", "VJOURNAL": "journal"}
@@ -41,7 +41,7 @@ PEOPLE = {"ORGANIZER": "organizer", "ATTENDEE": "attendees"}
 RAW = {"RRULE": "rule", "DURATION": "duration"}
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the entries of the calendars in a file."""
     text, _, warnings = decoded(data)
     builder = Builder(limits)
@@ -71,7 +71,7 @@ def _describe(builder: Builder, calendar: Component) -> None:
 
 def _add(builder: Builder, entry: Component) -> None:
     start, line = builder.position, builder.line
-    fields: list[Field] = []
+    fields: list[PartField] = []
 
     def add(label: str, name: str, texts: Iterable[str], value: Any = None) -> None:
         spans = []
@@ -80,7 +80,7 @@ def _add(builder: Builder, entry: Component) -> None:
             spans.append(builder.add(text, "\n"))
             value = normal(text) if value is None else value
         if spans:
-            fields.append(Field(name, value, widened(spans)))
+            fields.append(PartField(name, value, widened(spans)))
 
     add("BEGIN", "component", [ENTRIES[str(entry.name)]])
     for member, name in TEXTS.items():
@@ -101,7 +101,7 @@ def _add(builder: Builder, entry: Component) -> None:
     builder.add("", "\n")
     end = max(field.span.end or start for field in fields)
     builder.count_cells(len(fields))
-    builder.part("event", Span(line=line, start=start, end=end), fields)
+    builder.part("event", FileSpan(line=line, start=start, end=end), fields)
 
 
 def _values(entry: Component, name: str) -> list[Any]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphmem.ingest.document import Document, Limits
+from graphmem.ingest.document import DocumentLimits, ParsedDocument
 from graphmem.ingest.formats import json_values
 from graphmem.ingest.formats.chats import Conversations, loaded
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the conversations with their messages."""
     values, warnings = loaded(data)
     if not any(isinstance(value.get("mapping"), dict) for value in values):

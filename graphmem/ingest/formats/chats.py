@@ -9,7 +9,7 @@ from typing import Any
 
 from graphmem.ingest.building import Builder, json_value, normal
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME
 
 UNTITLED = "Untitled conversation"
@@ -34,13 +34,13 @@ def loaded(data: bytes) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
 class Conversations:
     """Builds a document of conversations: a title line each, then the messages after their role and time."""
 
-    def __init__(self, limits: Limits, format: str) -> None:
+    def __init__(self, limits: DocumentLimits, format: str) -> None:
         self.builder = Builder(limits)
         self._format = BY_NAME[format]
         self._number = 0
         self._conversations = 0
-        self._fields: list[Field] = []
-        self._messages: list[tuple[Span, list[Field]]] = []
+        self._fields: list[PartField] = []
+        self._messages: list[tuple[FileSpan, list[PartField]]] = []
 
     def begin(self, title: Any, identity: Any, created: Any, updated: Any) -> None:
         """Begin a conversation."""
@@ -48,11 +48,11 @@ class Conversations:
         text = title if isinstance(title, str) and title.strip() else UNTITLED
         span = self.builder.add(text.strip(), "\n\n")
         self._messages = []
-        self._fields = [Field("title", normal(text.strip()), span)]
+        self._fields = [PartField("title", normal(text.strip()), span)]
         times = {"created_at": moment(created), "updated_at": moment(updated)}
         for name, value in {"id": identity, **times}.items():
             if isinstance(value, str):
-                self._fields.append(Field(name, json_value(value), Span()))
+                self._fields.append(PartField(name, json_value(value), FileSpan()))
 
     def message(self, role: Any, text: str, identity: Any, sent: Any, more: dict[str, Any]) -> None:
         """Add a message of the conversation; a message without text is left out."""
@@ -65,25 +65,27 @@ class Conversations:
         head = self.builder.add(author, f" ({sent_at}):\n" if sent_at else ":\n")
         body = self.builder.add(text.strip(), "\n\n")
         fields = [
-            Field("role", author, replace(head, message=self._number)),
-            Field("text", normal(text.strip()), replace(body, message=self._number)),
+            PartField("role", author, replace(head, message=self._number)),
+            PartField("text", normal(text.strip()), replace(body, message=self._number)),
         ]
         for name, value in (("id", identity), ("sent_at", sent_at), *more.items()):
             if value is not None:
-                fields.append(Field(name, json_value(value), Span(message=self._number)))
-        span = Span(line=line, message=self._number, start=start, end=body.end)
+                fields.append(PartField(name, json_value(value), FileSpan(message=self._number)))
+        span = FileSpan(line=line, message=self._number, start=start, end=body.end)
         self._messages.append((span, fields))
 
     def end(self) -> None:
         """Add the parts of the conversation and of its messages."""
         title = self._fields[0].span
         last = self._messages[-1][0].end if self._messages else title.end
-        self.builder.part("conversation", Span(line=title.line, start=title.start, end=last), self._fields)
+        self.builder.part(
+            "conversation", FileSpan(line=title.line, start=title.start, end=last), self._fields
+        )
         for span, fields in self._messages:
             self.builder.count_cells(len(fields))
             self.builder.part("message", span, fields)
 
-    def document(self) -> Document:
+    def document(self) -> ParsedDocument:
         """Return the document."""
         self.builder.metadata |= {"conversations": self._conversations, "messages": self._number}
         return self.builder.document(self._format)

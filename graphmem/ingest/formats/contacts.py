@@ -12,7 +12,7 @@ from vobject.base import ParseError, VObjectError
 
 from graphmem.ingest.building import Builder, normal, widened
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME
 
 SINGLE = {
@@ -34,7 +34,7 @@ NAME_MEMBERS = {"given": "given_name", "additional": "additional_name", "family"
 ADDRESS_MEMBERS = ("box", "extended", "street", "code", "city", "region", "country")
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the contacts of a file."""
     text, _, warnings = decoded(data)
     builder = Builder(limits)
@@ -70,44 +70,44 @@ class _Unreadable(logging.Handler):
 
 def _add(builder: Builder, card: Any) -> None:
     start, line = builder.position, builder.line
-    fields: dict[str, Field] = {}
-    lists: dict[str, list[tuple[str, Span]]] = {}
+    fields: dict[str, PartField] = {}
+    lists: dict[str, list[tuple[str, FileSpan]]] = {}
     for member in card.getChildren():
         label, value = str(member.name).upper(), getattr(member, "value", None)
         if label == "N" and hasattr(value, "family"):
             for attribute, name in NAME_MEMBERS.items():
                 text = _text(getattr(value, attribute))
                 if text:
-                    fields[name] = Field(name, text, _line(builder, attribute.upper(), text))
+                    fields[name] = PartField(name, text, _line(builder, attribute.upper(), text))
         elif label in REPEATED:
             for text in _texts(label, value):
                 lists.setdefault(REPEATED[label], []).append((text, _line(builder, label, text)))
         elif label in SINGLE and _text(value) and SINGLE[label] not in fields:
             text = _text(value)
-            fields[SINGLE[label]] = Field(SINGLE[label], text, _line(builder, label, text))
+            fields[SINGLE[label]] = PartField(SINGLE[label], text, _line(builder, label, text))
             if label == "ORG" and isinstance(value, list) and len(value) > 1:
                 levels = [_text(level) for level in value]
-                fields["organization_levels"] = Field(
+                fields["organization_levels"] = PartField(
                     "organization_levels", levels, fields["organization"].span
                 )
         elif label.startswith("X-") and isinstance(value, str) and value.strip():
             name = label[2:].lower().replace("-", "_")
-            fields.setdefault(name, Field(name, normal(value), _line(builder, label, value)))
+            fields.setdefault(name, PartField(name, normal(value), _line(builder, label, value)))
     builder.add("", "\n")
     members = [
         *fields.values(),
         *(
-            Field(name, [text for text, _ in pairs], widened(span for _, span in pairs))
+            PartField(name, [text for text, _ in pairs], widened(span for _, span in pairs))
             for name, pairs in lists.items()
         ),
     ]
     if members:
         builder.count_cells(sum(len(pairs) for pairs in lists.values()) + len(fields))
         end = max(field.span.end or start for field in members)
-        builder.part("contact", Span(line=line, start=start, end=end), members)
+        builder.part("contact", FileSpan(line=line, start=start, end=end), members)
 
 
-def _line(builder: Builder, label: str, text: str) -> Span:
+def _line(builder: Builder, label: str, text: str) -> FileSpan:
     builder.add(f"{label}:", " ")
     return builder.add(text, "\n")
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import opened
 from graphmem.ingest.detection import suffix
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import CSV
 from graphmem.ingest.tabular import Columns, is_header
 
@@ -34,7 +34,7 @@ class Dialect(csv.excel):
         super().__init__()
 
 
-class Record(NamedTuple):
+class DelimitedRecord(NamedTuple):
     """A row: its number from 1, its first line, its place, and the places of its cells."""
 
     number: int
@@ -45,7 +45,7 @@ class Record(NamedTuple):
     places: list[tuple[int, int]]
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the table as its text, with one part per row."""
     builder, text = opened(data, limits)
     dialect = sniffed(text[:SAMPLE_CHARACTERS], suffix(name))
@@ -95,7 +95,7 @@ def most_regular(sample: str) -> str:
     return max(DELIMITERS, key=regularity)
 
 
-def records(text: str, dialect: Dialect, limits: Limits) -> Iterator[Record]:
+def records(text: str, dialect: Dialect, limits: DocumentLimits) -> Iterator[DelimitedRecord]:
     """Yield the rows with a value.
 
     The library splits rows into cells. It says not where a cell stands, so each cell is searched from the end
@@ -124,7 +124,7 @@ def records(text: str, dialect: Dialect, limits: Limits) -> Iterator[Record]:
         number += 1
         if any(cells):
             end = consumed - text.endswith("\n", start, consumed)
-            yield Record(number, line, start, end, cells, places(text, start, end, cells, dialect))
+            yield DelimitedRecord(number, line, start, end, cells, places(text, start, end, cells, dialect))
         start, line = consumed, reader.line_num + 1
 
 
@@ -149,13 +149,13 @@ def places(text: str, start: int, end: int, cells: list[str], dialect: Dialect) 
     return spans
 
 
-def add_row(builder: Builder, row: Record, columns: Columns) -> None:
+def add_row(builder: Builder, row: DelimitedRecord, columns: Columns) -> None:
     """Add the part of a row."""
     builder.count_cells(len(row.cells))
     names = columns.upto(len(row.cells))
     fields = [
-        Field(name, cell, Span(line=row.line, row=row.number, start=start, end=end))
+        PartField(name, cell, FileSpan(line=row.line, row=row.number, start=start, end=end))
         for name, cell, (start, end) in zip(names, row.cells, row.places, strict=False)
         if cell
     ]
-    builder.part("row", Span(line=row.line, row=row.number, start=row.start, end=row.end), fields)
+    builder.part("row", FileSpan(line=row.line, row=row.number, start=row.start, end=row.end), fields)

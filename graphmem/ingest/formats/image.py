@@ -9,7 +9,7 @@ from typing import Any
 from PIL import ExifTags, Image, UnidentifiedImageError
 
 from graphmem.ingest.building import Builder
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
@@ -17,7 +17,7 @@ VALUE_CHARACTERS_LIMIT = 1_000
 DIRECTORIES = (ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo)
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return what an image says of itself."""
     builder = Builder(limits)
     try:
@@ -40,7 +40,9 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
     if exif:
         builder.metadata["exif"] = exif
     members = {key: value for key, value in builder.metadata.items() if key != "exif"} | exif
-    builder.part("property", Span(), [Field(key, value, Span()) for key, value in members.items()])
+    builder.part(
+        "property", FileSpan(), [PartField(key, value, FileSpan()) for key, value in members.items()]
+    )
     return builder.document(BY_NAME["image"], f"image/{kind.lower()}")
 
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from graphmem.ingest.building import Builder, json_value
 from graphmem.ingest.decoding import opened
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME, Format
 
 SPACE = re.compile(r"[ \t\n\r]*")
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return a JSON file."""
     builder, text = opened(data, limits)
     walk = Walk(text)
@@ -36,7 +36,7 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
     return builder.document(BY_NAME["json"])
 
 
-def parse_lines(data: bytes, limits: Limits, format: Format) -> Document:
+def parse_lines(data: bytes, limits: DocumentLimits, format: Format) -> ParsedDocument:
     """Return a file with one JSON value per line; blank lines are left out."""
     builder, text = opened(data, limits)
     walk = Walk(text)
@@ -74,9 +74,9 @@ def _record(builder: Builder, walk: Walk, start: int, first_line: int, record_li
         fields, end = walk.members(start)
     else:
         value, end = walk.value(start)
-        fields = [Field("value", value, walk.span(start, end))]
+        fields = [PartField("value", value, walk.span(start, end))]
     builder.count_cells(len(fields))
-    builder.part("record", Span(line=record_line or first_line, start=start, end=end), fields)
+    builder.part("record", FileSpan(line=record_line or first_line, start=start, end=end), fields)
     return end
 
 
@@ -98,9 +98,9 @@ class Walk:
         """Return the line of an offset."""
         return bisect.bisect_right(self._line_starts, position)
 
-    def span(self, start: int, end: int) -> Span:
+    def span(self, start: int, end: int) -> FileSpan:
         """Return the span of a value."""
-        return Span(line=self.line(start), start=start, end=end)
+        return FileSpan(line=self.line(start), start=start, end=end)
 
     def value(self, position: int) -> tuple[Any, int]:
         """Return the value at an offset and its end."""
@@ -114,9 +114,9 @@ class Walk:
             raise ParseFailed(f"The file has a number that cannot be read: {exc}.", "damaged") from None
         return json_value(value), end
 
-    def members(self, position: int) -> tuple[list[Field], int]:
+    def members(self, position: int) -> tuple[list[PartField], int]:
         """Return the members of the object at an offset as fields, and its end."""
-        fields: dict[str, Field] = {}
+        fields: dict[str, PartField] = {}
         position = self.skip(position + 1)
         if self.text.startswith("}", position):
             return [], position + 1
@@ -131,7 +131,7 @@ class Walk:
             value, end = self.value(start)
             if name in fields:
                 self.warnings.append(f"An object has {name[:100]} more than once: the last one counts.")
-            fields[name] = Field(name, value, self.span(start, end))
+            fields[name] = PartField(name, value, self.span(start, end))
             end = self.skip(end)
             mark = self.text[end : end + 1]
             if mark == "}":

@@ -18,7 +18,7 @@ from typing import Any
 
 from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats.web_page import plain
 
@@ -28,7 +28,7 @@ HEADER_CHARACTERS_LIMIT = 100_000
 MESSAGE_PARTS_LIMIT = 10_000
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return one message."""
     builder = Builder(limits)
     add_message(builder, data, 1)
@@ -45,15 +45,15 @@ def add_message(builder: Builder, data: bytes, number: int) -> None:
     names, bodies = _contents(message)
     if names:
         span = builder.add(f"Attachments: {'; '.join(str(attachment['name']) for attachment in names)}", "\n")
-        fields.append(Field("attachments", names, span))
+        fields.append(PartField("attachments", names, span))
     builder.add("", "\n")
     body = _body(bodies, builder)
     if body:
-        fields.append(Field("body", normal(body), builder.add(body, "\n\n")))
+        fields.append(PartField("body", normal(body), builder.add(body, "\n\n")))
     end = max((field.span.end or start for field in fields), default=start)
-    fields = [Field(f.name, f.value, replace(f.span, message=number)) for f in fields]
+    fields = [PartField(f.name, f.value, replace(f.span, message=number)) for f in fields]
     builder.count_cells(len(fields))
-    builder.part("message", Span(line=line, message=number, start=start, end=end), fields)
+    builder.part("message", FileSpan(line=line, message=number, start=start, end=end), fields)
 
 
 def header(message: Message, name: str) -> list[str]:
@@ -72,7 +72,7 @@ def _decoded(value: str) -> str:
     return normal(" ".join(text.split()))
 
 
-def _people(builder: Builder, message: Message) -> Iterator[Field]:
+def _people(builder: Builder, message: Message) -> Iterator[PartField]:
     for name in PEOPLE:
         raw = [str(value)[:HEADER_CHARACTERS_LIMIT] for value in message.get_all(name, ())]
         people: list[dict[str, str]] = []
@@ -90,22 +90,22 @@ def _people(builder: Builder, message: Message) -> Iterator[Field]:
             for person in people
         ]
         builder.add(f"{name}:", " ")
-        yield Field(name.lower().replace("-", "_"), people, builder.add(", ".join(shown), "\n"))
+        yield PartField(name.lower().replace("-", "_"), people, builder.add(", ".join(shown), "\n"))
 
 
-def _texts(builder: Builder, message: Message, number: int) -> Iterator[Field]:
+def _texts(builder: Builder, message: Message, number: int) -> Iterator[PartField]:
     for name in TEXTS:
         value = next(iter(header(message, name)), "")
         if not value:
             continue
         builder.add(f"{name}:", " ")
         span = builder.add(value, "\n")
-        yield Field(name.lower().replace("-", "_"), value, span)
+        yield PartField(name.lower().replace("-", "_"), value, span)
         if name == "Subject" and number == 1:
             builder.title = value
         if name == "Date":
             try:
-                yield Field("sent_at", parsedate_to_datetime(value).isoformat(), span)
+                yield PartField("sent_at", parsedate_to_datetime(value).isoformat(), span)
             except (ValueError, TypeError, OverflowError, IndexError):
                 builder.warn(f"The date of message {number} cannot be read: {value[:100]}")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from graphmem.ingest.building import Builder
-from graphmem.ingest.document import Document, Limits, ParseFailed
+from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats.mail import add_message
 
@@ -16,7 +16,7 @@ SEPARATOR = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
 QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the messages of a mailbox."""
     builder = Builder(limits)
     places = [match.span() for match in SEPARATOR.finditer(data)]

@@ -17,7 +17,7 @@ from markdown_it.token import Token
 
 from graphmem.ingest.building import Builder, json_value
 from graphmem.ingest.decoding import opened
-from graphmem.ingest.document import Document, Field, Limits, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, PartField
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.tabular import Columns
 
@@ -42,7 +42,7 @@ for tag, pattern, first in (
     PlainLoader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first))
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the text with its blocks and its front matter."""
     builder, text = opened(data, limits)
     front = front_matter(builder, text)
@@ -71,13 +71,13 @@ def front_matter(builder: Builder, text: str) -> int:
         return end
     if fields:
         builder.count_cells(len(fields))
-        builder.part("record", Span(line=1, start=0, end=end - text.endswith("\n", 0, end)), fields)
+        builder.part("record", FileSpan(line=1, start=0, end=end - text.endswith("\n", 0, end)), fields)
         title = next((field.value for field in fields if field.name == "title"), None)
         builder.title = title if isinstance(title, str) else None
     return end
 
 
-def _yaml_fields(content: str, start: int, first_line: int) -> Iterator[Field]:
+def _yaml_fields(content: str, start: int, first_line: int) -> Iterator[PartField]:
     """Yield the members of a YAML mapping.
 
     Raises:
@@ -95,10 +95,10 @@ def _yaml_fields(content: str, start: int, first_line: int) -> Iterator[Field]:
         begin, end = value.start_mark.index, value.end_mark.index
         place = content[begin:end].rstrip()
         line = first_line + content.count("\n", 0, begin)
-        yield Field(
+        yield PartField(
             str(loader.construct_object(key, deep=True)),
             json_value(loader.construct_object(value, deep=True)),
-            Span(line=line, start=start + begin, end=start + begin + len(place)),
+            FileSpan(line=line, start=start + begin, end=start + begin + len(place)),
         )
 
 
@@ -115,7 +115,7 @@ class _Blocks:
         body = "\n".join(self._lines[skipped_lines:])
         self._tokens: list[Token] = MarkdownIt("commonmark").enable("table").parse(body)
         self._columns = Columns([])
-        self._cells: list[tuple[str, Span]] = []
+        self._cells: list[tuple[str, FileSpan]] = []
         self._header = False
 
     def add(self) -> None:
@@ -151,19 +151,19 @@ class _Blocks:
         elif token.type == "tr_close" and self._cells:
             span = self._cells[0][1]
             line = span.line or 1
-            row = Span(line=line, start=self._starts[line - 1], end=self._starts[line] - 1)
+            row = FileSpan(line=line, start=self._starts[line - 1], end=self._starts[line] - 1)
             if self._header:
                 self._columns = Columns([content for content, _ in self._cells])
             else:
                 names = self._columns.upto(len(self._cells))
                 members = zip(names, self._cells, strict=False)
-                fields = [Field(name, content, place) for name, (content, place) in members if content]
+                fields = [PartField(name, content, place) for name, (content, place) in members if content]
                 self._builder.count_cells(len(self._cells))
                 self._builder.part("row", row, fields)
         elif token.type in ("thead_open", "thead_close"):
             self._header = token.type == "thead_open"
 
-    def _cell(self, token: Token, content: Token) -> Span:
+    def _cell(self, token: Token, content: Token) -> FileSpan:
         """Return the place of a cell: its text is searched after the cell before it."""
         place = content.map or token.map
         number = self._skipped + (place[0] if place else 0)
@@ -172,12 +172,12 @@ class _Blocks:
         offset = self._lines[number].find(content.content, 0 if last is None else last - start)
         if offset >= 0:
             start, end = start + offset, start + offset + len(content.content)
-        return Span(line=number + 1, start=start, end=end)
+        return FileSpan(line=number + 1, start=start, end=end)
 
     def _block(self, kind: str, token: Token, level: int | None = None) -> None:
         assert token.map is not None
         first, last = (self._skipped + number for number in token.map)
         while last > first + 1 and not self._lines[last - 1].strip():
             last -= 1
-        span = Span(line=first + 1, start=self._starts[first], end=self._starts[last] - 1)
+        span = FileSpan(line=first + 1, start=self._starts[first], end=self._starts[last] - 1)
         self._builder.part(kind, span, level=level)

@@ -11,7 +11,7 @@ import odfdo
 
 from graphmem.ingest import archives
 from graphmem.ingest.building import Builder
-from graphmem.ingest.document import Document, Limits, ParseFailed, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.tabular import Columns, add_row
 
@@ -22,7 +22,7 @@ METADATA = {"dc:creator": "author", "meta:initial-creator": "author", "dc:subjec
             "dc:language": "language", "meta:generator": "generator"}  # fmt: skip
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the text of a document with its blocks."""
     builder = Builder(limits)
     archives.check(data, limits, builder)
@@ -89,4 +89,4 @@ def _add_table(builder: Builder, table: Any) -> None:
         if cells:
             columns = add_row(builder, cells, columns, number)
     if builder.position > start:
-        builder.part("table", Span(line=line, start=start, end=builder.position - 1), place=place)
+        builder.part("table", FileSpan(line=line, start=start, end=builder.position - 1), place=place)

@@ -14,7 +14,7 @@ import pypdfium2
 from pypdfium2.raw import FPDF_ERR_PASSWORD
 
 from graphmem.ingest.building import Builder
-from graphmem.ingest.document import Document, Limits, ParseFailed
+from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
 
 KEYS = {
@@ -29,7 +29,7 @@ KEYS = {
 ENCRYPTED = "The PDF is encrypted: a password is needed to read it."
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the text of the pages."""
     builder = Builder(limits)
     try:

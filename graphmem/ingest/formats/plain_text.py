@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.decoding import opened
-from graphmem.ingest.document import Document, Limits, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument
 from graphmem.ingest.format_table import TEXT
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the text with its paragraphs."""
     builder, text = opened(data, limits)
     add_paragraphs(builder, text)
@@ -24,9 +24,9 @@ def add_paragraphs(builder: Builder, text: str, position: int = 0, line: int = 1
                 start, first_line = position, line
             end = position + len(content)
         elif first_line:
-            builder.part("paragraph", Span(line=first_line, start=start, end=end))
+            builder.part("paragraph", FileSpan(line=first_line, start=start, end=end))
             first_line = 0
         position += len(content) + 1
         line += 1
     if first_line:
-        builder.part("paragraph", Span(line=first_line, start=start, end=end))
+        builder.part("paragraph", FileSpan(line=first_line, start=start, end=end))

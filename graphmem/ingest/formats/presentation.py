@@ -12,13 +12,13 @@ from pptx.exc import PackageNotFoundError
 
 from graphmem.ingest import archives
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats.office import describe
 from graphmem.ingest.tabular import Columns, add_row
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the text of the slides."""
     builder = Builder(limits)
     archives.check(data, limits, builder)
@@ -37,13 +37,13 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
 
 def _add_slide(builder: Builder, slide: Any, number: int) -> None:
     start, line, place = builder.position, builder.line, builder.reserve()
-    fields: list[Field] = []
+    fields: list[PartField] = []
     title = slide.shapes.title
     for shape in _shapes(slide.shapes):
         if shape.has_text_frame and (text := _text(shape.text_frame)):
             span = builder.add(text, "\n")
             if title is not None and shape.shape_id == title.shape_id:
-                fields.append(Field("title", normal(text), replace(span, page=number)))
+                fields.append(PartField("title", normal(text), replace(span, page=number)))
                 builder.title = builder.title or text
         elif getattr(shape, "has_table", False) and shape.has_table:
             columns: Columns | None = None
@@ -55,10 +55,10 @@ def _add_slide(builder: Builder, slide: Any, number: int) -> None:
         notes = _text(slide.notes_slide.notes_text_frame)
         if notes:
             builder.add("Notes:", " ")
-            fields.append(Field("notes", normal(notes), replace(builder.add(notes, "\n"), page=number)))
+            fields.append(PartField("notes", normal(notes), replace(builder.add(notes, "\n"), page=number)))
     end = max(start, builder.position - 1)
     builder.add("", "\n")
-    builder.part("slide", Span(page=number, line=line, start=start, end=end), fields, place=place)
+    builder.part("slide", FileSpan(page=number, line=line, start=start, end=end), fields, place=place)
 
 
 def _shapes(shapes: Any) -> Iterator[Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from striprtf.striprtf import rtf_to_text
 
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.document import Document, Limits
+from graphmem.ingest.document import DocumentLimits, ParsedDocument
 from graphmem.ingest.format_table import BY_NAME
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the text with its paragraphs."""
     builder = Builder(limits)
     # RTF is ASCII: the library decodes the escapes, by the code page that the file names.

@@ -11,7 +11,7 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import Document, Limits, ParseFailed
+from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.tabular import Columns, add_row
 
@@ -27,7 +27,7 @@ BLOCKS = HEADINGS | {
 METADATA = {"author", "description", "keywords", "date", "generator"}
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the visible text of a page."""
     declared = CHARSET.search(data[:CHARSET_BYTES])
     text, encoding, warnings = decoded(data, declared[1].decode() if declared else None)
@@ -36,7 +36,7 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
     builder.metadata["encoding"] = encoding
     root = tree(text)
     _head(builder, root)
-    Page(builder).add(root)
+    PageText(builder).add(root)
     return builder.document(BY_NAME["html"])
 
 
@@ -63,7 +63,7 @@ def plain(text: str, builder: Builder) -> str:
     if not text.strip():
         return ""
     collected = Builder(builder.limits)
-    Page(collected).add(tree(text))
+    PageText(collected).add(tree(text))
     return collected.document(BY_NAME["html"]).text.strip("\n")
 
 
@@ -79,7 +79,7 @@ def _head(builder: Builder, root: etree._Element) -> None:
             builder.metadata[key] = element.get("content")
 
 
-class _Table:
+class _OpenTable:
     """A table that is being read. A table with a table in it is layout: its cells are ordinary blocks."""
 
     def __init__(self) -> None:
@@ -89,14 +89,14 @@ class _Table:
         self.is_layout = False
 
 
-class Page:
+class PageText:
     """Collects the text of a tree block by block, without recursion: pages may be nested deeply."""
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
         self._words: list[str] = []
         self._kinds: list[tuple[str, int | None]] = []
-        self._tables: list[_Table] = []
+        self._tables: list[_OpenTable] = []
         self._preformatted = 0
 
     def add(self, root: etree._Element) -> None:
@@ -119,7 +119,7 @@ class Page:
         self._flush()
 
     @property
-    def _row(self) -> _Table | None:
+    def _row(self) -> _OpenTable | None:
         """The table in whose row the walk is."""
         table = self._tables[-1] if self._tables else None
         return table if table is not None and table.cells is not None and not table.is_layout else None
@@ -168,7 +168,7 @@ class Page:
                 self._flush()
             self._words = pending
         self._flush()
-        self._tables.append(_Table())
+        self._tables.append(_OpenTable())
 
     def _flush(self) -> None:
         """Add what was collected as one block, unless it is within a row."""

@@ -18,7 +18,7 @@ from docx.text.paragraph import Paragraph
 
 from graphmem.ingest import archives
 from graphmem.ingest.building import Builder
-from graphmem.ingest.document import Document, Limits, ParseFailed, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats.office import describe
 from graphmem.ingest.tabular import Columns, add_row
@@ -29,7 +29,7 @@ HEADING = re.compile(r"heading (\d)")
 PartFactory.part_type_for["application/vnd.ms-word.document.macroEnabled.main+xml"] = DocumentPart
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the text of a document with its blocks."""
     builder = Builder(limits)
     archives.check(data, limits, builder)
@@ -98,4 +98,4 @@ def _add_table(builder: Builder, table: Table) -> None:
         if any(cells):
             columns = add_row(builder, cells, columns, number)
     if builder.position > start:
-        builder.part("table", Span(line=line, start=start, end=builder.position - 1), place=place)
+        builder.part("table", FileSpan(line=line, start=start, end=builder.position - 1), place=place)

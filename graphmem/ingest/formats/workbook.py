@@ -19,7 +19,7 @@ from openpyxl.utils.exceptions import InvalidFileException
 
 from graphmem.ingest import archives
 from graphmem.ingest.building import Builder, json_value, normal
-from graphmem.ingest.document import Document, Field, Limits, ParseFailed, Span
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats.office import describe
 from graphmem.ingest.tabular import Columns, is_header
@@ -28,7 +28,7 @@ Row = tuple[int, list[tuple[int, Any]], int]
 """The number of a row, its cells that have a value (column from 1, value), and its last column."""
 
 
-def parse(data: bytes, name: str, limits: Limits) -> Document:
+def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     """Return the sheets of a workbook."""
     builder = Builder(limits)
     archives.check(data, limits, builder)
@@ -49,7 +49,7 @@ def parse(data: bytes, name: str, limits: Limits) -> Document:
 def _add_sheet(builder: Builder, sheet: Any, page: int) -> None:
     title = builder.add(sheet.title, "\n")
     span = replace(title, page=page)
-    builder.part("sheet", span, [Field("name", normal(sheet.title), span)])
+    builder.part("sheet", span, [PartField("name", normal(sheet.title), span)])
     # The size that a sheet claims is not believed.
     sheet.reset_dimensions()
     rows = _rows(builder, sheet)
@@ -104,12 +104,12 @@ def _add_row(builder: Builder, row: Row, page: int, columns: Columns | None) -> 
         span = builder.add(text, "\t" if column < width else "")
         if text:
             cell = f"{get_column_letter(column)}{number}"
-            place = Span(page, line, number, cell, start=span.start, end=span.end)
-            fields.append(Field(names[column - 1], by_column[column], place))
+            place = FileSpan(page, line, number, cell, start=span.start, end=span.end)
+            fields.append(PartField(names[column - 1], by_column[column], place))
     end = builder.position
     builder.add("", "\n")
     if not header:
-        builder.part("row", Span(page=page, line=line, row=number, start=start, end=end), fields)
+        builder.part("row", FileSpan(page=page, line=line, row=number, start=start, end=end), fields)
     return columns
 
 

@@ -3,6 +3,11 @@
 Nothing is guessed: what a rule cannot know is left out, and a warning says so.
 """
 
-from graphmem.ingest.interpreters.interpreter_table import Interpreter, Options, interpreter_for, propose
+from graphmem.ingest.interpreters.interpreter_table import (
+    Interpreter,
+    InterpreterOptions,
+    interpreter_for,
+    propose,
+)
 
-__all__ = ["Interpreter", "Options", "interpreter_for", "propose"]
+__all__ = ["Interpreter", "InterpreterOptions", "interpreter_for", "propose"]

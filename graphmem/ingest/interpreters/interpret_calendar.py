@@ -5,11 +5,11 @@ An event refers to its organiser and its attendees, with their roles. Recurrence
 
 from __future__ import annotations
 
-from graphmem.ingest.document import Document, Part
-from graphmem.ingest.interpreters.interpreter_table import Options
-from graphmem.ingest.interpreters.labels import Member, fields_by_name, rename, text_of
+from graphmem.ingest.document import ParsedDocument, Part
+from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
+from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.people import People, mentions
-from graphmem.ingest.interpreters.proposal_draft import Draft, moment
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal
 
@@ -45,9 +45,9 @@ PARTICIPATION = {"role": "participation", "status": "status"}
 """What a calendar says of the part that a person takes, and its name in the metadata."""
 
 
-def propose(document: Document, options: Options) -> Proposal:
+def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return the entries and their people."""
-    draft = Draft()
+    draft = ProposalDraft()
     people = People(draft)
     for part in document.parts:
         if part.kind == "event":
@@ -55,7 +55,7 @@ def propose(document: Document, options: Options) -> Proposal:
     return draft.proposal()
 
 
-def _add(draft: Draft, people: People, text: str, part: Part) -> None:
+def _add(draft: ProposalDraft, people: People, text: str, part: Part) -> None:
     fields = fields_by_name(part.fields)
     entity_type, own_names = TYPES.get(text_of(fields.get("component")) or "event", TYPES["event"])
     members = rename(fields, SHARED_NAMES | own_names)
@@ -64,7 +64,7 @@ def _add(draft: Draft, people: People, text: str, part: Part) -> None:
         labels = [person.name or person.label for person in persons]
         if labels:
             span = widen(persons[0].span, persons[-1].span)
-            members.append(Member(name, labels if name == "attendees" else labels[0], span))
+            members.append(LabelledMember(name, labels if name == "attendees" else labels[0], span))
     times = (moment(text_of(fields.get(name))) for name in ("modified", "created"))
     observed_at = next(filter(None, times), None)
     entry = draft.entity(entity_type, members, part.span, observed_at=observed_at)

@@ -6,11 +6,11 @@ title.
 
 from __future__ import annotations
 
-from graphmem.ingest.document import Document, Part
+from graphmem.ingest.document import ParsedDocument, Part
 from graphmem.ingest.formats.chats import UNTITLED
-from graphmem.ingest.interpreters.interpreter_table import Options
-from graphmem.ingest.interpreters.labels import Member, fields_by_name, rename, text_of
-from graphmem.ingest.interpreters.proposal_draft import Draft, moment
+from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
+from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.proposal import Proposal
 
 CONVERSATION_NAMES = {"id": "external_id", "created_at": "started_at", "updated_at": "updated_at"}
@@ -25,11 +25,11 @@ MESSAGE_NAMES = {
 }
 
 
-def propose(document: Document, options: Options) -> Proposal:
+def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return the conversations and their messages."""
-    draft = Draft()
+    draft = ProposalDraft()
     conversation: int | None = None
-    title: Member | None = None
+    title: LabelledMember | None = None
     for part in document.parts:
         if part.kind == "conversation":
             title = _title(part)
@@ -37,7 +37,7 @@ def propose(document: Document, options: Options) -> Proposal:
         elif part.kind == "message" and part.fields:
             fields = fields_by_name(part.fields)
             sent_at = moment(text_of(fields.get("sent_at")))
-            members = [*rename(fields, MESSAGE_NAMES), Member("channel", document.format)]
+            members = [*rename(fields, MESSAGE_NAMES), LabelledMember("channel", document.format)]
             if title is not None:
                 members.append(title._replace(name="conversation"))
             message = draft.entity("message", members, part.span, observed_at=sent_at)
@@ -45,13 +45,19 @@ def propose(document: Document, options: Options) -> Proposal:
     return draft.proposal()
 
 
-def _title(part: Part) -> Member | None:
+def _title(part: Part) -> LabelledMember | None:
     field = fields_by_name(part.fields).get("title")
     title = text_of(field)
-    return Member("title", title, field.span) if field is not None and title not in (None, UNTITLED) else None
+    return (
+        LabelledMember("title", title, field.span)
+        if field is not None and title not in (None, UNTITLED)
+        else None
+    )
 
 
-def _conversation(draft: Draft, document: Document, part: Part, title: Member | None) -> int | None:
+def _conversation(
+    draft: ProposalDraft, document: ParsedDocument, part: Part, title: LabelledMember | None
+) -> int | None:
     fields = fields_by_name(part.fields)
     members = rename(fields, CONVERSATION_NAMES)
     has_id = text_of(fields.get("id")) is not None
@@ -63,7 +69,7 @@ def _conversation(draft: Draft, document: Document, part: Part, title: Member | 
     times = (moment(text_of(fields.get(name))) for name in ("updated_at", "created_at"))
     return draft.entity(
         "conversation",
-        [*members, Member("channel", document.format)],
+        [*members, LabelledMember("channel", document.format)],
         part.span,
         canonical_name=title.value if title is not None and has_id else None,
         observed_at=next(filter(None, times), None),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from graphmem.ingest.document import Document, Field, Part
-from graphmem.ingest.interpreters.interpreter_table import Options
-from graphmem.ingest.interpreters.labels import Member, field_name, fields_by_name, rename, text_of
-from graphmem.ingest.interpreters.proposal_draft import Draft, moment
+from graphmem.ingest.document import ParsedDocument, Part, PartField
+from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
+from graphmem.ingest.interpreters.labels import LabelledMember, field_name, fields_by_name, rename, text_of
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import find_inside
 from graphmem.ingest.proposal import Proposal
 
@@ -21,9 +21,9 @@ NO_FIELDS = {"organization", "organization_levels", "revision", "kind", "abshowa
 ORGANISATIONS = {"org", "organization"}
 
 
-def propose(document: Document, options: Options) -> Proposal:
+def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return the contacts and their organisations."""
-    draft = Draft()
+    draft = ProposalDraft()
     companies: dict[str, int | None] = {}
     for part in document.parts:
         if part.kind == "contact":
@@ -31,7 +31,7 @@ def propose(document: Document, options: Options) -> Proposal:
     return draft.proposal()
 
 
-def _add(draft: Draft, companies: dict[str, int | None], text: str, part: Part) -> None:
+def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part: Part) -> None:
     fields = fields_by_name(part.fields)
     observed_at = moment(text_of(fields.get("revision")))
     members = [*_members(text, fields)]
@@ -51,10 +51,10 @@ def _add(draft: Draft, companies: dict[str, int | None], text: str, part: Part) 
     draft.relate("WORKS_AT", person, companies[employer.value], employer.span, observed_at=observed_at)
 
 
-def _members(text: str, fields: Mapping[str, Field]) -> Iterator[Member]:
+def _members(text: str, fields: Mapping[str, PartField]) -> Iterator[LabelledMember]:
     for name, field in fields.items():
         if name not in NO_FIELDS:
-            yield Member(field_name(name), field.value, field.span)
+            yield LabelledMember(field_name(name), field.value, field.span)
     yield from rename(fields, NAMES)
     for name, single in LISTS.items():
         field = fields.get(name)
@@ -62,18 +62,18 @@ def _members(text: str, fields: Mapping[str, Field]) -> Iterator[Member]:
             continue
         first = field.value[0]
         place = find_inside(text, field.span, first) if isinstance(first, str) else field.span
-        yield Member(single, first, place)
+        yield LabelledMember(single, first, place)
         if len(field.value) > 1:
-            yield Member(name, field.value, field.span)
+            yield LabelledMember(name, field.value, field.span)
 
 
-def _is_organisation(fields: Mapping[str, Field]) -> bool:
+def _is_organisation(fields: Mapping[str, PartField]) -> bool:
     """Return whether a contact says that it is an organisation."""
     kind, shown_as = (text_of(fields.get(name)) or "" for name in ("kind", "abshowas"))
     return kind.lower() in ORGANISATIONS or shown_as.lower() == "company"
 
 
-def _levels(fields: Mapping[str, Field]) -> list[str]:
+def _levels(fields: Mapping[str, PartField]) -> list[str]:
     """Return an organisation and its units; the name of the organisation may be empty."""
     levels = fields.get("organization_levels")
     if levels is not None and isinstance(levels.value, list):
@@ -82,15 +82,19 @@ def _levels(fields: Mapping[str, Field]) -> list[str]:
     return [name] if name is not None else []
 
 
-def _employer(text: str, fields: Mapping[str, Field]) -> Member | None:
+def _employer(text: str, fields: Mapping[str, PartField]) -> LabelledMember | None:
     name = next(iter(_levels(fields)), "")
     field = fields.get("organization")
     if field is None or not name.strip():
         return None
-    return Member("company", name, find_inside(text, field.span, name))
+    return LabelledMember("company", name, find_inside(text, field.span, name))
 
 
-def _department(text: str, fields: Mapping[str, Field]) -> list[Member]:
+def _department(text: str, fields: Mapping[str, PartField]) -> list[LabelledMember]:
     units = ", ".join(unit for unit in _levels(fields)[1:] if unit)
     field = fields.get("organization")
-    return [Member("department", units, find_inside(text, field.span, units))] if field is not None else []
+    return (
+        [LabelledMember("department", units, find_inside(text, field.span, units))]
+        if field is not None
+        else []
+    )

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphmem.ingest.document import Document
-from graphmem.ingest.interpreters.interpreter_table import Options
-from graphmem.ingest.interpreters.labels import Member, configured_type
-from graphmem.ingest.interpreters.proposal_draft import Draft, moment
+from graphmem.ingest.document import ParsedDocument
+from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
+from graphmem.ingest.interpreters.labels import LabelledMember, configured_type
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import heading, whole_text
 from graphmem.ingest.proposal import Proposal
 
@@ -43,37 +43,37 @@ PDF_TIME = re.compile(
 EXIF_TIME = re.compile(r"(\d{4}):(\d\d):(\d\d) (\d\d):(\d\d):(\d\d)", re.ASCII)
 
 
-def propose(document: Document, options: Options) -> Proposal:
+def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return the document, if it has a title or a name by which it can be found."""
-    draft = Draft()
+    draft = ProposalDraft()
     title = document.title or options.file_name
     if title is None or not title.strip():
         draft.warn("The document has neither a title nor a name: it is left out.")
         return draft.proposal()
     members = [
-        Member("title", title, heading(document, title)),
+        LabelledMember("title", title, heading(document, title)),
         *_from_metadata(document.metadata, draft),
-        Member("media_type", document.media_type),
+        LabelledMember("media_type", document.media_type),
     ]
     draft.entity(configured_type(options.configuration) or GENERAL_TYPE, members, whole_text(document))
     return draft.proposal()
 
 
-def _from_metadata(metadata: Mapping[str, Any], draft: Draft) -> Iterator[Member]:
+def _from_metadata(metadata: Mapping[str, Any], draft: ProposalDraft) -> Iterator[LabelledMember]:
     """Yield the fields that the metadata have."""
-    yield from (Member(name, metadata[key]) for key, name in NAMES.items() if key in metadata)
-    yield from (Member("page_count", metadata[key]) for key in PAGES if key in metadata)
+    yield from (LabelledMember(name, metadata[key]) for key, name in NAMES.items() if key in metadata)
+    yield from (LabelledMember("page_count", metadata[key]) for key in PAGES if key in metadata)
     exif = metadata.get("exif")
     exif = exif if isinstance(exif, dict) else {}
-    yield from (Member(name, exif[key]) for key, name in EXIF_NAMES.items() if key in exif)
+    yield from (LabelledMember(name, exif[key]) for key, name in EXIF_NAMES.items() if key in exif)
     written = next((metadata[key] for key in DATES if metadata.get(key)), exif.get("DateTimeOriginal"))
     if written:
         date = moment(_iso(written))
         if date is None:
             draft.warn("The date of the document is left out: it cannot be read.")
-        yield Member("date", date)
+        yield LabelledMember("date", date)
     for name, key in (("latitude", "GPSLatitude"), ("longitude", "GPSLongitude")):
-        yield Member(name, _degrees(exif.get(key), exif.get(f"{key}Ref")))
+        yield LabelledMember(name, _degrees(exif.get(key), exif.get(f"{key}Ref")))
 
 
 def _iso(written: Any) -> Any:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphmem.ingest.document import Document, Field, Part
-from graphmem.ingest.interpreters.interpreter_table import Options
-from graphmem.ingest.interpreters.labels import Member, entity_type_of, fields_by_name, text_of
-from graphmem.ingest.interpreters.proposal_draft import Draft
+from graphmem.ingest.document import ParsedDocument, Part, PartField
+from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
+from graphmem.ingest.interpreters.labels import LabelledMember, entity_type_of, fields_by_name, text_of
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity, relationship
@@ -27,9 +27,9 @@ GENERAL_TYPE = "thing"
 GENERAL_RELATIONSHIP = "RELATED_TO"
 
 
-def propose(document: Document, options: Options) -> Proposal:
+def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return the entities and relations."""
-    draft = Draft()
+    draft = ProposalDraft()
     records = [(part, fields_by_name(part.fields)) for part in document.parts if part.kind == "record"]
     entities: dict[str, int | None] = {}
     for part, fields in records:
@@ -44,7 +44,9 @@ def propose(document: Document, options: Options) -> Proposal:
     return draft.proposal()
 
 
-def _add_entity(draft: Draft, part: Part, fields: dict[str, Field], entities: dict[str, int | None]) -> None:
+def _add_entity(
+    draft: ProposalDraft, part: Part, fields: dict[str, PartField], entities: dict[str, int | None]
+) -> None:
     name, spelling = (text_of(fields.get(label)) for label in ("name", "entityType"))
     texts = fields[TEXTS].value if TEXTS in fields else None
     if name is None or spelling is None or not _are_texts(texts):
@@ -55,9 +57,12 @@ def _add_entity(draft: Draft, part: Part, fields: dict[str, Field], entities: di
         draft.warn(f"An entity{place(part.span)} is left out: an earlier one has its name.")
         return
     entity_type = entity_type_of(spelling) or GENERAL_TYPE
-    members = [Member(NAME, name, fields["name"].span), Member(TEXTS, texts, fields[TEXTS].span)]
+    members = [
+        LabelledMember(NAME, name, fields["name"].span),
+        LabelledMember(TEXTS, texts, fields[TEXTS].span),
+    ]
     if spelling != entity_type:
-        members.append(Member(TYPE_FIELD, spelling, fields["entityType"].span))
+        members.append(LabelledMember(TYPE_FIELD, spelling, fields["entityType"].span))
     # A type such as note is not identified by a name unless that is its canonical name.
     canonical_name = None if (NAME,) in identity.rule(entity_type) else name
     entities[folded] = draft.entity(entity_type, members, part.span, canonical_name=canonical_name)
@@ -68,7 +73,7 @@ def _are_texts(value: Any) -> bool:
 
 
 def _add_relation(
-    draft: Draft, part: Part, fields: dict[str, Field], entities: dict[str, int | None]
+    draft: ProposalDraft, part: Part, fields: dict[str, PartField], entities: dict[str, int | None]
 ) -> None:
     source, target, spelling = (text_of(fields.get(label)) for label in ("from", "to", "relationType"))
     if source is None or target is None or spelling is None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphmem.ingest.document import Document, Field, Part
-from graphmem.ingest.interpreters.interpreter_table import Options
-from graphmem.ingest.interpreters.labels import Member, fields_by_name, rename, text_of
+from graphmem.ingest.document import ParsedDocument, Part, PartField
+from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
+from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.people import Mention, People, mentions
-from graphmem.ingest.interpreters.proposal_draft import Draft, moment
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal
 
@@ -27,12 +27,12 @@ NAMES = {
 }
 
 
-def propose(document: Document, options: Options) -> Proposal:
+def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return the messages and their people."""
-    draft = Draft()
+    draft = ProposalDraft()
     people = People(draft)
     by_id: dict[str, int] = {}
-    replies: list[tuple[int, Field, str | None]] = []
+    replies: list[tuple[int, PartField, str | None]] = []
     for part in document.parts:
         fields = fields_by_name(part.fields) if part.kind == "message" else {}
         sent_at = moment(text_of(fields.get("sent_at")))
@@ -50,7 +50,12 @@ def propose(document: Document, options: Options) -> Proposal:
 
 
 def _add(
-    draft: Draft, people: People, text: str, part: Part, fields: Mapping[str, Field], sent_at: str | None
+    draft: ProposalDraft,
+    people: People,
+    text: str,
+    part: Part,
+    fields: Mapping[str, PartField],
+    sent_at: str | None,
 ) -> int | None:
     """Add a message and its people; return the message, ``None`` if nothing of it can be stored."""
     senders = list(mentions(text, fields.get("from")))
@@ -59,10 +64,10 @@ def _add(
     attachments = fields.get("attachments")
     if attachments is not None and isinstance(attachments.value, list):
         names = [file.get("name") for file in attachments.value if isinstance(file, dict)]
-        members.append(Member("attachments", [name for name in names if name], attachments.span))
+        members.append(LabelledMember("attachments", [name for name in names if name], attachments.span))
     if not members:
         return None
-    members.append(Member("channel", "email"))
+    members.append(LabelledMember("channel", "email"))
     message = draft.entity("message", members, part.span, observed_at=sent_at)
     if message is None:
         return None
@@ -74,10 +79,10 @@ def _add(
     return message
 
 
-def _addressed(senders: list[Mention], recipients: list[Mention]) -> list[Member]:
+def _addressed(senders: list[Mention], recipients: list[Mention]) -> list[LabelledMember]:
     """Return who sent a message and who gets it, by their addresses."""
-    members = [Member("sender", person.label, person.label_span) for person in senders[:1]]
+    members = [LabelledMember("sender", person.label, person.label_span) for person in senders[:1]]
     if recipients:
         labels = list(dict.fromkeys(person.label for person in recipients))
-        members.append(Member("recipients", labels, widen(recipients[0].span, recipients[-1].span)))
+        members.append(LabelledMember("recipients", labels, widen(recipients[0].span, recipients[-1].span)))
     return members

@@ -6,17 +6,17 @@ matter is the first heading, else the name of the file.
 
 from __future__ import annotations
 
-from graphmem.ingest.document import Document, Part, Span
-from graphmem.ingest.interpreters.interpreter_table import Options
+from graphmem.ingest.document import FileSpan, ParsedDocument, Part
+from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import (
     TYPE_LABELS,
-    Member,
+    LabelledMember,
     configured_type,
     entity_type_of,
     members_of,
     stem,
 )
-from graphmem.ingest.interpreters.proposal_draft import Draft
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
 from graphmem.ingest.interpreters.text_places import heading, whole_text
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity
@@ -24,9 +24,9 @@ from graphmem.model import identity
 GENERAL_TYPE = "note"
 
 
-def propose(document: Document, options: Options) -> Proposal:
+def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return the note."""
-    draft = Draft()
+    draft = ProposalDraft()
     front = next(iter(document.parts), None)
     front = front if front is not None and front.kind == "record" else None
     members = {member.name: member for member in members_of(front.fields if front is not None else ())}
@@ -48,21 +48,21 @@ def propose(document: Document, options: Options) -> Proposal:
     return draft.proposal()
 
 
-def _title(document: Document, options: Options, entity_type: str) -> Member:
+def _title(document: ParsedDocument, options: InterpreterOptions, entity_type: str) -> LabelledMember:
     """Return the title; people, places and the like have a name instead."""
     rule = identity.rule(entity_type)
     has_name = entity_type in identity.SHIPPED and ("name",) in rule
     name = "name" if has_name and rule.index(("name",)) < rule.index(("title",)) else "title"
     if document.title is None:
-        return Member(name, stem(options.file_name))
-    return Member(name, document.title, heading(document, document.title))
+        return LabelledMember(name, stem(options.file_name))
+    return LabelledMember(name, document.title, heading(document, document.title))
 
 
-def _body(document: Document, front: Part | None) -> Member:
+def _body(document: ParsedDocument, front: Part | None) -> LabelledMember:
     """Return what follows the front matter, without white space around it."""
     start = (front.span.end if front is not None else 0) or 0
     text = document.text[start:]
     body = text.strip()
     start += len(text) - len(text.lstrip())
     line = 1 + document.text.count("\n", 0, start)
-    return Member("content", body, Span(line=line, start=start, end=start + len(body)))
+    return LabelledMember("content", body, FileSpan(line=line, start=start, end=start + len(body)))

@@ -21,11 +21,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from graphmem.ingest.document import Document, Field, ParseFailed, Part, Span
+from graphmem.ingest.document import FileSpan, ParsedDocument, ParseFailed, Part, PartField
 from graphmem.ingest.formats.json_values import Walk
-from graphmem.ingest.interpreters.interpreter_table import Options
+from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import (
-    Member,
+    LabelledMember,
     configured_type,
     entity_type_of,
     field_name,
@@ -33,7 +33,7 @@ from graphmem.ingest.interpreters.labels import (
     members_of,
     stem,
 )
-from graphmem.ingest.interpreters.proposal_draft import Draft
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity
@@ -69,9 +69,9 @@ class Types:
         return (loose_type, True) if loose_type is not None else (GENERAL_TYPE, False)
 
 
-def propose(document: Document, options: Options) -> Proposal:
+def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return one entity per row or record."""
-    draft = Draft()
+    draft = ProposalDraft()
     contents: set[str] = set()
     configured = configured_type(options.configuration)
     of_file = known_type(stem(options.file_name))
@@ -94,7 +94,7 @@ def propose(document: Document, options: Options) -> Proposal:
     return draft.proposal()
 
 
-def _is_row(document: Document, part: Part, draft: Draft) -> bool:
+def _is_row(document: ParsedDocument, part: Part, draft: ProposalDraft) -> bool:
     """Return whether a record is an object of JSON: front matter is no row."""
     if document.format not in JSON_FORMATS:
         return False
@@ -105,7 +105,7 @@ def _is_row(document: Document, part: Part, draft: Draft) -> bool:
     return False
 
 
-def _add(draft: Draft, part: Part, types: Types, contents: set[str]) -> None:
+def _add(draft: ProposalDraft, part: Part, types: Types, contents: set[str]) -> None:
     """Add a row. ``contents`` are those of the earlier rows that nothing names."""
     members = {member.name: member for member in members_of(part.fields)}
     stated, loose = (_value(members, name) for name in (TYPE_COLUMN, LOOSE_TYPE_COLUMN))
@@ -124,11 +124,11 @@ def _add(draft: Draft, part: Part, types: Types, contents: set[str]) -> None:
     draft.item(entity_type, own, part.span)
 
 
-def _value(members: Mapping[str, Member], name: str) -> object:
+def _value(members: Mapping[str, LabelledMember], name: str) -> object:
     return members[name].value if name in members else None
 
 
-def _list_of_rows(document: Document, draft: Draft) -> tuple[str, list[Part]] | None:
+def _list_of_rows(document: ParsedDocument, draft: ProposalDraft) -> tuple[str, list[Part]] | None:
     """Return the name and the elements of the list of rows that a JSON object is, ``None`` if it is none."""
     parts = document.parts[:2]
     if document.format != "json" or len(parts) != 1 or parts[0].kind != "record":
@@ -153,7 +153,7 @@ def _is_list_of_objects(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(element, dict) for element in value)
 
 
-def _elements(text: str, field: Field) -> Iterator[Part]:
+def _elements(text: str, field: PartField) -> Iterator[Part]:
     """Yield the objects of a list as records, with the places of their members.
 
     Raises:
@@ -168,5 +168,5 @@ def _elements(text: str, field: Field) -> Iterator[Part]:
         if not text.startswith("{", start):
             raise walk.error("an object is missing", start)
         fields, end = walk.members(start)
-        yield Part("record", Span(line=walk.line(start), start=start, end=end), fields=tuple(fields))
+        yield Part("record", FileSpan(line=walk.line(start), start=start, end=end), fields=tuple(fields))
         position = walk.skip(end)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from graphmem.ingest.document import Document
+from graphmem.ingest.document import ParsedDocument
 from graphmem.ingest.format_table import FORMATS
 from graphmem.ingest.proposal import InterpretationFailed, Proposal
 
@@ -24,7 +24,7 @@ NAME_SHAPE = re.compile(r"[a-z][a-z0-9_-]{0,63}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class InterpreterOptions:
     """What an interpreter knows beside the document.
 
     ``configuration`` has only keys that the interpreter declares.
@@ -34,7 +34,7 @@ class Options:
     configuration: Mapping[str, Any] = field(default_factory=dict)
 
 
-Propose = Callable[[Document, Options], Proposal]
+Propose = Callable[[ParsedDocument, InterpreterOptions], Proposal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def interpreter_for(format: str, name: str | None = None) -> Interpreter:
 
 
 def propose(
-    document: Document,
+    document: ParsedDocument,
     name: str | None = None,
     *,
     file_name: str | None = None,
@@ -127,13 +127,15 @@ def propose(
         raise InterpretationFailed(
             f"The interpreter {interpreter.name} has no configuration {', '.join(sorted(unknown))[:200]}."
         )
-    options = Options(file_name, dict(configuration or {}))
+    options = InterpreterOptions(file_name, dict(configuration or {}))
     if interpreter.name in BY_NAME:
         return interpreter.load()(document, options)
     return _proposed_by_added(interpreter, document, options)
 
 
-def _proposed_by_added(interpreter: Interpreter, document: Document, options: Options) -> Proposal:
+def _proposed_by_added(
+    interpreter: Interpreter, document: ParsedDocument, options: InterpreterOptions
+) -> Proposal:
     """Run an interpreter that others wrote: what it proposes goes through the rules of all proposals."""
     from graphmem.ingest.interpreters.proposal_draft import redraft
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from graphmem.ingest.document import Field, Span
+from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.proposal import InterpretationFailed
 from graphmem.model import identity
 
@@ -19,12 +19,12 @@ TYPE_LABELS = ("entity_type", "type")
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-class Member(NamedTuple):
+class LabelledMember(NamedTuple):
     """A value of an entity under the name of its field, and its place."""
 
     name: str
     value: Any
-    span: Span | None = None
+    span: FileSpan | None = None
 
 
 def is_empty(value: Any) -> bool:
@@ -53,16 +53,16 @@ def _field_name(label: str) -> str:
 _short_name = lru_cache(maxsize=10_000)(_field_name)
 
 
-def members_of(fields: Iterable[Field]) -> list[Member]:
+def members_of(fields: Iterable[PartField]) -> list[LabelledMember]:
     """Return the fields of a part under their field names; a name that comes again gets its number."""
-    members: dict[str, Member] = {}
+    members: dict[str, LabelledMember] = {}
     numbers: dict[str, int] = {}
     for field in fields:
         name = base = field_name(field.name)
         while name in members:
             numbers[base] = numbers.get(base, 1) + 1
             name = f"{base}_{numbers[base]}"
-        members[name] = Member(name, field.value, field.span)
+        members[name] = LabelledMember(name, field.value, field.span)
     return list(members.values())
 
 
@@ -101,16 +101,20 @@ def stem(file_name: str | None) -> str | None:
     return name.rpartition(".")[0] or name
 
 
-def fields_by_name(part_fields: Iterable[Field]) -> dict[str, Field]:
+def fields_by_name(part_fields: Iterable[PartField]) -> dict[str, PartField]:
     """Return fields by name."""
     return {field.name: field for field in part_fields}
 
 
-def text_of(field: Field | None) -> str | None:
+def text_of(field: PartField | None) -> str | None:
     """Return the value of a field if it is a text that says something."""
     return field.value if field is not None and isinstance(field.value, str) and field.value.strip() else None
 
 
-def rename(fields: Mapping[str, Field], names: Mapping[str, str]) -> list[Member]:
+def rename(fields: Mapping[str, PartField], names: Mapping[str, str]) -> list[LabelledMember]:
     """Return the fields that a table of names has, under their new names."""
-    return [Member(new, fields[old].value, fields[old].span) for old, new in names.items() if old in fields]
+    return [
+        LabelledMember(new, fields[old].value, fields[old].span)
+        for old, new in names.items()
+        if old in fields
+    ]

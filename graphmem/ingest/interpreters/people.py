@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from graphmem.ingest.document import Field, Span
-from graphmem.ingest.interpreters.labels import Member
-from graphmem.ingest.interpreters.proposal_draft import Draft
+from graphmem.ingest.document import FileSpan, PartField
+from graphmem.ingest.interpreters.labels import LabelledMember
+from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
 from graphmem.ingest.interpreters.text_places import Cursor, widen
 from graphmem.model import identity
 
@@ -27,19 +27,19 @@ class Mention(NamedTuple):
     """
 
     label: str
-    label_span: Span
+    label_span: FileSpan
     name: str | None
-    name_span: Span
+    name_span: FileSpan
     address: str | None
     statement: dict[str, Any]
 
     @property
-    def span(self) -> Span:
+    def span(self) -> FileSpan:
         """The place of name and address."""
         return widen(self.name_span, self.label_span) if self.name is not None else self.label_span
 
 
-def mentions(text: str, field: Field | None) -> Iterator[Mention]:
+def mentions(text: str, field: PartField | None) -> Iterator[Mention]:
     """Yield the people of a field: an object with name and address, or a list of such objects.
 
     Their places are searched one after the other: the text has the name of a person before the address.
@@ -67,7 +67,7 @@ def mentions(text: str, field: Field | None) -> Iterator[Mention]:
 class People:
     """The people of a draft. One without an address is none: a name alone may be anybody's."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: ProposalDraft) -> None:
         self._draft = draft
         self._names: set[tuple[str, str | None]] = set()
         self._by_address: dict[str, int | None] = {}
@@ -80,8 +80,8 @@ class People:
         if (address, person.name) not in self._names:
             self._names.add((address, person.name))
             members = [
-                Member("name", person.name, person.name_span),
-                Member("email", person.address, person.label_span),
+                LabelledMember("name", person.name, person.name_span),
+                LabelledMember("email", person.address, person.label_span),
             ]
             index = self._draft.entity("person", members, person.span, observed_at=observed_at)
             self._by_address.setdefault(address, index)

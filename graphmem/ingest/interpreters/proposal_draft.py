@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from graphmem.ingest.document import Span
-from graphmem.ingest.interpreters.labels import Member, entity_type_of, is_empty
+from graphmem.ingest.document import FileSpan
+from graphmem.ingest.interpreters.labels import LabelledMember, entity_type_of, is_empty
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
 from graphmem.model import canonical, dates, identity, items, relationship, times
@@ -20,14 +20,14 @@ VALUE_CHARACTERS_LIMIT = 1_000_000
 WARNINGS_LIMIT = 100
 JOINED_LIMIT = 100
 """Elements of a list in the metadata of one relationship that several places of a file state."""
-NOWHERE = Span()
+NOWHERE = FileSpan()
 RESERVED = items.RESERVED - {identity.CANONICAL_NAME} | {"span", "spans"}
 """Names that are no fields where an interpretation is stored."""
 SHOWN_CHARACTERS = 64
 """How much of a name a warning shows."""
 
 
-class Draft:
+class ProposalDraft:
     """Collects the entities, the relationships and the warnings of one proposal."""
 
     def __init__(self) -> None:
@@ -44,8 +44,8 @@ class Draft:
     def entity(
         self,
         entity_type: str,
-        members: Iterable[Member],
-        span: Span | None,
+        members: Iterable[LabelledMember],
+        span: FileSpan | None,
         *,
         canonical_name: Any = None,
         observed_at: Any = None,
@@ -59,7 +59,7 @@ class Draft:
             return None
         where = place(span)
         fields: dict[str, Any] = {}
-        spans: dict[str, Span] = {}
+        spans: dict[str, FileSpan] = {}
         for name, value, value_span in members:
             if is_empty(value) or name in fields or not self._is_storable(name, value, where):
                 continue
@@ -83,7 +83,11 @@ class Draft:
         return len(self.entities) - 1
 
     def item(
-        self, entity_type: str, members: Iterable[Member], span: Span | None, also: Iterable[Member] = ()
+        self,
+        entity_type: str,
+        members: Iterable[LabelledMember],
+        span: FileSpan | None,
+        also: Iterable[LabelledMember] = (),
     ) -> int | None:
         """Add an entity whose members are named by the file: some of them are no fields.
 
@@ -106,7 +110,7 @@ class Draft:
         relationship_type: str,
         source: int | None,
         target: int | None,
-        span: Span | None,
+        span: FileSpan | None,
         metadata: Mapping[str, Any] | None = None,
         observed_at: str | None = None,
     ) -> None:
@@ -183,17 +187,19 @@ class Draft:
 
 
 def redraft(proposal: Proposal) -> Proposal:
-    """Return a proposal after the rules of :class:`Draft`.
+    """Return a proposal after the rules of :class:`ProposalDraft`.
 
     Raises:
         ValueError: an entity type or a relationship type is none.
     """
-    draft = Draft()
+    draft = ProposalDraft()
     for warning in proposal.warnings:
         draft.warn(str(warning))
     places: list[int | None] = []
     for entity in proposal.entities:
-        members = [Member(name, value, entity.spans.get(name)) for name, value in entity.fields.items()]
+        members = [
+            LabelledMember(name, value, entity.spans.get(name)) for name, value in entity.fields.items()
+        ]
         entity_type = entity_type_of(entity.entity_type)
         if entity_type is None:
             raise ValueError(f"{str(entity.entity_type)[:100]!r} is no entity type.")

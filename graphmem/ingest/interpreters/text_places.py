@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from graphmem.ingest.document import Document, Span
+from graphmem.ingest.document import FileSpan, ParsedDocument
 
 
-def find_inside(text: str, span: Span, value: str) -> Span:
+def find_inside(text: str, span: FileSpan, value: str) -> FileSpan:
     """Return the first place of a text within a span; the span itself if it is not there."""
     return Cursor(text, span).find(value)
 
@@ -15,7 +15,7 @@ def find_inside(text: str, span: Span, value: str) -> Span:
 class Cursor:
     """Finds texts within a span, each after the one before."""
 
-    def __init__(self, text: str, span: Span, reach: int | None = None) -> None:
+    def __init__(self, text: str, span: FileSpan, reach: int | None = None) -> None:
         """``reach``: how many characters may stand before the next text; by default all of the span."""
         self._text = text
         self._span = span
@@ -23,7 +23,7 @@ class Cursor:
         self._position = span.start or 0
         self._line = span.line
 
-    def find(self, value: str) -> Span:
+    def find(self, value: str) -> FileSpan:
         """Return the next place of a text; the whole span if it is not there."""
         if self._span.start is None or self._span.end is None or not value:
             return self._span
@@ -44,17 +44,17 @@ class Cursor:
         return self._line
 
 
-def widen(first: Span, last: Span) -> Span:
+def widen(first: FileSpan, last: FileSpan) -> FileSpan:
     """Return the span from the start of one to the end of another."""
     return replace(first, end=last.end) if first.start is not None and last.end is not None else first
 
 
-def whole_text(document: Document) -> Span | None:
+def whole_text(document: ParsedDocument) -> FileSpan | None:
     """Return the place of all the text of a document, ``None`` if it has none."""
-    return Span(line=1, start=0, end=len(document.text)) if document.text else None
+    return FileSpan(line=1, start=0, end=len(document.text)) if document.text else None
 
 
-def place(span: Span | None) -> str:
+def place(span: FileSpan | None) -> str:
     """Return where a span is, for a sentence: `` in row 3``; empty if it does not say."""
     for name in ("cell", "row", "message", "line", "page"):
         if span is not None and (value := getattr(span, name)) is not None:
@@ -62,7 +62,7 @@ def place(span: Span | None) -> str:
     return ""
 
 
-def heading(document: Document, title: str) -> Span | None:
+def heading(document: ParsedDocument, title: str) -> FileSpan | None:
     """Return the place of the heading or slide that is the title of a document, ``None`` if there is none."""
     for part in document.parts:
         if part.kind in ("heading", "slide"):

@@ -11,14 +11,34 @@ from graphmem.model.schema.changes import (
     update,
     version_order,
 )
-from graphmem.model.schema.fields import Constraints, Field, Finding
-from graphmem.model.schema.schema_document import Document, Temporal
+from graphmem.model.schema.fields import Constraints, Field, SchemaFinding
+from graphmem.model.schema.schema_document import SchemaDocument, Temporal
 from graphmem.model.schema.schema_parsing import canonical_type, parse, warnings_of
 from graphmem.model.schema.shapes import Issue, Issues, SchemaInvalid
 from graphmem.model.schema.shipped import VERSION, shipped, shipped_types
 
 __all__ = [
-    "VERSION", "Active", "Change", "Constraints", "Document", "Field", "Finding", "Issue", "Issues",
-    "SchemaInvalid", "Temporal", "UnknownType", "base", "canonical_type", "decide", "effective", "parse",
-    "registration", "shipped", "shipped_types", "update", "version_order", "warnings_of",
+    "VERSION",
+    "Active",
+    "Change",
+    "Constraints",
+    "Field",
+    "Issue",
+    "Issues",
+    "SchemaDocument",
+    "SchemaFinding",
+    "SchemaInvalid",
+    "Temporal",
+    "UnknownType",
+    "base",
+    "canonical_type",
+    "decide",
+    "effective",
+    "parse",
+    "registration",
+    "shipped",
+    "shipped_types",
+    "update",
+    "version_order",
+    "warnings_of",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from graphmem.model import canonical
 from graphmem.model.discovery import Seen, describe
 from graphmem.model.schema.fields import FIELD_TYPES, Field
-from graphmem.model.schema.schema_document import Document, field_of_json, of_json
+from graphmem.model.schema.schema_document import SchemaDocument, field_of_json, of_json
 from graphmem.model.schema.schema_parsing import check, field_name, fields_of, settings_of
 from graphmem.model.schema.shapes import FIELDS_LIMIT, Issues, members
 from graphmem.model.schema.shipped import VERSION, shipped
@@ -44,7 +44,7 @@ class Active:
     """
 
     version: str
-    document: Document
+    document: SchemaDocument
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
 
@@ -89,7 +89,7 @@ class Change:
         return {name: value for name, value in parts.items() if value}
 
 
-def registration(document: Document, version: str | None = None) -> Change:
+def registration(document: SchemaDocument, version: str | None = None) -> Change:
     """Return the change that registers a whole document.
 
     Raises:
@@ -138,7 +138,7 @@ def update(
     return Change("update", entity_type, fields=fields, remove=names, settings=keys, version=version)
 
 
-def base(entity_type: str, seen: Mapping[str, Seen] | None) -> Document | None:
+def base(entity_type: str, seen: Mapping[str, Seen] | None) -> SchemaDocument | None:
     """Return the document of a type without a registered schema: the shipped one, else the discovered one.
 
     A discovered document does not declare a field that was observed with several types, or only as null; the
@@ -152,10 +152,12 @@ def base(entity_type: str, seen: Mapping[str, Seen] | None) -> Document | None:
         return known
     declared = {name: describe(shapes) for name, shapes in seen.items()}
     fields: dict[str, Any] = {n: Field(kind) for n, kind in declared.items() if kind in FIELD_TYPES}  # pyright: ignore[reportArgumentType]
-    return Document(entity_type, fields, additional_fields="show", mismatch="show")
+    return SchemaDocument(entity_type, fields, additional_fields="show", mismatch="show")
 
 
-def effective(entity_type: str, active: Active | None, seen: Mapping[str, Seen] | None) -> Document | None:
+def effective(
+    entity_type: str, active: Active | None, seen: Mapping[str, Seen] | None
+) -> SchemaDocument | None:
     """Return the registered document of a type, else the shipped or discovered one, else ``None``."""
     return active.document if active is not None else base(entity_type, seen)
 
@@ -201,7 +203,7 @@ def decide(active: Active | None, seen: Mapping[str, Seen] | None, change: Chang
     )
 
 
-def _updated(known: Document, seen: Mapping[str, Seen], change: Change) -> Document:
+def _updated(known: SchemaDocument, seen: Mapping[str, Seen], change: Change) -> SchemaDocument:
     """Apply an update to a document; return the new document."""
     issues = Issues()
     known_json = known.as_json()
@@ -250,7 +252,7 @@ def _redeclared(
     return field_of_json(declared).as_json()
 
 
-def _next(before: Active | None, document: Document) -> str:
+def _next(before: Active | None, document: SchemaDocument) -> str:
     if before is None:
         return FIRST_VERSION
     major, minor = version_order(before.version)
@@ -259,7 +261,7 @@ def _next(before: Active | None, document: Document) -> str:
     return f"{major + 1}.0" if _is_major(before.document, document) else f"{major}.{minor + 1}"
 
 
-def _is_major(old: Document, new: Document) -> bool:
+def _is_major(old: SchemaDocument, new: SchemaDocument) -> bool:
     """Return whether a change may hide values that were shown, or identifies entities differently."""
     retyped = any(
         name not in new.fields or new.fields[name].type != old.fields[name].type for name in old.fields

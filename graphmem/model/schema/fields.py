@@ -26,7 +26,7 @@ MATCHED_LIMIT: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SchemaFinding:
     """One deviation of an observation from its schema.
 
     Attributes:
@@ -119,7 +119,9 @@ class Field:
         declared = {name: value for name, value in parts.items() if value is not None}
         return {**declared, **(canonical.decode(self.kept) if self.kept else {})}
 
-    def findings(self, name: str, text: str, *, mismatch: Visibility, reject: bool) -> Iterator[Finding]:
+    def findings(
+        self, name: str, text: str, *, mismatch: Visibility, reject: bool
+    ) -> Iterator[SchemaFinding]:
         """Compare one value with the declaration; yield the deviations.
 
         Args:
@@ -141,11 +143,11 @@ class Field:
         violation = self.constraints.violation(value) if self.constraints else None
         if violation is not None:
             outcome = "the observation is refused" if reject else "the observation is stored with this value"
-            yield Finding(
+            yield SchemaFinding(
                 "CONSTRAINT_VIOLATION", name, f"the value of {name} is {violation}; {outcome}", reject
             )
 
-    def _mistyped(self, name: str, value: Any, mismatch: Visibility, shown: str | None) -> Finding:
+    def _mistyped(self, name: str, value: Any, mismatch: Visibility, shown: str | None) -> SchemaFinding:
         problem = f"{name} is declared as {self.type} and the value is of type {shape_of(value)}"
         if shown is not None:
             advice = "snapshots show it converted, and the observation keeps it unchanged"
@@ -159,7 +161,7 @@ class Field:
                 "snapshots show it unchanged: send it as declared, or declare another type by "
                 "POST /update_schema_incremental"
             )
-        return Finding("TYPE_MISMATCH", name, f"{problem}; {advice}")
+        return SchemaFinding("TYPE_MISMATCH", name, f"{problem}; {advice}")
 
 
 @lru_cache(maxsize=32)

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from graphmem.model import canonical, identity, timeline_fields
 from graphmem.model.rules import NULL, Converter, FieldType, Policy, Rules
-from graphmem.model.schema.fields import Constraints, Field, Finding, Visibility
+from graphmem.model.schema.fields import Constraints, Field, SchemaFinding, Visibility
 
 OPT_OUT: Final = "heuristic_canonical_name"
 """The only value of ``identity_opt_out``: use the general identity order instead of the type's own rule."""
@@ -49,7 +49,7 @@ class Detection(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Document:
+class SchemaDocument:
     """The schema of one entity type.
 
     Attributes:
@@ -88,7 +88,7 @@ class Document:
         return canonical.encode(self.as_json())
 
     @staticmethod
-    def read(text: str) -> Document:
+    def read(text: str) -> SchemaDocument:
         """Return the document of a :attr:`text`."""
         return _read(text)
 
@@ -191,14 +191,14 @@ class Document:
             threshold if LEAST_THRESHOLD <= threshold <= 1 else None,
         )
 
-    def findings(self, fields: Mapping[str, str]) -> list[Finding]:
+    def findings(self, fields: Mapping[str, str]) -> list[SchemaFinding]:
         """Compare one observation of kind value with the schema. Returns the deviations, sorted by field.
 
         Args:
             fields: canonical JSON by name. Missing required fields are findings too; the caller decides
                 whether an observation must have all of them.
         """
-        findings: list[Finding] = []
+        findings: list[SchemaFinding] = []
         reject = self.constraint_violation_policy == "reject"
         for name in sorted({*fields, *self.fields}, key=canonical.name_order):
             declared, text = self.fields.get(name), fields.get(name, NULL)
@@ -211,30 +211,32 @@ class Document:
             findings += declared.findings(name, text, mismatch=self.mismatch_of(name), reject=reject)
         return findings
 
-    def _unknown(self, name: str) -> Finding:
+    def _unknown(self, name: str) -> SchemaFinding:
         why = "was removed from" if name in self.hidden_fields else "is not declared in"
         message = (
             f"{name} {why} the schema of {self.entity_type}: the observation keeps it and snapshots hide it. "
             "To show it, declare it by POST /update_schema_incremental with new_fields"
         )
-        return Finding("UNKNOWN_FIELD", name, message)
+        return SchemaFinding("UNKNOWN_FIELD", name, message)
 
 
-def _missing(entity_type: str, name: str) -> Finding:
+def _missing(entity_type: str, name: str) -> SchemaFinding:
     message = f"{name} is required for every {entity_type} and is missing: store it when it is known"
-    return Finding("MISSING_REQUIRED_FIELD", name, message)
+    return SchemaFinding("MISSING_REQUIRED_FIELD", name, message)
 
 
 @lru_cache(maxsize=64)
-def _read(text: str) -> Document:
+def _read(text: str) -> SchemaDocument:
     return of_json(canonical.decode(text))
 
 
-def of_json(raw: Mapping[str, Any]) -> Document:
+def of_json(raw: Mapping[str, Any]) -> SchemaDocument:
     """Build a document from its normal form, without checking it again."""
-    parts = {name: _listed(value) for name, value in raw.items() if name in Document.__dataclass_fields__}
+    parts = {
+        name: _listed(value) for name, value in raw.items() if name in SchemaDocument.__dataclass_fields__
+    }
     known = {*parts, "identity_opt_out", "canonical_name_strict"}
-    return Document(
+    return SchemaDocument(
         **{
             **parts,
             "fields": {name: field_of_json(spec) for name, spec in raw["fields"].items()},

@@ -13,7 +13,7 @@ from graphmem.model.schema.fields import Constraints, compiled
 from graphmem.model.schema.schema_document import (
     DETECTION_FIELDS,
     OPT_OUT,
-    Document,
+    SchemaDocument,
     of_json,
 )
 from graphmem.model.schema.shapes import (
@@ -48,7 +48,7 @@ def parse(
     *,
     path: str = "$.schema",
     reducer_path: str = "$.reducer_config",
-) -> Document:
+) -> SchemaDocument:
     """Return the document that a client wrote, in its normal form.
 
     Args:
@@ -277,7 +277,7 @@ def _tie_breaker(policy: Mapping[str, Any], path: str, issues: Issues) -> None:
         issues.add(f"{path}.tie_breaker", message, "ERR_MERGE_POLICY")
 
 
-def check(document: Document, path: str, issues: Issues) -> None:
+def check(document: SchemaDocument, path: str, issues: Issues) -> None:
     """Add an issue for each contradiction in a document."""
     fields = document.fields
     for name, declared in fields.items():
@@ -325,7 +325,7 @@ def check(document: Document, path: str, issues: Issues) -> None:
         issues.add(path, f"more than {TEXT_LIMIT:,} characters", "ERR_TOO_LARGE")
 
 
-def _check_alternative(document: Document, names: tuple[str, ...], path: str, issues: Issues) -> None:
+def _check_alternative(document: SchemaDocument, names: tuple[str, ...], path: str, issues: Issues) -> None:
     for name in names:
         if name == identity.CANONICAL_NAME:
             continue
@@ -337,7 +337,7 @@ def _check_alternative(document: Document, names: tuple[str, ...], path: str, is
             issues.add(path, message, "ERR_IDENTITY")
 
 
-def warnings_of(document: Document) -> list[Issue]:
+def warnings_of(document: SchemaDocument) -> list[Issue]:
     """List converters without effect."""
     warnings = Issues()
     for name, declared in document.fields.items():

@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Final
 
 from graphmem.model import canonical
-from graphmem.model.schema.schema_document import Document
+from graphmem.model.schema.schema_document import SchemaDocument
 from graphmem.model.schema.schema_parsing import parse
 
 VERSION: Final = "1.0"
@@ -25,7 +25,7 @@ def shipped_types() -> tuple[str, ...]:
 
 
 @cache
-def shipped(entity_type: str) -> Document | None:
+def shipped(entity_type: str) -> SchemaDocument | None:
     """Return the shipped document of a type (in its canonical spelling), or ``None``."""
     if entity_type not in shipped_types():
         return None

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import canonical, schema, times
-from graphmem.model.schema import Document
+from graphmem.model.schema import SchemaDocument
 from graphmem.reading.entity_pages import EntityRequest, Order
-from graphmem.reading.scan import Candidate, Scan, rows_of
+from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.registry import Context
 from graphmem.search.kinds import kind_plans, kind_questions
 from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypePlan, TypeShape
@@ -19,7 +19,7 @@ from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_states import State
 from graphmem.search.owner_copy import KindKey, OwnerCopy
 from graphmem.search.questions import naming
-from graphmem.search.questions.mentions import Piece, Question
+from graphmem.search.questions.mentions import AskedNames, Piece
 from graphmem.search.questions.naming import FOLLOWED_LIMIT, KIND, Named
 from graphmem.search.search_results import Understood, understood_of
 from graphmem.text import words
@@ -53,7 +53,7 @@ class Asked:
 
     context: Context
     copy: OwnerCopy
-    question: Question
+    question: AskedNames
     phrase: Phrase
     named: Sequence[Named]
     followed: Sequence[Named]
@@ -185,7 +185,7 @@ class Kind:
 
 
 def phrases(
-    question: Question, named: Sequence[Named], types: Collection[str], aliases: Mapping[str, str], now: int
+    question: AskedNames, named: Sequence[Named], types: Collection[str], aliases: Mapping[str, str], now: int
 ) -> list[Phrase]:
     """Return the kinds that a question may ask for, the likeliest first; a name is no kind.
 
@@ -202,7 +202,7 @@ def phrases(
 async def of_phrase(
     context: Context,
     copy: OwnerCopy,
-    question: Question,
+    question: AskedNames,
     phrase: Phrase,
     named: Sequence[Named],
     followed: Sequence[Named],
@@ -266,7 +266,7 @@ def _beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
     return [(start, end) for start, end in spans if end]
 
 
-def _without(rest: Sequence[str], question: Question, spans: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+def _without(rest: Sequence[str], question: AskedNames, spans: Iterable[tuple[int, int]]) -> tuple[str, ...]:
     """Return the words beside a phrase that are in no name."""
     names = {question.pieces[place].token for span in spans for place in range(*span)}
     return tuple(word for word in rest if word not in names)
@@ -279,7 +279,7 @@ async def _shapes(context: Context, types: Sequence[str]) -> list[SchemaShape]:
 
 
 def _shape(row: SchemaShape) -> TypeShape:
-    registered = None if row.document is None else Document.read(row.document)
+    registered = None if row.document is None else SchemaDocument.read(row.document)
     # What is stored tells more of the fields in use than what a shipped schema proposes.
     document = registered or (None if row.fields else schema.shipped(row.entity_type))
     declared = document.fields if document is not None else {}
@@ -326,7 +326,7 @@ async def _members(
     return (members, True) if is_truncated else (kept.put(key, revisions, members), False)
 
 
-async def _read(scan: Scan, read: tuple[list[Candidate], bool]) -> tuple[list[Member], bool]:
+async def _read(scan: Scan, read: tuple[list[ScannedEntity], bool]) -> tuple[list[Member], bool]:
     """Return the decoded values of candidates, and whether some are left out."""
     candidates, is_truncated = read
     cut = [each.id for each in candidates if each.texts is None or "" in each.texts]
@@ -335,7 +335,9 @@ async def _read(scan: Scan, read: tuple[list[Candidate], bool]) -> tuple[list[Me
     return members, is_truncated or unread is not None
 
 
-def _member(fields: Sequence[str], candidate: Candidate, texts: Mapping[str, Sequence[str | None]]) -> Member:
+def _member(
+    fields: Sequence[str], candidate: ScannedEntity, texts: Mapping[str, Sequence[str | None]]
+) -> Member:
     read = texts.get(candidate.id, candidate.texts) or []
     pairs = zip(fields, read, strict=True) if read else ()
     values: dict[str, Any] = {name: canonical.decode(text) for name, text in pairs if text}

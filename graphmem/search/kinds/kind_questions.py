@@ -15,7 +15,7 @@ from graphmem.search.kinds.kind_states import AFTER_ITS_NOUN, OPPOSITE, STATE_WO
 from graphmem.search.kinds.kind_times import TIME_WORDS, Period
 from graphmem.search.kinds.kind_words import TYPE_WORDS, KindName, named_kind
 from graphmem.search.questions import grammar, question_words, relationship_roles
-from graphmem.search.questions.mentions import ATTRIBUTES, Piece, Question
+from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames, Piece
 
 BEFORE: Final = grammar.words("before_kinds")
 """Words between a state or a time and its type, or before them."""
@@ -81,7 +81,7 @@ class _Qualifier(NamedTuple):
 
 @dataclass(frozen=True)
 class _Reader:
-    question: Question
+    question: AskedNames
     types: Collection[str]
     aliases: Mapping[str, str]
     now: int
@@ -382,7 +382,7 @@ class _Reader:
         return phrase if is_asked and not {"you", "we", "did"} & set(outside) else None
 
 
-def read(question: Question, types: Collection[str], aliases: Mapping[str, str], now: int) -> list[Phrase]:
+def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str], now: int) -> list[Phrase]:
     """Return the kinds that the words of a question may ask for, the one that says most first.
 
     Args:

@@ -42,7 +42,7 @@ _CONTRACTED: Final = grammar.words("contracted")
 """Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
 
 
-class Run(NamedTuple):
+class WordRun(NamedTuple):
     """Consecutive words of a question, from ``start`` up to ``end``, and the identifiers they may be."""
 
     start: int
@@ -51,7 +51,7 @@ class Run(NamedTuple):
     pairs: frozenset[tuple[str, str]]
 
 
-class Part(NamedTuple):
+class NamePart(NamedTuple):
     """Words in a row that are all parts of one name, from ``start`` up to ``end``."""
 
     start: int
@@ -82,7 +82,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
+class AskedNames:
     """The words of a question, in which names are looked up."""
 
     pieces: tuple[Piece, ...]
@@ -90,19 +90,20 @@ class Question:
     region: str | None = None
 
     @cached_property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[WordRun]:
         """The runs of words that may be names or identifiers, the longest first; no run of stop words."""
-        runs: list[Run] = []
+        runs: list[WordRun] = []
         for length in range(min(NAME_WORDS, len(self.pieces)), 0, -1):
             for start in range(len(self.pieces) - length + 1):
                 end = start + length
                 if not all(piece.is_stop_word for piece in self.pieces[start:end]):
                     phrase = " ".join(self.spellings[start:end])
                     pairs = {pair for each in _spellings(phrase) for pair in _pairs(each, self.region)}
-                    runs.append(Run(start, end, _plain(phrase), frozenset(pairs)))
+                    runs.append(WordRun(start, end, _plain(phrase), frozenset(pairs)))
         longer = [each for each in self.asked_identifiers if each.end - each.start > NAME_WORDS]
         return [
-            Run(each.start, each.end, each.text, frozenset(_pairs(each.text, self.region))) for each in longer
+            WordRun(each.start, each.end, each.text, frozenset(_pairs(each.text, self.region)))
+            for each in longer
         ] + runs
 
     @property
@@ -182,7 +183,7 @@ class Question:
             for token in piece.tokens
         }
 
-    def parts(self, names: Collection[str], taken: Iterable[Run] = ()) -> list[Part]:
+    def parts(self, names: Collection[str], taken: Iterable[WordRun] = ()) -> list[NamePart]:
         """Return the parts of names in the question.
 
         Another word beside them may make them the name of somebody else: "Tom Smith" is not Tom Ek.
@@ -192,7 +193,7 @@ class Question:
             taken: the runs that are whole names; their words are no parts of other names.
         """
         taken_places = {place for run in taken for place in range(run.start, run.end)}
-        parts: list[Part] = []
+        parts: list[NamePart] = []
         start = 0
         while start < len(self.pieces):
             end = start
@@ -202,7 +203,7 @@ class Question:
                     break
             if end > start and not self._is_of_somebody_else(start, end, taken_places):
                 group = dict.fromkeys(token for piece in self.pieces[start:end] for token in piece.tokens)
-                parts.append(Part(start, end, tuple(group)))
+                parts.append(NamePart(start, end, tuple(group)))
             start = max(end, start + 1)
         return parts
 
@@ -227,7 +228,7 @@ class Question:
         return self.may_be_name(place)
 
 
-def read(text: str, region: str | None = None) -> Question:
+def read(text: str, region: str | None = None) -> AskedNames:
     """Return the words of a question.
 
     Args:
@@ -242,7 +243,7 @@ def read(text: str, region: str | None = None) -> Question:
         begins = place == 0 or spellings[place - 1][-1] in _SENTENCE_ENDS
         if _tells_name(piece, has_case and not begins) or len(pieces) == 1:
             pieces[place] = piece._replace(is_stop_word=False)
-    return Question(tuple(pieces), spellings, region)
+    return AskedNames(tuple(pieces), spellings, region)
 
 
 def _tells_name(piece: Piece, tells_case: bool) -> bool:
@@ -304,7 +305,7 @@ def _pairs(spelling: str, region: str | None) -> set[tuple[str, str]]:
     return {(kind, index_key(text)) for kind in kinds}
 
 
-def longest(runs: Sequence[Run]) -> list[Run]:
+def longest(runs: Sequence[WordRun]) -> list[WordRun]:
     """Return runs without those that a longer one of them covers. Many entities may share one run."""
     spans = sorted({(run.start, run.end) for run in runs}, key=lambda span: (span[0], -span[1]))
     telling: set[tuple[int, int]] = set()

@@ -12,8 +12,8 @@ from graphmem.registry import Context
 from graphmem.search.entity_copy import IN_ALIAS, IN_NAME, SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy
 from graphmem.search.questions import grammar, mentions, question_words, relationship_roles
-from graphmem.search.questions.mentions import ATTRIBUTES, Part, Question, Run
-from graphmem.search.questions.relationship_roles import Followed
+from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames, NamePart, WordRun
+from graphmem.search.questions.relationship_roles import FollowedRole
 from graphmem.text import identifiers
 
 RESEMBLANCE: Final = "resemblance"
@@ -120,7 +120,7 @@ class _RelatedRows(NamedTuple):
     cut: bool
 
 
-def by_names(question: Question, text: str, exact: Iterable[ExactMatch]) -> list[Named]:
+def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> list[Named]:
     """Return the entities that whole names or identifiers in a question name, strongest kind first.
 
     A name within a longer one that names something names nothing: of "New York Times", York is no name.
@@ -129,11 +129,11 @@ def by_names(question: Question, text: str, exact: Iterable[ExactMatch]) -> list
         text: the question; a name may be longer than the runs of words that are looked up.
         exact: the entities that pairs of the question name.
     """
-    longest_runs: list[tuple[ExactMatch, Run]] = []
+    longest_runs: list[tuple[ExactMatch, WordRun]] = []
     for match in exact:
         pairs = {(kind, value) for kind, value in match.pairs}
         runs = (run for run in question.runs if run.pairs & pairs)
-        whole = Run(0, len(question.pieces), text.strip(), frozenset(pairs))
+        whole = WordRun(0, len(question.pieces), text.strip(), frozenset(pairs))
         longest_runs.append((match, next(runs, whole)))
     telling = {(run.start, run.end) for run in mentions.longest([run for _, run in longest_runs])}
     return [
@@ -151,15 +151,15 @@ def by_names(question: Question, text: str, exact: Iterable[ExactMatch]) -> list
 
 
 async def by_parts(
-    copy: OwnerCopy, question: Question, named: Sequence[Named], kind: Collection[int] = ()
+    copy: OwnerCopy, question: AskedNames, named: Sequence[Named], kind: Collection[int] = ()
 ) -> list[Named]:
     """Return the entities that parts of their names name, besides those that are named already.
 
     Args:
         kind: the places of words that say a kind; they are no parts of names.
     """
-    taken = [Run(each.start, each.end, each.words, frozenset()) for each in named]
-    taken += [Run(place, place + 1, "", frozenset()) for place in kind]
+    taken = [WordRun(each.start, each.end, each.words, frozenset()) for each in named]
+    taken += [WordRun(place, place + 1, "", frozenset()) for place in kind]
     ids = {each.id for each in named}
     matches = await copy.look(lambda documents: partly_named(documents, question, taken, ()))
     return [
@@ -172,7 +172,7 @@ async def by_parts(
 
 async def by_relationships(
     context: Context,
-    question: Question,
+    question: AskedNames,
     named: Sequence[Named],
     types: Collection[str],
     kind: Collection[int] = (),
@@ -212,7 +212,7 @@ async def by_relationships(
 
 
 async def joined(
-    context: Context, question: Question, entity_ids: Sequence[str], types: Sequence[str], limit: int
+    context: Context, question: AskedNames, entity_ids: Sequence[str], types: Sequence[str], limit: int
 ) -> tuple[list[tuple[str, str]], bool]:
     """Return the pairs of one of some entities and an entity of some types that a relationship joins.
 
@@ -240,7 +240,7 @@ async def joined(
 
 
 async def _related(
-    context: Context, question: Question, entity_ids: list[str], **params: Any
+    context: Context, question: AskedNames, entity_ids: list[str], **params: Any
 ) -> tuple[list[_Related], bool]:
     """Return relationships of entities that have not ended, or all if the question asks for former ones; and
     whether older ones may be left out."""
@@ -259,13 +259,13 @@ async def _related(
 
 
 async def _followed(
-    context: Context, question: Question, named: Sequence[Named], kind: Collection[int]
-) -> Followed:
+    context: Context, question: AskedNames, named: Sequence[Named], kind: Collection[int]
+) -> FollowedRole:
     """Return the relationships that a question asks for; registered types are read if no others say it."""
     tokens = ["" if place in kind else piece.token for place, piece in enumerate(question.pieces)]
     spans = [(each.start, each.end) for each in named]
     if not spans:
-        return Followed()
+        return FollowedRole()
     followed = relationship_roles.followed(tokens, question.nouns, spans, tuple(BUILTIN.values()))
     taken = {place for start, end in spans for place in range(start, end)}
     is_asked = not _ASKING.isdisjoint(tokens)
@@ -288,11 +288,11 @@ class PartlyNamed(NamedTuple):
     """An entity, and the first part of a name of it in the question."""
 
     id: str
-    part: Part
+    part: NamePart
 
 
 def partly_named(
-    copy: SearchCopy, question: Question, taken: Iterable[Run], types: Collection[str]
+    copy: SearchCopy, question: AskedNames, taken: Iterable[WordRun], types: Collection[str]
 ) -> list[PartlyNamed]:
     """Return the entities that a question calls by parts of their names, in the order of their ids.
 
@@ -321,7 +321,7 @@ def partly_named(
     for numbers in of_part.values():
         for number in numbers:
             counts[number] = counts.get(number, 0) + 1
-    chosen: dict[str, Part] = {}
+    chosen: dict[str, NamePart] = {}
     for part, numbers in of_part.items():
         most = max((counts[number] for number in numbers), default=0)
         for number in numbers:

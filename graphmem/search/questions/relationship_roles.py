@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from graphmem.model.relationship import RelationshipType
+from graphmem.model.relationship import RelationshipKind
 from graphmem.search.questions import grammar, question_words
 
 ROLES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
@@ -48,7 +48,7 @@ def says_role(word: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class FollowedRole:
     """The relationships that a question asks for, of what it names.
 
     Attributes:
@@ -70,8 +70,8 @@ def followed(
     words: Sequence[str],
     nouns: Collection[int],
     named: Iterable[tuple[int, int]],
-    types: Collection[RelationshipType],
-) -> Followed:
+    types: Collection[RelationshipKind],
+) -> FollowedRole:
     """Return the relationships that a question asks for, by their roles or by the words of their types.
 
     "Who reports to Tom" asks for those who do, "who does Tom report to" for the one at the other end.
@@ -83,7 +83,7 @@ def followed(
         types: the relationship types that are known.
     """
     spans = sorted(named)
-    answer = Followed()
+    answer = FollowedRole()
     if not spans:
         return answer
     taken = {place for start, end in spans for place in range(start, end)}
@@ -115,7 +115,7 @@ def _says_type(word: str, relationship_type: str) -> bool:
     )
 
 
-def _directions(kind: RelationshipType, is_before: bool, is_passive: bool) -> tuple[str, ...]:
+def _directions(kind: RelationshipKind, is_before: bool, is_passive: bool) -> tuple[str, ...]:
     """Return the directions from what is named that a word of a type asks for.
 
     Args:

@@ -30,7 +30,7 @@ from graphmem.search.questions import (
     question_words,
     relationship_roles,
 )
-from graphmem.search.term_vocabulary import Vocabulary
+from graphmem.search.term_vocabulary import TermVocabulary
 from graphmem.text import languages
 from tests.bench.retrieval import changes, dialogues, office, office_things, topics
 from tests.bench.retrieval.measuring import NEWEST_FIRST, Owner
@@ -47,7 +47,7 @@ def _no_stop_words(patch: Patch) -> None:
 
 
 def _no_stems(patch: Patch) -> None:
-    patch.setattr(Vocabulary, "inflections", lambda *_: [])
+    patch.setattr(TermVocabulary, "inflections", lambda *_: [])
 
 
 def _no_dates(patch: Patch) -> None:
