@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem import __version__
 from graphmem.errors import GraphmemError
@@ -79,6 +79,13 @@ class Application(FastAPI):
 
     async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
+        is_begun = False
+
+        async def begin(message: Message) -> None:
+            nonlocal is_begun
+            is_begun = True
+            await send(message)
+
         try:
             found = self._table.find(scope["method"], scope["path"])
             if found is None:
@@ -86,8 +93,10 @@ class Application(FastAPI):
             else:
                 endpoint, scope["path_params"], is_application = found
                 answer = endpoint if is_application else await endpoint(request)
-            await answer(scope, receive, send)
+            await answer(scope, receive, begin)
         except GraphmemError as exc:
+            if is_begun:
+                raise
             await (await self._refuse(request, exc))(scope, receive, send)
 
 

@@ -86,7 +86,7 @@ class ModelService:
         """
         last: Unanswered | None = None
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(self._seconds) as limit:
                 async for attempt in stamina.retry_context(
                     on=_wait, attempts=ATTEMPTS, wait_initial=0.1, wait_max=1.0
                 ):
@@ -96,6 +96,10 @@ class ModelService:
                                 return await self._send(body, headers)
                         except Unanswered as exc:
                             last = exc
+                            rest = (limit.when() or 0.0) - asyncio.get_running_loop().time()
+                            if exc.wait is not True and exc.wait > rest:
+                                # The time of the call ends before the service wants to be asked again.
+                                exc.wait = False
                             raise
         except TimeoutError as exc:
             # The time may end between two attempts: the last failure says more than that.

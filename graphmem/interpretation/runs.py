@@ -90,6 +90,7 @@ async def interpret(
         Unavailable: the database failed.
     """
     config = dict(config or {})
+    asked = (source.id, interpreter, config, again)
     runs = await read_runs(context, source.id)
     reading = None
     try:
@@ -105,7 +106,7 @@ async def interpret(
         )
         if failed is not None and not again:
             return Outcome(failed, unchanged=True)
-        if (replayed := await _of_key(context, interpretation, key)) is not None:
+        if (replayed := await _of_key(context, interpretation, asked, key)) is not None:
             return Outcome(replayed, replayed=True)
         await _end_failed(context, interpretation, exc.reason)
         return Outcome(await read_interpretation(context, interpretation.id))
@@ -113,7 +114,7 @@ async def interpret(
     earlier = _earlier_run(runs, interpretation)
     if earlier is not None and not again:
         return Outcome(earlier, unchanged=True)
-    if (replayed := await _of_key(context, interpretation, key)) is not None:
+    if (replayed := await _of_key(context, interpretation, asked, key)) is not None:
         return Outcome(replayed, replayed=True)
     if reading is None or writing.size(reading.proposal) > PROMPT_OBSERVATIONS:
         return Outcome(await interpretation_queue.add(context, interpretation))
@@ -122,7 +123,7 @@ async def interpret(
 
 
 async def _of_key(
-    context: Context, interpretation: Interpretation, key: str | None
+    context: Context, interpretation: Interpretation, asked: tuple[Any, ...], key: str | None
 ) -> InterpretationRow | None:
     """Return the interpretation that a request with this key made before, else keep the key for this one.
 
@@ -131,7 +132,14 @@ async def _of_key(
     """
     if key is None:
         return None
-    receipt = await writing.keep_key(context, interpretation, key)
+    try:
+        # The same request has the same key even if schemas or interpreters changed between its attempts.
+        receipt = await writing.keep_key(context, replace(interpretation, asked=asked), key)
+    except StoreRefused as exc:
+        if not _has_ended(exc):
+            raise
+        # Another request made the same run meanwhile: what it read is answered.
+        return None
     if not receipt.replayed:
         return None
     try:

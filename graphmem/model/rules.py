@@ -87,7 +87,9 @@ class Rules:
         """Return the rules from their :attr:`text`."""
         if not text:
             return PLAIN
-        rules = canonical.decode(text)
+        rules = {
+            name: value for name, value in canonical.decode(text).items() if name in cls.__dataclass_fields__
+        }
         rules |= {name: frozenset(rules[name]) for name in _SETS if name in rules}
         rules["converters"] = {name: tuple(all_) for name, all_ in rules.get("converters", {}).items()}
         return cls(**{**rules, "identity": tuple(map(tuple, rules.get("identity", ())))})

@@ -38,8 +38,11 @@ WAITING_LIMIT: Final = 20_000
 """Lines that may wait. Who logs one more writes them all, so that a slow disk takes no memory."""
 OPERATIONS: Final = "graphmem.operation"
 """The logger that the lines of operations name."""
-_SECRET = re.compile(r"\b(gm_[a-z]{2}_)[A-Za-z0-9_-]{8,}")
-"""A secret that graphmem made: an API key, an access token or a refresh token. Only the prefix is logged."""
+_SECRET = re.compile(r"(gm_[a-z]{2}_)[A-Za-z0-9_-]{8,}")
+"""A secret that graphmem made: an API key, an access token or a refresh token. Only the prefix is logged.
+
+In JSON a line break is a letter behind a backslash, so no word boundary need stand before a secret.
+"""
 
 Event = dict[str, Any]
 """What one line says, by name."""
@@ -172,7 +175,12 @@ class _Writer(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record, after the lines that wait. The caller has the lock."""
         self.flush()
-        event = record.msg if isinstance(record.msg, dict) else _event_of(record)
+        try:
+            event = record.msg if isinstance(record.msg, dict) else _event_of(record)
+        except Exception:
+            # A message and its arguments that do not fit: who logs is never told.
+            self.handleError(record)
+            return
         for sink in self._sinks:
             if record.levelno >= sink.level and sink.takes(record.name):
                 self._write(sink, [event])
@@ -214,11 +222,19 @@ class _Writer(logging.Handler):
 
     def _write(self, sink: _Sink, events: list[Event]) -> None:
         try:
-            sink.write([_SECRET.sub(r"\1[redacted]", sink.render(dict(event))) for event in events])
+            sink.write([_SECRET.sub(r"\1[redacted]", _rendered(sink, event)) for event in events])
         except (OSError, ValueError) as exc:
             # A full disk, or a console that was closed. The process goes on without its log.
             with contextlib.suppress(OSError, ValueError):
                 sys.stderr.write(f"the log cannot be written: {exc}\n")
+
+
+def _rendered(sink: _Sink, event: Event) -> str:
+    """Return the line of an event; of one that cannot be rendered, its name and why."""
+    try:
+        return sink.render(dict(event))
+    except Exception as exc:
+        return sink.render({"event": str(event.get("event")), "unrenderable": type(exc).__name__})
 
 
 class _Sink:

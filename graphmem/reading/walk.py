@@ -121,6 +121,9 @@ class Reached:
         """Leave out the first entities, as those of earlier pages."""
         self.answered += len(self.entities[:count])
         self.entities = self.entities[count:]
+        if count:
+            # They were read from the first entity on, and may end before the page begins.
+            self.rows = None
 
 
 async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: WalkPlace) -> Reached:

@@ -374,6 +374,16 @@ def test_a_temporary_error_is_tried_again(model: LanguageModel) -> None:
     assert len(model.requests) == 3
 
 
+def test_a_pause_longer_than_the_time_of_the_call_is_not_waited_for(model: LanguageModel) -> None:
+    model.statuses, model.headers = [429], {"retry-after": "50"}
+    with pytest.raises(LanguageModelUnavailable, match=r"answers 429$") as failure:
+        read(model, llm_timeout=40.0)
+    cause = failure.value.__cause__
+    # A call whose time is over has that as its cause.
+    assert cause is not None
+    assert cause.__cause__ is None
+
+
 def test_nobody_at_the_address_is_an_error_that_is_worth_a_retry(model: LanguageModel) -> None:
     model.url = f"http://127.0.0.1:{free_port()}/v1"
     with pytest.raises(LanguageModelUnavailable, match="does not answer"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -53,6 +54,33 @@ def test_the_line_of_an_operation_is_written_beside_it_and_before_later_lines(fo
     assert lines_of(folder)[0].keys() == lines_of(folder)[1].keys() | {"outcome", "owner", "trace_id"}
     logs.operation("store", {"outcome": "ok"})
     until(lambda: len(lines_of(folder)) == 3)
+
+
+def test_what_cannot_be_written_harms_neither_its_caller_nor_later_lines(folder: Path) -> None:
+    unfit = logging.LogRecord("library", logging.WARNING, __file__, 1, "%d", ("no number",), None)
+    for handler in logging.getLogger().handlers:
+        # The handler of pytest, which is there as well, raises.
+        if isinstance(handler, logs._Writer):
+            handler.handle(unfit)
+    structlog.get_logger("test").warning("no JSON", key={(1, 2): 3})
+    logs.operation("stats", {"outcome": Unshown()})
+    logs.operation("store", {"outcome": "ok"})
+    until(lambda: len(lines_of(folder)) == 3)
+    assert [line["event"] for line in lines_of(folder)] == ["no JSON", "stats", "store"]
+    assert [line.get("unrenderable") for line in lines_of(folder)] == ["TypeError", "RuntimeError", None]
+
+
+class Unshown:
+    """A value that cannot be shown."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+def test_a_secret_behind_a_line_break_is_not_logged(folder: Path) -> None:
+    secret = tokens.make("gm_ak_")
+    structlog.get_logger("test").warning("refused", reason=f"by\n{secret}")
+    assert lines_of(folder)[0]["reason"] == "by\ngm_ak_[redacted]"
 
 
 @pytest.mark.parametrize(("end", "kept"), [("", True), ("raise ValueError", True), ("kill()", False)])

@@ -255,7 +255,7 @@ def field_of_json(raw: Mapping[str, Any]) -> Field:
     """Build a field from its normal form, without checking it again."""
     known = {name: value for name, value in raw.items() if name in Field.__dataclass_fields__}
     kept = {name: value for name, value in raw.items() if name not in known}
-    limits = {name: _listed(value) for name, value in raw.get("constraints", {}).items()}
+    limits = {name: _listed(value) for name, value in (raw.get("constraints") or {}).items() if value != []}
     return Field(
         **{
             **{name: _listed(value) for name, value in known.items()},
