@@ -1,3 +1,3 @@
-// One dismissal of a transaction as a record of a dump; in Python: graphmem.dump.stored.StoredDismissal. Takes
+// One dismissal of a transaction as a record of a dump; in Python: graphmem.model.fact_records.Dismissal. Takes
 // `dismissal`.
 [dismissal.id, dismissal.kind, dismissal.entity_a, dismissal.entity_b, dismissal.reason]

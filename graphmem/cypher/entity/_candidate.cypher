@@ -1,4 +1,4 @@
-// The part of an entity that decides whether and where it is in an answer; in Python: graphmem.reading.scan.Candidate.
+// The part of an entity that decides whether and where it is in an answer; in Python: graphmem.reading.scan.ScannedEntity.
 // Takes `entity` and `$fields`. An empty text stands for a value that is longer than `$cut`. Null stands for all
 // values of an entity that is too large to read them one by one.
 [entity.id, entity.type, entity.merged_into, entity.projection, entity.created_at,
