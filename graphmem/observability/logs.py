@@ -223,8 +223,11 @@ class _Writer(logging.Handler):
     def _write(self, sink: _Sink, events: list[Event]) -> None:
         try:
             sink.write([_SECRET.sub(r"\1[redacted]", _rendered(sink, event)) for event in events])
-        except (OSError, ValueError) as exc:
-            # A full disk, or a console that was closed. The process goes on without its log.
+        except ValueError:
+            # A console that was closed: nobody reads there any more.
+            return
+        except OSError as exc:
+            # A full disk. The process goes on without its log.
             with contextlib.suppress(OSError, ValueError):
                 sys.stderr.write(f"the log cannot be written: {exc}\n")
 

@@ -26,7 +26,7 @@ from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS
 from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order, RelatedTo
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.pages import Paged, PageEnvelope
+from graphmem.reading.pages import IndexedPageEnvelope, Paged
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.shaping import (
     EVERY_FIELD,
@@ -111,7 +111,7 @@ SEARCHABLE: Final = PAGE_ARGUMENTS | {
 """Arguments that a search takes."""
 
 
-class EntityPage(AsOf, PageEnvelope, Shaped):
+class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
     """A page of entities.
 
     ``next_cursor`` stands where more entities follow. ``truncated`` means that the page ends before ``limit``

@@ -31,7 +31,7 @@ from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelat
 from graphmem.reading import cursors, interpretation_answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.interpretation_answers import Interpretation, InterpretationPage, as_interpretation
-from graphmem.reading.pages import Paged, PageEnvelope, newest_page, newest_window
+from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
 from graphmem.reading.places_in_files import KEYS, read_places
 from graphmem.reading.source_answers import read_source
 from graphmem.registry import Context, Scope, operation
@@ -215,7 +215,7 @@ class ListInterpretations(Paged):
     ] = None
 
 
-class Interpretations(PageEnvelope):
+class Interpretations(IndexedPageEnvelope):
     """A page of interpretations, the newest first. ``next_cursor`` stands where more follow."""
 
     interpretations: list[Interpretation]

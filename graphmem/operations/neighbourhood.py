@@ -24,7 +24,7 @@ from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import ANSWERED_LIMIT, Query
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.neighbourhoods import NeighbourhoodRequest, neighbourhood
-from graphmem.reading.pages import NEWEST, Page, Paged, PageEnvelope, place_then, start_of
+from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, place_then, start_of
 from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
@@ -74,7 +74,7 @@ class _StoredSource(NamedTuple):
     known: int
 
 
-class NeighbourhoodPage(AsOf, Shaped, PageEnvelope):
+class NeighbourhoodPage(AsOf, Shaped, IndexedPageEnvelope):
     """A node and a page of its neighbours.
 
     For an entity, the page holds its relationships, newest first, and the entities at their other ends;

@@ -24,7 +24,7 @@ from graphmem.model import identity, items, times
 from graphmem.reading import answers, cursors, names_in_use, withdrawn
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.pages import Page, Paged, PageEnvelope
+from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
 from graphmem.reading.shared_rows import ObservationRow, ObservationRows, ObservationsOfEntity
 from graphmem.registry import Context, Scope, operation
 from graphmem.search.lookup import find_exactly
@@ -81,7 +81,7 @@ class QueryObservations(Paged):
     include_excluded: IncludeExcluded = False
 
 
-class ObservationPage(PageEnvelope, Warned):
+class ObservationPage(IndexedPageEnvelope, Warned):
     """A page of observations, newest first.
 
     ``version`` is the version of the entity, if one is named; ``total`` counts the observations that fit the

@@ -25,7 +25,15 @@ from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.current_relationships import current_page
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.pages import NEWEST, Page, Paged, PageEnvelope, place_then, start_of
+from graphmem.reading.pages import (
+    NEWEST,
+    IndexedPageEnvelope,
+    Page,
+    Paged,
+    PageEnvelope,
+    place_then,
+    start_of,
+)
 from graphmem.reading.relationship_lookup import (
     RelationshipReference,
     RelationshipType,
@@ -71,7 +79,7 @@ class ListRelationships(Paged):
     at_ingested: AtIngested = None
 
 
-class RelationshipPage(AsOf, PageEnvelope, Shaped):
+class RelationshipPage(AsOf, IndexedPageEnvelope, Shaped):
     """A page of relationships, newest first.
 
     Of one entity, ``version`` is the entity's today, and ``outgoing`` and ``incoming`` are the page by

@@ -15,7 +15,7 @@ from graphmem.model import schema
 from graphmem.model.schema import Issue, SchemaDocument, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.pages import Page, Paged, PageEnvelope
+from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
 from graphmem.reading.schema_rows import (
     VERSIONS_LIMIT,
     Declared,
@@ -45,7 +45,7 @@ class ListSchemas(Paged):
     ] = False
 
 
-class SchemaPage(PageEnvelope):
+class SchemaPage(IndexedPageEnvelope):
     """A page of schemas by type.
 
     ``next_cursor`` stands where more schemas follow. ``truncated`` means that the page ends early because its

@@ -25,7 +25,7 @@ from graphmem.reading import answers, cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.pages import Page, Paged, PageEnvelope, start_of
+from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged, start_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Context, Scope, operation
 from graphmem.search import search_engine
@@ -59,7 +59,7 @@ class FindEntity(Paged):
     provenance: ProvenanceLevel = "ids"
 
 
-class FoundEntities(LookupHits, PageEnvelope):
+class FoundEntities(LookupHits, IndexedPageEnvelope):
     """A page of the hits of a look-up."""
 
     total: int  # pyright: ignore[reportGeneralTypeIssues]

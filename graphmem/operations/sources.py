@@ -19,7 +19,7 @@ from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
 from graphmem.reading import cursors
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.pages import Paged, PageEnvelope, newest_page, newest_window
+from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
 from graphmem.reading.source_answers import URL_SCHEME, Source, SourceRow, as_source, read_source
 from graphmem.registry import Context, Scope, operation
 
@@ -42,7 +42,7 @@ class ListSources(Paged):
     ] = None
 
 
-class SourcePage(PageEnvelope):
+class SourcePage(IndexedPageEnvelope):
     """A page of sources, the last stored first. ``next_cursor`` stands where more follow."""
 
     sources: list[Source]

@@ -27,7 +27,7 @@ from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.pages import NEWEST, Page, Paged, PageEnvelope, start_of
+from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, start_of
 from graphmem.reading.timeline_pages import Event, EventRow, WantedEvents
 from graphmem.registry import Context, Scope, operation
 
@@ -63,7 +63,7 @@ class ListTimeline(Paged):
     }
 
 
-class TimelinePage(AsOf, Warned, PageEnvelope):
+class TimelinePage(AsOf, Warned, IndexedPageEnvelope):
     """A page of events in the order of their instants, then of their ids.
 
     ``next_cursor`` stands where more follow. Events are small, so no page is ``truncated``.

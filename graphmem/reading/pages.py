@@ -29,7 +29,7 @@ class Indexed(TypedDict):
     pending: NotRequired[int]
 
 
-class PageEnvelope(Indexed, Budgeted):
+class PageEnvelope(Budgeted):
     """What every page answers beside its list.
 
     ``next_cursor`` stands where more items follow. ``truncated`` stands where a page ends before ``limit``
@@ -45,6 +45,10 @@ class PageEnvelope(Indexed, Budgeted):
     next_cursor: NotRequired[str]
     total: NotRequired[int]
     total_is_at_least: NotRequired[int]
+
+
+class IndexedPageEnvelope(Indexed, PageEnvelope):
+    """What every page that is read from indexes answers beside its list."""
 
 
 class Paged(Arguments):

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from graphmem.reading import answers, as_of, shared_rows
 from graphmem.reading.as_of import AsOf
-from graphmem.reading.pages import Page, PageEnvelope, place_then
+from graphmem.reading.pages import IndexedPageEnvelope, Page, place_then
 from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.walk import Reached
@@ -46,7 +46,7 @@ class LeftOut(TypedDict):
     at_least: bool
 
 
-class RelatedPage(AsOf, Shaped, PageEnvelope):
+class RelatedPage(AsOf, Shaped, IndexedPageEnvelope):
     """The entities related to an entity, nearest first, then by id, and the relationships between them.
 
     A relationship is on the page of the later of its ends. ``total`` counts all related entities.

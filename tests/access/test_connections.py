@@ -85,7 +85,9 @@ def test_a_connection_that_is_deleted_is_over_at_once_here_and_within_5_s_elsewh
         path, headers = f"{prefix}/mcp/oauth/connections/{ended['id']}", bearer(kept["access_token"])
         assert [await status_of(http, ended) for http in (here, there)] == [200, 200]
         answer = await here.delete(path, headers=headers)
-        assert (answer.status_code, answer.json()) == (200, {"success": True, "connectionId": ended["id"]})
+        assert (answer.status_code, answer.json()) == (200, {
+            "success": True, "connection_id": ended["id"], "connectionId": ended["id"],
+        })  # fmt: skip
         assert await status_of(here, ended) == 401
         assert await seconds_until_401(there, ended) < WITHIN_SECONDS
         refused = await flow.refresh(ended["refresh_token"])

@@ -127,8 +127,7 @@ def test_fault_of_any_other_endpoint_answers_the_envelope_alone(
     loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch,
     log: pytest.LogCaptureFixture, fault: str,
 ) -> None:  # fmt: skip
-    broken = tuple(replace(route, endpoint=broken_by(FAULTS[fault])) for route in ROUTES)
-    monkeypatch.setattr(application, "ROUTES", broken)
+    monkeypatch.setattr(application, "ENDPOINTS", {route.name: broken_by(FAULTS[fault]) for route in ROUTES})
     with serving(loop, create_app(services, always(full_actor(owner)), limited=False)) as http:
         for route in ROUTES:
             answer = http(route.method, route.path, headers={"Accept": "application/json"})

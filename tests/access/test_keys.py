@@ -154,7 +154,7 @@ def test_the_first_key_guards_the_process_that_makes_it_at_once(instance: Instan
 def test_a_caller_without_an_account_makes_no_key(instance: Instance, owner: str) -> None:
     http = instance.application(always(full_actor(owner)))
     assert http("POST", "/keys", json={"name": "x"}).status_code == 404
-    assert http("GET", "/keys").json() == {"keys": []}
+    assert http("GET", "/keys").json() == {"keys": [], "limit": 100, "offset": 0}
 
 
 def test_keys_are_not_made_over_mcp_and_not_in_the_sandbox(instance: Instance, ada: str) -> None:

@@ -253,7 +253,7 @@ SPECIAL = [
     Row("schemas.analyze", {"entity_id": "$acme", "min_frequency": 1}),
     Row("schemas.analyze", {"entity_id": NOBODY}, "RESOURCE_NOT_FOUND"),
     Row("schemas.analyze", {"min_confidence": 2}, "VALIDATION_INVALID_FORMAT"),
-    Row("schemas.recommend", {"entity_type": "people", "status": "pending"}),
+    Row("schemas.recommend", {"entity_type": "people"}),
     Row("schemas.recommend", {"entity_type": "unicorn"}, "RESOURCE_NOT_FOUND"),
     Row("schemas.register", {"schema": WINE, "idempotency_key": "sr"}),
     Row("schemas.register", {"schema": {"entity_type": "wine"}}, "SCHEMA_VALIDATION_FAILED"),

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 import structlog
 
+from graphmem.api.app import create_app
 from graphmem.auth.file_urls import FileUrls, SignedFile
 from graphmem.checking import rule_dates
 from graphmem.database import migrations
@@ -28,6 +29,8 @@ from graphmem.settings import Settings
 from graphmem.text import identifiers
 from tests.reliability.test_failpoints import Doom, doom
 from tests.support import database as databases
+from tests.support import faces
+from tests.support.actors import always, full_actor
 from tests.support.doctor import Examine, failed_findings
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -49,6 +52,12 @@ def services(settings: Settings, loop: Loop) -> Iterator[Services]:
     opened = open_services(settings)
     yield loop.run(opened.__aenter__())
     loop.run(opened.__aexit__(None, None, None))
+
+
+@pytest.fixture
+def rest(loop: Loop, services: Services, owner: str) -> Call:
+    """The operations over REST, on that database."""
+    return faces.by_rest(loop, create_app(services, always(full_actor(owner))), owner)
 
 
 # Migrations

@@ -397,6 +397,7 @@ def test_a_neighbourhood_has_relationships_entities_and_an_exact_total(run: Call
         "node_type",
         "entity",
         "observations",
+        "total",
         "total_count",
         "limit",
         "offset",

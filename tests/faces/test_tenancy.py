@@ -40,7 +40,7 @@ STEERING = (
 PLAIN = {
     "additional_fields", "aliases", "canonical_name_fields", "constraint_violation_policy", "description",
     "fields_to_remove", "filters", "identity_opt_out", "inverse", "merge_reason", "metadata", "mismatch",
-    "observation_source_priority", "reason", "reducer_config", "schema_version", "scopes", "source", "status",
+    "observation_source_priority", "reason", "reducer_config", "schema_version", "scopes", "status",
     "temporal_fields", "value",
 }  # fmt: skip
 """Arguments that take a text and name nothing of anybody's. Others are asked with Alice's ids and names."""
