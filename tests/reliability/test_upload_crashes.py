@@ -179,7 +179,9 @@ def command(settings: Settings, folder: Path, owner: str, *words: str) -> dict[s
     code = forks().start(settings, folder, *words, "--json", owner=owner).wait()
     printed = console.read_bytes()[before:].decode()
     assert code == 0, printed
-    return json.loads(printed[printed.index("{") :])
+    # The console has the lines of the log as well, before the answer and after it.
+    answer, _ = json.JSONDecoder().raw_decode(printed, printed.index("{"))
+    return answer
 
 
 @pytest.fixture
