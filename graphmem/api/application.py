@@ -87,11 +87,11 @@ class Application(FastAPI):
             await send(message)
 
         try:
-            found = self._table.find(scope["method"], scope["path"])
-            if found is None:
+            match = self._table.find(scope["method"], scope["path"])
+            if match is None:
                 answer: ASGIApp = await self._no_route(request)
             else:
-                endpoint, scope["path_params"], is_application = found
+                endpoint, scope["path_params"], is_application = match
                 answer = endpoint if is_application else await endpoint(request)
             await answer(scope, receive, begin)
         except GraphmemError as exc:

@@ -102,7 +102,7 @@ def configure(
     )
 
 
-def operation(name: str, said: Event) -> None:
+def operation(name: str, members: Event) -> None:
     """Log the one line of an operation that ended, beside its request: within :data:`WAIT_SECONDS`.
 
     Every end of the process but a crash writes what still waits.
@@ -110,7 +110,7 @@ def operation(name: str, said: Event) -> None:
     if logging.getLogger(OPERATIONS).isEnabledFor(logging.INFO):
         for writer in logging.getLogger().handlers:
             if isinstance(writer, _Writer):
-                writer.later(time.time(), name, said | structlog.contextvars.get_contextvars())
+                writer.later(time.time(), name, members | structlog.contextvars.get_contextvars())
 
 
 def flush() -> None:
@@ -160,13 +160,13 @@ class _Writer(logging.Handler):
         self._writer_of: int | None = None
         """The process whose thread writes what waits. A thread does not survive a fork."""
 
-    def later(self, at: float, name: str, said: Event) -> None:
+    def later(self, at: float, name: str, members: Event) -> None:
         """Have the line of an operation that ended ``at`` a Unix time made and written soon."""
         if self._writer_of != (here := os.getpid()):
             # What waited at a fork is the parent's to write.
             self._waiting, self._some_wait, self._writer_of = deque(), threading.Event(), here
             threading.Thread(target=self._write_waiting, name="log", daemon=True).start()
-        self._waiting.append((at, name, said))
+        self._waiting.append((at, name, members))
         if not self._some_wait.is_set():
             self._some_wait.set()
         if len(self._waiting) > WAITING_LIMIT:
@@ -215,9 +215,9 @@ class _Writer(logging.Handler):
             return []
         events: list[Event] = []
         while self._waiting:
-            at, name, said = self._waiting.popleft()
+            at, name, members = self._waiting.popleft()
             line = {"event": name, "level": "info", "logger": OPERATIONS, "timestamp": _moment(at)}
-            events.append(said | line)
+            events.append(members | line)
         return events
 
     def _write(self, sink: _Sink, events: list[Event]) -> None:
