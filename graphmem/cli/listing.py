@@ -101,7 +101,10 @@ def _fields(operation: Operation[Any]) -> dict[str, FieldInfo]:
     inner = nested_filters(operation.arguments)
     fields = dict(operation.arguments.model_fields)
     if inner is not None:
-        fields = {**inner.model_fields, **{n: i for n, i in fields.items() if n != "filters"}}
+        fields = {
+            **inner.model_fields,
+            **{n: i for n, i in fields.items() if n != operation.arguments.filters_in},
+        }
     return fields
 
 
