@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Any, Self
 
+from graphmem.database.queries import Queries
 from graphmem.dump.batches import BatchPart
 from graphmem.model import canonical, discovery, fact_records, facts, schema
 from graphmem.model.fact_records import Fact, Repeat, SchemaRecord
@@ -20,6 +21,7 @@ from graphmem.model.rule_merges import own_rule
 from graphmem.model.schema import Active
 from graphmem.writing import Merging, Receipt, WriteRequest, merging, rule_merging
 from graphmem.writing.draft import Draft
+from graphmem.writing.refolding import refold_moved
 from graphmem.writing.state import State
 from graphmem.writing.things import evidence_of
 from graphmem.writing.write_requests import Touched
@@ -99,8 +101,14 @@ class RestoreRequest(WriteRequest):
         """Characters of the values of all observations."""
         return sum(len(value) for each in self.observations for value in each.fields.values())
 
+    async def informed(self, queries: Queries, state: State) -> Self:
+        """Fold what a merge moves by the rules of its new type."""
+        if (applied := self._applied_merging) is not None:
+            await refold_moved(queries, state, applied)
+        return self
+
     @property
-    def applied_merging(self) -> Merging | None:
+    def _applied_merging(self) -> Merging | None:
         """The merge, or its end, where it is the newest."""
         merge = self.merge
         if merge is None or not self.is_newest_merge:
@@ -112,7 +120,7 @@ class RestoreRequest(WriteRequest):
         for transaction in self.transactions:
             touched.transactions.add(transaction.id)
             touched.observations.update(transaction.repeated)
-            touched.entities.update(entity_id for fact in transaction.facts for entity_id in fact.named)
+            touched.add_subjects(subject_id for fact in transaction.facts for subject_id in fact.named)
             touched.types.update(version.entity_type for version in transaction.versions)
             if key := transaction.properties.get("idempotency_key"):
                 touched.keys.add(key)
@@ -134,7 +142,7 @@ class RestoreRequest(WriteRequest):
                 touched.types.add(observation.entity_type)
         for entity_type, (active, _) in self.schemas.items():
             touched.types.update((entity_type, *active.document.aliases))
-        if (applied := self.applied_merging) is not None:
+        if (applied := self._applied_merging) is not None:
             touched.add_merging(applied)
 
     def decide(self, state: State, clock: int) -> Receipt:

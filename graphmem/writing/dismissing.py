@@ -6,9 +6,9 @@ beats the rule. Nothing else of an entity changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 from graphmem.database.queries import Queries
 from graphmem.model import ids
@@ -18,6 +18,7 @@ from graphmem.model.fact_table import DISMISSAL
 from graphmem.writing import rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
+from graphmem.writing.state import State
 from graphmem.writing.things import Things
 from graphmem.writing.transaction import TransactionRequest
 from graphmem.writing.write_requests import Touched
@@ -64,25 +65,45 @@ async def dismissed_pairs(queries: Queries, entity_ids: Iterable[str]) -> list[D
     return row.dismissals
 
 
+async def dismissed_with(queries: Queries, state: State, entity_ids: Iterable[str]) -> dict[Pair, str]:
+    """Return the newest dismissal of each dismissed pair that has one of some entities as an end."""
+    entity_ids = set(entity_ids)
+    roots = {state.entities.root(entity_id) for entity_id in entity_ids}
+    dismissed = await dismissed_pairs(queries, roots | entity_ids)
+    return {each.pair: each.dismissal_id for each in dismissed}
+
+
+def dismiss(draft: Draft, kind: DismissalKind, pair: Pair, reason: str | None) -> None:
+    """Say that two entities are two, or that they may be one again."""
+    transaction_id = draft.request.transaction_id
+    dismissal_id = ids.dismissal_id(transaction_id, len(draft.added(DISMISSAL)))
+    a, b = pair
+    fact = Dismissal.model_construct(id=dismissal_id, kind=kind, entity_a=a, entity_b=b, reason=reason)
+    draft.add(fact, transaction_id)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DismissalRequest(TransactionRequest):
-    """Two entities are two, or (``undo``) may be one again. ``pair`` has the lesser id first."""
+    """Two entities are two, or (``undo``) may be one again. ``pair`` has the lesser id first.
+
+    ``dismissed`` are the dismissals that hold, by pair, of the pairs with one of the two entities.
+    """
 
     shares_turn = False
 
     kind: DismissalKind
     pair: Pair
     reason: str | None = None
+    dismissed: Mapping[Pair, str] = field(default_factory=dict)
 
     @property
     def content(self) -> dict[str, Any]:
         """What an idempotency key stands for."""
         return {"dismissal": [self.kind, *self.pair, self.reason]}
 
-    @property
-    def separable(self) -> frozenset[str]:
-        """The two entities: the turn reads which pairs with one of them are dismissed."""
-        return frozenset(self.pair)
+    async def informed(self, queries: Queries, state: State) -> Self:
+        """Return it with the pairs with one of the two entities that are dismissed."""
+        return replace(self, dismissed=await dismissed_with(queries, state, self.pair))
 
     def touch(self, touched: Touched) -> None:
         """Add the two entities."""
@@ -95,15 +116,11 @@ class DismissalRequest(TransactionRequest):
         Then nothing is written, except a transaction that keeps the answer to the idempotency key.
         """
         members = self._members(draft)
-        dismissed = [pair for pair in sorted(draft.state.read.dismissed) if _joins(pair, members)]
+        dismissed = [pair for pair in sorted(self.dismissed) if _joins(pair, members)]
         turned = dismissed if self.kind == "undo" else [] if dismissed else [self.pair]
         if not draft.issues:
-            for index, (a, b) in enumerate(turned):
-                dismissal_id = ids.dismissal_id(self.transaction_id, index)
-                fact = Dismissal.model_construct(
-                    id=dismissal_id, kind=self.kind, entity_a=a, entity_b=b, reason=self.reason
-                )
-                draft.add(fact, self.transaction_id)
+            for pair in turned:
+                dismiss(draft, self.kind, pair, self.reason)
             rule_merging.settle(draft)
         dismissal_ids = [row["properties"]["id"] for row in draft.added(DISMISSAL)]
         result = {"changed": bool(turned), "dismissal_ids": dismissal_ids}

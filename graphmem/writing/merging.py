@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
+from graphmem.database.queries import Queries
 from graphmem.model import canonical, facts, ids
 from graphmem.model.reduction import Observation
 from graphmem.writing import rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
+from graphmem.writing.refolding import refold_moved
+from graphmem.writing.state import State
 from graphmem.writing.things import Thing
 from graphmem.writing.transaction import TransactionRequest
 from graphmem.writing.write_requests import Merging, Touched
@@ -31,10 +34,10 @@ class MergeRequest(TransactionRequest):
 
     merging: Merging
 
-    @property
-    def applied_merging(self) -> Merging | None:
-        """The merge that is asked for."""
-        return self.merging
+    async def informed(self, queries: Queries, state: State) -> Self:
+        """Fold what moves by the rules of its new type."""
+        await refold_moved(queries, state, self.merging)
+        return self
 
     @property
     def content(self) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphmem.errors import AuthInvalid
 from graphmem.model import fact_table, identity, state_hash
-from graphmem.model.dismissals import Pair
 from graphmem.model.reduction import Observation
 from graphmem.model.rule_merges import OwnRule, own_rule
 from graphmem.model.rules import PLAIN, Rules
@@ -55,7 +54,6 @@ class Read:
         aliases: types by their other names.
         namesakes: stored entities by the names that the turn may give to new ones, three for each name.
         types_in_use: types of the owner that begin as those that the turn names.
-        dismissed: the pairs of entities that are two, read for requests that have ``separable`` entities.
     """
 
     sequence: int = 0
@@ -67,7 +65,6 @@ class Read:
     aliases: Mapping[str, str] = field(default_factory=dict)
     namesakes: Mapping[NameKey, list[NamesakeRow]] = field(default_factory=dict)
     types_in_use: Sequence[str] = ()
-    dismissed: frozenset[Pair] = frozenset()
 
 
 @dataclass(slots=True)

@@ -33,8 +33,7 @@ from graphmem.model.schema.schema_document import Detection
 from graphmem.settings import Settings
 from graphmem.writing import disk, forms, refolding, vectors
 from graphmem.writing import state as states
-from graphmem.writing.dismissing import dismissed_pairs
-from graphmem.writing.refolding import refold, refold_moved
+from graphmem.writing.refolding import refold
 from graphmem.writing.state import State
 from graphmem.writing.turn_rows import parameters
 from graphmem.writing.waiting_requests import SETTLED, Decided, Waiting
@@ -239,8 +238,7 @@ class OwnerWriter:
             if await self._write_turn(Decided(state, []), self.database.writes(self.owner)):
                 self._remember_revision(state.read.revision + 1)
             return "looked_again"
-        await self._refold_moved(state, batch, reads)
-        await self._read_dismissed(state, batch, reads)
+        await _inform(batch, reads, state)
         decided = self._decide(state, batch)
         if forms.takes_two(state.new):
             return await self._locked(batch)
@@ -286,28 +284,12 @@ class OwnerWriter:
                 refolding.settle(state)
                 await self._write_turn(Decided(state, []), tx)
                 state = await self._look(batch, tx) or self._empty(batch)
-            await self._refold_moved(state, batch, tx)
-            await self._read_dismissed(state, batch, tx)
+            await _inform(batch, tx, state)
             decided = self._decide(state, batch)
             if decided.writes and not await self._write_turn(decided, tx):
                 # Nobody changes the revision of a locked owner: the owner was erased since the last turn.
                 raise states.owner_erased()
         return decided
-
-    @staticmethod
-    async def _refold_moved(state: State, batch: list[Waiting], queries: Queries) -> None:
-        for waiting in batch:
-            if (merging := waiting.request.applied_merging) is not None:
-                await refold_moved(queries, state, merging)
-
-    @staticmethod
-    async def _read_dismissed(state: State, batch: list[Waiting], queries: Queries) -> None:
-        """Read the dismissed pairs of entities that a request may say to be two, or may join."""
-        entity_ids = frozenset[str]().union(*(waiting.request.separable for waiting in batch))
-        if entity_ids:
-            roots = {state.entities.root(entity_id) for entity_id in entity_ids}
-            dismissed = await dismissed_pairs(queries, roots | entity_ids)
-            state.read.dismissed = frozenset(each.pair for each in dismissed)
 
     async def _look(self, batch: list[Waiting], queries: Queries) -> State | None:
         """Return what the batch touches; it is read again where an identity rule has changed."""
@@ -411,6 +393,12 @@ def _write_in_doubt() -> Iterator[None]:
     except Unavailable as exc:
         exc.details["wrote"] = True
         raise
+
+
+async def _inform(batch: list[Waiting], queries: Queries, state: State) -> None:
+    """Have each request read what it needs beside the look."""
+    for waiting in batch:
+        waiting.request = await waiting.request.informed(queries, state)
 
 
 def _share_turn(request: WriteRequest, other: WriteRequest) -> bool:

@@ -1,8 +1,9 @@
-"""What is handed to an owner's writer: the common part of the seven kinds of requests.
+"""What is handed to an owner's writer: the common part of the nine kinds of requests.
 
 :class:`~graphmem.writing.store_request.StoreRequest`, :class:`~graphmem.writing.merging.MergeRequest`,
 :class:`~graphmem.writing.withdrawing.WithdrawalRequest`,
-:class:`~graphmem.writing.dismissing.DismissalRequest` and
+:class:`~graphmem.writing.dismissing.DismissalRequest`, :class:`~graphmem.writing.splitting.SplitRequest`,
+:class:`~graphmem.writing.splitting.UnsplitRequest` and
 :class:`~graphmem.writing.schema_changes.SchemaRequest` write a transaction of their own,
 :class:`~graphmem.writing.refolding.RefoldRequest` writes no facts, and
 :class:`~graphmem.dump.restore_request.RestoreRequest` writes transactions of a dump.
@@ -11,6 +12,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -21,6 +23,7 @@ from graphmem.model.schema import shipped
 from graphmem.writing.things import KEY_KIND, NEAR_KIND
 
 if TYPE_CHECKING:
+    from graphmem.database.queries import Queries
     from graphmem.writing.receipt import Receipt
     from graphmem.writing.state import NameKey, State
 
@@ -80,6 +83,14 @@ class Touched:
         """Add a relationship with the entities at its ends."""
         self.relationships.add(key)
         self.entities.update(ids.ends(key))
+
+    def add_subjects(self, subject_ids: Iterable[str]) -> None:
+        """Add entities by id, and relationships by key."""
+        for subject_id in subject_ids:
+            if ":" in subject_id:
+                self.add_relationship(subject_id)
+            else:
+                self.entities.add(subject_id)
 
     def add_merging(self, merging: Merging) -> None:
         """Add a merge, or its end, with its entities; the only request of its turn has it."""
@@ -193,18 +204,12 @@ class WriteRequest(ABC):
         """How many characters of values it brings."""
         return 0
 
-    @property
-    def applied_merging(self) -> Merging | None:
-        """The merge, or its end, that it applies: what moves is folded first by the rules of its new type."""
-        return None
-
-    @property
-    def separable(self) -> frozenset[str]:
-        """Entities of which it must know from which others they are dismissed as duplicates."""
-        return frozenset()
-
     def identified(self, state: State) -> Self:
         """Return the request with its items identified by the rules of the state; itself if none changes."""
+        return self
+
+    async def informed(self, queries: Queries, state: State) -> Self:
+        """Return the request with what it reads beside the look, or itself; it may fold what it moves."""
         return self
 
     @abstractmethod
