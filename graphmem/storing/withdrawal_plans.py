@@ -150,45 +150,49 @@ async def page_of_changes(
 async def _answer(
     context: Context, supposition: Supposition, touched: _Touched, keys: Sequence[str]
 ) -> ChangePage:
-    entities = [(entity_id, _compare(supposition.entity(entity_id))) for entity_id in touched.entities]
-    relationships = [(key, _compare(supposition.relationship(key))) for key in keys]
-    changes = [each for _, each in (*entities, *relationships) if each]
-    winner_ids = {
-        observation_id
-        for each in changes
-        for _, _, winner in each.fields.values()
-        if winner
-        for observation_id in winner.observation_id.split(",")
-    }
-    row = await context.graph.only("exclusion.winners", _Winners, observation_ids=sorted(winner_ids))
-    origins = {winner.observation_id: winner for winner in row.winners}
+    entities, relationships = await changes(context, supposition, touched.entities, keys)
     return {
         "counts": {
             "observations": touched.observations,
             "entities": touched.entity_count,
             "relationships": touched.relationship_count,
         },
-        "entities": [
-            {
-                "entity_id": entity_id,
-                "entity_type": each.shown.kind,
-                "canonical_name": each.shown.name,
-                "change": each.name,
-                "fields": _field_changes(each, origins),
-            }
-            for entity_id, each in entities
-            if each
-        ],
-        "relationships": [
-            {
-                "relationship_key": key,
-                "change": each.name,
-                "fields": _field_changes(each, origins),
-            }
-            for key, each in relationships
-            if each
-        ],
+        "entities": entities,
+        "relationships": relationships,
     }
+
+
+async def changes(
+    context: Context, supposition: Supposition, entity_ids: Sequence[str], keys: Sequence[str]
+) -> tuple[list[EntityChange], list[RelationshipChange]]:
+    """Return what would change of some entities and relationships, without those that would not."""
+    entities = [(entity_id, _compare(supposition.entity(entity_id))) for entity_id in entity_ids]
+    relationships = [(key, _compare(supposition.relationship(key))) for key in keys]
+    winner_ids = {
+        observation_id
+        for _, each in (*entities, *relationships)
+        if each
+        for _, _, winner in each.fields.values()
+        if winner
+        for observation_id in winner.observation_id.split(",")
+    }
+    row = await context.graph.only("exclusion.winners", _Winners, observation_ids=sorted(winner_ids))
+    origins = {winner.observation_id: winner for winner in row.winners}
+    return [
+        {
+            "entity_id": entity_id,
+            "entity_type": each.shown.kind,
+            "canonical_name": each.shown.name,
+            "change": each.name,
+            "fields": _field_changes(each, origins),
+        }
+        for entity_id, each in entities
+        if each
+    ], [
+        {"relationship_key": key, "change": each.name, "fields": _field_changes(each, origins)}
+        for key, each in relationships
+        if each
+    ]
 
 
 class _Change(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a withdrawal would change: it is applied to some things in a transaction that is rolled back."""
+"""What a withdrawal or a split would change: it is applied in a transaction that is rolled back."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from graphmem.database.driver import Database
+from graphmem.database.queries import Queries
+from graphmem.embedding.meaning import Embedder
 from graphmem.model import ids, times
-from graphmem.writing import forms, refolding
+from graphmem.writing import forms, refolding, vectors
 from graphmem.writing import state as states
 from graphmem.writing.draft import Draft
+from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
 from graphmem.writing.things import Thing
-from graphmem.writing.turn_rows import Node
+from graphmem.writing.transaction import TransactionRequest
+from graphmem.writing.turn_rows import Node, parameters
 from graphmem.writing.withdrawing import WithdrawalRequest
-from graphmem.writing.write_requests import Touched
+from graphmem.writing.write_requests import LookAgain, Touched
 
 
 class _Changed(NamedTuple):
@@ -30,7 +34,7 @@ Sides = tuple[Thing | None, Thing | None]
 
 @dataclass(frozen=True, slots=True)
 class Supposition:
-    """Some entities and relationships now, and as a withdrawal would leave them."""
+    """Some entities and relationships now, and as a request would leave them."""
 
     now: State
     then: State
@@ -94,6 +98,46 @@ async def suppose(
                 things.put(replace(thing, refold=thing.refold + 1))
         await refolding.refold(tx, then)
     return Supposition(now, then)
+
+
+async def suppose_written(
+    database: Database, request: TransactionRequest, embedder: Embedder
+) -> tuple[Receipt, Supposition]:
+    """Return what a request would answer, and what it touches before and after it.
+
+    The owner's lock is held meanwhile, and nothing is written.
+
+    Raises:
+        StoreRefused: the request would be refused.
+        Torn: an entity or a relationship is damaged in the database.
+        Unavailable: the database failed.
+    """
+    touched = Touched()
+    request.touch(touched)
+    async with database.transaction(request.owner, commit=False) as tx:
+        await tx.rows("owner.lock")
+        while True:
+            state = await _state(touched, request.owner, tx)
+            now = replace(state, entities=state.entities.copy(), relationships=state.relationships.copy())
+            informed = await request.identified(state).informed(tx, state)
+            try:
+                receipt = informed.decide(state, times.now())
+            except LookAgain as exc:
+                touched.add(exc.further)
+                continue
+            break
+        params = parameters(state)
+        await vectors.embed(params, embedder)
+        await forms.write(params, tx)
+        touched.add_subjects([*state.entities, *state.relationships])
+        return receipt, Supposition(now, await _state(touched, request.owner, tx))
+
+
+async def _state(touched: Touched, owner: str, queries: Queries) -> State:
+    """Return what is touched, folded from the observations that count."""
+    state = states.of_look(await forms.read(touched, queries), owner, touched) or states.empty(owner, touched)
+    await refolding.refold(queries, state)
+    return state
 
 
 def _toggles(request: WithdrawalRequest, state: State) -> list[int]:
