@@ -15,6 +15,7 @@ from graphmem.model.fact_records import (
     Repeat,
     SchemaRecord,
     SourceRecord,
+    Split,
     TransactionRecord,
 )
 
@@ -44,8 +45,9 @@ class BatchPart:
 
     @property
     def size(self) -> int:
-        """The number of observations that it recorded first, or again."""
-        return len(self.observations) + len(self.of(Repeat))
+        """The number of observations that it recorded first, or again, or moved."""
+        moved = sum(len(split.observations) for split in self.of(Split))
+        return len(self.observations) + len(self.of(Repeat)) + moved
 
     @property
     def has_merge(self) -> bool:

@@ -19,6 +19,8 @@ from graphmem.model.membership import SubjectKind
 from graphmem.model.schema import SchemaDocument, version_order
 
 ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
+SUBJECT_ID: Final = f"^({ids.ENTITY_ID.pattern}|{ids.RELATIONSHIP_KEY.pattern})$"
+"""The id of an entity, or the key of a relationship."""
 _VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$"
 
 ShortText = Annotated[str, Field(max_length=255)]
@@ -54,7 +56,7 @@ class Fact(RecordedPart):
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The ids of the entities that it says something about: its turn reads them."""
+        """The entities and relationships that it says something about: its turn reads these."""
         return ()
 
     def row(self, owner: str, transaction_id: str, recorded_at: int) -> dict[str, Any]:
@@ -296,9 +298,7 @@ class ObservationRecord(RecordedPart):
 
     record: Literal["observation"] = "observation"
     id: Annotated[str, Field(pattern=f"^{ids.OBSERVATION_ID.pattern}$")]
-    subject_id: Annotated[
-        str, Field(alias="home", pattern=f"^({ids.ENTITY_ID.pattern}|{ids.RELATIONSHIP_KEY.pattern})$")
-    ]
+    subject_id: Annotated[str, Field(alias="home", pattern=SUBJECT_ID)]
     kind: facts.Kind
     entity_type: Annotated[str, Field(pattern=ENTITY_TYPE)] | None = None
     identity_basis: str | None = None
@@ -333,6 +333,33 @@ class Repeat(RecordedPart):
 
     record: Literal["repeat"] = "repeat"
     id: Annotated[str, Field(pattern=f"^{ids.OBSERVATION_ID.pattern}$")]
+
+
+class Split(Fact):
+    """Observations count for other subjects from the transaction before it on, until the split is undone.
+
+    ``observations`` and ``subjects`` are parallel lists: each observation counts for its subject, the entity
+    ``target`` by id or a relationship of it by key. Before, it counted for the entity ``source``, or a
+    relationship of that.
+    """
+
+    record: Literal["split"] = "split"
+    id: Annotated[str, Field(pattern=f"^{ids.SPLIT_ID.pattern}$")]
+    source: Annotated[str, Field(pattern=f"^{ids.ENTITY_ID.pattern}$")]
+    target: Annotated[str, Field(pattern=f"^{ids.ENTITY_ID.pattern}$")]
+    observations: list[Annotated[str, Field(pattern=f"^{ids.OBSERVATION_ID.pattern}$")]]
+    subjects: list[Annotated[str, Field(pattern=SUBJECT_ID)]]
+    reason: str | None = None
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Refuse lists that are not parallel."""
+        if len(self.observations) != len(self.subjects):
+            raise ValueError("observations and subjects do not fit each other")
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The two entities, and the relationships that it moves observations to."""
+        return self.source, self.target, *sorted({each for each in self.subjects if ":" in each})
 
 
 def columns(record: type[Record]) -> tuple[str, ...]:

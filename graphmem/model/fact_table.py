@@ -23,6 +23,7 @@ from graphmem.model.fact_records import (
     Repeat,
     SchemaRecord,
     SourceRecord,
+    Split,
     TransactionRecord,
     Withdrawal,
     columns,
@@ -113,8 +114,13 @@ OBSERVATION: Final = DeclaredKind(
 REPEAT: Final = DeclaredKind(
     Repeat, "repeats", format=2, erased_by="owner.erase_transactions", is_counted=False, rows="repeated",
 )  # fmt: skip
+SPLIT: Final = DeclaredKind(
+    Split, "splits", format=3, label="Split", form="exclude", is_counted=False,
+    derived=("split_by", "OBSERVED", "Observation.moved_to", "Observation.moved_by"),
+    audit=("audit.stamps", "audit.stamps_of_subject"), is_hashed=True,
+)  # fmt: skip
 
-PARTS: Final = (SOURCE, INTERPRETATION, WITHDRAWAL, DISMISSAL, OBSERVATION, REPEAT)
+PARTS: Final = (SOURCE, INTERPRETATION, WITHDRAWAL, DISMISSAL, OBSERVATION, REPEAT, SPLIT)
 """What belongs to a transaction, in the order in which a dump has it: a new kind comes last."""
 TABLE: Final = (SCHEMA, TRANSACTION, *PARTS)
 BY_RECORD: Final[Mapping[type[Record], DeclaredKind]] = {kind.record: kind for kind in TABLE}

@@ -31,6 +31,7 @@ SOURCE_ID = re.compile(r"src_[0-9a-f]{24}", re.ASCII)
 INTERPRETATION_ID = re.compile(r"int_[0-9a-f]{24}", re.ASCII)
 WITHDRAWAL_ID = re.compile(r"exc_[0-9a-f]{24}", re.ASCII)
 DISMISSAL_ID = re.compile(r"dis_[0-9a-f]{24}", re.ASCII)
+SPLIT_ID = re.compile(r"spl_[0-9a-f]{24}", re.ASCII)
 OBSERVATION_ID = re.compile(r"obs_[0-9a-f]{32}", re.ASCII)
 
 
@@ -126,6 +127,11 @@ def withdrawal_id(transaction_id: str, index: int) -> str:
 def dismissal_id(transaction_id: str, index: int) -> str:
     """Return the id of a dismissal; ``index`` counts those of its transaction from 0."""
     return "dis_" + canonical.digest([transaction_id, index])[:24]
+
+
+def split_id(transaction_id: str) -> str:
+    """Return the id of the split that a transaction makes."""
+    return "spl_" + canonical.digest([transaction_id, 0])[:24]
 
 
 def schema_id(owner: str, entity_type: str, version: str | None) -> str:

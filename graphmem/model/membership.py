@@ -13,6 +13,9 @@ A merge by rule (:mod:`graphmem.model.rule_merges`) is derived. It holds from th
 true until the one that ended it, on the second clock alone, and for every time of the first. A merge that is
 a fact beats it.
 
+A *split* is a fact about single observations: from then on each counts for another subject than its own, on
+the second clock alone. A split that is withdrawn has no effect; of the others the newest decides.
+
 A merge holds on both clocks from the time that it was made until the unmerge that ended it. Of the facts
 about one entity that are visible as of the clocks, the newest decides. A restore may unite histories in which
 A was merged into B and B into A, directly or through others: the merge that would close the circle has no
@@ -30,7 +33,7 @@ from typing import Literal, NamedTuple
 
 from graphmem.model import ids, times
 
-SubjectKind = Literal["source", "interpretation", "transaction", "agent"]
+SubjectKind = Literal["source", "interpretation", "transaction", "agent", "split"]
 """What a withdrawal may be about."""
 
 MergedInto = Mapping[str, str]

@@ -81,11 +81,14 @@ class Observation(TypedDict):
     """One observation of an entity: its fields, its time, its time of recording, and its writer.
 
     ``span`` is its place in the file that it was read from; ``fields`` in it are the places of its fields.
-    ``exclusions`` stand where it does not count.
+    ``exclusions`` stand where it does not count. If a split, ``split_id``, has it count for another entity
+    than it was stored for, that one is ``home_entity_id``.
     """
 
     id: str
     entity_id: str
+    home_entity_id: NotRequired[str]
+    split_id: NotRequired[str]
     entity_type: str
     canonical_name: NotRequired[str]
     kind: str
@@ -262,6 +265,8 @@ def observation(row: ObservationRow) -> Observation:
     }
     if row.places is not None:
         answer["span"] = orjson.Fragment(row.places)
+    if row.moved_by is not None and row.home is not None:
+        answer["home_entity_id"], answer["split_id"] = row.home, row.moved_by
     if name is not None:
         answer["canonical_name"] = name  # pyright: ignore[reportGeneralTypeIssues]
     return answer

@@ -40,7 +40,9 @@ class EntityRow(NamedTuple):
 
 
 class ObservationRow(NamedTuple):
-    """A row of ``observation/_row.cypher``."""
+    """A row of ``observation/_row.cypher``. ``home`` is the entity that the observation was stored for, where
+    the split ``moved_by`` has it count for another.
+    """
 
     id: str
     entity_id: str
@@ -62,6 +64,8 @@ class ObservationRow(NamedTuple):
     idempotency_key: str | None
     places: str | None
     excluded: list[int] | None
+    home: str | None
+    moved_by: str | None
 
 
 class RelationshipRow(NamedTuple):

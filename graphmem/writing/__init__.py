@@ -15,6 +15,7 @@ from graphmem.writing.merging import MergeRequest
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
 from graphmem.writing.schema_changes import UNKNOWN_TYPE, SchemaRequest
+from graphmem.writing.splitting import SplitRequest, UnsplitRequest
 from graphmem.writing.store_request import StoreRequest
 from graphmem.writing.turn import TurnLimits
 from graphmem.writing.withdrawing import WithdrawalRequest
@@ -30,8 +31,10 @@ __all__ = [
     "Receipt",
     "RefoldRequest",
     "SchemaRequest",
+    "SplitRequest",
     "StoreRequest",
     "TurnLimits",
+    "UnsplitRequest",
     "WithdrawalRequest",
     "WriteRequest",
     "Writers",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphmem.errors import StoreRefused
 from graphmem.model import canonical, ids, membership
-from graphmem.model.fact_records import Dismissal, Fact, SchemaRecord
+from graphmem.model.fact_records import Dismissal, Fact, SchemaRecord, Split
 from graphmem.model.fact_table import BY_RECORD, INTERPRETATION, SOURCE, DeclaredKind
 from graphmem.model.items import Item, ItemIssue, Link
 from graphmem.model.reduction import Observation
@@ -229,7 +229,16 @@ class Draft:
         self.new.facts.setdefault(BY_RECORD[type(fact)].parameter, []).append(row)
         if isinstance(fact, Dismissal):
             self._note_dismissal(fact)
+        elif isinstance(fact, Split):
+            self._make_relationships([each for each in fact.named if ":" in each])
         return row
+
+    def _make_relationships(self, keys: list[str]) -> None:
+        """Make those relationships that are missing, without observations: a split moves some to them."""
+        for key in keys:
+            if self.relationships.get(key) is None:
+                self.relationships.put(Thing(key, key.partition(":")[0]))
+        self.regroup(keys)
 
     def added(self, kind: DeclaredKind) -> list[dict[str, Any]]:
         """Return the rows of the facts of one kind that it adds."""

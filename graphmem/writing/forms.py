@@ -24,7 +24,7 @@ _BEFORE_WITHDRAWALS: Final = (
     "entities", "relationships", "rule_merges", "repeated", "schemas",
     *(name for name, form in fact_table.WRITTEN.items() if form != "exclude"),
 )  # fmt: skip
-"""What a turn writes before its withdrawals. If it has none of these, one statement writes all of it."""
+"""What a turn writes before its withdrawals and splits. Without these, one statement writes all of it."""
 
 STAMPED_LIMIT: Final = 2_000
 """Observations on which one transaction notes when they count: each takes 10 KB of its 128 MB in Neo4j."""
@@ -50,13 +50,14 @@ async def read(touched: Touched, queries: Queries) -> LookRow:
 async def write(params: Mapping[str, Any], queries: Queries) -> bool:
     """Write a turn; return whether it is written: not if another process wrote meanwhile.
 
-    Withdrawals are written by a statement of their own, after all others.
+    Withdrawals and splits are written by a statement of their own, after all others.
     """
-    if not params["exclusions"]:
+    if not any(params[name] for name in _OF_FORM["exclude"]):
         return await _write_turn(params, queries)
+    subjects = {row["properties"]["subject"] for row in params["exclusions"]}
     params = {
         **params,
-        "subjects": sorted({row["properties"]["subject"] for row in params["exclusions"]}),
+        "subjects": sorted(subjects | {row["properties"]["id"] for row in params["splits"]}),
         "limit": STAMPED_LIMIT,
     }
     if any(params[name] for name in _BEFORE_WITHDRAWALS):
@@ -72,10 +73,12 @@ async def write(params: Mapping[str, Any], queries: Queries) -> bool:
 
 
 def takes_two(new: Additions) -> bool:
-    """Return whether it takes two statements to write a turn: withdrawals, and observations or files."""
+    """Return whether it takes two statements to write a turn: withdrawals or splits, and anything else."""
     if not any(new.facts.get(name) for name in _OF_FORM["exclude"]):
         return False
-    return bool(new.observations or any(new.facts.get(name) for name in _OF_FORM["sourced"]))
+    return bool(
+        new.observations or any(rows for name, rows in new.facts.items() if name not in _OF_FORM["exclude"])
+    )
 
 
 async def _write_turn(params: Mapping[str, Any], queries: Queries) -> bool:

@@ -77,6 +77,13 @@ def world(services: Services, loop: Loop) -> None:
     link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": 2}
     file = {"file_content": "YWJj", "mime_type": "text/plain", "original_filename": "abc.txt"}
     stored = run("store", entities=items, relationships=[link], idempotency_key="k", **file)
+    run("store", entities=[{"entity_type": "note", "canonical_name": "x", "page": 1}])
+    split = {
+        "source_entity_id": stored["entities"][0]["entity_id"], "reason": "two",
+        "observation_field_equals": {"field": "page", "value": 1},
+        "new_entity": {"entity_type": "note", "canonical_name": "w"},
+    }  # fmt: skip
+    run("entities.unsplit", split_id=run("entities.split", **split)["split_id"])
     read = {"entity_type": "note", "title": "read", "span": {"line": 1}}
     run("interpretations.create", source_id=stored["source_id"], entities=[read], model="m")
     ids = [item["entity_id"] for item in stored["entities"]]
@@ -359,6 +366,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         22: "f706bf97292d80cb26f2c6cc87b7e8b59b209fbccd831042f0307dda630ef625",
         23: "c663724c11e91784c35a5de5ae6c95e56dfc31028b88bf2d71f0a8764e9909ef",
         24: "cb3176d8c605dc100f6e0e9a09153a6cbea3dec2bbed0d22f70aff7666c5ced5",
+        25: "1dd86f468ce8e269a9671278882c991c9ee565ca75a1baf4a8eadca8bc3fbcf3",
     }
 
 

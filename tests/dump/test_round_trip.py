@@ -197,7 +197,7 @@ def test_every_property_of_a_fact_is_in_the_dump(
     store_rich_example(run)
     known = {
         "Observation": (
-            {"owner", "size", "entity_id", "relationship_key", "excluded"},
+            {"owner", "size", "entity_id", "relationship_key", "excluded", "moved_to", "moved_by"},
             {"id", "kind", "entity_type", "identity_basis", "observed_at", "recorded_at", "fields", "values",
              "priority", "specificity", "observation_source", "agent", "source_id", "interpretation_id",
              "places"},
@@ -209,6 +209,10 @@ def test_every_property_of_a_fact_is_in_the_dump(
         ),
         "Exclusion": ({"owner", "recorded_at"}, {"id", "kind", "subject_kind", "subject", "reason"}),
         "Dismissal": ({"owner", "recorded_at"}, {"id", "kind", "entity_a", "entity_b", "reason"}),
+        "Split": (
+            {"owner", "recorded_at", "excluded"},
+            {"id", "source", "target", "observations", "subjects", "reason"},
+        ),
             "Source": ({"owner", "recorded_at", "excluded"}, {"id", "content_hash", "size", "mime_type"}),
         "Transaction": (
             {"owner", "sequence"},

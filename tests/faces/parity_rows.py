@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphmem import arguments
+from graphmem.operations.entity_splits import EXAMPLE_SPLIT_ID
 from graphmem.operations.interpretations import EXAMPLE_INTERPRETATION_ID
 from graphmem.registry import REGISTRY
 
@@ -21,6 +22,7 @@ STORED = {
     arguments.EXAMPLE_KEY_ID: "$key",
     arguments.EXAMPLE_CONNECTION_ID: "$connection",
     EXAMPLE_INTERPRETATION_ID: "$interpretation",
+    EXAMPLE_SPLIT_ID: "$split",
 }
 """What stands for the ids of examples."""
 NOBODY = "ent_" + "0" * 24
@@ -48,6 +50,10 @@ FILE = {
     "idempotency_key": "a file",
 }
 WINE = {"entity_type": "wine", "fields": {"name": {"type": "string"}, "year": "number"}}
+SPLIT = {
+    "source_entity_id": "$twin", "observation_field_equals": {"field": "a", "value": 1},
+    "new_entity": {"entity_type": "thing", "canonical_name": "Other"}, "idempotency_key": "sp",
+}  # fmt: skip
 ENDS = {"relationship_type": "WORKS_AT", "source_entity_id": "$ada", "target_entity_id": "$acme"}
 
 
@@ -224,6 +230,21 @@ SPECIAL = [
         "ERR_IDEMPOTENCY_MISMATCH"),
     Row("entities.unmerge", {"source_entity_id": "$acme", "reason": "not one", "idempotency_key": "um"}),
     Row("entities.unmerge", {"source_entity_id": "$ada"}, "RESOURCE_NOT_FOUND"),
+    Row("entities.split", SPLIT),
+    Row("entities.split", {**SPLIT, "reason": "else"}, "ERR_IDEMPOTENCY_MISMATCH"),
+    Row("entities.split", {
+        **SPLIT, "observation_field_equals": {"field": "a", "value": 2}, "dry_run": True,
+        "idempotency_key": "s2",
+    }),
+    Row("entities.split", {
+        **SPLIT, "observation_field_equals": {"field": "a", "value": 9}, "idempotency_key": "s9",
+    }, "VALIDATION_INVALID_FORMAT"),
+    Row("entities.split", {
+        **SPLIT, "source_entity_id": NOBODY, "idempotency_key": "sn",
+    }, "RESOURCE_NOT_FOUND"),
+    Row("entities.unsplit", {"split_id": "$split", "idempotency_key": "us"}),
+    Row("entities.unsplit", {"split_id": "spl_" + "0" * 24}, "RESOURCE_NOT_FOUND"),
+    unknown("entities.split"),
     Row("entities.dismiss_duplicates", {
         "entity_a": "$ada", "entity_b": "$acme", "reason": "two", "idempotency_key": "dd",
     }),

@@ -31,7 +31,7 @@ from graphmem.mcp.tools import create_server, defaults_of
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
-from tests.faces.parity_rows import FILE, MAY_DIFFER, ROWS, STORE, Row, with_stored_ids
+from tests.faces.parity_rows import AT, FILE, MAY_DIFFER, ROWS, SPLIT, STORE, Row, with_stored_ids
 from tests.support.actors import CONNECTION, DISABLED_ACCOUNT, always, full_actor
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
@@ -111,6 +111,10 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     example = REGISTRY["interpretations.create"].example
     read = {**with_stored_ids(dict(example)), "source_id": known["$source"], "idempotency_key": "parity read"}
     known["$interpretation"] = run("interpretations.create", read)["interpretation_id"]
+    twins = [{"entity_type": "thing", "name": "Twin", "a": number} for number in range(3)]
+    stored = run("store", {"entities": twins, "observed_at": AT, "idempotency_key": "parity twins"})
+    known["$twin"] = stored["entities"][0]["entity_id"]
+    known["$split"] = run("entities.split", {**SPLIT, "source_entity_id": known["$twin"]})["split_id"]
     known["$event"] = run("timeline.list", {"entity_id": ada})["events"][0]["id"]
 
     def fill(value: Any) -> Any:

@@ -14,7 +14,7 @@ from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
 CLOSED = {
-    "entities.merge", "entities.unmerge", "entities.dismiss_duplicates",
+    "entities.merge", "entities.unmerge", "entities.split", "entities.unsplit", "entities.dismiss_duplicates",
     "schemas.register", "schemas.update", "relationship_types.register",
     "sources.withdraw", "sources.reinstate", "interpretations.withdraw", "interpretations.reinstate",
     "server.check_snapshots", "keys.create", "keys.list", "keys.revoke", "connections.revoke",

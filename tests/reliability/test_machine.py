@@ -16,8 +16,8 @@ from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.expected_answers import NOT_FOUND, agrees, counted, exactly, later
-from tests.support.knowledge_model import TURNS, edge_id, shown
-from tests.support.reduction_model import Declared, Schema, is_refused, model_settings
+from tests.support.knowledge_model import TURNS, Edge, Split, edge_id, shown
+from tests.support.reduction_model import Declared, Fact, Schema, is_refused, model_settings
 from tests.support.state_machine import ComparedService, run_machine
 from tests.support.strategies import (
     DECLARED,
@@ -273,6 +273,84 @@ class Machine(ComparedService):
         listed = self.loop.run(self.outcome("observations.query", arguments))["observations"]
         (made,) = [observation for observation in listed if observation["recorded_at"] == self.recorded_at]
         self.add(replace(self.fact(made["id"], entity, kind, {}), target=target), placed=False)
+
+    # Splitting
+
+    @rule(
+        number=ENTITY_NUMBER, which=st.lists(st.integers(0, 9), min_size=1, max_size=3), keyed=KEYED,
+        apt=MOSTLY_POSSIBLE, into=st.none() | ENTITY_NUMBER, related=st.booleans(),
+    )  # fmt: skip
+    def split(
+        self, number: int, which: list[int], keyed: bool, apt: bool, into: int | None, related: bool
+    ) -> None:
+        known = self.known
+        entity, target = self.entity(number), None if into is None else self.entity(into)
+        if apt:
+            apart = [root for root in known.roots() if known.lives(root) and len(self.told(root)) > 1]
+            entity = apart[number % len(apart)] if apart else entity
+        told = self.told(entity) if entity in known.types else []
+        moved = {told[each % len(told)].id for each in which} if told else {"obs_" + "0" * 32}
+        refused = None
+        if entity not in known.types or (target is not None and target not in known.types):
+            refused = NOT_FOUND
+        elif (
+            not known.is_live(entity)
+            or len(moved) == len(told)
+            or (
+                target is not None and (not known.is_live(target) or known.root(target) == known.root(entity))
+            )
+        ):
+            refused = INVALID
+        edges = known.edges_of(entity, "both", deleted=True)[:1] if related and refused is None else []
+        ends = known.root(target) if target else None
+        if any(ends in (edge.source, edge.target) for edge in edges):
+            refused = INVALID
+        new = {"entity_type": TYPES[0], "canonical_name": "New"}
+        arguments = {
+            "source_entity_id": entity,
+            "predicate": {"observation_ids": sorted(moved)},
+            "new_entity": new if target is None else {"target_entity_id": target},
+            "relationships": [edge.key for edge in edges],
+        }
+        answer = self.write("entities.split", arguments, refused, keyed)
+        if answer is not None:
+            self.was_split(answer, known.root(entity), moved, edges)
+
+    def told(self, entity: str) -> list[Fact]:
+        """Return the facts that give an entity its values, the oldest first."""
+        root = self.known.root(entity)
+        facts = self.known.of(*self.known.members(root))
+        return [fact for fact in facts if fact.kind in ("value", "correction")]
+
+    def was_split(self, answer: dict[str, Any], root: str, moved: set[str], edges: list[Edge]) -> None:
+        """Add a split to the model, with the entity that it created."""
+        assert answer["observations_moved"] == len(moved)
+        target, members = answer["new_entity_id"], set(self.known.members(root))
+        if answer["created"]:
+            self.known = replace(self.known, types={**self.known.types, target: TYPES[0]})
+            arguments = {"filters": {"entity_id": target}}
+            listed = self.loop.run(self.outcome("observations.query", arguments))["observations"]
+            (made,) = [each for each in listed if each["id"] not in moved]
+            fact = self.fact(made["id"], target, "value", {})
+            self.add(replace(fact, fields={"canonical_name": "New"}), placed=False)
+        subjects: dict[str, str] = dict.fromkeys(moved, target)
+        for fact in (fact for edge in edges for fact in edge.facts):
+            kind, *ends = fact.subject_id.split(":")
+            subjects[fact.id] = ":".join([kind, *(target if end in members else end for end in ends)])
+        made_split = Split(answer["split_id"], subjects, self.recorded_at)
+        self.known = replace(self.known, splits=(*self.known.splits, made_split))
+
+    @precondition(lambda self: self.known.splits)
+    @rule(number=st.integers(0, 9), keyed=KEYED)
+    def unsplit(self, number: int, keyed: bool) -> None:
+        splits = list(self.known.splits)
+        place = number % len(splits)
+        undone = splits[place]
+        refused = None if undone.undone_at is None else NOT_FOUND
+        answer = self.write("entities.unsplit", {"split_id": undone.id}, refused, keyed)
+        if answer is not None:
+            splits[place] = replace(undone, undone_at=self.recorded_at)
+            self.known = replace(self.known, splits=tuple(splits))
 
     # Schemas
 

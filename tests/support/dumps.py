@@ -77,6 +77,7 @@ def store_rich_example(call: Call) -> dict[str, str]:
     link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_entity_id": company}
     call("interpretations.create", source_id=source_id, entities=[read], relationships=[link], model="m")
     _withdraw(call, ada)
+    _split(call, ada, keys[0], wine)
     names = "ada", "byron", "king", "company", "wine"
     return dict(zip(names, (ada, byron, king, company, wine), strict=True))
 
@@ -91,6 +92,20 @@ def _withdraw(call: Call, ada: str) -> None:
         call("sources.withdraw", source_id=source_id, reason="a draft")
         call("store", entities=[{"target_id": ada, "late": content.decode()}], **file)
     call("sources.reinstate", source_id=source_id)
+
+
+def _split(call: Call, ada: str, key: str, wine: str) -> None:
+    """Split one entity with a relationship, and another for a while."""
+    title = {"field": "title", "value": "Countess"}
+    new = {"entity_type": "person", "canonical_name": "The other Ada"}
+    call(
+        "entities.split", source_entity_id=ada, observation_field_equals=title, new_entity=new,
+        relationships=[key], reason="mother and daughter",
+    )  # fmt: skip
+    hidden = {"field": "hidden", "value": False}
+    new = {"entity_type": "wine", "canonical_name": "Another Ridge"}
+    answer = call("entities.split", source_entity_id=wine, observation_field_equals=hidden, new_entity=new)
+    call("entities.unsplit", split_id=answer["split_id"])
 
 
 def all_answers(call: Call) -> dict[str, Any]:

@@ -51,6 +51,7 @@ def exactly(value: Any) -> str:
 def moments(known: Knowledge) -> list[str]:
     """Return the times at which something changed, on either clock, and those just after."""
     times = {time for fact in known.facts for time in (fact.observed_at, fact.recorded_at)}
+    times |= {time for each in known.splits for time in (each.recorded_at, each.undone_at) if time}
     return sorted({EARLIEST, *times, *(later(time, microseconds=1) for time in times)})
 
 
@@ -129,12 +130,12 @@ def relationship(known: Knowledge, edge: Edge) -> dict[str, Any]:
         "target_entity_id": edge.target,
         "is_live": counted(known, edge),
         "observation_count": len(edge.facts),
-        "created_at": min(fact.recorded_at for fact in edge.facts),
+        "created_at": min(fact.known_at for fact in edge.facts),
         "last_observation_at": edge.facts[-1].observed_at,
         "snapshot": shown(edge.states, named=False),
         "provenance": provenance(edge.states, named=False),
     }
-    if not any(fact.kind in MERGES for fact in known.facts):
+    if not known.splits and not any(fact.kind in MERGES for fact in known.facts):
         answer["version"] = len({fact.recorded_at for fact in edge.facts})
     return answer
 

@@ -14,6 +14,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -52,22 +53,54 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Knowledge:
-    """The facts that count, the types of all entities there are, and today's schemas by type."""
+class Split:
+    """Facts, by id, that count for other subjects from a time on, until it is undone."""
 
-    facts: tuple[Fact, ...] = ()
+    id: str
+    subjects: Mapping[str, str]
+    recorded_at: str
+    undone_at: str | None = None
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The stored facts, the types of all entities there are, today's schemas by type, and splits."""
+
+    stored: tuple[Fact, ...] = ()
     types: Mapping[str, str] = field(default_factory=dict)
     schemas: Mapping[str, Schema] = field(default_factory=dict)
+    splits: tuple[Split, ...] = ()
+
+    @cached_property
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts, each with the subject that it counts for: the newest split that holds decides."""
+        return tuple(map(self._placed, self.stored))
+
+    def _placed(self, fact: Fact) -> Fact:
+        moving = [each for each in self.splits if fact.id in each.subjects]
+        holding = [each for each in moving if each.undone_at is None]
+        if not holding:
+            return fact
+        subject_id = holding[-1].subjects[fact.id]
+        since = next(each.recorded_at for each in moving if each.subjects[fact.id] == subject_id)
+        return replace(fact, subject_id=subject_id, since=since)
 
     def as_of(self, at: str | None, at_ingested: str | None) -> Knowledge:
         """Return what was known at ``at_ingested`` of what was so at ``at``; ``None`` is now, by either."""
         seen = (
             fact
-            for fact in self.facts
+            for fact in self.stored
             if (at is None or fact.observed_at <= at)
             and (at_ingested is None or fact.recorded_at <= at_ingested)
         )
-        return replace(self, facts=tuple(seen))
+        if at_ingested is None:
+            return replace(self, stored=tuple(seen))
+        splits = (
+            replace(each, undone_at=each.undone_at if (each.undone_at or "~") <= at_ingested else None)
+            for each in self.splits
+            if each.recorded_at <= at_ingested
+        )
+        return replace(self, stored=tuple(seen), splits=tuple(splits))
 
     # Entities
 
@@ -133,13 +166,13 @@ class Knowledge:
             "state": "live" if self.lives(root) else "deleted",
             "schema_version": self.schema(root).version,
             "observation_count": len(facts),
-            "created_at": min((fact.recorded_at for fact in facts), default=None),
+            "created_at": min((fact.known_at for fact in facts), default=None),
             "last_observation_at": last,
             "computed_at": last,
             "snapshot": shown(states),
             "provenance": provenance(states),
         }
-        if not self.was_merged(root):
+        if not self.was_merged(root) and not self.splits:
             view["version"] = len({fact.recorded_at for fact in facts})
         return view
 

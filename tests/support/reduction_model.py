@@ -26,7 +26,8 @@ SOURCES = ("sensor", "workflow_state", "llm_summary", "human", "import", "sync")
 class Fact:
     """One observation: of an entity (its id) or of a relationship (its key ``TYPE:source:target``).
 
-    ``target``: the entity into which a merge merges the subject.
+    ``target``: the entity into which a merge merges the subject. ``since``: from when on it counts for its
+    subject, where a split moved it there.
     """
 
     id: str
@@ -40,6 +41,12 @@ class Fact:
     specificity: float = 1.0
     source: str = "llm_summary"
     target: str | None = None
+    since: str | None = None
+
+    @property
+    def known_at(self) -> str:
+        """Since when it is known that it is one of its subject."""
+        return self.since or self.recorded_at
 
     @property
     def moment(self) -> tuple[str, str]:

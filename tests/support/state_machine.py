@@ -131,7 +131,7 @@ class ComparedService(RuleBasedStateMachine):
         assert fact.id not in [known.id for known in self.known.facts]
         if placed:
             self.placed[content] = fact.id
-        self.known = replace(self.known, facts=(*self.known.facts, fact))
+        self.known = replace(self.known, stored=(*self.known.stored, fact))
         return True
 
     # What a store means

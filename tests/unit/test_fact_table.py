@@ -13,7 +13,7 @@ from graphmem import cypher
 from graphmem.auth import erasing
 from graphmem.dump import records
 from graphmem.model import canonical, fact_table, ids, state_hash
-from graphmem.model.fact_records import Dismissal, Fact, InterpretationRecord, SourceRecord, Withdrawal
+from graphmem.model.fact_records import Dismissal, Fact, InterpretationRecord, SourceRecord, Split, Withdrawal
 from graphmem.model.fact_table import PARTS, TABLE, TRANSACTION, DeclaredKind
 from graphmem.writing import RefoldRequest, forms, turn_rows
 from graphmem.writing import state as states
@@ -104,16 +104,17 @@ def test_every_kind_is_a_record_of_dumps_and_has_its_own_names() -> None:
 
 
 def test_a_new_format_of_dumps_is_meant() -> None:
-    assert fact_table.DUMP_FORMAT == 2
+    assert fact_table.DUMP_FORMAT == 3
     assert fact_table.no_counts(1) == {"schemas": 0, "transactions": 0, "observations": 0}
     new = {"sources": 0, "interpretations": 0, "exclusions": 0}
     assert fact_table.no_counts(2) == fact_table.no_counts(1) | new
+    assert fact_table.no_counts(3) == fact_table.no_counts(2)
 
 
 @pytest.mark.parametrize("kind", WRITTEN, ids=name_of)
 def test_a_turn_that_adds_a_kind_takes_two_statements_only_where_it_excludes(kind: DeclaredKind) -> None:
     both = Additions(facts={kind.parameter: [{}], "exclusions": [{}]})
-    assert forms.takes_two(both) is (kind.form == "sourced")
+    assert forms.takes_two(both) is (kind.form != "exclude")
     assert not forms.takes_two(Additions(facts={kind.parameter: [{}]}))
 
 
@@ -127,6 +128,9 @@ EXAMPLES: dict[str, Fact] = {
     ),
     "exclusion": Withdrawal(id="exc_" + "0" * 24, kind="exclude", subject_kind="source", subject=RUN[0]),
     "dismissal": Dismissal(id="dis_" + "0" * 24, kind="dismiss", entity_a=ADA, entity_b=BYRON),
+    "split": Split(
+        id="spl_" + "0" * 24, source=ADA, target=BYRON, observations=["obs_" + "0" * 32], subjects=[BYRON]
+    ),
 }  # fmt: skip
 
 

@@ -1,11 +1,11 @@
-// audit.exclusions: the subjects of an owner's exclusions, and sources and interpretations of which it is noted that they
-// were excluded, with the times that are noted and those that the exclusions come to.
+// audit.exclusions: the subjects of an owner's exclusions, sources and interpretations of which it is noted that they
+// were excluded, and splits, with the times that are noted and those that the exclusions come to.
 //
 // params  none
 // returns subjects: LIST<LIST>, unstamped: INTEGER
 // mode    read
 // index   owner_id, exclusion_by_subject (owner, subject, recorded_at, id), source_by_recorded (owner, recorded_at, id),
-//         interpretation_by_created (owner, created_at, id)
+//         interpretation_by_created (owner, created_at, id), split_by_recorded (owner, recorded_at, id)
 // cost    heavy
 CALL () {
   MATCH (exclusion:Exclusion)
@@ -25,6 +25,11 @@ CALL () {
   WHERE interpretation.owner = $owner AND interpretation.created_at IS NOT NULL AND interpretation.id IS NOT NULL
     AND interpretation.excluded IS NOT NULL
   RETURN interpretation.id AS subject_id
+  UNION
+  MATCH (split:Split)
+  USING INDEX SEEK split:Split(owner, recorded_at, id)
+  WHERE split.owner = $owner AND split.recorded_at IS NOT NULL AND split.id IS NOT NULL
+  RETURN split.id AS subject_id
 }
 <exclusion._toggles>
 <exclusion._subject>

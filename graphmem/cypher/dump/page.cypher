@@ -51,5 +51,10 @@ RETURN [transaction IN stretch[..fitting] |
       MATCH (transaction)<-[:also_in]-(observation:Observation)
       WITH observation.id AS id ORDER BY id
       RETURN [id]
+    },
+    COLLECT {
+      MATCH (transaction)<-[:IN_TRANSACTION]-(split:Split)
+      WITH split ORDER BY split.id
+      RETURN <dump._split>
     }]] AS transactions,
   size(stretch) = $limit OR fitting < size(stretch) AS more

@@ -1,7 +1,8 @@
-// Note on observations, and on their edges, when they count; return the `entity_ids` and `relationship_keys` that they are
-// about. Takes `observation` and `excluded`, and ends its subquery.
-MATCH (observation)<-[seen:OBSERVED]-(:History)
-WITH observation, seen, CASE WHEN size(excluded) > 0 THEN excluded END AS excluded
-SET observation.excluded = excluded, seen.excluded = excluded
-RETURN collect(DISTINCT observation.entity_id) AS entity_ids,
-  collect(DISTINCT observation.relationship_key) AS relationship_keys
+// Note on observations, and on their edges, when they count, and for what; return the `entity_ids` and
+// `relationship_keys` for which that changes. Takes `observation` and `excluded`, and ends its subquery.
+<split._edges>
+SET observation.excluded = CASE WHEN size(excluded) > 0 THEN excluded END, observation.moved_to = moved_to,
+  observation.moved_by = moved_by,
+  seen.excluded = CASE WHEN size(toggles) > 0 THEN toggles END, seen.recorded_at = since
+RETURN collect(DISTINCT CASE WHEN observation.entity_id IS NOT NULL THEN seen.home END) AS entity_ids,
+  collect(DISTINCT CASE WHEN observation.relationship_key IS NOT NULL THEN seen.home END) AS relationship_keys

@@ -15,4 +15,8 @@ CALL (subject_id) {
   MATCH (subject:Agent {id: subject_id})<-[:BY_AGENT]-(:Transaction)<-[:IN_TRANSACTION]-(observation:Observation)
   WHERE subject.owner = $owner
   RETURN observation
+  UNION ALL
+  MATCH (subject:Split {id: subject_id})<-[:split_by]-(observation:Observation)
+  WHERE subject.owner = $owner
+  RETURN observation
 }

@@ -19,7 +19,6 @@ CALL (subject_ids, after) {
 CALL (stamps) {
   UNWIND stamps AS stamp
   WITH stamp[0] AS observation, stamp[1] AS excluded
-  WHERE coalesce(observation.excluded, []) <> excluded
   <exclusion._note>
 }
 <exclusion._mark>

@@ -15,4 +15,8 @@ CALL (subject_id) {
   MATCH (subject:Agent {id: subject_id})
   WHERE subject.owner = $owner
   RETURN subject
+  UNION ALL
+  MATCH (subject:Split {id: subject_id})
+  WHERE subject.owner = $owner
+  RETURN subject
 }

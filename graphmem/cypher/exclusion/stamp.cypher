@@ -4,7 +4,8 @@
 // params  limit: INTEGER
 // returns unstamped: INTEGER
 // mode    write
-// index   owner_id, source_id, interpretation_id, transaction_id, agent_id, entity_id, relationship_key
+// index   owner_id, source_id, interpretation_id, transaction_id, agent_id, split_id, entity_id,
+//         relationship_key
 // cost    light
 // The revision tells turns that looked before that they must look again.
 MATCH (owner:Owner {id: $owner})

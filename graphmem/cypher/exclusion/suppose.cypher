@@ -4,7 +4,7 @@
 // params  subject_id: STRING, toggles: LIST<INTEGER>, subject_ids: LIST<STRING>
 // returns changed: LIST<STRING>
 // mode    write
-// index   owner_id, source_id, interpretation_id
+// index   owner_id, source_id, interpretation_id, transaction_id, agent_id, split_id
 // cost    light
 // `subject_ids` are the entities and relationships, `changed` those of them with other observations that count. Reads
 // leave out what is later than the owner's `recorded_at`.
@@ -19,12 +19,11 @@ CALL () {
 CALL () {
   WITH $subject_id AS subject_id
   <exclusion._observations>
-  WITH DISTINCT observation, coalesce(observation.entity_id, observation.relationship_key) AS home
-  WHERE home IN $subject_ids
+  WITH DISTINCT observation
+  WHERE coalesce(observation.moved_to, observation.entity_id, observation.relationship_key) IN $subject_ids
   <exclusion._of_observation>
-  WITH observation, home, excluded WHERE coalesce(observation.excluded, []) <> excluded
-  MATCH (observation)<-[seen:OBSERVED]-(:History)
-  SET seen.excluded = CASE WHEN size(excluded) > 0 THEN excluded END
-  RETURN collect(DISTINCT home) AS changed
+  <split._edges>
+  SET seen.excluded = CASE WHEN size(toggles) > 0 THEN toggles END
+  RETURN collect(DISTINCT seen.home) AS changed
 }
 RETURN changed

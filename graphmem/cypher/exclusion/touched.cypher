@@ -11,7 +11,7 @@
 CALL () {
   WITH $subject_id AS subject_id
   <exclusion._observations>
-  RETURN count(observation) AS observations, collect(DISTINCT observation.entity_id) AS entity_ids,
+  RETURN count(observation) AS observations, collect(DISTINCT <observation._subject>) AS entity_ids,
     count(DISTINCT observation.relationship_key) AS relationship_count
 }
 CALL (entity_ids) {

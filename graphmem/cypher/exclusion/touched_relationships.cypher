@@ -12,7 +12,8 @@
 CALL () {
   WITH $subject_id AS subject_id
   <exclusion._observations>
-  WITH DISTINCT observation.relationship_key AS key
+  WITH DISTINCT CASE WHEN observation.relationship_key IS NOT NULL
+    THEN coalesce(observation.moved_to, observation.relationship_key) END AS key
   MATCH (relationship:Relationship {key: key})
   WHERE relationship.owner = $owner
   MATCH (relationship)-[:SHOWN_AS*0..1]->(shown:Relationship)
@@ -21,7 +22,7 @@ CALL () {
   UNION
   WITH $subject_id AS subject_id
   <exclusion._observations>
-  WITH DISTINCT observation.entity_id AS id
+  WITH DISTINCT <observation._subject> AS id
   <exclusion._shown>
   WITH DISTINCT shown
   WHERE shown.merged_into = '' OR NOT EXISTS {

@@ -1,6 +1,7 @@
 // One observation with its transaction and writer; in Python: graphmem.reading.shared_rows.ObservationRow.
-[observation.id, observation.entity_id, observation.entity_type, observation.kind, observation.observed_at,
+[observation.id, <observation._subject>, observation.entity_type, observation.kind, observation.observed_at,
  observation.recorded_at, observation.fields, observation.values, observation.priority,
  observation.specificity, observation.observation_source, observation.agent, observation.source_id,
  observation.interpretation_id, observation.identity_basis, transaction.id, transaction.client,
- transaction.idempotency_key, observation.places, observation.excluded]
+ transaction.idempotency_key, observation.places, observation.excluded,
+ observation.entity_id, observation.moved_by]

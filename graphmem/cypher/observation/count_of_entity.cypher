@@ -18,7 +18,7 @@ CALL (member) {
   USING INDEX SEEK seen:OBSERVED(home, at)
   WHERE seen.home = member.id AND seen.at >= $observed_since AND seen.at <= $observed_until
     AND seen.recorded_at >= $recorded_since
-    AND ($include_excluded OR <observation._seen_now>)
+    AND ($include_excluded AND <observation._shown> OR <observation._seen_now>)
   RETURN count(observation) AS own
 }
 RETURN sum(own) AS total

@@ -33,14 +33,14 @@ CALL (entity) {
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = member.id AND seen.at = $at AND seen.observation_id < $after AND seen.at >= $observed_since
       AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
-      AND ($include_excluded OR <observation._counts>)
+      AND ($include_excluded AND <observation._shown> OR <observation._counts>)
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
     UNION ALL
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = member.id AND seen.at < $at AND seen.at >= $observed_since
       AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
-      AND ($include_excluded OR <observation._counts>)
+      AND ($include_excluded AND <observation._shown> OR <observation._counts>)
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
   }
   WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit + 1

@@ -1,12 +1,13 @@
 // owner.erase_names: erase some of an owner's identifiers, schemas, type aliases, interpretations, sources,
-// exclusions and dismissals.
+// exclusions, dismissals and splits.
 //
 // params  limit: INTEGER
 // returns erased: INTEGER
 // mode    write
 // index   identifier_value (owner, kind, value), schema_by_type (owner, entity_type), type_alias_name (owner, name),
 //         interpretation_by_created (owner, created_at, id), source_by_recorded (owner, recorded_at, id),
-//         exclusion_by_subject (owner, subject, recorded_at, id), dismissal_by_a (owner, entity_a, entity_b)
+//         exclusion_by_subject (owner, subject, recorded_at, id), dismissal_by_a (owner, entity_a, entity_b),
+//         split_by_recorded (owner, recorded_at, id)
 // cost    light
 // `limit` bounds how many of each are erased. Their edges are gone with the entities and transactions.
 CALL () {
@@ -66,4 +67,12 @@ CALL () {
   DETACH DELETE dismissal
   RETURN count(*) AS dismissals
 }
-RETURN identifiers + schemas + aliases + interpretations + sources + exclusions + dismissals AS erased
+CALL () {
+  MATCH (split:Split)
+  USING INDEX SEEK split:Split(owner, recorded_at, id)
+  WHERE split.owner = $owner AND split.recorded_at IS NOT NULL AND split.id IS NOT NULL
+  WITH split LIMIT $limit
+  DETACH DELETE split
+  RETURN count(*) AS splits
+}
+RETURN identifiers + schemas + aliases + interpretations + sources + exclusions + dismissals + splits AS erased

@@ -18,8 +18,9 @@ CALL (schema) {
   WITH observation
   ORDER BY observation.owner DESC, observation.entity_type DESC, observation.observed_at DESC, observation.id DESC
   LIMIT $limit
-  MATCH (entity:Entity {id: observation.entity_id})
-  WHERE entity.live AND <observation._counts_now> AND observation.kind IN <fact._value_kinds>
+  MATCH (entity:Entity)
+  USING INDEX SEEK entity:Entity(id)
+  WHERE entity.id = coalesce(observation.moved_to, observation.entity_id) AND entity.live AND <observation._counts_now> AND observation.kind IN <fact._value_kinds>
   WITH observation
   ORDER BY observation.owner DESC, observation.entity_type DESC, observation.observed_at DESC, observation.id DESC
   WITH collect(observation) AS observations

@@ -11,10 +11,10 @@
 MATCH (source:Source {id: $source_id})
 WHERE source.owner = $owner
 CALL (source, known) {
-  MATCH (source)<-[:FROM_SOURCE]-(observation:Observation)
-  WHERE observation.entity_id IS NOT NULL AND observation.observed_at <= $at AND observation.recorded_at <= known
-    AND <observation._counted>
-  WITH DISTINCT observation.entity_id AS id
+  MATCH (source)<-[:FROM_SOURCE]-(observation:Observation)<-[seen:OBSERVED]-(:History)
+  WHERE observation.entity_id IS NOT NULL AND observation.observed_at <= $at AND seen.recorded_at <= known
+    AND <observation._counts>
+  WITH DISTINCT seen.home AS id
   MATCH (entity:Entity {id: id})
   WHERE entity.owner = $owner
   CALL (entity, known) {

@@ -10,10 +10,10 @@ MATCH (source:Source {id: $source_id})
 WHERE source.owner = $owner
 CALL (source) {
   WITH $at_ingested AS known, source
-  MATCH (source)<-[:FROM_SOURCE]-(observation:Observation)
-  WHERE observation.entity_id IS NOT NULL AND observation.observed_at <= $at AND observation.recorded_at <= known
-    AND <observation._counted>
-  MATCH (entity:Entity {id: observation.entity_id})
+  MATCH (source)<-[:FROM_SOURCE]-(observation:Observation)<-[seen:OBSERVED]-(:History)
+  WHERE observation.entity_id IS NOT NULL AND observation.observed_at <= $at AND seen.recorded_at <= known
+    AND <observation._counts>
+  MATCH (entity:Entity {id: seen.home})
   CALL (entity, known) {
     <entity._lived>
   }

@@ -1,17 +1,19 @@
-// write.exclude: write exclusions with their transactions, and note on the observations of their subjects when they
-// count, if the owner still has the revision that the turn read; else no row, and nothing is written.
+// write.exclude: write exclusions and splits with their transactions, and note on the observations of their subjects when
+// they count, and for what, if the owner still has the revision that the turn read; else no row, and nothing is written.
 //
 // params  sequence: INTEGER, revision: INTEGER, recorded_at: INTEGER, transactions: LIST<MAP>,
-//         exclusions: LIST<MAP>, subjects: LIST<STRING>, limit: INTEGER
+//         exclusions: LIST<MAP>, splits: LIST<MAP>, subjects: LIST<STRING>, limit: INTEGER
 // returns sequence: INTEGER
 // mode    write
-// index   owner_id, transaction_id, agent_id, source_id, interpretation_id, entity_id, relationship_key,
-//         exclusion_by_subject (owner, subject, recorded_at, id)
+// index   owner_id, transaction_id, agent_id, source_id, interpretation_id, split_id, entity_id,
+//         relationship_key, observation_id, history_home, exclusion_by_subject (owner, subject, recorded_at, id)
 // cost    light
 // `excluded` of a subject is a list of times: when it was excluded, included again, and so on. The function `toggles`
 // of graphmem.model.membership says what an observation makes of them. Of many observations the first `limit`
 // are noted, and `exclusion.stamp` goes on: one transaction has too little memory for all. While another exclusion is
-// folded in, it has to be worked out again when merges by rule held (audit/undated.cypher).
+// folded in, it has to be worked out again when merges by rule held (audit/undated.cypher). A split adds an edge from the
+// history of each subject to the observations that count for it; the names of its own edges are in lower case, as in
+// write.turn.
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
 WITH owner WHERE owner.revision = $revision
@@ -30,10 +32,35 @@ CALL () {
   CREATE (exclusion)-[:IN_TRANSACTION]->(transaction)
 }
 CALL () {
+  UNWIND $splits AS row
+  MATCH (transaction:Transaction {id: row.transaction_id})
+  CREATE (split:Split)
+  SET split = row.properties
+  CREATE (split)-[:IN_TRANSACTION]->(transaction)
+  WITH split
+  UNWIND range(0, size(split.observations) - 1) AS i
+  MATCH (observation:Observation {id: split.observations[i]})
+  WHERE observation.owner = $owner
+  WITH split, observation, split.subjects[i] AS subject_id
+  CREATE (observation)-[:split_by {subject: subject_id}]->(split)
+  WITH split, observation, subject_id
+  CALL (subject_id) {
+    MATCH (entity:Entity {id: subject_id})
+    MERGE (entity)-[:HAS_HISTORY]->(history:History {home: subject_id})
+    RETURN history
+    UNION ALL
+    MATCH (relationship:Relationship {key: subject_id})
+    MERGE (relationship)-[:HAS_HISTORY]->(history:History {home: subject_id})
+    RETURN history
+  }
+  MERGE (history)-[seen:OBSERVED {home: subject_id, observation_id: observation.id}]->(observation)
+  ON CREATE SET seen.at = observation.observed_at, seen.kind = observation.kind, seen.recorded_at = split.recorded_at
+}
+CALL () {
   UNWIND $subjects AS subject_id
   <exclusion._toggles>
   <exclusion._subject>
-  SET subject.excluded = toggles
+  SET subject.excluded = CASE WHEN size(toggles) > 0 THEN toggles END
 }
 WITH owner, coalesce(owner.stamping, []) + $subjects AS subject_ids, '' AS after
 <exclusion._stamp>

@@ -1,0 +1,261 @@
+"""Splitting an entity that is wrongly one, and undoing a split."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, NotRequired, Self
+
+from pydantic import Field, model_validator
+
+from graphmem.arguments import (
+    EXAMPLE_ENTITY_ID,
+    EXAMPLE_SOURCE_ID,
+    Arguments,
+    EntityId,
+    EntityType,
+    Moment,
+    Previewed,
+    Spelled,
+    invalid,
+)
+from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
+from graphmem.model import canonical, ids, times
+from graphmem.operations.sources import SourceId
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.registry import Context, Scope, operation
+from graphmem.storing.acceptance import Reason, Writing, not_found, split_request, submit, transaction
+from graphmem.storing.withdrawal_changes import apply_withdrawals
+from graphmem.storing.withdrawal_plans import EntityChange, RelationshipChange, changes
+from graphmem.writing import Receipt, SplitRequest, UnsplitRequest
+from graphmem.writing.splitting import REFUSED, SPLIT_LIMIT, Selection
+
+EXAMPLE_SPLIT_ID = "spl_0123456789abcdef01234567"
+
+
+class FieldEquals(Arguments):
+    """A field and the value that an observation gives it."""
+
+    field: Annotated[str, Field(min_length=1, max_length=255)]
+    value: Any
+
+
+class SplitPredicate(Arguments):
+    """Which observations move: those for which all that is given holds."""
+
+    observed_at_gte: Annotated[
+        Moment | None, Field(description="Observed at this time or later."), Spelled("observed_since")
+    ] = None
+    source_id_in: list[SourceId] = Field(
+        default=[], max_length=SPLIT_LIMIT, description="Stored with one of these sources."
+    )
+    observation_field_equals: FieldEquals | None = Field(
+        default=None, description="Gives a field exactly this value: {field, value}."
+    )
+    observation_ids: list[Annotated[str, Field(max_length=100)]] = Field(
+        default=[], max_length=SPLIT_LIMIT, description="One of these observations."
+    )
+
+    @model_validator(mode="after")
+    def _refuse_nothing(self) -> Self:
+        if not any(self.sent().values()):
+            raise ValueError(f"give one of {', '.join(SplitPredicate.model_fields)}")
+        return self
+
+
+class NewEntity(Arguments):
+    """The entity that the observations count for: a new one by type and name, or one that is there."""
+
+    entity_type: EntityType | None = None
+    canonical_name: Annotated[str, Field(min_length=1, max_length=1_000)] | None = None
+    target_entity_id: EntityId | None = None
+
+    @model_validator(mode="after")
+    def _refuse_half(self) -> Self:
+        named = [self.entity_type is not None, self.canonical_name is not None]
+        if any(named) == (self.target_entity_id is not None) or any(named) != all(named):
+            raise ValueError("give entity_type and canonical_name of a new entity, or target_entity_id")
+        return self
+
+
+class SplitEntity(Writing, Previewed):
+    """The arguments of ``entities.split``."""
+
+    filters_in: ClassVar[str] = "predicate"
+
+    source_entity_id: Annotated[
+        EntityId, Spelled("entity_id", "from_entity_id"), Field(description="The entity that is wrongly one.")
+    ]
+    predicate: SplitPredicate = Field(description="Which of its observations move.")
+    new_entity: NewEntity = Field(
+        description="{entity_type, canonical_name} of a new entity, or {target_entity_id} of a known one."
+    )
+    relationships: list[Annotated[str, Field(pattern=f"^{ids.RELATIONSHIP_KEY.pattern}$")]] = Field(
+        default=[], max_length=100, description="Keys of its relationships that move too; others stay."
+    )
+    reason: Annotated[Reason, Spelled("split_reason")] = None
+    max_characters: MaxCharacters = None
+
+
+class UnsplitEntity(Writing):
+    """The arguments of ``entities.unsplit``."""
+
+    split_id: Annotated[str, Field(min_length=1, max_length=100, description="Id that the split answered.")]
+    reason: Reason = None
+
+
+class SplitResult(Budgeted):
+    """The result of a split, or of its end.
+
+    ``observations_moved`` of the source count for the other entity, and so do those of
+    ``relationships_moved``, by their keys there. While ``pending`` is not 0, lists and searches may show the
+    two as before; a read of one of them does not. A dry run has null in place of ids and time, and ``new``
+    for an entity that it would create: ``entities`` and ``relationships`` are what it would change.
+    """
+
+    success: bool
+    split_id: str | None
+    source_entity_id: str
+    new_entity_id: str | None
+    created: NotRequired[bool]
+    observations_moved: int
+    observations_left: NotRequired[int]
+    relationships_moved: list[str]
+    pending: int
+    transaction_id: str | None
+    replayed: bool
+    split_at: NotRequired[str | None]
+    unsplit_at: NotRequired[str]
+    dry_run: NotRequired[bool]
+    entities: NotRequired[list[EntityChange]]
+    relationships: NotRequired[list[RelationshipChange]]
+
+
+@operation(
+    "entities.split",
+    "POST /entities/split",
+    tool="split_entity",
+    command="entities split",
+    scope=Scope.WRITE,
+    destructive=True,
+    idempotent=True,
+    sandbox=False,
+    errors=(NotFound, IdempotencyMismatch),
+    example={
+        "source_entity_id": EXAMPLE_ENTITY_ID,
+        "source_id_in": [EXAMPLE_SOURCE_ID],
+        "new_entity": {"entity_type": "person", "canonical_name": "Anna Berg (Oslo)"},
+        "dry_run": True,
+    },
+)
+@within_budget(is_receipt=True)
+async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
+    """Split an entity that holds the facts of two: the observations that fit count for another entity.
+
+    No observation is changed, and `unsplit_entity` undoes it. What is stored later goes to the entity that
+    its fields identify: give `target_id` for the new one. Relationships stay, unless they are named. The two
+    are no duplicates from then on: no rule merges them. `at_ingested` before the split shows one entity.
+    `dry_run` writes nothing, and answers what would change.
+    """
+    request = await _request(context, arguments)
+    try:
+        if arguments.is_preview:
+            return await _plan(context, request)
+        receipt = await submit(context, request)
+    except StoreRefused as exc:
+        issues = exc.details["issues"]
+        if issues[0]["code"] == REFUSED:
+            raise invalid(issues) from exc
+        not_found(exc, "ERR_TARGET_NOT_FOUND", source_entity_id=arguments.source_entity_id)
+    return {**await _answer(context, receipt), "split_at": times.render(receipt.recorded_at)}
+
+
+@operation(
+    "entities.unsplit",
+    "POST /entities/unsplit",
+    tool="unsplit_entity",
+    command="entities unsplit",
+    scope=Scope.WRITE,
+    destructive=True,
+    idempotent=True,
+    sandbox=False,
+    errors=(NotFound, IdempotencyMismatch),
+    example={"split_id": EXAMPLE_SPLIT_ID},
+)
+async def unsplit_entity(context: Context, arguments: UnsplitEntity) -> SplitResult:
+    """Undo a split: its observations count for the entity that they were stored for again.
+
+    An observation that a later split moved stays where that one put it. What was stored for the other entity
+    itself stays with it.
+    """
+    fields = transaction(context, "entities.unsplit", arguments)
+    request = UnsplitRequest(**fields, split_id=arguments.split_id, reason=arguments.reason)
+    try:
+        receipt = await submit(context, request)
+    except StoreRefused as exc:
+        not_found(exc, "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", split_id=arguments.split_id)
+    return {**await _answer(context, receipt), "unsplit_at": times.render(receipt.recorded_at)}
+
+
+async def _request(context: Context, arguments: SplitEntity) -> SplitRequest:
+    predicate, new = arguments.predicate, arguments.new_entity
+    equals = predicate.observation_field_equals
+    selection = Selection(
+        observation_ids=predicate.observation_ids or None,
+        since=predicate.observed_at_gte,
+        source_ids=predicate.source_id_in or None,
+        field=equals and equals.field,
+        value=equals and canonical.encode(equals.value),
+        keys=tuple(dict.fromkeys(arguments.relationships)),
+    )
+    created = None
+    if new.target_entity_id is None:
+        created = {"entity_type": new.entity_type, "canonical_name": new.canonical_name}
+    return await split_request(
+        context,
+        transaction(context, "entities.split", arguments),
+        created,
+        split_entity=arguments.source_entity_id,
+        target=new.target_entity_id,
+        selection=selection,
+        reason=arguments.reason,
+    )
+
+
+async def _answer(context: Context, receipt: Receipt) -> SplitResult:
+    return {**_result(receipt), "pending": await apply_withdrawals(context)}
+
+
+def _result(receipt: Receipt) -> SplitResult:
+    result = receipt.result
+    answer: SplitResult = {
+        "success": True,
+        "split_id": result["split_id"],
+        "source_entity_id": result["source"],
+        "new_entity_id": result["target"],
+        "observations_moved": result["observations"],
+        "relationships_moved": result["relationships"],
+        "pending": 0,
+        "transaction_id": receipt.transaction_id,
+        "replayed": receipt.replayed,
+    }
+    if "left" in result:
+        answer["created"], answer["observations_left"] = result["created"], result["left"]
+    return answer
+
+
+async def _plan(context: Context, request: SplitRequest) -> SplitResult:
+    receipt, supposition = await context.services.writers.suppose(request)
+    result = receipt.result
+    entity_ids = sorted({result["source"], result["target"]})
+    entities, relationships = await changes(context, supposition, entity_ids, result["relationships"])
+    answer = _result(receipt)
+    answer["split_id"] = answer["transaction_id"] = answer["split_at"] = None
+    if result["created"]:
+        answer["new_entity_id"] = None
+        for each in entities:
+            each["entity_id"] = each["entity_id"].replace(result["target"], "new")
+        for each in relationships:
+            each["relationship_key"] = each["relationship_key"].replace(result["target"], "new")
+        answer["relationships_moved"] = [
+            each.replace(result["target"], "new") for each in result["relationships"]
+        ]
+    return {**answer, "dry_run": True, "entities": entities, "relationships": relationships}

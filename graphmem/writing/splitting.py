@@ -1,0 +1,255 @@
+"""Splitting an entity, and undoing that: each is one fact, from which all that is shown follows.
+
+No observation is changed. Those that a split selects count for another entity from then on; what is stored
+later follows the identity rule. A split is undone by its withdrawal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple, Self
+
+from graphmem.database.queries import Queries
+from graphmem.model import ids, membership
+from graphmem.model.dismissals import Pair, pair_of
+from graphmem.model.fact_records import Split
+from graphmem.writing import rule_merging, store_items, withdrawing
+from graphmem.writing.dismissing import dismiss, dismissed_with
+from graphmem.writing.draft import Draft
+from graphmem.writing.receipt import Receipt
+from graphmem.writing.state import State
+from graphmem.writing.store_request import StoreRequest
+from graphmem.writing.transaction import TransactionRequest
+from graphmem.writing.write_requests import LookAgain, Touched
+
+SPLIT_LIMIT: Final = 1_000
+"""Observations that one split moves: one transaction notes on each for what it counts."""
+REFUSED: Final = "ERR_SPLIT_REFUSED"
+
+
+class _Linked(NamedTuple):
+    """An observation of a relationship."""
+
+    observation_id: str
+    key: str
+
+
+class Selected(NamedTuple):
+    """The row of ``split.select``."""
+
+    total: int
+    matched: int
+    selected: list[str]
+    linked: list[_Linked]
+
+
+NOTHING: Final = Selected(0, 0, [], [])
+
+
+class KnownSplit(NamedTuple):
+    """The row of ``split.get``."""
+
+    source: str
+    target: str
+    observations: list[str]
+    subjects: list[str]
+    transaction_id: str
+    toggles: list[int]
+
+    @property
+    def pair(self) -> Pair:
+        """The two entities."""
+        return pair_of(self.source, self.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which observations a split moves: those for which all that is given holds; ``value`` is canonical JSON.
+
+    ``keys`` are the relationships that it moves.
+    """
+
+    observation_ids: Sequence[str] | None = None
+    since: int | None = None
+    source_ids: Sequence[str] | None = None
+    field: str | None = None
+    value: str | None = None
+    keys: Sequence[str] = ()
+
+    @property
+    def content(self) -> list[Any]:
+        """What an idempotency key stands for."""
+        return [self.observation_ids, self.since, self.source_ids, self.field, self.value, self.keys]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitRequest(StoreRequest):
+    """Observations of the entity ``source_id`` count for another one: ``target_id``, or its one new item.
+
+    ``selected`` and ``dismissed`` are what it reads: its observations, and the dismissals with the entity.
+    """
+
+    split_entity: str
+    target: str | None
+    selection: Selection
+    reason: str | None = None
+    selected: Selected = NOTHING
+    dismissed: Mapping[Pair, str] = field(default_factory=dict)
+
+    @property
+    def shares_turn(self) -> bool:
+        """False: it reaches further than what it names."""
+        return False
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What an idempotency key stands for."""
+        stored = StoreRequest.content.__get__(self)
+        return {**stored, "split": [self.split_entity, self.target, self.selection.content, self.reason]}
+
+    def touch(self, touched: Touched) -> None:
+        """Add both entities, and the relationships that it names."""
+        StoreRequest.touch(self, touched)
+        touched.add_subjects(filter(None, (self.split_entity, self.target, *self.selection.keys)))
+
+    async def informed(self, queries: Queries, state: State) -> Self:
+        """Return it with the observations that it selects."""
+        entities, relationships, asked = state.entities, state.relationships, self.selection
+        members = {each.subject_id for each in entities.members(entities.root(self.split_entity))}
+        keys = {
+            each.subject_id for key in asked.keys for each in relationships.members(relationships.root(key))
+        }
+        selected = await queries.only(
+            "split.select", Selected, entity_ids=sorted(members), keys=sorted(keys), limit=SPLIT_LIMIT + 1,
+            observation_ids=asked.observation_ids, since=asked.since, source_ids=asked.source_ids,
+            field=asked.field, value=asked.value,
+        )  # fmt: skip
+        dismissed = await dismissed_with(queries, state, [self.split_entity])
+        return replace(self, selected=selected, dismissed=dismissed)
+
+    def apply(self, draft: Draft) -> Receipt:
+        """Make the new entity, and have the observations count for it, or for the target."""
+        source = self._check(draft)
+        created = [store_items.apply(draft, self, item) for item in self.items]
+        draft.raise_issues()
+        target = self.target or "".join(item.entity_id for item in created if item)
+        members = {each.subject_id for each in draft.entities.members(source)}
+        moved = [(each, target) for each in self.selected.selected]
+        moved += [(each, _moved_key(key, members, target)) for each, key in self.selected.linked]
+        loops = sorted(key for _, key in moved if ":" in key and ids.is_loop(key))
+        if loops:
+            draft.refuse(REFUSED, "$.relationships", f"{loops[0]} would join {target} with itself")
+        draft.raise_issues()
+        split_id = ids.split_id(self.transaction_id)
+        fact = Split.model_construct(
+            id=split_id, source=source, target=target, reason=self.reason,
+            observations=[observation_id for observation_id, _ in moved],
+            subjects=[subject_id for _, subject_id in moved],
+        )  # fmt: skip
+        draft.add(fact, self.transaction_id)
+        pair = pair_of(source, target)
+        if pair not in self.dismissed:
+            dismiss(draft, "dismiss", pair, self.reason)
+        rule_merging.settle(draft)
+        result = {
+            "split_id": split_id, "source": source, "target": target, "created": bool(created),
+            "observations": len(self.selected.selected), "left": self.selected.total - self.selected.matched,
+            "relationships": sorted({key for _, key in moved if ":" in key}),
+        }  # fmt: skip
+        return Receipt(self.transaction_id, draft.recorded_at, result=result)
+
+    def _check(self, draft: Draft) -> str:
+        """Refuse a split that cannot be; return the entity that is split, the survivor of the one named."""
+        source = draft.entities.root(self.split_entity)
+        for name, entity_id in (("source_entity_id", self.split_entity), ("new_entity", self.target)):
+            entity = draft.survivor_view(entity_id) if entity_id and draft.exists(entity_id) else None
+            if entity_id is not None and entity is None:
+                draft.refuse("ERR_TARGET_NOT_FOUND", f"$.{name}", f"there is no entity {entity_id}")
+            elif entity is not None and not entity.live:
+                message = f"{entity.subject_id} is deleted: restore it first"
+                draft.refuse(REFUSED, f"$.{name}", message)
+        if self.target is not None and draft.entities.root(self.target) == source:
+            message = (
+                f"{self.target} is {self.split_entity} already: POST /entities/unmerge parts what is merged"
+            )
+            draft.refuse(REFUSED, "$.new_entity", message)
+        for key in self.selection.keys:
+            known = draft.relationships.get(key)
+            shown = draft.survivor_key(key) if known is not None else key
+            if known is None or source not in ids.ends(shown):
+                draft.refuse("ERR_TARGET_NOT_FOUND", "$.relationships", f"{source} has no relationship {key}")
+        draft.raise_issues()
+        self._check_selection(draft, source)
+        return source
+
+    def _check_selection(self, draft: Draft, source: str) -> None:
+        total, matched, selected, linked = self.selected
+        named = self.selection.observation_ids
+        if not matched:
+            message = f"no observation of {source} that counts fits the predicate"
+        elif named is not None and matched < len(set(named)):
+            missing = sorted(set(named) - set(selected))
+            message = f"{missing[0]} is no observation of {source} that gives it values and counts"
+        elif matched == total:
+            message = f"all {total} observations of {source} fit: nothing would be left of it"
+        elif len(selected) + len(linked) > SPLIT_LIMIT:
+            message = (
+                f"more than {SPLIT_LIMIT} observations fit: narrow the predicate, then split the rest "
+                "into the same entity with target_entity_id"
+            )
+        else:
+            return
+        draft.refuse(REFUSED, "$.predicate", message)
+        draft.raise_issues()
+
+
+def _moved_key(key: str, members: set[str], target: str) -> str:
+    """Return a relationship's key with another entity in place of one of the members of the old one."""
+    ends = [target if end in members else end for end in ids.ends(key)]
+    return ids.relationship_key(key.partition(":")[0], *ends)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsplitRequest(TransactionRequest):
+    """A split is undone. ``known`` is the split, ``dismissed`` has the dismissals with its two entities."""
+
+    shares_turn = False
+
+    split_id: str
+    reason: str | None = None
+    known: KnownSplit | None = None
+    dismissed: Mapping[Pair, str] = field(default_factory=dict)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What an idempotency key stands for."""
+        return {"unsplit": [self.split_id, self.reason]}
+
+    async def informed(self, queries: Queries, state: State) -> Self:
+        """Return it with the split, and with the dismissal of its pair."""
+        known = await queries.one("split.get", KnownSplit, split_id=self.split_id)
+        dismissed = await dismissed_with(queries, state, known.pair) if known else {}
+        return replace(self, known=known, dismissed=dismissed)
+
+    def apply(self, draft: Draft) -> Receipt:
+        """Withdraw the split, and with it what it said of the pair."""
+        known = self.known
+        if known is None:
+            draft.refuse("ERR_TARGET_NOT_FOUND", "$.split_id", f"there is no split {self.split_id}")
+        elif not membership.counts(known.toggles):
+            draft.refuse("ERR_NOTHING_TO_TURN", "$.split_id", f"{self.split_id} is undone already")
+        draft.raise_issues()
+        assert known is not None
+        if any(draft.entities.get(entity_id) is None for entity_id in known.pair):
+            raise LookAgain(Touched(entities=set(known.pair)))
+        withdrawing.withdraw(draft, "exclude", "split", self.split_id, self.reason)
+        if self.dismissed.get(known.pair) == ids.dismissal_id(known.transaction_id, 0):
+            dismiss(draft, "undo", known.pair, self.reason)
+        rule_merging.settle(draft)
+        result = {
+            "split_id": self.split_id, "source": known.source, "target": known.target,
+            "observations": sum(":" not in each for each in known.subjects),
+            "relationships": sorted({each for each in known.subjects if ":" in each}),
+        }  # fmt: skip
+        return Receipt(self.transaction_id, draft.recorded_at, result=result)
