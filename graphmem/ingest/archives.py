@@ -72,14 +72,14 @@ def content_of(data: bytes, name: str, limits: DocumentLimits) -> bytes:
     return archive.read(name) if name in archive.namelist() else b""
 
 
-def check(data: bytes, limits: DocumentLimits, builder: Builder) -> None:
+def check(data: bytes, builder: Builder) -> None:
     """Inflate every member once and count; warn of macros.
 
     Raises:
         ParseFailed: a limit is exceeded, a member is damaged, or an XML member declares entities.
     """
+    limits, total = builder.limits, 0
     archive = opened(data, limits)
-    total = 0
     for member in archive.infolist():
         allowed = limits.inflation_ratio * member.compress_size + limits.inflation_allowance_bytes
         is_xml = member.filename.lower().endswith(XML_SUFFIXES)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
+from graphmem.ingest.building import Builder
 from graphmem.ingest.detection import contradicts, detect, essence, hinted
 from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
@@ -175,9 +176,13 @@ def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLi
     if len(data) > limits.file_bytes:
         raise ParseFailed(f"The file has more than {limits.file_bytes:,} bytes.", "too_large")
     format = _guarded(lambda: detect(data, declared, name, limits), "file")
-    parse = format.load()
-    document = _guarded(lambda: parse(data, name, limits), format.title)
-    return with_declared(document, declared)
+    parse, builder = format.load(), Builder(limits, format)
+
+    def document() -> ParsedDocument:
+        parse(builder, data, name)
+        return builder.document()
+
+    return with_declared(_guarded(document, format.title), declared)
 
 
 def _guarded(step: Callable[[], T], title: str) -> T:

@@ -6,7 +6,7 @@ import codecs
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.document import DocumentLimits, ParseFailed
+from graphmem.ingest.document import ParseFailed
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -64,13 +64,13 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
     return _strict_or_replaced(data, encoding, (f"The encoding is a guess: {encoding}.",))
 
 
-def opened(data: bytes, limits: DocumentLimits) -> tuple[Builder, str]:
-    """Return a builder whose text is that of the file, and the text."""
+def whole_text(builder: Builder, data: bytes) -> str:
+    """Return the text of a file that is text: that of its document, to which nothing is added."""
     text, encoding, warnings = decoded(data)
-    builder = Builder(limits, text)
+    builder.add(text)
     builder.warn(*warnings)
     builder.metadata["encoding"] = encoding
-    return builder, text
+    return text
 
 
 def beginning(head: bytes) -> str:

@@ -15,8 +15,7 @@ from icalendar import Calendar, Component
 
 from graphmem.ingest.building import Builder, normal, widened
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
-from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 
 ENTRIES = {"VEVENT": "event", "VTODO": "task", "VJOURNAL": "journal"}
 TEXTS = {
@@ -41,10 +40,9 @@ PEOPLE = {"ORGANIZER": "organizer", "ATTENDEE": "attendees"}
 RAW = {"RRULE": "rule", "DURATION": "duration"}
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return the entries of the calendars in a file."""
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add the entries of the calendars in a file."""
     text, _, warnings = decoded(data)
-    builder = Builder(limits)
     builder.warn(*warnings)
     try:
         calendars = Calendar.from_ical(text, multiple=True)
@@ -59,7 +57,6 @@ def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
                 )
             if entry.name in ENTRIES:
                 _add(builder, entry)
-    return builder.document(BY_NAME["ics"])
 
 
 def _describe(builder: Builder, calendar: Component) -> None:
@@ -76,8 +73,7 @@ def _add(builder: Builder, entry: Component) -> None:
     def add(label: str, name: str, texts: Iterable[str], value: Any = None) -> None:
         spans = []
         for text in texts:
-            builder.add(f"{label}:", " ")
-            spans.append(builder.add(text, "\n"))
+            spans.append(builder.add_line(label, text))
             value = normal(text) if value is None else value
         if spans:
             fields.append(PartField(name, value, widened(spans)))

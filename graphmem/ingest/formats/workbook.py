@@ -19,8 +19,7 @@ from openpyxl.utils.exceptions import InvalidFileException
 
 from graphmem.ingest import archives
 from graphmem.ingest.building import Builder, json_value, normal
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
-from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.formats.office import describe
 from graphmem.ingest.tabular import Columns, is_header
 
@@ -28,10 +27,9 @@ Row = tuple[int, list[tuple[int, Any]], int]
 """The number of a row, its cells that have a value (column from 1, value), and its last column."""
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return the sheets of a workbook."""
-    builder = Builder(limits)
-    archives.check(data, limits, builder)
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add the sheets of a workbook."""
+    archives.check(data, builder)
     try:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     except (KeyError, ValueError, TypeError, InvalidFileException, zipfile.BadZipFile) as exc:
@@ -43,7 +41,6 @@ def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
             builder.warn(f"The sheet {sheet.title} is hidden.")
         _add_sheet(builder, sheet, number)
     builder.metadata["sheets"] = book.sheetnames
-    return builder.document(BY_NAME["xlsx"])
 
 
 def _add_sheet(builder: Builder, sheet: Any, page: int) -> None:
