@@ -18,8 +18,7 @@ from urllib.parse import unquote
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from graphmem.auth.document_cache import DocumentCache
-from graphmem.auth.fetching import FetchRefused, read_url
+from graphmem.auth.fetching import DocumentCache, FetchRefused, read_url
 from graphmem.auth.uris import DEFAULT_PORTS, read_uri
 from graphmem.errors import validation_message
 
@@ -68,8 +67,8 @@ class ClientRefused(ValueError):
 # Redirect URIs
 
 
-def check_redirect_uri(uri: str) -> None:
-    """Check that a client may register a redirect URI.
+def check_redirect_uri(uri: str) -> str:
+    """Return a redirect URI that a client may register.
 
     Allowed are ``https``, ``http`` to this computer, the schemes of :data:`APPLICATION_SCHEMES`, and schemes
     that are a reversed domain, such as ``com.example.app``.
@@ -81,20 +80,21 @@ def check_redirect_uri(uri: str) -> None:
         parts = read_uri(uri)
     except ValueError as exc:
         raise ClientRefused("invalid_redirect_uri", f"a redirect URI {exc}") from exc
+    text = ""
     if parts.scheme == "https":
-        if parts.host:
-            return
-        raise ClientRefused("invalid_redirect_uri", "a redirect URI has no host")
-    if parts.scheme == "http":
-        if parts.host in LOOPBACK_HOSTS:
-            return
-        text = "a redirect URI with http must go to localhost, 127.0.0.1 or [::1]; use https for other hosts"
-        raise ClientRefused("invalid_redirect_uri", text)
-    if parts.scheme not in APPLICATION_SCHEMES and not _REVERSED_DOMAIN.fullmatch(parts.scheme):
+        text = "" if parts.host else "a redirect URI has no host"
+    elif parts.scheme == "http":
+        if parts.host not in LOOPBACK_HOSTS:
+            text = (
+                "a redirect URI with http must go to localhost, 127.0.0.1 or [::1]; use https for other hosts"
+            )
+    elif parts.scheme not in APPLICATION_SCHEMES and not _REVERSED_DOMAIN.fullmatch(parts.scheme):
         text = "a redirect URI must use https, http to this computer, or a reversed domain as scheme"
+    elif not parts.host and not parts.path.startswith("/"):
+        text = "a redirect URI has neither host nor path"
+    if text:
         raise ClientRefused("invalid_redirect_uri", text)
-    if not parts.host and not parts.path.startswith("/"):
-        raise ClientRefused("invalid_redirect_uri", "a redirect URI has neither host nor path")
+    return uri
 
 
 def redirect_uri_matches(requested: str, registered: Iterable[str]) -> bool:
@@ -107,7 +107,7 @@ def redirect_uri_matches(requested: str, registered: Iterable[str]) -> bool:
     if requested in uris:
         return True
     place = _loopback_place(requested)
-    return place is not None and any(_loopback_place(uri) == place for uri in uris)
+    return place is not None and place in map(_loopback_place, uris)
 
 
 def _loopback_place(uri: str) -> tuple[str, str, str] | None:
@@ -154,11 +154,6 @@ def display_name(text: str) -> str:
     return " ".join("".join(characters).split())[:CLIENT_NAME_CHARACTERS_LIMIT].strip()
 
 
-def _checked_redirect_uri(uri: str) -> str:
-    check_redirect_uri(uri)
-    return uri
-
-
 def _checked_scope(scope: str | None) -> str | None:
     if scope is not None and not _SCOPE.fullmatch(scope):
         raise ValueError("must be scopes with one blank between them")
@@ -194,7 +189,7 @@ class ClientMetadata(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    redirect_uris: tuple[Annotated[str, AfterValidator(_checked_redirect_uri)], ...] = Field(
+    redirect_uris: tuple[Annotated[str, AfterValidator(check_redirect_uri)], ...] = Field(
         min_length=1, max_length=REDIRECT_URIS_LIMIT
     )
     client_name: Annotated[str, AfterValidator(display_name)] = ""

@@ -1,4 +1,4 @@
-"""The guarded fetch of a JSON document whose address a stranger chose.
+"""The guarded fetch of a JSON document whose address a stranger chose, and the documents that are kept.
 
 A client ID metadata document is fetched from a URL that an unauthenticated caller names. The fetch must not
 reach a host of the internal network, and must not cost more than a few kilobytes and seconds:
@@ -18,16 +18,20 @@ import ipaddress
 import re
 import socket
 import ssl
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import httpx
 import orjson
+from cachetools import TLRUCache, TTLCache
 
 from graphmem.auth.uris import read_uri
+
+T = TypeVar("T")
 
 DOCUMENT_BYTES_LIMIT: Final = 5 * 1024
 """Largest body that is read, as the draft of client ID metadata documents recommends."""
@@ -38,6 +42,11 @@ CONNECT_SECONDS: Final = 1.0
 HOST_CHARACTERS_LIMIT: Final = 253
 ADDRESSES_TRIED_LIMIT: Final = 3
 RESOLVER_THREADS: Final = 4
+DOCUMENTS_LIMIT: Final = 256
+FAILURES_LIMIT: Final = 1024
+FAILURE_SECONDS: Final = 60.0
+"""How long a URL is not fetched again after a failure."""
+CONCURRENT_FETCHES_LIMIT: Final = 32
 KEPT_SECONDS_LIMIT: Final = 24 * 3600.0
 KEPT_SECONDS_DEFAULT: Final = 300.0
 """How long a document is kept whose answer has no ``Cache-Control``."""
@@ -318,3 +327,71 @@ def kept_seconds(headers: httpx.Headers) -> float:
 def _whole_seconds(text: str) -> float:
     # A number that cannot be read counts as 0. ``str.isdigit`` passes digits of other scripts.
     return float(text[:10]) if re.fullmatch(r"[0-9]+", text) else 0.0
+
+
+class DocumentCache(Generic[T]):
+    """Documents of one kind, by URL, in the memory of the process.
+
+    ``parse(url, members)`` makes what is kept of a document; all callers share it, so it must be immutable.
+    It raises ``ValueError`` for a document that breaks its rules.
+    """
+
+    def __init__(
+        self,
+        parse: Callable[[str, dict[str, Any]], T],
+        fetcher: Fetcher | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._parse = parse
+        self._fetcher = fetcher or Fetcher()
+        self._documents: TLRUCache[str, tuple[T, float]] = TLRUCache(
+            DOCUMENTS_LIMIT, lambda url, kept, now: now + kept[1], clock
+        )
+        self._failures: TTLCache[str, FetchRefused] = TTLCache(FAILURES_LIMIT, FAILURE_SECONDS, clock)
+        self._fetches: dict[str, asyncio.Task[T]] = {}
+
+    async def get(self, url: str) -> T:
+        """Return the document at a URL, fetched if it is not kept.
+
+        Callers that want the same URL at the same time share one fetch.
+
+        Raises:
+            FetchRefused: the document cannot be had. For a minute the same URL answers the same refusal.
+        """
+        read_url(url)
+        kept = self._documents.get(url)
+        if kept is not None:
+            return kept[0]
+        failure = self._failures.get(url)
+        if failure is not None:
+            raise FetchRefused(failure.reason, str(failure))
+        fetch = self._fetches.get(url)
+        if fetch is None:
+            if len(self._fetches) >= CONCURRENT_FETCHES_LIMIT:
+                raise FetchRefused("busy", "too many documents are fetched at the moment: try again")
+            fetch = asyncio.create_task(self._load(url))
+            self._fetches[url] = fetch
+            fetch.add_done_callback(lambda task: self._ended(url, task))
+        # Shielded: a caller that goes away does not end the fetch of the others.
+        return await asyncio.shield(fetch)
+
+    def _ended(self, url: str, task: asyncio.Task[T]) -> None:
+        del self._fetches[url]
+        if not task.cancelled():
+            task.exception()  # Reading it keeps asyncio from logging it when every caller has gone.
+
+    async def _load(self, url: str) -> T:
+        try:
+            document = await self._fetcher.fetch_json(url)
+            try:
+                value = self._parse(url, document.members)
+            except ValueError as exc:
+                raise FetchRefused("document", str(exc)) from exc
+        except FetchRefused as refused:
+            self._documents.pop(url, None)
+            self._failures[url] = refused
+            raise
+        self._failures.pop(url, None)
+        if document.kept_seconds > 0:
+            self._documents[url] = value, document.kept_seconds
+        return value

@@ -21,7 +21,7 @@ from graphmem.service.background import background_work
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
-    from graphmem.auth.guard import Guard
+    from graphmem.auth.credentials import Guard
 
 HEAD_START_SECONDS = 5.0
 """Seconds before the worker begins over stdio: the first call of the client comes at once."""

@@ -17,7 +17,7 @@ import uvicorn
 from typer.testing import CliRunner
 
 from graphmem import runtime, worker
-from graphmem.auth.guard import Guard
+from graphmem.auth.credentials import Guard
 from graphmem.cli import serve
 from graphmem.cli.main import app
 from graphmem.mcp import tools
