@@ -188,14 +188,8 @@ class Grants:
         self._removed_at = float("-inf")
         self._removals: set[asyncio.Task[None]] = set()
 
-    # Clients
-
     async def register(self, metadata: ClientMetadata) -> tuple[str, int]:
-        """Keep a client; return its new id and the time in microseconds.
-
-        Raises:
-            ServiceBusy: too many clients are registered.
-        """
+        """Keep a client; return its new id and the time in microseconds; ServiceBusy: there are too many."""
         client_id, now = f"client_{secrets.token_hex(16)}", times.now()
         rows = await self._writes.rows(
             "oauth.create_client", id=client_id, metadata=metadata.model_dump_json(exclude_none=True),
@@ -213,8 +207,6 @@ class Grants:
 
         row = await self._reads.one("oauth.client", ClientResult, id=client_id)
         return ClientMetadata.model_validate_json(row.metadata) if row is not None else None
-
-    # Requests
 
     async def create_request(self, request: NewRequest) -> tuple[str, int]:
         """Keep a request; return the secret that names it, and when it expires."""
@@ -273,8 +265,6 @@ class Grants:
         )  # fmt: skip
         return row.request if row is not None else None
 
-    # Tokens
-
     async def redeem(
         self, code: str, challenge: str, redirect_uri: str | None, presented: Presented
     ) -> IssuedTokens:
@@ -331,37 +321,24 @@ class Grants:
         if row is not None:
             self._credentials.end(row.grant_id)
 
-    # Connections: the grants as their account sees them
-
     async def connections(self, account_id: str) -> list[Grant]:
         """Return the grants of an account whose tokens are in force, newest first."""
         rows = await self._reads.all("oauth.connections", GrantResult, account_id=account_id, now=times.now())
         return [row.grant for row in rows]
 
     async def connection(self, account_id: str, grant_id: str) -> Grant:
-        """Return a grant of an account.
-
-        Raises:
-            NotFound: the account has no such grant, or it was revoked.
-        """
+        """Return a grant of an account; NotFound: the account has no such grant, or it was revoked."""
         row = await self._reads.one("oauth.connection", GrantResult, account_id=account_id, id=grant_id)
-        if row is None:
-            raise no_connection(grant_id)
-        return row.grant
+        return _found(row, grant_id)
 
     async def revoke(self, account_id: str, grant_id: str) -> Grant:
-        """End a grant of an account with all its tokens.
-
-        Raises:
-            NotFound: the account has no such grant, or it was revoked.
-        """
+        """End a grant of an account with all its tokens; NotFound as for :meth:`connection`."""
         row = await self._writes.one(
             "oauth.revoke", GrantResult, account_id=account_id, id=grant_id, now=times.now()
         )
-        if row is None:
-            raise no_connection(grant_id)
+        grant = _found(row, grant_id)
         self._credentials.end(grant_id)
-        return row.grant
+        return grant
 
     def _issued(self, row: Redemption | None, access_token: str, refresh_token: str) -> IssuedTokens:
         outcome = row.outcome if row is not None else "unknown"
@@ -395,12 +372,13 @@ def granted_scopes(requested: Collection[str], account: Account) -> list[str]:
     return [scope for scope in Scope if scope in requested and scope in account.scopes]
 
 
-def no_connection(grant_id: str) -> NotFound:
-    """Return the error for an unknown connection."""
-    return NotFound(
-        f"there is no connection {grant_id[:100]}: the list of connections has the ids",
-        connection_id=grant_id[:100],
-    )
+def _found(row: GrantResult | None, grant_id: str) -> Grant:
+    if row is None:
+        raise NotFound(
+            f"there is no connection {grant_id[:100]}: the list of connections has the ids",
+            connection_id=grant_id[:100],
+        )
+    return row.grant
 
 
 def _new_tokens() -> tuple[str, str, int]:

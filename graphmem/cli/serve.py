@@ -17,7 +17,6 @@ from graphmem.errors import ConfigurationInvalid, Unavailable
 from graphmem.observability import logs, tracing
 from graphmem.observability.tracing import Tracer
 from graphmem.service import beside
-from graphmem.service.background import background_work
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
@@ -119,6 +118,7 @@ async def _serve(
     from graphmem.api.app import create_app
     from graphmem.auth.accounts import Accounts
     from graphmem.runtime import REMOTE_START_SECONDS, open_services
+    from graphmem.service.serving import background_work
 
     async with (
         beside.answering(settings, bound) as socket_server,
@@ -185,6 +185,7 @@ def serve_stdio(settings: Settings, account: str | None = None) -> None:
         from graphmem.auth.accounts import Accounts
         from graphmem.mcp.tools import serve_stdio as serve_mcp
         from graphmem.runtime import REMOTE_START_SECONDS, open_services
+        from graphmem.service.serving import background_work
 
         async with (
             open_services(

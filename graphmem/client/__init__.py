@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Protocol, Self
@@ -14,12 +16,13 @@ from urllib.parse import quote
 import httpx
 
 from graphmem.arguments import BODY_METHODS
-from graphmem.client.bearer import KeptBearer
 from graphmem.client.logins import Login, Logins, canonical_address
-from graphmem.errors import GraphmemError, ServiceUnreachable
+from graphmem.errors import AuthInvalid, GraphmemError, ServiceUnreachable
 from graphmem.model import canonical
 
 TIMEOUT_SECONDS = 60.0
+RENEWAL_SECONDS: Final = 30
+"""An access token that expires in fewer seconds is renewed before it is sent."""
 _CITED = re.compile(rb"\b(?:GET|POST|PUT|PATCH|DELETE) /")
 """An operation that a message cites by its route."""
 
@@ -160,6 +163,61 @@ class Client:
             registry = _registry()
             return registry.reworded_error(error, registry.Face.CLI)
         return error
+
+
+class KeptBearer(httpx.Auth):
+    """Adds the token of a login to each request, and renews the login once where that helps."""
+
+    def __init__(self, logins: Logins, login: Login) -> None:
+        self._logins = logins
+        self.login = login
+
+    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Send a request with the token, and again with a new token after 401.
+
+        A request that was answered 401 has changed nothing, so it may be sent again.
+
+        Raises:
+            AuthInvalid: the login has ended, here or at the service; it is forgotten.
+            ServiceUnreachable: the login must be renewed, and its server does not answer; it is kept.
+        """
+        expires_at = self.login.expires_at
+        if self.login.can_renew and expires_at is not None and expires_at - time.time() < RENEWAL_SECONDS:
+            self._renew()
+        answer = yield self._with_token(request)
+        if answer.status_code == 401 and self.login.can_renew:
+            self._renew()
+            yield self._with_token(request)
+
+    def _with_token(self, request: httpx.Request) -> httpx.Request:
+        request.headers["Authorization"] = f"Bearer {self.login.secrets.token}"
+        return request
+
+    def _renew(self) -> None:
+        """Renew the login, one process at a time; another process may have done so.
+
+        A refresh token is good once: a second use ends all tokens of the login at the service.
+        """
+        from graphmem.client import oauth_login
+
+        address = self.login.address
+        ended = AuthInvalid(
+            f"the login at {address} has ended: run `graphmem auth login --base-url {address}`"
+        )
+        with self._logins.changing(address):
+            current = self._logins.get(address)
+            if current is None:
+                raise ended
+            if current.secrets.token == self.login.secrets.token:
+                try:
+                    with oauth_login.http_client() as http:
+                        new = oauth_login.renew(http, current)
+                except oauth_login.GrantEnded:
+                    self._logins.forget(address)
+                    raise ended from None
+                current = replace(current, secrets=new.secrets, scopes=new.scopes, expires_at=new.expires_at)
+                current = self._logins.save(current)
+            self.login = current
 
 
 def _kept(base_url: str) -> Login | None:

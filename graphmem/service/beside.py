@@ -16,7 +16,7 @@ from graphmem.registry import Services
 from graphmem.service import calling
 from graphmem.service.front import Front, create_local_app
 from graphmem.service.listening import SocketServer, bind
-from graphmem.service.place import lock, make_folder, place, write_record
+from graphmem.service.place import lock, make_folder, place
 from graphmem.settings import Settings
 
 TRIES_LIMIT = 5
@@ -45,7 +45,12 @@ def take_socket(settings: Settings, tell: Callable[[str], None]) -> BoundSocket 
         for _ in range(TRIES_LIMIT):
             handle = lock(where)
             if handle is not None:
-                return _bound(settings, handle, path)
+                try:
+                    return BoundSocket(path, bind(path, handle, serves=settings.authority()))
+                except OSError:
+                    # Callers would wait for the socket of whoever has the lock.
+                    os.close(handle)
+                    raise
             record = where.record()
             if "serves" in record:
                 tell(f"commands go on calling `graphmem serve` at {record['serves']}, which has the socket")
@@ -55,20 +60,6 @@ def take_socket(settings: Settings, tell: Callable[[str], None]) -> BoundSocket 
     except (DataDirectoryRefused, OSError) as exc:
         tell(f"commands cannot call this service, because it has no socket: {exc}")
     return None
-
-
-def _bound(settings: Settings, handle: int, path: Path) -> BoundSocket:
-    """Bind the socket. ``handle`` is the locked file, which is closed if that fails."""
-    record = {"pid": os.getpid(), "serves": settings.authority()}
-    try:
-        write_record(handle, record)
-        bound = BoundSocket(path, bind(path))
-        write_record(handle, {**record, "socket": str(path)})
-    except OSError:
-        # Callers would wait for the socket of whoever has the lock.
-        os.close(handle)
-        raise
-    return bound
 
 
 @contextlib.asynccontextmanager

@@ -60,7 +60,6 @@ _children: list[subprocess.Popen[bytes]] = []
 
 _newest: dict[Place, subprocess.Popen[bytes]] = {}
 """The service that this process started last, by place: threads that need one at once share it."""
-
 _starting = threading.Lock()
 
 
@@ -124,7 +123,11 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
                 raise GraphmemError.of(answer["error"])
         if answer is None and child is None and not is_locked(where):
             _check_starts(starts, where)
-            child, starts = _start_once(settings, where), starts + 1
+            with _starting:
+                child = _newest.get(where)
+                if child is None or child.poll() is not None:
+                    child = _newest[where] = start(settings, where)
+            starts += 1
         elif child is not None and (code := child.poll()) is not None:
             child = None
             if code != HELD_EXIT_CODE and answer is None and not is_locked(where):
@@ -134,11 +137,7 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
 
 
 def start(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
-    """Start the process of the service, detached; it is not ready yet.
-
-    Raises:
-        DataDirectoryRefused: the folder of its files cannot be made.
-    """
+    """Start the process of the service, detached; it is not ready yet."""
     _children[:] = [child for child in _children if child.poll() is None]
     make_folder(where)
     too_long = where.console.exists() and where.console.stat().st_size > CONSOLE_BYTES_LIMIT
@@ -155,15 +154,6 @@ def start(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
     return child
 
 
-def _start_once(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
-    """Return the service that another thread of this process starts just now, else start one."""
-    with _starting:
-        child = _newest.get(where)
-        if child is None or child.poll() is not None:
-            child = _newest[where] = start(settings, where)
-        return child
-
-
 def stop(settings: Settings) -> bool:
     """Stop the service once its running requests have finished; False if none ran.
 
@@ -173,8 +163,7 @@ def stop(settings: Settings) -> bool:
     where = place(settings)
     if not is_locked(where) or "serves" in where.record():
         return False
-    with contextlib.suppress(wire.Interrupted):
-        _ask_to_stop(where)
+    _ask_to_stop(where)
     if not _wait_for_end(where, settings.shutdown_seconds + STOP_SECONDS):
         pid = where.record().get("pid")
         if isinstance(pid, int):
@@ -278,19 +267,19 @@ class _Wait:
 
 def _check_settings(settings: Settings, answer: Greeting) -> None:
     different = greeting.differences(settings, answer)
-    if different and answer.get("serves"):
-        raise ConfigurationInvalid(
-            f"`graphmem serve` (process {answer['pid']}) has other settings, and nothing was done: "
-            f"{'; '.join(different)}. Use its settings, or use --offline",
-            differences=different,
-        )
-    if different:
-        raise ConfigurationInvalid(
-            f"the local service (process {answer['pid']}) has other settings, and nothing was done: "
-            f"{'; '.join(different)}. Use the same settings, run `graphmem server stop` so that the next "
-            "command starts it with its own, or use --offline",
-            differences=different,
-        )
+    if not different:
+        return
+    who, way = (
+        "the local service",
+        ("Use the same settings, run `graphmem server stop` so that the next command starts it with its own"),
+    )
+    if answer.get("serves"):
+        who, way = "`graphmem serve`", "Use its settings"
+    raise ConfigurationInvalid(
+        f"{who} (process {answer['pid']}) has other settings, and nothing was done: {'; '.join(different)}. "
+        f"{way}, or use --offline",
+        differences=different,
+    )
 
 
 def _start_stopped_database(settings: Settings) -> None:
@@ -324,8 +313,7 @@ def _replace(where: Place, answer: Greeting, replaced: set[int]) -> None:
             "program again"
         )
     replaced.add(answer["pid"])
-    with contextlib.suppress(wire.Interrupted):
-        _ask_to_stop(where)
+    _ask_to_stop(where)
 
 
 def _check_starts(starts: int, where: Place) -> None:
@@ -341,7 +329,7 @@ def _ask_to_stop(where: Place) -> None:
     """Ask the service to stop. It may have ended by itself."""
     path = where.record().get("socket")
     if path:
-        with contextlib.suppress(wire.NotConnected):
+        with contextlib.suppress(wire.NotConnected, wire.Interrupted):
             wire.request(Path(path), "POST", greeting.STOP_PATH, timeout=GREETING_TIMEOUT_SECONDS)
 
 

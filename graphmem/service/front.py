@@ -87,7 +87,8 @@ class Front:
     def fail(self, error: GraphmemError, trace_id: str) -> None:
         """Answer every request with ``error``."""
         self._error = error.envelope(trace_id)
-        self._app.set_result(_refuse_with(error, self._error))
+        body = orjson.dumps(self._error, default=str)
+        self._app.set_result(lambda scope, receive, send: _answer(send, error.status, body))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -156,13 +157,6 @@ def _run_operation(services: Services) -> Callable[[Request], Awaitable[Response
         return Response(answer, media_type="application/json")
 
     return endpoint
-
-
-def _refuse_with(error: GraphmemError, envelope: Mapping[str, Any]) -> Callable[..., Awaitable[None]]:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await _answer(send, error.status, orjson.dumps(envelope, default=str))
-
-    return app
 
 
 async def _answer(send: Send, status: int, body: bytes) -> None:

@@ -72,11 +72,13 @@ class Place:
             if len(os.fsencode(folder / short)) > SOCKET_PATH_BYTES_LIMIT:
                 continue
             try:
-                _claim(folder)
+                folder.mkdir(0o700, exist_ok=True)
             except OSError as exc:
                 refused.append(f"{folder}: {exc.strerror or exc}")
-            else:
+                continue
+            if _is_private(folder):
                 return folder / short
+            refused.append(f"{folder}: it is not a folder of this user only (mode 0700)")
         raise DataDirectoryRefused(
             f"the path of {self.data} is too long for a socket, and no short folder can be used "
             f"({'; '.join(refused)}): set GRAPHMEM_DATA_DIR to a shorter path, or use --offline"
@@ -92,11 +94,7 @@ def place(settings: Settings) -> Place:
 
 
 def make_folder(where: Place) -> None:
-    """Make the folder of the service's files, for this user only.
-
-    Raises:
-        DataDirectoryRefused: it cannot be made or used; the message names the cause.
-    """
+    """Make the folder of the service's files, for this user only; DataDirectoryRefused: it cannot be used."""
     if _is_private(where.folder) and os.access(where.folder, os.R_OK | os.W_OK | os.X_OK):
         return
     from graphmem.neo4j_local.private_files import private_directory, used_as_data
@@ -149,15 +147,6 @@ def _short_folders() -> list[Path]:
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     own = [Path(runtime) / "graphmem"] if os.path.isabs(runtime) else []
     return [*own, Path(f"/tmp/graphmem-{os.getuid()}")]
-
-
-def _claim(folder: Path) -> None:
-    """Make a folder of this user only. PermissionError: it exists and is another user's, or a link."""
-    try:
-        folder.mkdir(0o700)
-    except FileExistsError:
-        if not _is_private(folder):
-            raise PermissionError(1, "it is not a folder of this user only (mode 0700)") from None
 
 
 def _is_private(folder: Path) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from graphmem.observability import tracing
-from graphmem.runtime import REMOTE_START_SECONDS, open_services
-from graphmem.service.background import background_work
+from graphmem.registry import Services
+from graphmem.runtime import REMOTE_START_SECONDS, keep_up, open_services, warm
 from graphmem.service.front import Front, create_local_app
 from graphmem.settings import Settings
+from graphmem.worker import work
 
 
 @contextlib.asynccontextmanager
@@ -39,3 +41,23 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
                 yield app
     finally:
         tracer.close()
+
+
+@contextlib.asynccontextmanager
+async def background_work(services: Services, head_start: float = 0.0) -> AsyncIterator[None]:
+    """Run the background work of a service: keep the database up, plan queries, run the worker.
+
+    The worker begins after ``head_start`` seconds.
+    """
+
+    async def later(task: Callable[[Services], Awaitable[None]]) -> None:
+        await asyncio.sleep(head_start)
+        await task(services)
+
+    tasks = [asyncio.create_task(each) for each in (keep_up(services), warm(services), later(work))]
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
