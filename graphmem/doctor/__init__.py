@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from graphmem import neo4j_local, settings
@@ -91,8 +90,5 @@ async def _database(chosen: Settings, deep: bool) -> Found:
             return Finding("database", "warn", what, "Run graphmem db start, then graphmem doctor again.")
         return await database.examine(neo4j_local.info(chosen), chosen, deep)
     except SetupError as exc:
-        return Finding("database", "fail", str(exc), _where_to_look(chosen.data_path))
-
-
-def _where_to_look(path: Path) -> str:
-    return f"Restore {path} from a backup, or set GRAPHMEM_DATA_DIR to another directory."
+        fix = f"Restore {chosen.data_path} from a backup, or set GRAPHMEM_DATA_DIR to another directory."
+        return Finding("database", "fail", str(exc), fix)

@@ -80,16 +80,12 @@ async def _access(database: Database, settings: Settings) -> list[Finding]:
     has_accounts = ACCOUNTS_VERSION in await migrations.applied(database)
     guarded = has_accounts and await Accounts(database).are_guarded()
     accounts = await Accounts(database).all() if has_accounts else []
-    return [
-        machine.access(settings, guarded=guarded),
-        *(_unfinished(account.name) for account in accounts if account.is_erased),
-    ]
-
-
-def _unfinished(name: str) -> Finding:
-    what = f"the account {name} is being deleted with its data"
-    fix = f"If that was interrupted, finish it: graphmem account delete {name} --with-data."
-    return Finding("access", "warn", what, fix)
+    findings = [machine.access(settings, guarded=guarded)]
+    for name in (account.name for account in accounts if account.is_erased):
+        what = f"the account {name} is being deleted with its data"
+        fix = f"If that was interrupted, finish it: graphmem account delete {name} --with-data."
+        findings.append(Finding("access", "warn", what, fix))
+    return findings
 
 
 async def _version(database: Database, settings: Settings) -> Found:

@@ -105,11 +105,7 @@ class Instance:
             ) from exc
 
     def connection(self, facts: Facts) -> InstanceLogin:
-        """Return the addresses and the login of the instance.
-
-        Raises:
-            DataDirectoryRefused: the password file is missing.
-        """
+        """Return the addresses and the login of the instance; refused if the password file is missing."""
         try:
             password = self._password_file.read_text().strip()
         except FileNotFoundError as exc:

@@ -80,8 +80,5 @@ def tail(path: Path, lines: int, start: int = 0) -> list[str]:
             text = file.read().decode(errors="replace")
     except FileNotFoundError:
         return []
-    return [line for line in text.splitlines() if _has_text(line)][-lines:] if lines > 0 else []
-
-
-def _has_text(line: str) -> bool:
-    return any(character.isprintable() and not character.isspace() for character in line)
+    shown = [line for line in text.splitlines() if any(c.isprintable() and not c.isspace() for c in line)]
+    return shown[-lines:] if lines > 0 else []

@@ -18,21 +18,17 @@ def new_object_store(settings: Settings) -> ObjectStore:
     Nothing is opened, written or imported before the store is used.
     """
     if settings.objects_bucket is None:
-        return ObjectStore("directory", str(settings.objects_path), lambda: _directory(settings))
+        return ObjectStore("directory", str(settings.objects_path), lambda: _backend(settings))
     where = f" at {settings.objects_endpoint}" if settings.objects_endpoint else ""
     place = f"s3://{settings.objects_bucket}/{settings.objects_prefix}{where}"
-    return ObjectStore("s3", place, lambda: _s3(settings))
+    return ObjectStore("s3", place, lambda: _backend(settings))
 
 
-def _directory(settings: Settings) -> Backend:
-    from graphmem.objects.directory import DirectoryBackend
+def _backend(settings: Settings) -> Backend:
+    if settings.objects_bucket is None:
+        from graphmem.objects.directory import DirectoryBackend
 
-    # The embedded Neo4j is on the same disk, and fails where it is full.
-    reserve = settings.disk_reserve if settings.neo4j_uri is None else 0
-    return DirectoryBackend(settings.objects_path, reserve)
-
-
-def _s3(settings: Settings) -> Backend:
+        return DirectoryBackend(settings)
     from graphmem.objects.s3 import S3Backend
 
     return S3Backend(settings)

@@ -8,16 +8,39 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Protocol
 
-from graphmem.objects.disk_errors import disk_errors
+from graphmem.errors import ObjectStoreFull, ObjectStoreRefused, ObjectStoreUnavailable
 
 CHUNK_BYTES = 1 << 20
 """Bytes that are read, hashed and written at once."""
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ELOOP})
+
+
+@contextlib.contextmanager
+def disk_errors() -> Iterator[None]:
+    """Raise errors of the file system as errors of the object store.
+
+    Raises:
+        ObjectStoreFull: the disk, a quota or a limit on the size of files leaves no space.
+        ObjectStoreRefused: this user may not read or write there, or a file is in the way of a directory.
+        ObjectStoreUnavailable: the disk fails otherwise.
+    """
+    try:
+        yield
+    except OSError as exc:
+        reason = exc.strerror or type(exc).__name__
+        if exc.errno in _FULL:
+            raise ObjectStoreFull(reason=reason) from exc
+        if exc.errno in _REFUSED:
+            raise ObjectStoreRefused(reason=reason) from exc
+        raise ObjectStoreUnavailable(reason=reason) from exc
 
 
 @dataclass(frozen=True, slots=True)

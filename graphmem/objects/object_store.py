@@ -11,7 +11,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, ParamSpec, Protocol, TypeVar, runtime_checkable
+from typing import BinaryIO, ParamSpec, TypeVar
 
 from graphmem.errors import ObjectDamaged, ObjectMissing
 from graphmem.objects.backend import CHUNK_BYTES, Backend, ByteReader, Leftovers, ObjectEntry, StoredObject
@@ -22,15 +22,6 @@ THREADS = 8
 
 Source = AsyncIterable[bytes] | Path | BinaryIO
 """Where the bytes of a put come from: an asynchronous iterator, the path of a file, or an open file."""
-
-
-@runtime_checkable
-class Closable(Protocol):
-    """What holds a file or a connection."""
-
-    def close(self) -> None:
-        """Close it."""
-        ...
 
 
 P = ParamSpec("P")
@@ -240,8 +231,8 @@ class ObjectStore:
                 except asyncio.CancelledError:
                     continue
             # Nobody else closes what the thread has opened.
-            if future.exception() is None and isinstance(opened := future.result(), Closable):
-                opened.close()
+            if future.exception() is None and (close := getattr(future.result(), "close", None)):
+                close()
             raise
 
     # What follows runs in threads.

@@ -38,13 +38,11 @@ class S3Backend(Backend):
         self._encryption = _encryption(settings)
         self._settings = settings
         # Bytes wait on the disk: their hash, which is their key, is known only at their end.
-        reserve = settings.disk_reserve if settings.neo4j_uri is None else 0
-        self._waiting = DirectoryBackend(settings.objects_path, reserve)
+        self._waiting = DirectoryBackend(settings)
         self._opening = threading.Lock()
         self._opened: Any = None
 
     def stage(self) -> Staged:
-        """Return an empty temporary file in the data directory."""
         return self._waiting.stage()
 
     def commit(self, key: str, staged: Staged) -> None:
@@ -70,7 +68,6 @@ class S3Backend(Backend):
             )
 
     def open(self, key: str, start: int = 0, end: int | None = None) -> _BodyReader:
-        """Request the bytes of an object."""
         sha256 = key.rpartition("/")[2]
         if end == start:
             entry = self.find(key)
@@ -90,7 +87,12 @@ class S3Backend(Backend):
     def find(self, key: str) -> ObjectEntry | None:
         answer = self._head(key)
         if answer is None:
-            self._check_bucket()
+            # The answer about a key does not tell whether the bucket is missing.
+            try:
+                with s3_errors():
+                    self._client().head_bucket(Bucket=self._bucket)
+            except ObjectMissing as exc:
+                raise ObjectStoreRefused(reason="NoSuchBucket") from exc
             return None
         return ObjectEntry(key, answer["ContentLength"], _microseconds(answer["LastModified"]))
 
@@ -103,7 +105,6 @@ class S3Backend(Backend):
         return True
 
     def pages(self, segment: str | None = None) -> Iterator[list[ObjectEntry]]:
-        """Yield pages of the keys below a segment, or of all, in the order of keys."""
         below = self._prefix + (f"{segment}/" if segment else "")
         with s3_errors():
             listing = self._client().get_paginator("list_objects_v2")
@@ -116,11 +117,9 @@ class S3Backend(Backend):
                 ]
 
     def leftovers(self, modified_before: int, *, remove: bool) -> Leftovers:
-        """Count the temporary files of the data directory; remove them if wanted."""
         return self._waiting.leftovers(modified_before, remove=remove)
 
     def close(self) -> None:
-        """Close the connections."""
         if self._opened is not None:
             self._opened.close()
 
@@ -131,14 +130,6 @@ class S3Backend(Backend):
                 return self._client().head_object(Bucket=self._bucket, Key=self._prefix + key, **more)
         except ObjectMissing:
             return None
-
-    def _check_bucket(self) -> None:
-        """Raise if the bucket is missing: the answer about a key does not tell which of the two is."""
-        try:
-            with s3_errors():
-                self._client().head_bucket(Bucket=self._bucket)
-        except ObjectMissing as exc:
-            raise ObjectStoreRefused(reason="NoSuchBucket") from exc
 
     def _client(self) -> Any:
         with self._opening:
@@ -168,12 +159,18 @@ class _BodyReader:
 
 
 def _new_client(settings: Settings) -> Any:
+    addressing = "virtual"
+    if settings.objects_path_style is None:
+        # Few stores but AWS have a host name for each bucket. At AWS, boto3 chooses by its name.
+        addressing = "path" if settings.objects_endpoint else "auto"
+    elif settings.objects_path_style:
+        addressing = "path"
     config = Config(
         connect_timeout=settings.objects_connect_timeout,
         read_timeout=settings.objects_read_timeout,
         retries={"mode": "standard", "total_max_attempts": settings.objects_attempts},
         max_pool_connections=CONNECTIONS,
-        s3={"addressing_style": _addressing(settings)},
+        s3={"addressing_style": addressing},
         # Other stores refuse the checksums that boto3 adds by itself. Ours are the SHA-256 of put and read.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
@@ -186,14 +183,6 @@ def _new_client(settings: Settings) -> Any:
             region_name=settings.objects_region,
             config=config,
         )
-
-
-def _addressing(settings: Settings) -> str:
-    """Return where requests name the bucket, in the words of boto3."""
-    if settings.objects_path_style is None:
-        # Few stores but AWS have a host name for each bucket. At AWS, boto3 chooses by its name.
-        return "path" if settings.objects_endpoint else "auto"
-    return "path" if settings.objects_path_style else "virtual"
 
 
 def _encryption(settings: Settings) -> dict[str, str]:
