@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from graphmem.cli.error_text import Place
 from graphmem.cli.session import console, current, plain_refusals, telling_errors
@@ -148,7 +148,10 @@ class _Commands(dict[str, Any]):
     def __getitem__(self, name: str) -> Any:
         value = super().__getitem__(name)
         if isinstance(value, dict):
-            value = self[name] = _command(_listed_from(value))
+            entry = _listed_from(value)
+            single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+            single.command(name, help=entry.help, short_help=entry.summary)(_function(entry))
+            value = self[name] = typer.main.get_command(single)
         return value
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -230,15 +233,6 @@ def _listed_from(entry: Mapping[str, Any]) -> Listed:
     return Listed(**{**entry, **words, "command": tuple(entry["command"]), "parameters": tuple(parameters)})
 
 
-def _command(entry: Listed) -> TyperCommand:
-    """Return the command of an operation."""
-    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    single.command(entry.command[-1], help=entry.help, short_help=entry.summary)(_function(entry))
-    command = typer.main.get_command(single)
-    assert isinstance(command, TyperCommand)
-    return command
-
-
 def _function(entry: Listed) -> Callable[..., None]:
     """Return the function of a command. Its signature has the parameters."""
 
@@ -250,7 +244,7 @@ def _function(entry: Listed) -> Callable[..., None]:
             if not as_json:
                 raw = {**entry.people, **raw}
             if not entry.reads:
-                from graphmem.cli.key_commands import tell_before
+                from graphmem.cli.auth import tell_before
 
                 tell_before(session, entry)
             body = session.run(entry, raw)

@@ -18,9 +18,8 @@ from rich.text import Text
 from graphmem import neo4j_local
 from graphmem.auth import local_actor
 from graphmem.cli.layouts import render
-from graphmem.cli.lists import List
 from graphmem.cli.session import Session, console, fetching, run_async, tell_progress, uses_service
-from graphmem.cli.tables import SnapshotTable, plain
+from graphmem.cli.tables import List, SnapshotTable, plain
 from graphmem.errors import ConfigurationInvalid
 from graphmem.ingest.store_files import read_request
 from graphmem.model import canonical

@@ -89,8 +89,7 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps({"interpretations": rows, **counts}) + "\n")
         return
-    from graphmem.cli.lists import List
-    from graphmem.cli.tables import add, plain
+    from graphmem.cli.tables import List, add, plain
 
     if rows:
         table = List(None, ("source", "status", "interpreter", "entities", "relationships"))

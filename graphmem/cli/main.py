@@ -174,7 +174,7 @@ def rebuild(session: Session) -> dict[str, Any]:
     Example:
       graphmem rebuild
     """
-    from graphmem.cli.rebuild import rebuild as run
+    from graphmem.cli.in_process import rebuild as run
 
     return dict(run(session))
 

@@ -134,8 +134,7 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps({"files": rows, **counts}) + "\n")
         return
-    from graphmem.cli.lists import List
-    from graphmem.cli.tables import add, plain
+    from graphmem.cli.tables import List, add, plain
 
     columns = "file", "outcome", "bytes", "type", "interpretation", "entities", "source"
     table = List(None, columns, optional=("type", "interpretation"))
