@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,7 +91,8 @@ def create(
     if os.path.isdir(path):
         path /= f"graphmem-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.dump"
     made = _create(chosen, path, owner or (), force, not without_files)
-    answer = _created(made)
+    counted = _counted(made.manifest.contents) | _missing(made.missing_files)
+    answer = {"path": str(made.path), "bytes": made.size, **counted, "root": made.manifest.root}
     show(answer, session.as_json)
     if session.as_json:
         return
@@ -113,7 +114,7 @@ def verify(session: Session, path: File) -> dict[str, Any]:
     """
     from graphmem import dump
 
-    with _bars() as bars:
+    with _Bars() as bars:
         size = os.path.getsize(path) if os.path.isfile(path) else None
         bars.advance("verify", 0, size)
         result = dump.verify(path, lambda done: bars.advance("verify", done, None))
@@ -176,7 +177,7 @@ def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bool, fi
     name = "the database at NEO4J_URI" if chosen.neo4j_uri else f"the data directory {chosen.data_path}"
 
     async def work(services: Services) -> CreateResult:
-        with _bars() as bars:
+        with _Bars() as bars:
             return await dump.create(
                 services.database, path, owners, objects=services.objects if files else None, force=force,
                 database_name=name, progress=bars.advance,
@@ -190,7 +191,7 @@ def _restore(chosen: Settings, path: Path, dry_run: bool) -> RestoreResult:
     from graphmem.cli.in_process import on_services
 
     async def work(services: Services) -> RestoreResult:
-        with _bars() as bars:
+        with _Bars() as bars:
             where = services.database, services.vocabulary, services.writers
             return await dump.restore(
                 *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance
@@ -214,11 +215,6 @@ def _counted(contents: dict[str, Any]) -> dict[str, Any]:
         **{name: sum(owner.get(name, 0) for owner in owners) for name in names},
         "recorded_at": None if newest is None else times.render(newest),
     }
-
-
-def _created(made: CreateResult) -> dict[str, Any]:
-    counted = _counted(made.manifest.contents) | _missing(made.missing_files)
-    return {"path": str(made.path), "bytes": made.size, **counted, "root": made.manifest.root}
 
 
 def _missing(missing: MissingFiles) -> dict[str, Any]:
@@ -257,8 +253,8 @@ def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:
     }
 
 
-class _Bars:
-    """One progress bar for each stage."""
+class _Bars(contextlib.AbstractContextManager["_Bars"]):
+    """One progress bar for each stage. At the end the bars stay on the screen."""
 
     def __init__(self) -> None:
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
@@ -286,7 +282,7 @@ class _Bars:
         self._stage = stage
         progress = self._of_bytes if stage == "verify" else self._of_things
         if total is not None or stage not in self._tasks:
-            self.close()
+            self.__exit__()
             progress.start()
             self._shown = progress
             self._tasks[stage] = progress.add_task(STAGES[stage], total=total)
@@ -299,17 +295,8 @@ class _Bars:
             text = f"{STAGES[self._stage]}, {written:,.1f} of {whole:,.1f} MB of files"
             self._shown.update(self._tasks[self._stage], description=text)
 
-    def close(self) -> None:
-        """Stop drawing; the bars stay on the screen."""
+    def __exit__(self, *_: object) -> None:
+        """Stop drawing."""
         if self._shown is not None:
             self._shown.stop()
             self._shown = None
-
-
-@contextlib.contextmanager
-def _bars() -> Iterator[_Bars]:
-    bars = _Bars()
-    try:
-        yield bars
-    finally:
-        bars.close()

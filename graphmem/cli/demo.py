@@ -133,7 +133,10 @@ async def _show(call: Call) -> None:
     for kind, count in stats["entities_by_type"].items():
         table.add_row(kind, str(count), str(stats["observations_by_type"][kind]))
     console.print(table)
-    entity = await _most_observed(call, stats["entities_by_type"])
+    # The person with the most observations; without persons, the entity with the most.
+    filters = {"entity_type": "person"} if "person" in stats["entities_by_type"] else {}
+    found = await call("entities.query", limit=500, **filters)
+    entity = max(found["entities"], key=lambda entity: (entity["observation_count"], entity["entity_id"]))
     name, entity_id = entity["canonical_name"], entity["entity_id"]
     now = await call("entities.snapshot", entity_id=entity_id, expand_provenance=True)
     console.print(
@@ -145,13 +148,6 @@ async def _show(call: Call) -> None:
     console.print(SnapshotTable(then, f"{name}, as of {earlier[:10]}"))
     console.print(plain(f"\nRelated to {name}, one step away", style="bold"))
     console.print(render("entities.related", await call("entities.related", entity_id=entity_id)))
-
-
-async def _most_observed(call: Call, types: Iterable[str]) -> dict[str, Any]:
-    """Return the person with the most observations; without persons, the entity with the most."""
-    filters = {"entity_type": "person"} if "person" in types else {}
-    page = await call("entities.query", limit=500, **filters)
-    return max(page["entities"], key=lambda entity: (entity["observation_count"], entity["entity_id"]))
 
 
 def _print_next_steps(settings: Settings) -> None:

@@ -30,16 +30,15 @@ def run(path: str, mime_type: str | None, offset: int, limit: int | None, as_jso
         return
     for warning in page["warnings"]:
         tell_progress(f"warning: {warning}")
-    sys.stdout.write(_inert(page["text"]) if sys.stdout.isatty() else page["text"])
+    text = page["text"]
+    if sys.stdout.isatty():
+        # The text of a file must not steer the terminal.
+        text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+    sys.stdout.write(text)
     if page["text"] and not page["text"].endswith("\n"):
         sys.stdout.write("\n")
     if "next_offset" in page:
         tell_progress(f"the text goes on: --offset {page['next_offset']}")
-
-
-def _inert(text: str) -> str:
-    """Return a text without control characters: the text of a file must not steer the terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
 
 
 def _parsed(path: str, mime_type: str | None) -> ParsedDocument:

@@ -29,6 +29,7 @@ from graphmem.errors import (
 )
 
 if TYPE_CHECKING:
+    from graphmem.client import Client
     from graphmem.settings import Settings
 
 T = TypeVar("T")
@@ -103,20 +104,36 @@ class Session:
 
             raw = own_files.with_content(raw) if operation.name in own_files.OPERATIONS else raw
         if chosen.base_url is not None:
-            from graphmem.client import Client
-
-            refuse_account(self.account, chosen.base_url)
-            token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
-            with Client(chosen.base_url, token, "cli") as client:
+            with self.remote(chosen.base_url, chosen) as client:
                 return client.call(operation, raw)
-        if uses_service(chosen):
-            return _call_service(chosen, operation, raw, self.account)
+        is_service = uses_service(chosen)
         if operation.reads:
-            require_database(chosen)
+            require_database(chosen, or_service=is_service)
+        if is_service:
+            from graphmem.service.calling import call
+
+            return call(chosen, operation.name, raw, "cli", tell_progress, self.account)
         self.log_to_file(chosen)
         from graphmem.cli import in_process
 
         return in_process.run(chosen, operation.name, raw, self.account)
+
+    def remote(self, base_url: str, chosen: Settings) -> Client:
+        """Return a client of the service at ``--base-url``.
+
+        Raises:
+            ConfigurationInvalid: ``--account`` is given: over TCP, the credential says which account acts.
+        """
+        from graphmem.client import Client
+
+        if self.account is not None:
+            raise ConfigurationInvalid(
+                f"--account works on the data of this machine, not at {base_url}: there, the credential says "
+                "which account acts",
+                setting="GRAPHMEM_BASE_URL",
+            )
+        token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
+        return Client(base_url, token, "cli")
 
     def log_to_file(self, chosen: Settings) -> None:
         """Log to the data directory, with ``--verbose`` to the console too.
@@ -138,38 +155,19 @@ class Session:
         structlog.contextvars.bind_contextvars(trace_id=_trace.get())
 
 
-def refuse_account(account: str | None, base_url: str) -> None:
-    """Refuse to act as an account over TCP, where the credential says which account acts.
-
-    Raises:
-        ConfigurationInvalid: ``--account`` is given.
-    """
-    if account is not None:
-        raise ConfigurationInvalid(
-            f"--account works on the data of this machine, not at {base_url}: there, the credential says "
-            "which account acts",
-            setting="GRAPHMEM_BASE_URL",
-        )
-
-
-def _call_service(
-    chosen: Settings, operation: SessionCall, raw: dict[str, Any], account: str | None
-) -> bytes:
-    from graphmem.service.calling import call
-    from graphmem.service.place import is_locked, place
-
-    # A service that runs has its database.
-    if operation.reads and not is_locked(place(chosen)):
-        require_database(chosen)
-    return call(chosen, operation.name, raw, "cli", tell_progress, account)
-
-
-def require_database(chosen: Settings) -> None:
+def require_database(chosen: Settings, *, or_service: bool = False) -> None:
     """Refuse to read a data directory without a database, so that a mistyped ``--data-dir`` creates none.
+
+    ``or_service``: a local service that runs has its database.
 
     Raises:
         DataDirectoryRefused: there is no database; nothing was created.
     """
+    if or_service:
+        from graphmem.service.place import is_locked, place
+
+        if is_locked(place(chosen)):
+            return
     if chosen.neo4j_uri is not None:
         return
     from graphmem import neo4j_local

@@ -13,14 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.session import (
-    Session,
-    command,
-    refuse_account,
-    require_database,
-    tell_progress,
-    uses_service,
-)
+from graphmem.cli.session import Session, command, require_database, tell_progress, uses_service
 from graphmem.errors import InvalidInput, ObjectDamaged
 
 if TYPE_CHECKING:
@@ -95,24 +88,16 @@ def _receive(session: Session, source_id: str, received: Received) -> None:
     """Write the bytes of a source, from where the session's commands find their data."""
     chosen = session.settings()
     if chosen.base_url is not None:
-        from graphmem.client import Client
-
-        refuse_account(session.account, chosen.base_url)
-        token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
-        with Client(chosen.base_url, token, "cli") as client:
+        with session.remote(chosen.base_url, chosen) as client:
             _from_client(client, source_id, received)
     elif uses_service(chosen):
         from graphmem.client import Client
         from graphmem.service.calling import account_headers, ensure
-        from graphmem.service.place import is_locked, place
 
-        # A service that runs has its database.
-        if not is_locked(place(chosen)):
-            require_database(chosen)
+        require_database(chosen, or_service=True)
         socket = Path(ensure(chosen, tell_progress)["socket"])
-        with Client(
-            "http://localhost", None, "cli", socket=socket, headers=account_headers(session.account)
-        ) as client:
+        headers = account_headers(session.account)
+        with Client("http://localhost", None, "cli", socket=socket, headers=headers) as client:
             _from_client(client, source_id, received)
     else:
         require_database(chosen)

@@ -9,7 +9,6 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -33,8 +32,7 @@ class _Operation(NamedTuple):
     reads: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class LocalFile:
+class LocalFile(NamedTuple):
     """A file to upload: its path, and the name under which it is stored."""
 
     path: str
@@ -120,14 +118,6 @@ def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
     raise AssertionError("the last attempt returns or raises")
 
 
-def _interpretation_cells(interpretation: dict[str, Any] | None) -> tuple[str, str]:
-    """Return how far the interpretation of a file is, and how many entities it made."""
-    if interpretation is None:
-        return "", ""
-    entities = str(interpretation["entities_created"]) if interpretation["status"] == "completed" else ""
-    return interpretation["status"], entities
-
-
 def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     outcomes = ("stored", "stored_before", "failed")
     counts = {name: sum(row["outcome"] == name for row in rows) for name in outcomes}
@@ -139,14 +129,11 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     columns = "file", "outcome", "bytes", "type", "interpretation", "entities", "source"
     table = List(None, columns, optional=("type", "interpretation"))
     for row in rows:
-        cells = (
-            row["file"],
-            row["outcome"].replace("_", " "),
-            str(row.get("file_size", "")),
-            row.get("mime_type", ""),
-            *_interpretation_cells(row.get("interpretation")),
-        )
-        add(table, *cells, row.get("source_id", row.get("error_code", "")))
+        status = row.get("interpretation", {}).get("status", "")
+        entities = str(row["interpretation"]["entities_created"]) if status == "completed" else ""
+        cells = row["file"], row["outcome"].replace("_", " "), str(row.get("file_size", ""))
+        source = row.get("source_id", row.get("error_code", ""))
+        add(table, *cells, row.get("mime_type", ""), status, entities, source)
     console.print(table)
     for row in rows:
         if row["outcome"] == "failed":
