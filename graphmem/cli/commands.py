@@ -380,7 +380,7 @@ def _from_file(entry: Listed, file: str) -> dict[str, Any]:
 
     if entry.name in OPERATIONS and file != "-" and not is_request(file):
         return {"file_path": file}
-    from graphmem.ingest.store_files import read_request
+    from graphmem.ingest.own_files import read_request
 
     return read_request(_bytes(file), file)
 

@@ -21,7 +21,7 @@ from graphmem.cli.layouts import render
 from graphmem.cli.session import Session, console, fetching, run_async, tell_progress, uses_service
 from graphmem.cli.tables import List, SnapshotTable, plain
 from graphmem.errors import ConfigurationInvalid
-from graphmem.ingest.store_files import read_request
+from graphmem.ingest.own_files import read_request
 from graphmem.model import canonical
 from graphmem.neo4j_local.private_files import private_directory, used_as_data
 from graphmem.registry import REGISTRY

@@ -10,10 +10,9 @@ from pathlib import Path
 
 from graphmem.cli.session import tell_progress
 from graphmem.errors import FileNotParsed
-from graphmem.ingest.document import ParsedDocument, ParseFailed
+from graphmem.ingest.document import ParsedDocument, ParseFailed, text_page
 from graphmem.ingest.own_files import read_file
 from graphmem.ingest.parsing import parsed
-from graphmem.ingest.text_pages import text_page
 
 
 def run(path: str, mime_type: str | None, offset: int, limit: int | None, as_json: bool) -> None:

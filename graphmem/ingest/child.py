@@ -115,8 +115,7 @@ def run(request: dict[str, Any]) -> None:
         with os.fdopen(0, "rb") as source:
             data = source.read(limits.file_bytes + 1)
         with os.fdopen(1, "wb") as answer:
-            answer_lines = format_line if request.get("only_format") else answered
-            for line in answer_lines(data, request["declared"], request["name"], limits):
+            for line in answered(data, request, limits):
                 answer.write(line)
     except MemoryError:
         # Part of an answer may be written: the status alone tells the reason.
@@ -142,26 +141,18 @@ def restrict(limits: DocumentLimits) -> None:
         resource.setrlimit(kind, (soft, hard))
 
 
-def answered(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> Iterator[bytes]:
-    """Yield the lines of the answer."""
+def answered(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> Iterator[bytes]:
+    """Yield the lines of the answer; to a request for the format alone `{"format": …}`."""
+    declared, name = request["declared"], request["name"]
     try:
-        yield from lines(parsed_here(data, declared, name, limits))
+        if request.get("only_format"):
+            format = _guarded(lambda: detect(data, declared, name, limits), "file")
+            yield json.dumps({"format": format.name}).encode() + b"\n"
+        else:
+            yield from lines(parsed_here(data, declared, name, limits))
     except ParseFailed as exc:
-        yield _failure(exc)
-
-
-def _failure(exc: ParseFailed) -> bytes:
-    reason = exc.reason.encode(errors="replace").decode()
-    return json.dumps({"failed": {"reason": reason, "code": exc.code}}).encode() + b"\n"
-
-
-def format_line(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> Iterator[bytes]:
-    """Yield the answer to a request for the format alone: `{"format": …}`."""
-    try:
-        format = _guarded(lambda: detect(data, declared, name, limits), "file")
-        yield json.dumps({"format": format.name}).encode() + b"\n"
-    except ParseFailed as exc:
-        yield _failure(exc)
+        reason = exc.reason.encode(errors="replace").decode()
+        yield json.dumps({"failed": {"reason": reason, "code": exc.code}}).encode() + b"\n"
 
 
 def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> ParsedDocument:

@@ -60,7 +60,10 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
         )
     if declared is not None and _known(declared):
         return _strict_or_replaced(data, declared, ())
-    encoding = _guess(data[:GUESS_BYTES])
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:GUESS_BYTES], cp_isolation=list(GUESSED)).best()
+    encoding = "windows-1252" if best is None else best.encoding
     return _strict_or_replaced(data, encoding, (f"The encoding is a guess: {encoding}.",))
 
 
@@ -101,13 +104,6 @@ def _utf_16(data: bytes) -> str | None:
     if zeros_even > 0.7 * half and zeros_odd == 0:
         return "utf-16-be"
     return None
-
-
-def _guess(sample: bytes) -> str:
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(sample, cp_isolation=list(GUESSED)).best()
-    return "windows-1252" if best is None else best.encoding
 
 
 def _known(encoding: str) -> bool:

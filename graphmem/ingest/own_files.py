@@ -13,8 +13,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from graphmem.errors import FileEmpty, FileIsDirectory, FileMissing, FileTooLarge, FileUnreadable
+from graphmem.errors import (
+    FileEmpty,
+    FileIsDirectory,
+    FileMissing,
+    FileTooLarge,
+    FileUnreadable,
+    InvalidJson,
+)
 from graphmem.ingest.document import FILE_BYTES_LIMIT
+from graphmem.model import canonical
 
 OPERATIONS: Final = frozenset({"files.parse", "store", "store.unstructured"})
 """The operations that take a file, for programs that do not import them; a test compares the registry."""
@@ -85,6 +93,37 @@ def is_request(path: str) -> bool:
         # Reading it as a file reports why.
         return False
     return head != b"" and _REQUEST.match(head) is not None
+
+
+def read_request(data: bytes, name: str) -> dict[str, Any]:
+    """Return the arguments of a store request; a list or several lines become its ``entities``.
+
+    Raises:
+        InvalidJson: the file has none of the three formats; ``details`` has the reason.
+    """
+    try:
+        value = canonical.decode(data)
+    except ValueError as whole:
+        lines = [(number, line) for number, line in enumerate(data.splitlines(), 1) if line.strip()]
+        if len(lines) < 2:
+            raise _unreadable(name, str(whole)) from None
+        return {"entities": [_line(name, number, line) for number, line in lines]}
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list):
+        return {"entities": value}
+    raise _unreadable(name, "the file must contain an object or a list")
+
+
+def _line(name: str, number: int, line: bytes) -> Any:
+    try:
+        return canonical.decode(line)
+    except ValueError as exc:
+        raise _unreadable(name, f"line {number}: {exc}") from None
+
+
+def _unreadable(name: str, reason: str) -> InvalidJson:
+    return InvalidJson(f"{name} cannot be read as JSON: {reason[:200]}", file=name, reason=reason[:200])
 
 
 def _check(path: str, status: os.stat_result) -> None:

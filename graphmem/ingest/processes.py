@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import graphmem
 
@@ -43,22 +43,12 @@ class ServerLost(Exception):
     """The fork server does not answer."""
 
 
-class ParserProcess(Protocol):
-    """A process that parses one file and writes the answer to ``output``."""
+def start(request: dict[str, Any], source: BinaryIO) -> Fork | NewInterpreter:
+    """Start a process for one file. ``request`` has the members that `graphmem/ingest/child.py` reads.
 
-    output: BinaryIO
-
-    def kill(self) -> None:
-        """End the process at once; nothing happens if it has ended."""
-        ...
-
-    def wait(self) -> int:
-        """Return the exit status, negative for a signal, after the output has ended."""
-        ...
-
-
-def start(request: dict[str, Any], source: BinaryIO) -> ParserProcess:
-    """Start a process for one file. ``request`` has the members that `graphmem/ingest/child.py` reads."""
+    The process writes the answer to ``output``. ``kill`` ends it at once, and does nothing if it has ended.
+    ``wait`` returns the exit status, negative for a signal, after the output has ended.
+    """
     if hasattr(os, "pidfd_open"):
         with contextlib.suppress(ServerLost):
             return SERVER.fork(request, source)

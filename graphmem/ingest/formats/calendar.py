@@ -92,7 +92,8 @@ def _add(builder: Builder, entry: Component) -> None:
         builder.count_cells(len(people))
         shown = [" ".join(person.values()) for person in people]
         add(member, name, shown, people[0] if name == "organizer" and people else people)
-    categories = [text for value in _values(entry, "CATEGORIES") for text in _categories(value)]
+    listed = [getattr(value, "cats", [value]) for value in _values(entry, "CATEGORIES")]
+    categories = [str(category) for cats in listed for category in cats if str(category)]
     add("CATEGORIES", "categories", categories, [normal(text) for text in categories])
     builder.add("", "\n")
     end = max(field.span.end or start for field in fields)
@@ -121,7 +122,3 @@ def _person(value: Any) -> dict[str, str]:
         "status": str(params.get("PARTSTAT", "")),
     }
     return {name: normal(text) for name, text in person.items() if text}
-
-
-def _categories(value: Any) -> list[str]:
-    return [str(category) for category in getattr(value, "cats", [value]) if str(category)]

@@ -78,11 +78,6 @@ def _add_message(builder: Builder, data: bytes, number: int) -> None:
     builder.part("message", FileSpan(line=line, message=number, start=start, end=end), fields)
 
 
-def header(message: Message, name: str) -> list[str]:
-    """Return the decoded values of a header, each as one line."""
-    return [_decoded(str(value)) for value in message.get_all(name, ())]
-
-
 def _decoded(value: str) -> str:
     value = value[:HEADER_CHARACTERS_LIMIT]
     try:
@@ -116,7 +111,7 @@ def _people(builder: Builder, message: Message) -> Iterator[PartField]:
 
 def _texts(builder: Builder, message: Message, number: int) -> Iterator[PartField]:
     for name in TEXTS:
-        value = next(iter(header(message, name)), "")
+        value = _decoded(str(next(iter(message.get_all(name, ())), "")))
         if not value:
             continue
         span = builder.add_line(name, value)
@@ -141,7 +136,10 @@ def _contents(message: Message) -> tuple[list[dict[str, Any]], list[Message]]:
         part = waiting.pop()
         kind = part.get_content_type()
         payload = part.get_payload()
-        file = _file_name(part)
+        try:
+            file = _decoded(part.get_filename() or "")
+        except (ValueError, LookupError, TypeError):
+            file = ""
         if part.get_content_maintype() == "multipart" and isinstance(payload, list):
             waiting.extend(reversed([member for member in payload if isinstance(member, Message)]))
         elif part.get_content_maintype() == "multipart":
@@ -155,13 +153,6 @@ def _contents(message: Message) -> tuple[list[dict[str, Any]], list[Message]]:
         else:
             bodies.append(part)
     return attachments, bodies
-
-
-def _file_name(part: Message) -> str:
-    try:
-        return _decoded(part.get_filename() or "")
-    except (ValueError, LookupError, TypeError):
-        return ""
 
 
 def _body(parts: list[Message], builder: Builder) -> str:

@@ -36,7 +36,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     except (KeyError, ValueError, PackageNotFoundError) as exc:
         raise ParseFailed(f"The Word document is damaged: {exc}."[:300], "damaged") from None
     describe(builder, document.core_properties)
-    styles = _style_names(document)
+    styles = {style.style_id: (style.name or "").lower() for style in document.styles}
     for block in document.iter_inner_content():
         if isinstance(block, Paragraph):
             _add_paragraph(builder, block, styles)
@@ -52,10 +52,6 @@ def _opened(data: bytes) -> WordDocument:
     if not isinstance(part, DocumentPart):
         raise ValueError(f"its content type is {part.content_type}")
     return part.document
-
-
-def _style_names(document: WordDocument) -> dict[str, str]:
-    return {style.style_id: (style.name or "").lower() for style in document.styles}
 
 
 def _add_paragraph(builder: Builder, paragraph: Paragraph, styles: dict[str, str]) -> None:

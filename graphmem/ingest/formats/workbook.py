@@ -92,7 +92,8 @@ def _add_row(builder: Builder, row: Row, page: int, columns: Columns | None) -> 
     number, cells, width = row
     by_column = dict(cells)
     texts = [_shown(by_column[column]) if column in by_column else "" for column in range(1, width + 1)]
-    header = columns is None and _is_header(cells, texts)
+    are_texts = all(isinstance(value, str) for _, value in cells)
+    header = columns is None and are_texts and is_header(texts[cells[0][0] - 1 :])
     columns = columns or Columns(texts if header else [])
     names = columns.upto(width)
     start, line = builder.position, builder.line
@@ -108,8 +109,3 @@ def _add_row(builder: Builder, row: Row, page: int, columns: Columns | None) -> 
     if not header:
         builder.part("row", FileSpan(page=page, line=line, row=number, start=start, end=end), fields)
     return columns
-
-
-def _is_header(cells: list[tuple[int, Any]], texts: list[str]) -> bool:
-    first = cells[0][0]
-    return all(isinstance(value, str) for _, value in cells) and is_header(texts[first - 1 :])
