@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from graphmem.errors import ConfigurationInvalid, validation_message
@@ -38,6 +46,14 @@ ToolsetName = Literal["core", "full", "readonly", "memory"]
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(gt=0)]
+
+
+def _split(value: Any) -> Any:
+    """Return the parts of a text that commas separate."""
+    return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+
+Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 
 
 def _own(name: str | None = None, *, is_shared: bool = False, **kwargs: Any) -> Any:
@@ -85,12 +101,12 @@ class Settings(BaseSettings):
         "tells it. "
         "Default: GRAPHMEM_BASE_URL, else the address that is bound.",
     )
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = _own(
+    allowed_hosts: Texts = _own(
         default=(),
         description="Host names that the service accepts besides loopback names and that of "
         "GRAPHMEM_PUBLIC_URL, separated by commas. Default: none; every name if a token is set.",
     )
-    cors_origins: Annotated[tuple[str, ...], NoDecode] = _own(
+    cors_origins: Texts = _own(
         default=(),
         description="Origins whose web pages may call the service, such as https://app.example.org, "
         "separated by commas. Default: none but the pages of the service's own hosts.",
@@ -171,7 +187,7 @@ class Settings(BaseSettings):
         description="Failed attempts of one address to authenticate, likewise. Beyond it only credentials "
         "that have been good before are tried.",
     )
-    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = _own(
+    trusted_proxies: Texts = _own(
         default=(),
         description="Addresses of proxies whose X-Forwarded-For names the caller for the limits, separated "
         "by commas. Default: none; the address of the connection counts.",
@@ -181,7 +197,7 @@ class Settings(BaseSettings):
         description="Run as a shared public sandbox: merges, schema changes and checks of all snapshots "
         "are refused.",
     )
-    merge_rules_off: Annotated[tuple[str, ...], NoDecode] = _shared(
+    merge_rules_off: Texts = _shared(
         default=(),
         description="Alternatives of identity rules by which no entity is merged, as type:fields, such as "
         "person:name or event:title, separated by commas. Default: none; every alternative merges.",
@@ -297,7 +313,7 @@ class Settings(BaseSettings):
         default="core",
         description="Tools that MCP lists unless the client chooses: core, full, readonly or memory.",
     )
-    file_roots: Annotated[tuple[str, ...], NoDecode] = _own(
+    file_roots: Texts = _own(
         default=(),
         description="Directories of this machine below which `file_path` may name a file, separated by "
         "commas. Default: none. Commands, and MCP over stdio, read the files of their user themselves.",
@@ -328,15 +344,6 @@ class Settings(BaseSettings):
         default="info", description="Lowest level that is logged."
     )
     log_json: bool = _own(default=False, description="Write the log to the console too, as JSON lines.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _split_lists(cls, data: Any) -> Any:
-        for name in ("allowed_hosts", "cors_origins", "trusted_proxies", "file_roots", "merge_rules_off"):
-            for key in (name, f"graphmem_{name}", f"GRAPHMEM_{name.upper()}"):
-                if isinstance(data, dict) and isinstance(data.get(key), str):
-                    data[key] = tuple(part.strip() for part in data[key].split(",") if part.strip())
-        return data
 
     @field_validator("cors_origins")
     @classmethod
@@ -432,7 +439,7 @@ class Settings(BaseSettings):
         return value
 
     @model_validator(mode="after")
-    def _check_token(self) -> Self:
+    def _check_together(self) -> Self:
         token = self.bearer_token.get_secret_value() if self.bearer_token else None
         if token is not None and len(token) < TOKEN_LENGTH_MIN:
             raise ValueError(
@@ -441,16 +448,8 @@ class Settings(BaseSettings):
             )
         if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
             raise ValueError("SERVICE_BEARER_TOKEN must be ASCII letters, digits and signs, without spaces")
-        return self
-
-    @model_validator(mode="after")
-    def _check_language_model(self) -> Self:
         if self.llm_url is not None and self.llm_model is None:
             raise ValueError("GRAPHMEM_LLM_URL needs the name of its model: set GRAPHMEM_LLM_MODEL")
-        return self
-
-    @model_validator(mode="after")
-    def _check_encryption(self) -> Self:
         if self.objects_kms_key is not None and self.objects_encryption != "aws:kms":
             raise ValueError("GRAPHMEM_OBJECTS_KMS_KEY needs GRAPHMEM_OBJECTS_ENCRYPTION=aws:kms")
         return self
@@ -606,13 +605,11 @@ def load(**overrides: Any) -> Settings:
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as exc:
-        issues = [
-            {
-                "path": _variable_of(str(error["loc"][0]) if error["loc"] else ""),
-                "message": validation_message(error["msg"]),
-            }
-            for error in exc.errors(include_url=False, include_input=False, include_context=False)
-        ]
+        issues = []
+        for error in exc.errors(include_url=False, include_input=False, include_context=False):
+            name = str(error["loc"][0]) if error["loc"] else ""
+            path = variable(name) if name in Settings.model_fields else name
+            issues.append({"path": path, "message": validation_message(error["msg"])})
         listed = "; ".join(": ".join(filter(None, (i["path"], i["message"]))) for i in issues)
         raise ConfigurationInvalid(f"a setting is not valid: {listed}", issues=issues) from exc
 
@@ -636,10 +633,6 @@ def parsed_limits(text: str) -> tuple[RateLimitItem, ...]:
             f"{text[:100]!r} is no limit: write for example 600/minute, 10/second;600/minute or off"
         )
     return items
-
-
-def _variable_of(name: str) -> str:
-    return variable(name) if name in Settings.model_fields else name
 
 
 def shared_settings(settings: Settings) -> dict[str, Any]:
