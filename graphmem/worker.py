@@ -180,11 +180,7 @@ async def make_vectors(services: Services, only_owner: str | None = None) -> int
 
 
 async def _embed(services: Services, texts: list[str]) -> list[Vectors]:
-    """Return the vectors of some texts; a single text that the service refuses has none.
-
-    Raises:
-        EmbeddingRefused: the service refuses one of several texts.
-    """
+    """Return the vectors of some texts; a single text that the service refuses has none."""
     try:
         return await of_texts(texts, services.embedder)
     except EmbeddingRefused as exc:

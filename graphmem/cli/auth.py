@@ -157,11 +157,7 @@ def logout(session: Session, base_url: BaseUrl = None) -> dict[str, Any]:
 
 
 def _address(session: Session, base_url: str | None) -> str | None:
-    """Return the address of the option, else of the settings, in one spelling; None if neither has any.
-
-    Raises:
-        InvalidInput: it is no address of a service.
-    """
+    """Return the address of the option, else of the settings, in one spelling; None if neither has any."""
     import httpx
 
     from graphmem.client.logins import canonical_address
@@ -236,11 +232,7 @@ def _login_by_oauth(address: str, scopes: Any, by_code: bool) -> Login:
 def _authorized(
     server: Server, client_id: str, scopes: tuple[str, ...], by_code: bool
 ) -> tuple[Authorization, str]:
-    """Let a person allow the login. Returns the request and its code.
-
-    Raises:
-        LoginFailed: nobody allows it, or the redirect is not that of this request.
-    """
+    """Let a person allow the login. Returns the request and its code."""
     import webbrowser
 
     from graphmem.client import oauth_login, redirects
@@ -260,11 +252,7 @@ def _authorized(
 
 
 def _kept(login: Login) -> Login:
-    """Ask the service whose login it is, and keep it.
-
-    Raises:
-        AuthInvalid: the service refuses it; nothing is kept.
-    """
+    """Ask the service whose login it is, and keep it."""
     from dataclasses import replace
 
     from graphmem.client import Client
@@ -279,12 +267,7 @@ def _kept(login: Login) -> Login:
 
 
 def _me(client: Client) -> dict[str, Any]:
-    """Return what the service says of the caller.
-
-    Raises:
-        LoginFailed: it answers no JSON object.
-        GraphmemError: the error that it answers.
-    """
+    """Return what the service says of the caller."""
     from graphmem.client import WHO_AM_I
 
     try:

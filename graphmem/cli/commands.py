@@ -394,11 +394,7 @@ def _read(parameter: Parameter, value: Any) -> Any:
 
 
 def _json(parameter: Parameter, text: str) -> Any:
-    """Return the value of an option that takes JSON.
-
-    Raises:
-        InvalidJson: it is not JSON, and the option takes no text or the text begins as JSON does.
-    """
+    """Return the value of an option that takes JSON."""
     takes_text = parameter.value is ValueKind.ANY
     if takes_text and is_bare_text(text):
         return text

@@ -72,11 +72,7 @@ def show(
 
 
 def browser_text(name: str, params: bool) -> str:
-    """Return a query's text for the Neo4j Browser.
-
-    Raises:
-        NotFound: there is no such query.
-    """
+    """Return a query's text for the Neo4j Browser."""
     from graphmem import cypher
     from graphmem.model.relationship import BUILTIN
     from graphmem.settings import DEFAULT_OWNER

@@ -37,12 +37,7 @@ MARKER = "demo"
 
 
 def run(session: Session, folder: Path) -> None:
-    """Store the JSON files of ``folder`` in the order of their names, then print what graphmem answers.
-
-    Raises:
-        ConfigurationInvalid: the folder holds no JSON files, or the data directory holds other data.
-        GraphmemError: the database does not start, or a file is refused.
-    """
+    """Store the JSON files of ``folder`` in the order of their names, then print what graphmem answers."""
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ConfigurationInvalid(f"{folder} holds no .json files: give the folder of the examples")
@@ -59,9 +54,6 @@ def demo_settings(session: Session) -> tuple[Settings, list[str]]:
 
     The examples must not get into anybody's own data. The demo therefore runs an embedded Neo4j, in the data
     directory that was set or in the one of ``GRAPHMEM_ENV=demo``.
-
-    Raises:
-        ConfigurationInvalid: the data directory that was set holds an instance that the demo did not make.
     """
     chosen = session.settings(env="demo")
     ignored = [name for name in ("neo4j_uri", "base_url") if getattr(chosen, name) is not None]
@@ -77,11 +69,7 @@ def demo_settings(session: Session) -> tuple[Settings, list[str]]:
 
 
 def mark(settings: Settings) -> None:
-    """Mark the data directory as the demo's.
-
-    Raises:
-        DataDirectoryRefused: the directory cannot be written.
-    """
+    """Mark the data directory as the demo's."""
     with used_as_data(settings.data_path):
         private_directory(settings.data_path)
         (settings.data_path / MARKER).touch()

@@ -30,11 +30,7 @@ def on_services(chosen: Settings, work: Callable[[Services], Awaitable[T]]) -> T
 
 
 def run(chosen: Settings, name: str, raw: dict[str, Any], account: str | None = None) -> bytes:
-    """Open the database, run an operation as an account, and return its answer as JSON.
-
-    Raises:
-        NotFound: there is no such account.
-    """
+    """Open the database, run an operation as an account, and return its answer as JSON."""
 
     async def work(services: Services) -> bytes:
         actor = await Accounts(services.database).actor(account, "cli", Method.PROCESS)

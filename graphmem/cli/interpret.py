@@ -26,12 +26,7 @@ def run(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Interpret sources one by one, print what became of each, and exit with 1 if one of them failed.
-
-    Raises:
-        InvalidInput: no source is named, and those without interpretation are not asked for.
-        GraphmemError: the service refuses the caller, or does not answer; what was interpreted stays.
-    """
+    """Interpret sources one by one, print what became of each, and exit with 1 if one of them failed."""
     if not source_ids and not uninterpreted:
         raise InvalidInput("name the sources, or give --uninterpreted for all that nobody has interpreted")
     wanted = list(source_ids) or _uninterpreted(session, limit)

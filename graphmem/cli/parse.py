@@ -16,12 +16,7 @@ from graphmem.ingest.parsing import parsed
 
 
 def run(path: str, mime_type: str | None, offset: int, limit: int | None, as_json: bool) -> None:
-    """Print the text of a file, or as JSON what `POST /parse_file` answers.
-
-    Raises:
-        FileMissing, FileIsDirectory, FileUnreadable, FileEmpty, FileTooLarge: it cannot be read.
-        FileNotParsed: no parser can read it.
-    """
+    """Print the text of a file, or as JSON what `POST /parse_file` answers."""
     data = read_file(path)
     page = text_page(_parsed(path, mime_type), hashlib.sha256(data).hexdigest(), len(data), offset, limit)
     if as_json:

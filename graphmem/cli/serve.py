@@ -87,9 +87,6 @@ def serve(settings: Settings) -> None:
     """Serve REST and MCP until a signal to stop. Running requests finish first.
 
     Commands of the same data directory call this service. A local service that runs there is stopped first.
-
-    Raises:
-        SetupError: the bind is refused, the port is taken, or the data directory or database cannot be used.
     """
     if settings.neo4j_uri is None and not neo4j_local.exists(settings):
         # A new database has no account with a password or a key, and none is made only to refuse it.
@@ -148,11 +145,7 @@ async def _serve(
 
 @contextlib.contextmanager
 def _bound(settings: Settings) -> Iterator[socket.socket]:
-    """Yield a socket that is bound to the first address of the host, and close it at the end.
-
-    Raises:
-        ConfigurationInvalid: the address cannot be bound.
-    """
+    """Yield a socket that is bound to the first address of the host, and close it at the end."""
     port = settings.service_port
     with contextlib.ExitStack() as sockets:
         try:
@@ -172,12 +165,7 @@ def _bound(settings: Settings) -> Iterator[socket.socket]:
 
 
 def serve_stdio(settings: Settings, account: str | None = None) -> None:
-    """Serve MCP over stdin and stdout until stdin closes, as an account, by default the local one.
-
-    Raises:
-        NotFound: there is no such account.
-        SetupError: the data directory or the database cannot be used.
-    """
+    """Serve MCP over stdin and stdout until stdin closes, as an account, by default the local one."""
     logs.configure(settings, logs.folder(settings), console_level="error")
 
     async def run(tracer: Tracer) -> None:

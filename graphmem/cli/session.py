@@ -80,10 +80,6 @@ class Session:
         Args:
             refusal: the message where ``--base-url`` names another service; ``{}`` stands for its address.
             reads: whether there has to be a database.
-
-        Raises:
-            ConfigurationInvalid: ``--base-url`` names another service.
-            DataDirectoryRefused: there is no database.
         """
         chosen = self.settings()
         if chosen.base_url is not None:
@@ -119,11 +115,7 @@ class Session:
         return in_process.run(chosen, operation.name, raw, self.account)
 
     def remote(self, base_url: str, chosen: Settings) -> Client:
-        """Return a client of the service at ``--base-url``.
-
-        Raises:
-            ConfigurationInvalid: ``--account`` is given: over TCP, the credential says which account acts.
-        """
+        """Return a client of the service at ``--base-url``."""
         from graphmem.client import Client
 
         if self.account is not None:
@@ -159,9 +151,6 @@ def require_database(chosen: Settings, *, or_service: bool = False) -> None:
     """Refuse to read a data directory without a database, so that a mistyped ``--data-dir`` creates none.
 
     ``or_service``: a local service that runs has its database.
-
-    Raises:
-        DataDirectoryRefused: there is no database; nothing was created.
     """
     if or_service:
         from graphmem.service.place import is_locked, place

@@ -75,11 +75,7 @@ class Received:
         self.size += len(chunk)
 
     def check(self, content_hash: str) -> None:
-        """Compare what was written with a hash.
-
-        Raises:
-            ObjectDamaged: they differ.
-        """
+        """Compare what was written with a hash."""
         if self.digest.hexdigest() != content_hash:
             raise ObjectDamaged(sha256=content_hash, size=self.size)
 
@@ -130,11 +126,7 @@ def _in_process(chosen: Settings, source_id: str, account: str | None, received:
 
 @contextlib.contextmanager
 def _file(path: Path, force: bool) -> Iterator[IO[bytes]]:
-    """Yield a file that gets its name once it is complete; a partial file is removed.
-
-    Raises:
-        InvalidInput: it exists and may not be replaced, or cannot be written.
-    """
+    """Yield a file that gets its name once it is complete; a partial file is removed."""
     if os.path.isdir(path) or (os.path.exists(path) and not force):
         kind = "is a directory" if os.path.isdir(path) else "exists"
         raise InvalidInput(f"{path} {kind}: give another name, or --force to replace a file", file=str(path))

@@ -40,12 +40,7 @@ class LocalFile(NamedTuple):
 
 
 def run(session: Session, paths: Sequence[str], recursive: bool, as_json: bool) -> None:
-    """Upload files, print what became of each, and exit with 1 if one of them was not stored.
-
-    Raises:
-        InvalidInput: there is no file to upload.
-        GraphmemError: the service refuses the caller, or does not answer; what was stored stays.
-    """
+    """Upload files, print what became of each, and exit with 1 if one of them was not stored."""
     files = list(files_of(paths, recursive))
     if not files:
         raise InvalidInput("there is no file to upload")

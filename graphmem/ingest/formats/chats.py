@@ -57,11 +57,7 @@ def parse_claude(builder: Builder, data: bytes, name: str) -> None:
 
 
 def _conversations(builder: Builder, data: bytes, name: str, member: str, kind: type) -> list[dict[str, Any]]:
-    """Return the conversations of an export. A file of which none has its messages is plain JSON.
-
-    Raises:
-        ParseFailed: the file is no JSON.
-    """
+    """Return the conversations of an export. A file of which none has its messages is plain JSON."""
     text, _, warnings = decoded(data)
     try:
         value = json.loads(text)

@@ -76,11 +76,8 @@ def front_matter(builder: Builder, text: str) -> int:
 
 
 def _yaml_fields(content: str, start: int, first_line: int) -> Iterator[PartField]:
-    """Yield the members of a YAML mapping.
-
-    Raises:
-        ValueError: the YAML has aliases, which can stand for more than memory holds, or is no mapping.
-    """
+    """Yield the members of a YAML mapping."""
+    # Aliases can stand for more than memory holds.
     if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(content, yaml.SafeLoader)):
         raise ValueError("it has aliases")
     loader = PlainLoader(content)

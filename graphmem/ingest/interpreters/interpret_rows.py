@@ -154,11 +154,7 @@ def _is_list_of_objects(value: object) -> bool:
 
 
 def _elements(text: str, field: PartField) -> Iterator[Part]:
-    """Yield the objects of a list as records, with the places of their members.
-
-    Raises:
-        ParseFailed: the text has no such list at the place of the field.
-    """
+    """Yield the objects of a list as records, with the places of their members."""
     walk = Walk(text)
     position = field.span.start
     for index in range(len(field.value)):
