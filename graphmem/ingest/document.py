@@ -114,18 +114,6 @@ class Part:
     level: int | None = None
     fields: tuple[PartField, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the part as JSON; absent members are left out."""
-        value: dict[str, Any] = {"kind": self.kind, "span": self.span.as_dict()}
-        if self.level is not None:
-            value["level"] = self.level
-        if self.fields:
-            value["fields"] = [
-                {"name": member.name, "value": member.value, "span": member.span.as_dict()}
-                for member in self.fields
-            ]
-        return value
-
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
@@ -144,10 +132,6 @@ class ParsedDocument:
     title: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the document as JSON."""
-        return {**self.head(), "parts": [part.as_dict() for part in self.parts]}
 
     def head(self) -> dict[str, Any]:
         """Return the document as JSON, without its parts."""

@@ -38,12 +38,6 @@ class ProposedEntity:
     canonical_name: str | None = None
     observed_at: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the entity as JSON; absent members are left out."""
-        value: dict[str, Any] = {"entity_type": self.entity_type, "fields": dict(self.fields)}
-        value["spans"] = {name: span.as_dict() for name, span in self.spans.items()}
-        return value | _present(self, "canonical_name", "observed_at")
-
 
 @dataclass(frozen=True, slots=True)
 class ProposedRelationship:
@@ -56,15 +50,6 @@ class ProposedRelationship:
     span: FileSpan | None = None
     observed_at: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the relationship as JSON; absent members are left out."""
-        value = {"relationship_type": self.relationship_type, "source": self.source, "target": self.target}
-        return (
-            value
-            | ({"metadata": dict(self.metadata)} if self.metadata else {})
-            | _present(self, "observed_at")
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -73,17 +58,3 @@ class Proposal:
     entities: tuple[ProposedEntity, ...] = ()
     relationships: tuple[ProposedRelationship, ...] = ()
     warnings: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the proposal as JSON."""
-        return {
-            "entities": [entity.as_dict() for entity in self.entities],
-            "relationships": [relationship.as_dict() for relationship in self.relationships],
-            "warnings": list(self.warnings),
-        }
-
-
-def _present(proposed: ProposedEntity | ProposedRelationship, *names: str) -> dict[str, Any]:
-    values = {name: getattr(proposed, name) for name in names}
-    present = {name: value for name, value in values.items() if value is not None}
-    return present | ({"span": proposed.span.as_dict()} if proposed.span is not None else {})
