@@ -532,65 +532,48 @@ class Settings(BaseSettings):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one answer may look at. Nobody sets these: they are fields so that tests can lower them.
+    """How much one answer may look at. Nobody sets these: they are fields so that tests can lower them."""
 
-    Attributes:
-        search_list: entities in the list of one search strategy.
-        search_identified: entities with the words of an identifier that one search compares with it.
-        search_meaning: entities that meaning lists at least, where so many are similar enough.
-        copy_wait_seconds: how long a search waits for the copy of an owner's entities that is being read,
-            where the index may answer.
-        exact_wait_seconds: how long it waits where the owner has at most ``compared_exactly`` entities.
-        compared_one_by_one: an owner with at most so many entities has them compared without the index.
-        compared_exactly: of an owner with at most so many entities, meaning misses none.
-        compared_unindexed: vectors outside the vector index that one search compares; others wait.
-        index_share: the index is read for an owner who has at least one of so many vectors in it. To compare
-            a vector that is read from its node costs as much as 20 in the index.
-        index_rows: rows that are taken from the index at first.
-        index_rows_approximate: rows that are taken from the index at last, of more than ``compared_exactly``.
-        probed_entities: entities that one store creates; of more, no likely duplicates are listed.
-        recomputed_entities: entities that one page of the timeline as of a time recomputes.
-        refolded_entities: entities of a type with a new schema that one page of the timeline folds again.
-        walk_relationships: relationships that a walk of several steps reads. Its origin's are always read.
-        walk_at_once: relationships that a walk reads in one round trip.
-        rows_at_once: relationships that a walk answers with their rows in the same round trip.
-        hub_relationships: an entity with more relationships is reached by a walk but not passed through.
-        page_relationships: relationships that one page of related entities names.
-        compared_entities: entities that one page compares with filters.
-        compared_characters: characters of values that one page reads of entities whose values were cut short.
-        compared_at_once: entities that each read of a page along an index takes; the last number is that of
-            all further reads. The first reads are small: a frequent value needs few.
-        reduced_entities: entities that one page as of a time reduces.
-        duplicate_entities: entities that one call compares for duplicates; more are compared in stretches, in
-            the order of names.
-        duplicate_rows: entities, or names, that one read of such a call takes.
-    """
-
-    search_list: int = 500
+    search_list: int = 500  # entities in the list of one search strategy
+    # Entities with the words of an identifier that one search compares with it.
     search_identified: int = 5_000
-    search_meaning: int = 50
+    search_meaning: int = 50  # entities that meaning lists at least, where so many are similar enough
+    # How long a search waits for the copy of an owner's entities that is being read, where the index may
+    # answer.
     copy_wait_seconds: float = 2.0
+    # How long it waits where the owner has at most ``compared_exactly`` entities.
     exact_wait_seconds: float = 45.0
+    # An owner with at most so many entities has them compared without the index.
     compared_one_by_one: int = 2_000
-    compared_exactly: int = 100_000
-    compared_unindexed: int = 2_000
+    compared_exactly: int = 100_000  # of an owner with at most so many entities, meaning misses none
+    compared_unindexed: int = 2_000  # vectors outside the vector index that one search compares; others wait
+    # The index is read for an owner who has at least one of so many vectors in it. To compare a vector that
+    # is read from its node costs as much as 20 in the index.
     index_share: int = 20
-    index_rows: int = 500
+    index_rows: int = 500  # rows that are taken from the index at first
+    # Rows that are taken from the index at last, of more than ``compared_exactly``.
     index_rows_approximate: int = 20_000
-    probed_entities: int = 200
-    recomputed_entities: int = 2_000
+    probed_entities: int = 200  # entities that one store creates; of more, no likely duplicates are listed
+    recomputed_entities: int = 2_000  # entities that one page of the timeline as of a time recomputes
+    # Entities of a type with a new schema that one page of the timeline folds again.
     refolded_entities: int = 500
+    # Relationships that a walk of several steps reads. Its origin's are always read.
     walk_relationships: int = 50_000
-    walk_at_once: int = 2_000
-    rows_at_once: int = 200
+    walk_at_once: int = 2_000  # relationships that a walk reads in one round trip
+    rows_at_once: int = 200  # relationships that a walk answers with their rows in the same round trip
+    # An entity with more relationships is reached by a walk but not passed through.
     hub_relationships: int = 1_000
-    page_relationships: int = 5_000
-    compared_entities: int = 20_000
+    page_relationships: int = 5_000  # relationships that one page of related entities names
+    compared_entities: int = 20_000  # entities that one page compares with filters
+    # Characters of values that one page reads of entities whose values were cut short.
     compared_characters: int = 40_000_000
+    # Entities that each read of a page along an index takes; the last number is that of all further reads.
+    # The first reads are small: a frequent value needs few.
     compared_at_once: tuple[int, ...] = (500, 2_000, 5_000)
-    reduced_entities: int = 2_000
+    reduced_entities: int = 2_000  # entities that one page as of a time reduces
+    # Entities that one call compares for duplicates; more are compared in stretches, in the order of names.
     duplicate_entities: int = 20_000
-    duplicate_rows: int = 2_500
+    duplicate_rows: int = 2_500  # entities, or names, that one read of such a call takes
 
 
 LIMITS: Final = Limits()

@@ -48,16 +48,11 @@ _log = structlog.get_logger("graphmem.worker")
 
 @dataclass(frozen=True, slots=True)
 class WorkKind:
-    """One kind of work.
+    """One kind of work."""
 
-    Attributes:
-        name: as metrics and logs name it.
-        run: does one pass; returns for how many entities.
-        batch_size: a pass for so many entities is followed by the next one at once, as there is likely more.
-    """
-
-    name: str
-    run: Callable[[Services], Awaitable[int]]
+    name: str  # as metrics and logs name it
+    run: Callable[[Services], Awaitable[int]]  # does one pass; returns for how many entities
+    # A pass for so many entities is followed by the next one at once, as there is likely more.
     batch_size: float = math.inf
 
 

@@ -67,25 +67,18 @@ class ValueKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a command.
+    """A parameter of a command."""
 
-    Attributes:
-        name: the name of the argument.
-        shown: the name under which REST and the command line describe the argument; it is sent under this.
-        option: the option; empty for a positional argument.
-        is_own_name: whether it is the hidden option of another spelling, such as the argument's own name.
-        is_beside: whether it is an option beside the positional argument.
-    """
-
-    name: str
-    shown: str
+    name: str  # the name of the argument
+    shown: str  # the name under which REST and the command line describe the argument; it is sent under this
     value: ValueKind
-    option: str = ""
+    option: str = ""  # the option; empty for a positional argument
     is_required: bool = False
     metavar: str | None = None
     help: str = ""
+    # Whether it is the hidden option of another spelling, such as the argument's own name.
     is_own_name: bool = False
-    is_beside: bool = False
+    is_beside: bool = False  # whether it is an option beside the positional argument
 
     @property
     def keyword(self) -> str:
@@ -101,22 +94,15 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An operation as a command.
+    """An operation as a command."""
 
-    Attributes:
-        name: the name of the operation.
-        command: the words of the command.
-        routes: the methods and paths of REST; the first is that of the interface.
-        reads: whether it only reads.
-        people: arguments that the command adds when it prints a table for people.
-    """
-
-    name: str
-    command: tuple[str, ...]
-    routes: tuple[tuple[str, str], ...]
-    reads: bool
+    name: str  # the name of the operation
+    command: tuple[str, ...]  # the words of the command
+    routes: tuple[tuple[str, str], ...]  # the methods and paths of REST; the first is that of the interface
+    reads: bool  # whether it only reads
     summary: str
     help: str
+    # Arguments that the command adds when it prints a table for people.
     people: dict[str, Any] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
 

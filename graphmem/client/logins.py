@@ -47,28 +47,19 @@ class Secrets:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """The credential of one service.
+    """The credential of one service."""
 
-    Attributes:
-        address: the address of the service, as :func:`canonical_address` returns it.
-        kind: how it was made: by OAuth or with an API key.
-        kept_in: where its secrets are.
-        scopes: what the service allowed; empty for an API key.
-        expires_at: when the access token expires, in seconds since 1970; None if the service did not say.
-        client_id: the id under which this command line is registered at the service.
-        resource: what the tokens are for (RFC 8707).
-    """
-
-    address: str
-    kind: Literal["oauth", "key"]
+    address: str  # the address of the service, as :func:`canonical_address` returns it
+    kind: Literal["oauth", "key"]  # how it was made: by OAuth or with an API key
     secrets: Secrets
     account: str | None = None
-    kept_in: Literal["keyring", "file"] = "file"
-    scopes: tuple[str, ...] = ()
+    kept_in: Literal["keyring", "file"] = "file"  # where its secrets are
+    scopes: tuple[str, ...] = ()  # what the service allowed; empty for an API key
+    # When the access token expires, in seconds since 1970; None if the service did not say.
     expires_at: int | None = None
     issuer: str | None = None
-    client_id: str | None = None
-    resource: str | None = None
+    client_id: str | None = None  # the id under which this command line is registered at the service
+    resource: str | None = None  # what the tokens are for (RFC 8707)
     token_endpoint: str | None = None
     revocation_endpoint: str | None = None
 

@@ -19,23 +19,17 @@ class InterpretationFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProposedEntity:
-    """One observation of an entity.
+    """One observation of an entity."""
 
-    Attributes:
-        entity_type: in its canonical spelling.
-        fields: JSON values by name.
-        spans: the place of the value by name. A value that stands nowhere in the text has none: the name of
-            the file, what the format alone implies, metadata.
-        span: the place of the whole item.
-        observed_at: the time that the format states, as :func:`graphmem.model.times.parse` reads it. It may
-            lie in the future: no clock is read here.
-    """
-
-    entity_type: str
-    fields: Mapping[str, Any]
+    entity_type: str  # in its canonical spelling
+    fields: Mapping[str, Any]  # JSON values by name
+    # The place of the value by name. A value that stands nowhere in the text has none: the name of the file,
+    # what the format alone implies, metadata.
     spans: Mapping[str, FileSpan] = field(default_factory=dict)
-    span: FileSpan | None = None
+    span: FileSpan | None = None  # the place of the whole item
     canonical_name: str | None = None
+    # The time that the format states, as :func:`graphmem.model.times.parse` reads it. It may lie in the
+    # future: no clock is read here.
     observed_at: str | None = None
 
 

@@ -30,20 +30,13 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class ListedObject:
-    """An object as it is listed.
+    """An object as it is listed."""
 
-    Attributes:
-        segment: the path segment of its owner.
-        owner: the owner, ``None`` if the segment is shortened.
-        size: bytes.
-        modified_at: time of its last put, in microseconds.
-    """
-
-    segment: str
-    owner: str | None
+    segment: str  # the path segment of its owner
+    owner: str | None  # the owner, ``None`` if the segment is shortened
     sha256: str
-    size: int
-    modified_at: int
+    size: int  # bytes
+    modified_at: int  # time of its last put, in microseconds
 
 
 class ObjectStore:

@@ -39,21 +39,14 @@ Propose = Callable[[ParsedDocument, InterpreterOptions], Proposal]
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """An interpreter. ``module`` is the full name of a module with a function :data:`Propose`, ``propose``.
-
-    Attributes:
-        version: rises with every change of what the module proposes for the same document.
-        formats: names of formats, as in :mod:`graphmem.ingest.format_table`.
-        by_default: whether it reads its formats where no interpreter is named.
-        configuration_keys: the keys that its configuration may have.
-    """
+    """An interpreter. ``module`` is the full name of a module with a function ``propose``, a :data:`Propose`."""
 
     name: str
-    version: int
-    formats: tuple[str, ...]
+    version: int  # rises with every change of what the module proposes for the same document
+    formats: tuple[str, ...]  # names of formats, as in :mod:`graphmem.ingest.format_table`
     module: str
-    by_default: bool = True
-    configuration_keys: tuple[str, ...] = ()
+    by_default: bool = True  # whether it reads its formats where no interpreter is named
+    configuration_keys: tuple[str, ...] = ()  # the keys that its configuration may have
 
     def load(self) -> Propose:
         """Import the module."""

@@ -18,20 +18,14 @@ ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
 
 
 class Mention(NamedTuple):
-    """A person as a header or a property names one.
+    """A person as a header or a property names one."""
 
-    Attributes:
-        label: the address, else the name; ``label_span`` is its place.
-        address: an e-mail address.
-        statement: all that the file says of the person there.
-    """
-
-    label: str
+    label: str  # the address, else the name; ``label_span`` is its place
     label_span: FileSpan
     name: str | None
     name_span: FileSpan
-    address: str | None
-    statement: dict[str, Any]
+    address: str | None  # an e-mail address
+    statement: dict[str, Any]  # all that the file says of the person there
 
     @property
     def span(self) -> FileSpan:
