@@ -10,14 +10,12 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
 from graphmem.cli.session import Session, console, stderr
 from graphmem.errors import FileMissing, GraphmemError, InvalidInput, NotFound, PayloadTooLarge
-from graphmem.ingest.own_files import read_file
-from graphmem.model import canonical
 
 ATTEMPTS: Final = 5
 """How often a file is sent while the service is busy."""
@@ -39,8 +37,28 @@ class LocalFile(NamedTuple):
     name: str
 
 
-def run(session: Session, paths: Sequence[str], recursive: bool, as_json: bool) -> None:
-    """Upload files, print what became of each, and exit with 1 if one of them was not stored."""
+def upload(
+    session: Session,
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE|DIR...", help="Files, and directories whose files are stored."),
+    ],
+    recursive: Annotated[
+        bool, typer.Option("--recursive/--no-recursive", help="Also the directories in a directory.")
+    ] = True,
+) -> None:
+    """Store files, each once however often it is uploaded.
+
+    An upload that was interrupted is run again: what is stored already is not stored twice. Files and
+    directories whose names begin with a point are left out of a directory. The exit code is 1 if a file was
+    not stored; the files after it are stored all the same.
+
+    \b
+    Examples:
+      graphmem upload invoice.pdf
+      graphmem upload scans notes.md
+      graphmem upload --no-recursive scans --json
+    """
     files = list(files_of(paths, recursive))
     if not files:
         raise InvalidInput("there is no file to upload")
@@ -48,13 +66,13 @@ def run(session: Session, paths: Sequence[str], recursive: bool, as_json: bool) 
 
     rows: list[dict[str, Any]] = []
     try:
-        with counted_files("storing files", len(files), as_json) as advance:
+        with counted_files("storing files", len(files), session.as_json) as advance:
             for file in files:
                 rows.append(_uploaded(session, file))
                 advance()
     finally:
         if rows:
-            _print(rows, as_json)
+            _print(rows, session.as_json)
     if any(row["outcome"] == "failed" for row in rows):
         raise typer.Exit(1)
 
@@ -78,6 +96,8 @@ def files_of(paths: Sequence[str], recursive: bool) -> Iterator[LocalFile]:
 
 def _uploaded(session: Session, file: LocalFile) -> dict[str, Any]:
     """Return what became of a file. A fault of the file alone is a row; every other fault is raised."""
+    from graphmem.ingest.own_files import read_file
+
     try:
         data = read_file(file.path)
         answer = _stored(session, data, file.name)
@@ -97,6 +117,8 @@ def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
 
     The key is that of the bytes and the name: an upload that is run again stores nothing twice.
     """
+    from graphmem.model import canonical
+
     key = hashlib.sha256(data + b"\0" + name.encode(errors="surrogateescape")).hexdigest()
     raw = {
         "file_content": base64.b64encode(data).decode("ascii"),

@@ -39,7 +39,7 @@ Propose = Callable[[ParsedDocument, InterpreterOptions], Proposal]
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """An interpreter. ``module`` is the full name of a module with a function ``propose``, a :data:`Propose`."""
+    """An interpreter. ``module`` is the full name of a module with ``propose``, a :data:`Propose`."""
 
     name: str
     version: int  # rises with every change of what the module proposes for the same document
