@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphmem.cli.account import on_accounts, tell_first_credential
-from graphmem.cli.session import Session, SessionCall, command, show, stderr
+from graphmem.cli.session import Session, command, show, stderr
 from graphmem.errors import AuthInvalid, GraphmemError, InvalidInput, LoginFailed, NotFound
 
 if TYPE_CHECKING:
     import httpx
 
     from graphmem.auth.accounts import Accounts
+    from graphmem.cli.commands import Listed
     from graphmem.client import Client
     from graphmem.client.logins import Login
     from graphmem.client.oauth_login import Authorization, Server, Tokens
@@ -54,7 +55,7 @@ def code(session: Session) -> dict[str, Any]:
     return on_accounts(session, work)
 
 
-def tell_before(session: Session, entry: SessionCall) -> None:
+def tell_before(session: Session, entry: Listed) -> None:
     """Say on stderr what an operation changes that the caller would not expect, before it runs."""
     if entry.name != "keys.create":
         return
@@ -268,10 +269,8 @@ def _kept(login: Login) -> Login:
 
 def _me(client: Client) -> dict[str, Any]:
     """Return what the service says of the caller."""
-    from graphmem.client import WHO_AM_I
-
     try:
-        answer = json.loads(client.call(WHO_AM_I, {}))
+        answer = json.loads(client.call(("GET", "/me"), {}))
     except ValueError:
         answer = None
     if not isinstance(answer, dict):

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
@@ -29,6 +29,7 @@ from graphmem.errors import (
 )
 
 if TYPE_CHECKING:
+    from graphmem.cli.commands import Listed
     from graphmem.client import Client
     from graphmem.settings import Settings
 
@@ -45,17 +46,12 @@ _trace: ContextVar[str] = ContextVar("trace", default="")
 _session: ContextVar[Session | None] = ContextVar("session", default=None)
 
 
-class SessionCall(Protocol):
-    """What a session has to know of an operation."""
+class SessionCall(NamedTuple):
+    """What a session has to know of an operation; of those that are commands, their list says more."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def routes(self) -> tuple[tuple[str, str], ...]: ...
-
-    @property
-    def reads(self) -> bool: ...
+    name: str
+    routes: tuple[tuple[str, str], ...]
+    reads: bool
 
 
 @dataclass(slots=True)
@@ -89,7 +85,7 @@ class Session:
         self.log_to_file(chosen)
         return chosen
 
-    def run(self, operation: SessionCall, raw: dict[str, Any]) -> bytes:
+    def run(self, operation: SessionCall | Listed, raw: dict[str, Any]) -> bytes:
         """Run an operation by the local service, at ``--base-url``, or in this process with ``--offline``.
 
         Returns its answer as JSON.
@@ -101,7 +97,7 @@ class Session:
             raw = own_files.with_content(raw) if operation.name in own_files.OPERATIONS else raw
         if chosen.base_url is not None:
             with self.remote(chosen.base_url, chosen) as client:
-                return client.call(operation, raw)
+                return client.call(operation.routes[0], raw)
         is_service = uses_service(chosen)
         if operation.reads:
             require_database(chosen, or_service=is_service)

@@ -14,20 +14,14 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from graphmem.cli.session import Session, console, stderr
+from graphmem.cli.session import Session, SessionCall, console, stderr
 from graphmem.errors import FileMissing, GraphmemError, InvalidInput, NotFound, PayloadTooLarge
 
 ATTEMPTS: Final = 5
 """How often a file is sent while the service is busy."""
 WAIT_SECONDS_LIMIT: Final = 30.0
-
-
-class _Operation(NamedTuple):
-    """The operation that stores a file alone, as a session has to know it."""
-
-    name: str = "store.unstructured"
-    routes: tuple[tuple[str, str], ...] = (("POST", "/store/unstructured"),)
-    reads: bool = False
+STORE: Final = SessionCall("store.unstructured", (("POST", "/store/unstructured"),), reads=False)
+"""The operation that stores a file alone: no command of its own."""
 
 
 class LocalFile(NamedTuple):
@@ -127,7 +121,7 @@ def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
     }
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return canonical.decode(session.run(_Operation(), raw))
+            return canonical.decode(session.run(STORE, raw))
         except GraphmemError as exc:
             if not exc.retryable or attempt == ATTEMPTS or exc.code == "SERVICE_UNREACHABLE":
                 raise

@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, NamedTuple, Protocol, Self
+from typing import Any, Final, Self
 from urllib.parse import quote
 
 import httpx
@@ -25,22 +25,6 @@ RENEWAL_SECONDS: Final = 30
 """An access token that expires in fewer seconds is renewed before it is sent."""
 _CITED = re.compile(rb"\b(?:GET|POST|PUT|PATCH|DELETE) /")
 """An operation that a message cites by its route."""
-
-
-class Routed(Protocol):
-    """What a client has to know of an operation: its routes, that of the interface first."""
-
-    @property
-    def routes(self) -> tuple[tuple[str, str], ...]: ...
-
-
-class Route(NamedTuple):
-    """A call by its route alone."""
-
-    routes: tuple[tuple[str, str], ...]
-
-
-WHO_AM_I: Final = Route((("GET", "/me"),))
 
 
 class Client:
@@ -91,8 +75,8 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def call(self, operation: Routed, raw: Mapping[str, Any]) -> bytes:
-        """Return an operation's answer as JSON.
+    def call(self, route: tuple[str, str], raw: Mapping[str, Any]) -> bytes:
+        """Return the answer of an operation as JSON. ``route``: its method and path.
 
         Raises:
             GraphmemError: the error that the service answered.
@@ -100,7 +84,7 @@ class Client:
             AuthInvalid: the login that is kept for the service has ended.
             CredentialsRefused: the login cannot be read or written.
         """
-        method, path = operation.routes[0]
+        method, path = route
         rest = dict(raw)
         in_path = {name: _segment(str(rest.pop(name, ""))) for name in re.findall(r"{(\w+)}", path)}
         url = path.format_map(in_path)

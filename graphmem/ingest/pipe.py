@@ -159,9 +159,6 @@ class Parts(Sequence[Part]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
 
-    def __hash__(self) -> int:
-        return hash(tuple(self._lines))
-
     def _part(self, line: bytes) -> Part:
         return self._reader.part(*self._decode(line.decode()))
 

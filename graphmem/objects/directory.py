@@ -14,15 +14,21 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graphmem.errors import ObjectMissing, ObjectStoreFull, ObjectStoreUnavailable
-from graphmem.objects.backend import CHUNK_BYTES, Backend, Leftovers, ObjectEntry, Staged, disk_errors
+from graphmem.objects.backend import (
+    CHUNK_BYTES,
+    Backend,
+    ByteReader,
+    Leftovers,
+    ObjectEntry,
+    Staged,
+    disk_errors,
+)
 from graphmem.settings import Settings
 
 INCOMING = ".incoming"
 """Directory of temporary files. It is on the file system of the objects, so that a rename is atomic."""
 _LOCK = ".lock"
 _PAGE_KEYS = 1_000
-_SPACE_BYTES = 16 << 20
-"""Bytes that a put writes between two looks at the free space of the disk."""
 
 
 class DirectoryBackend(Backend):
@@ -41,7 +47,7 @@ class DirectoryBackend(Backend):
             folder = self._directory(INCOMING)
             self._check_space()
             handle, path = tempfile.mkstemp(dir=folder)
-            return _Spaced(os.fdopen(handle, "w+b"), path, self)
+            return Staged(os.fdopen(handle, "w+b"), path, self._check_space)
 
     def commit(self, key: str, staged: Staged) -> None:
         """Rename the temporary file, after its bytes are on the disk."""
@@ -60,7 +66,7 @@ class DirectoryBackend(Backend):
                 staged.path = None
                 _flush_directory(folder)
 
-    def open(self, key: str, start: int = 0, end: int | None = None) -> _FileReader:
+    def open(self, key: str, start: int = 0, end: int | None = None) -> ByteReader:
         del end
         with disk_errors():
             try:
@@ -73,7 +79,7 @@ class DirectoryBackend(Backend):
                 raise ObjectMissing(sha256=key.rpartition("/")[2]) from None
             size = os.fstat(file.fileno()).st_size
             file.seek(start)
-        return _FileReader(file, size)
+        return ByteReader(file, size, disk_errors)
 
     def find(self, key: str) -> ObjectEntry | None:
         with disk_errors(), contextlib.suppress(FileNotFoundError):
@@ -160,38 +166,6 @@ class DirectoryBackend(Backend):
             yield
         finally:
             os.close(handle)
-
-
-class _Spaced(Staged):
-    """A temporary file whose writes leave the reserve of its disk."""
-
-    def __init__(self, file: BinaryIO, path: str, backend: DirectoryBackend) -> None:
-        super().__init__(file, path)
-        self._backend = backend
-        self._next_look = _SPACE_BYTES
-
-    def write(self, chunk: bytes) -> None:
-        super().write(chunk)
-        if self.size >= self._next_look:
-            self._next_look = self.size + _SPACE_BYTES
-            with disk_errors():
-                self._backend._check_space()
-
-
-class _FileReader:
-    """The open file of an object."""
-
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file = file
-        self.size = size
-
-    def read(self, count: int) -> bytes:
-        with disk_errors():
-            return self._file.read(count)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 def _open(path: Path) -> BinaryIO:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import io
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import boto3
@@ -14,7 +16,7 @@ from botocore.config import Config
 
 from graphmem import __version__
 from graphmem.errors import ObjectMissing, ObjectStoreRefused
-from graphmem.objects.backend import Backend, Leftovers, ObjectEntry, Staged
+from graphmem.objects.backend import Backend, ByteReader, Leftovers, ObjectEntry, Staged
 from graphmem.objects.directory import DirectoryBackend
 from graphmem.objects.s3_errors import s3_errors
 from graphmem.settings import Settings
@@ -67,22 +69,21 @@ class S3Backend(Backend):
                 **self._encryption,
             )
 
-    def open(self, key: str, start: int = 0, end: int | None = None) -> _BodyReader:
+    def open(self, key: str, start: int = 0, end: int | None = None) -> ByteReader:
         sha256 = key.rpartition("/")[2]
         if end == start:
             entry = self.find(key)
             if entry is None:
                 raise ObjectMissing(sha256=sha256)
-            return _BodyReader(None, entry.size)
+            return ByteReader(io.BytesIO(), entry.size, s3_errors)
         wanted = (
             {} if (start, end) == (0, None) else {"Range": f"bytes={start}-{'' if end is None else end - 1}"}
         )
         with s3_errors(sha256):
             answer = self._client().get_object(Bucket=self._bucket, Key=self._prefix + key, **wanted)
         total = answer.get("ContentRange", "").rpartition("/")[2]
-        return _BodyReader(
-            answer["Body"], int(total) if total.isdecimal() else answer["ContentLength"], sha256
-        )
+        size = int(total) if total.isdecimal() else answer["ContentLength"]
+        return ByteReader(answer["Body"], size, partial(s3_errors, sha256))
 
     def find(self, key: str) -> ObjectEntry | None:
         answer = self._head(key)
@@ -136,26 +137,6 @@ class S3Backend(Backend):
             if self._opened is None:
                 self._opened = _new_client(self._settings)
             return self._opened
-
-
-class _BodyReader:
-    """The body of an answer, or nothing for an empty range."""
-
-    def __init__(self, body: Any, size: int, sha256: str = "") -> None:
-        self._body = body
-        self._sha256 = sha256
-        self.size = size
-
-    def read(self, count: int) -> bytes:
-        if self._body is None:
-            return b""
-        with s3_errors(self._sha256):
-            return self._body.read(count)
-
-    def close(self) -> None:
-        """Close the connection, if bytes are left in it."""
-        if self._body is not None:
-            self._body.close()
 
 
 def _new_client(settings: Settings) -> Any:
