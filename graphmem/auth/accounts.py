@@ -151,7 +151,7 @@ class Closed(NamedTuple):
 class Accounts:
     """The accounts of the instance.
 
-    Methods that take the name or the id of an account raise:
+    Methods that take the name or the id of an account or a key raise:
         NotFound: there is none.
         AccountConflict: it is being deleted with its data, and would be changed.
     """
@@ -277,11 +277,7 @@ class Accounts:
         return [row.key for row in await self._reads.all("account.keys", KeyResult, account_id=account_id)]
 
     async def revoke_key(self, account_id: str, key_id: str) -> ApiKey:
-        """Revoke an API key of an account. To revoke it again changes nothing.
-
-        Raises:
-            NotFound: the account has no such key.
-        """
+        """Revoke an API key of an account. To revoke it again changes nothing."""
         row = await self._writes.one(
             "account.revoke_key", KeyResult, account_id=account_id, id=key_id, revoked_at=times.now()
         )

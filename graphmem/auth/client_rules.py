@@ -53,7 +53,7 @@ _HIDDEN_CATEGORIES: Final = frozenset({"Cf", "Cs", "Co", "Cn"})
 
 
 class ClientRefused(ValueError):
-    """A client, or what it asks for, breaks a rule.
+    """A client, or what it asks for, breaks a rule: raised by all that checks or reads one.
 
     ``error`` is the code of RFC 6749, 7591 or 8707; the text is its ``error_description``.
     """
@@ -72,9 +72,6 @@ def check_redirect_uri(uri: str) -> str:
 
     Allowed are ``https``, ``http`` to this computer, the schemes of :data:`APPLICATION_SCHEMES`, and schemes
     that are a reversed domain, such as ``com.example.app``.
-
-    Raises:
-        ClientRefused: ``invalid_redirect_uri``.
     """
     try:
         parts = read_uri(uri)
@@ -206,9 +203,6 @@ def registered_client(body: Any) -> ClientMetadata:
     """Return what is kept of a dynamic registration (RFC 7591); the answer to the client says the same.
 
     A client that wants a secret is registered without one, which RFC 7591 (3.2.1) allows.
-
-    Raises:
-        ClientRefused: ``invalid_redirect_uri`` or ``invalid_client_metadata``.
     """
     if not isinstance(body, Mapping):
         raise ClientRefused("invalid_client_metadata", "the registration is not a JSON object")
@@ -243,11 +237,7 @@ def is_client_id_url(client_id: str) -> bool:
 
 
 def check_client_id_url(client_id: str) -> None:
-    """Check a client id that is a URL, as section 3 of the draft wants it.
-
-    Raises:
-        ClientRefused: ``invalid_client``.
-    """
+    """Check a client id that is a URL, as section 3 of the draft wants it."""
     try:
         target = read_url(client_id)
     except FetchRefused as exc:
@@ -264,9 +254,6 @@ def document_client(client_id: str, document: Mapping[str, Any]) -> ClientMetada
 
     The redirect URIs need not be of the origin of the document: documents of known clients name loopback and
     the scheme of an application. The consent page shows both hosts.
-
-    Raises:
-        ClientRefused: ``invalid_client``.
     """
     if document.get("client_id") != client_id:
         raise ClientRefused("invalid_client", "the metadata document does not name its own URL as client_id")
@@ -297,11 +284,7 @@ def client_documents() -> ClientDocuments:
 
 
 async def document_client_at(documents: ClientDocuments, client_id: str) -> ClientMetadata:
-    """Return the client of a metadata document, fetched if it is not kept.
-
-    Raises:
-        ClientRefused: ``invalid_client``: the URL, the fetch or the document is refused.
-    """
+    """Return the client of a metadata document, fetched if it is not kept."""
     check_client_id_url(client_id)
     try:
         return await documents.get(client_id)
@@ -313,14 +296,10 @@ async def document_client_at(documents: ClientDocuments, client_id: str) -> Clie
 
 
 def check_code_challenge(challenge: str | None, method: str | None) -> str:
-    """Return the code challenge of an authorization request.
-
-    Raises:
-        ClientRefused: ``invalid_request``: there is none, it is no SHA-256 in base64url, or the method is
-            not ``S256``. A request without method means ``plain`` (RFC 7636, 4.3).
-    """
+    """Return the code challenge of an authorization request."""
     if not challenge:
         raise ClientRefused("invalid_request", "code_challenge is missing: PKCE is required")
+    # A request without method means plain (RFC 7636, 4.3).
     if method != "S256":
         raise ClientRefused("invalid_request", "code_challenge_method must be S256")
     if not _CODE_CHALLENGE.fullmatch(challenge):
@@ -348,11 +327,7 @@ def challenge_of_sent(verifier: str | None) -> str:
 
 
 def canonical_resource(uri: str) -> str:
-    """Return a resource in one spelling: host in lower case, no default port, no slash at the end.
-
-    Raises:
-        ClientRefused: ``invalid_target``: it is no absolute ``http`` or ``https`` URI, or has a fragment.
-    """
+    """Return a resource in one spelling: host in lower case, no default port, no slash at the end."""
     try:
         parts = read_uri(uri)
     except ValueError as exc:
@@ -371,11 +346,7 @@ def resources_of(public_url: str, toolsets: Iterable[str]) -> frozenset[str]:
 
 
 def check_resource(resource: str | None, resources: frozenset[str], default: str) -> str:
-    """Return the canonical form of a requested resource, or of ``default`` where none is requested.
-
-    Raises:
-        ClientRefused: ``invalid_target``: it is no resource of this instance.
-    """
+    """Return the canonical form of a requested resource, or of ``default`` where none is requested."""
     wanted = canonical_resource(default if resource is None else resource)
     if wanted not in resources:
         raise ClientRefused("invalid_target", "resource is not served here: use the address of /mcp")

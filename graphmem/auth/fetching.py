@@ -86,7 +86,9 @@ _SPECIAL: Final = tuple(
 
 
 class FetchRefused(Exception):
-    """A document was not fetched. ``reason`` is one word of :data:`Reason`; the text is a sentence.
+    """A URL, an address, a connection or an answer is refused: raised by all that reads or fetches one.
+
+    ``reason`` is one word of :data:`Reason`; the text is a sentence.
 
     The text never holds what the server answered, nor an address that a name resolved to.
     """
@@ -116,11 +118,7 @@ Resolve = Callable[[str], Awaitable[list[str]]]
 
 
 def read_url(url: str) -> Target:
-    """Return host and path of a URL that may be fetched. Nothing is resolved.
-
-    Raises:
-        FetchRefused: the URL is not ``https`` on port 443 with a host name and nothing else.
-    """
+    """Return host and path of a URL that may be fetched. Nothing is resolved."""
     try:
         parts = read_uri(url)
     except ValueError as exc:
@@ -208,11 +206,7 @@ class Fetcher:
         self._seconds = seconds
 
     async def fetch_json(self, url: str) -> FetchedDocument:
-        """Return the JSON object at a URL.
-
-        Raises:
-            FetchRefused: the URL, an address, the connection or the answer is refused.
-        """
+        """Return the JSON object at a URL."""
         target = read_url(url)
         try:
             async with asyncio.timeout(self._seconds):
@@ -354,9 +348,6 @@ class DocumentCache(Generic[T]):
         """Return the document at a URL, fetched if it is not kept.
 
         Callers that want the same URL at the same time share one fetch.
-
-        Raises:
-            FetchRefused: the document cannot be had. For a minute the same URL answers the same refusal.
         """
         read_url(url)
         kept = self._documents.get(url)

@@ -24,11 +24,7 @@ ODT = "application/vnd.oasis.opendocument.text"
 
 
 def format_of(data: bytes, limits: DocumentLimits) -> str:
-    """Return the name of the format of an archive.
-
-    Raises:
-        ParseFailed: it is no office file, it is damaged, or it is over a limit.
-    """
+    """Return the name of the format of an archive."""
     archive = opened(data, limits)
     names = archive.namelist()
     if "mimetype" in names:
@@ -73,11 +69,7 @@ def content_of(data: bytes, name: str, limits: DocumentLimits) -> bytes:
 
 
 def check(data: bytes, builder: Builder) -> None:
-    """Inflate every member once and count; warn of macros.
-
-    Raises:
-        ParseFailed: a limit is exceeded, a member is damaged, or an XML member declares entities.
-    """
+    """Inflate every member once and count; warn of macros."""
     limits, total = builder.limits, 0
     archive = opened(data, limits)
     for member in archive.infolist():

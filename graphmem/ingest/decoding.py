@@ -37,11 +37,7 @@ class Decoded(NamedTuple):
 
 
 def decoded(data: bytes, declared: str | None = None) -> Decoded:
-    """Return the text of ``data``. ``declared`` is the encoding that the file itself names, if it does.
-
-    Raises:
-        ParseFailed: the bytes are no text.
-    """
+    """Return the text of ``data``. ``declared`` is the encoding that the file itself names, if it does."""
     for mark, encoding in MARKS:
         if data.startswith(mark):
             return _strict_or_replaced(data[len(mark) :], encoding, ())

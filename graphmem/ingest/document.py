@@ -40,7 +40,10 @@ CHARACTERS_LIMIT: Final = 1_000_000
 
 
 class ParseFailed(Exception):
-    """A file could not be parsed. ``reason`` is a sentence for people, ``code`` a word for programs."""
+    """A file could not be parsed: raised by all that looks at its bytes.
+
+    ``reason`` is a sentence for people, ``code`` a word for programs.
+    """
 
     def __init__(self, reason: str, code: FailureCode) -> None:
         super().__init__(reason)

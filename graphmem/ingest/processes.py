@@ -40,7 +40,7 @@ ANSWER_SECONDS = 30.0
 
 
 class ServerLost(Exception):
-    """The fork server does not answer."""
+    """The fork server cannot be started, or does not answer what it is asked."""
 
 
 def start(request: dict[str, Any], source: BinaryIO) -> Fork | NewInterpreter:
@@ -126,11 +126,7 @@ class ForkServer:
         self._owner = 0
 
     def fork(self, request: dict[str, Any], source: BinaryIO) -> Fork:
-        """Start a fork for one file.
-
-        Raises:
-            ServerLost: the server cannot be started.
-        """
+        """Start a fork for one file."""
         reader, writer = os.pipe()
         output = os.fdopen(reader, "rb", buffering=0)
         try:
@@ -152,11 +148,7 @@ class ForkServer:
             os.close(writer)
 
     def status(self, pid: int) -> int:
-        """Return the exit status of a fork that has ended.
-
-        Raises:
-            ServerLost: the server has ended in between.
-        """
+        """Return the exit status of a fork that has ended."""
         try:
             with self._lock:
                 return self._ask({"status": pid}, [])[0]

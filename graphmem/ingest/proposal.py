@@ -10,7 +10,10 @@ from graphmem.ingest.document import FileSpan
 
 
 class InterpretationFailed(Exception):
-    """A document could not be interpreted. ``reason`` is a sentence for people."""
+    """There is no such interpreter, its configuration is wrong, it is broken, or it cannot read the document.
+
+    ``reason`` is a sentence for people.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

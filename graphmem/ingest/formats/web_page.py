@@ -38,11 +38,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
 
 
 def tree(text: str) -> etree._Element:
-    """Return the tree of an HTML text.
-
-    Raises:
-        ParseFailed: there is no element in it.
-    """
+    """Return the tree of an HTML text."""
     parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
     try:
         root = etree.fromstring(text.encode(), parser)

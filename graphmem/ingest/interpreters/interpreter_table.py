@@ -78,9 +78,6 @@ def interpreter_for(format: str, name: str | None = None) -> Interpreter:
     """Return the interpreter for a format: the named one, else the first that reads it by default.
 
     Of those that read a format by default, added ones come before those of graphmem, in order of their names.
-
-    Raises:
-        InterpretationFailed: there is none, it does not read the format, or an added one is broken.
     """
     if name is not None:
         interpreter = BY_NAME.get(name) or _added(name)
@@ -109,10 +106,6 @@ def propose(
         name: that of the interpreter; by default the one that reads the format of the document.
         file_name: the name under which the file was stored.
         configuration: ``entity_type`` for interpreters that take it.
-
-    Raises:
-        InterpretationFailed: there is no such interpreter, the configuration is wrong, or an added
-            interpreter is broken.
     """
     interpreter = interpreter_for(document.format, name)
     unknown = set(configuration or ()) - set(interpreter.configuration_keys)
