@@ -22,7 +22,7 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, Generic, Literal, TypeVar
 
 import httpx
@@ -163,16 +163,10 @@ def _resolver_threads() -> ThreadPoolExecutor:
 
 
 async def resolve(host: str) -> list[str]:
-    """Return the addresses of a host, as the system's resolver orders them.
-
-    Raises:
-        OSError: the name does not resolve.
-    """
-
-    def answers() -> list[str]:
-        return [str(entry[4][0]) for entry in socket.getaddrinfo(host, 443, type=socket.SOCK_STREAM)]
-
-    return await asyncio.get_running_loop().run_in_executor(_resolver_threads(), answers)
+    """Return the addresses of a host, as the system's resolver orders them; OSError: it does not resolve."""
+    look_up = partial(socket.getaddrinfo, host, 443, type=socket.SOCK_STREAM)
+    entries = await asyncio.get_running_loop().run_in_executor(_resolver_threads(), look_up)
+    return [str(entry[4][0]) for entry in entries]
 
 
 @cache
@@ -213,6 +207,8 @@ class Fetcher:
                 return await self._fetch(target)
         except (TimeoutError, httpx.TimeoutException) as exc:
             raise FetchRefused("time", f"{target.host} did not answer within {self._seconds:g} s") from exc
+        except (httpx.HTTPError, OSError) as exc:
+            raise FetchRefused("connection", f"{target.host} broke the connection") from exc
 
     async def _fetch(self, target: Target) -> FetchedDocument:
         addresses = await self._public_addresses(target.host)
@@ -231,10 +227,6 @@ class Fetcher:
                         text = f"{target.host} does not speak TLS with a valid certificate"
                         raise FetchRefused("certificate", text) from exc
                     continue
-                except (httpx.TimeoutException, TimeoutError):
-                    raise
-                except (httpx.HTTPError, OSError) as exc:
-                    raise FetchRefused("connection", f"{target.host} broke the connection") from exc
                 try:
                     return await _read(target.host, response)
                 finally:
@@ -284,16 +276,10 @@ async def _read(host: str, response: httpx.Response) -> FetchedDocument:
     if not _MEDIA_TYPE.fullmatch(media_type):
         raise FetchRefused("media_type", f"{host} answered no application/json")
     body = bytearray()
-    try:
-        async for part in response.aiter_raw():
-            body += part
-            if len(body) > DOCUMENT_BYTES_LIMIT:
-                text = f"the document of {host} is larger than {DOCUMENT_BYTES_LIMIT} bytes"
-                raise FetchRefused("size", text)
-    except (httpx.TimeoutException, TimeoutError):
-        raise
-    except (httpx.HTTPError, OSError) as exc:
-        raise FetchRefused("connection", f"{host} broke the connection") from exc
+    async for part in response.aiter_raw():
+        body += part
+        if len(body) > DOCUMENT_BYTES_LIMIT:
+            raise FetchRefused("size", f"the document of {host} is larger than {DOCUMENT_BYTES_LIMIT} bytes")
     try:
         members = orjson.loads(body)
     except orjson.JSONDecodeError as exc:

@@ -243,7 +243,7 @@ def _schemas(answer: Row) -> List:
 
 def _schema(answer: Row) -> Table:
     """Return the fields of a schema, one a line."""
-    table = new_table(None, "field", "type", "description")
+    table = new_table("field", "type", "description")
     for name, field in answer["fields"].items():
         add(table, name, field["type"], field.get("description") or "")
     return table

@@ -109,7 +109,7 @@ def serve(settings: Settings) -> None:
 async def _serve(
     settings: Settings,
     tracer: Tracer,
-    bound: beside.BoundSocket | None,
+    bound: socket.socket | None,
     sockets: list[socket.socket] | None,
 ) -> None:
     from graphmem.api.app import create_app

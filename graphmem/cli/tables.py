@@ -69,7 +69,7 @@ class SnapshotTable:
 
     def _narrow(self, provenance: Row, observations: Row) -> Iterator[Table]:
         numbers = {name: i for i, name in enumerate(dict.fromkeys(provenance.values()), 1)}
-        table = new_table(None, "field", "value", "set by")
+        table = new_table("field", "value", "set by")
         for field, value in self.answer["snapshot"].items():
             number = f"[{numbers[provenance[field]]}]" if field in provenance else ""
             add(table, field, short(value), number)
@@ -82,7 +82,7 @@ class SnapshotTable:
 
     def _wide(self, provenance: Row, observations: Row) -> Table:
         more = ("observed at", "kind of writer", "written by") if observations else ()
-        table = new_table(None, "field", "value", *(("observation",) if provenance else ()), *more)
+        table = new_table("field", "value", *(("observation",) if provenance else ()), *more)
         for field, value in self.answer["snapshot"].items():
             name = provenance.get(field, "")
             origin = origin_cells(observations[name]) if name in observations else ()
@@ -227,14 +227,9 @@ def add(table: Table, *cells: str, style: str = "") -> None:
     table.add_row(*(plain(cell, style) for cell in cells))
 
 
-def new_table(title: str | None, *columns: str) -> Table:
+def new_table(*columns: str) -> Table:
     """Return an empty table, whose long cells take several lines. Ids of observations are not wrapped."""
-    table = Table(
-        title=plain(title, style="bold") if title else None,
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column in ("observation", "set by"))
     return table

@@ -1,6 +1,7 @@
 """The lock of an engine: the committed list of its jars with their sizes and SHA-256.
 
-Each supported Neo4j has a file ``engine-<version>.lock.toml`` beside this module; ``relock.py`` makes it.
+Each supported Neo4j has a file ``engine-<version>.lock.toml`` beside this module, which
+``tests/support/relock.py`` makes.
 """
 
 from __future__ import annotations

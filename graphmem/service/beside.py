@@ -7,7 +7,6 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
@@ -23,18 +22,11 @@ TRIES_LIMIT = 5
 """Times that local services are stopped: commands may start another one at the same moment."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoundSocket:
-    """The socket of a data directory, and its path. This process has the lock until it ends."""
-
-    path: Path
-    listening: socket.socket
-
-
-def take_socket(settings: Settings, tell: Callable[[str], None]) -> BoundSocket | None:
+def take_socket(settings: Settings, tell: Callable[[str], None]) -> socket.socket | None:
     """Bind the socket of the data directory; None if another `graphmem serve` has it, or nobody can.
 
-    A local service that runs is stopped, after its running requests. ``tell`` gets what is done or left out.
+    This process has the lock until it ends. A local service that runs is stopped, after its running requests.
+    ``tell`` gets what is done or left out.
     """
     if sys.platform == "win32":
         return None
@@ -46,7 +38,7 @@ def take_socket(settings: Settings, tell: Callable[[str], None]) -> BoundSocket 
             handle = lock(where)
             if handle is not None:
                 try:
-                    return BoundSocket(path, bind(path, handle, serves=settings.authority()))
+                    return bind(path, handle, serves=settings.authority())
                 except OSError:
                     # Callers would wait for the socket of whoever has the lock.
                     os.close(handle)
@@ -63,17 +55,20 @@ def take_socket(settings: Settings, tell: Callable[[str], None]) -> BoundSocket 
 
 
 @contextlib.asynccontextmanager
-async def answering(settings: Settings, bound: BoundSocket | None) -> AsyncIterator[SocketServer | None]:
+async def answering(
+    settings: Settings, listening: socket.socket | None
+) -> AsyncIterator[SocketServer | None]:
     """Answer callers on the socket from now on: they wait until the services are opened.
 
     A fault is told to those that wait.
     """
-    if bound is None:
+    if listening is None:
         yield None
         return
-    front = Front(settings, bound.path, settings.authority())
+    path = Path(listening.getsockname())
+    front = Front(settings, path, settings.authority())
     front.doing = "starting the database"
-    server = SocketServer(settings, front, bound.path, bound.listening)
+    server = SocketServer(settings, front, path, listening)
     try:
         yield server
     except Exception as exc:

@@ -122,10 +122,13 @@ class Front:
 
 def create_local_app(services: Services) -> Application:
     """Return the HTTP application for the socket: the REST and MCP faces, and operations by name."""
+    from starlette.responses import Response
+
     from graphmem.api.app import create_app
-    from graphmem.auth import ACCOUNT_HEADER, Actor, Method
+    from graphmem.auth import ACCOUNT_HEADER, Actor, Method, request_actor
     from graphmem.auth.accounts import Accounts
     from graphmem.auth.authenticator import Caller
+    from graphmem.registry import REGISTRY
 
     accounts = Accounts(services.database)
 
@@ -133,19 +136,6 @@ def create_local_app(services: Services) -> Application:
         account = caller.headers.get(ACCOUNT_HEADER)
         # Who reaches the socket is the local account, which may act as every other one.
         return await accounts.actor(None if account is None else unquote(account), "rest", Method.SOCKET)
-
-    unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})
-    services = dataclasses.replace(services, settings=unlimited)
-    app = create_app(services, authenticate, limited=False)
-    app.add(greeting.OPERATION_PATH, _run_operation(services), ["POST"])
-    return app
-
-
-def _run_operation(services: Services) -> Callable[[Request], Awaitable[Response]]:
-    from starlette.responses import Response
-
-    from graphmem.auth import request_actor
-    from graphmem.registry import REGISTRY
 
     async def endpoint(request: Request) -> Response:
         # The standard library reads exactly what it wrote at the caller, lone surrogates included.
@@ -156,7 +146,11 @@ def _run_operation(services: Services) -> Callable[[Request], Awaitable[Response
         answer = await operation.run(services, request_actor(request.scope), call["arguments"])
         return Response(answer, media_type="application/json")
 
-    return endpoint
+    unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})
+    services = dataclasses.replace(services, settings=unlimited)
+    app = create_app(services, authenticate, limited=False)
+    app.add(greeting.OPERATION_PATH, endpoint, ["POST"])
+    return app
 
 
 async def _answer(send: Send, status: int, body: bytes) -> None:

@@ -133,16 +133,16 @@ class Conversations:
         self.builder = builder
         self._number = 0
         self._conversations = 0
+        self._place = 0
         self._fields: list[PartField] = []
-        self._messages: list[tuple[FileSpan, list[PartField]]] = []
 
     def begin(self, title: Any, identity: Any, created: Any, updated: Any) -> None:
         """Begin a conversation."""
         self._conversations += 1
         text = title if isinstance(title, str) and title.strip() else UNTITLED
         span = self.builder.add(text.strip(), "\n\n")
-        self._messages = []
-        self._fields = [PartField("title", normal(text.strip()), span)]
+        self._place = self.builder.reserve()
+        self._fields, self._end = [PartField("title", normal(text.strip()), span)], span.end
         times = {"created_at": moment(created), "updated_at": moment(updated)}
         for name, value in {"id": identity, **times}.items():
             if isinstance(value, str):
@@ -165,19 +165,16 @@ class Conversations:
         for name, value in (("id", identity), ("sent_at", sent_at), *more.items()):
             if value is not None:
                 fields.append(PartField(name, json_value(value), FileSpan(message=self._number)))
+        self.builder.count_cells(len(fields))
         span = FileSpan(line=line, message=self._number, start=start, end=body.end)
-        self._messages.append((span, fields))
+        self.builder.part("message", span, fields)
+        self._end = body.end
 
     def end(self) -> None:
-        """Add the parts of the conversation and of its messages."""
+        """Add the part of the conversation, before those of its messages."""
         title = self._fields[0].span
-        last = self._messages[-1][0].end if self._messages else title.end
-        self.builder.part(
-            "conversation", FileSpan(line=title.line, start=title.start, end=last), self._fields
-        )
-        for span, fields in self._messages:
-            self.builder.count_cells(len(fields))
-            self.builder.part("message", span, fields)
+        span = FileSpan(line=title.line, start=title.start, end=self._end)
+        self.builder.part("conversation", span, self._fields, place=self._place)
         self.builder.metadata |= {"conversations": self._conversations, "messages": self._number}
 
 

@@ -22,15 +22,11 @@ SAMPLE_CHARACTERS = 4_096
 """How much of a text is looked at to find its delimiter."""
 
 
-class Dialect(csv.excel):
+class Dialect(NamedTuple):
     """The dialect of a file. The quote is always `"`: a guess would take apostrophes for quotes."""
 
-    lineterminator = "\n"
-
-    def __init__(self, delimiter: str, skips_space: bool = False) -> None:
-        self.delimiter = delimiter
-        self.skipinitialspace = skips_space
-        super().__init__()
+    delimiter: str
+    skipinitialspace: bool = False
 
 
 class DelimitedRecord(NamedTuple):
@@ -109,7 +105,7 @@ def records(text: str, dialect: Dialect, limits: DocumentLimits) -> Iterator[Del
             consumed += len(line)
             yield line
 
-    reader = csv.reader(counted(), dialect)
+    reader = csv.reader(counted(), **dialect._asdict())
     number, start, line = 0, 0, 1
     while True:
         try:
