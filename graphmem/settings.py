@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import (
+    AfterValidator,
     AliasChoices,
     BeforeValidator,
     Field,
@@ -53,6 +54,12 @@ def _split(value: Any) -> Any:
     return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
 
 
+def _check_limits(text: str) -> str:
+    parsed_limits(text)
+    return text
+
+
+RateLimits = Annotated[str, AfterValidator(_check_limits)]
 Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 
 
@@ -167,22 +174,22 @@ class Settings(BaseSettings):
         description="Largest JSON body in bytes, without the file that it holds; a larger one is refused "
         "with 413.",
     )
-    limit_reads: str = _own(
+    limit_reads: RateLimits = _own(
         default="60000/minute",
         description="Reads of one credential, or of one address that sends none, such as 600/minute; "
         "several limits are separated by `;`; off: no limit. Each process counts for itself.",
     )
-    limit_writes: str = _own(default="30000/minute", description="Writes, likewise.")
-    limit_heavy: str = _own(
+    limit_writes: RateLimits = _own(default="30000/minute", description="Writes, likewise.")
+    limit_heavy: RateLimits = _own(
         default="12000/minute", description="Searches, walks, context and scans, likewise."
     )
-    limit_auth: str = _own(
+    limit_auth: RateLimits = _own(
         default="120/minute", description="Requests of one address to the OAuth routes, likewise."
     )
-    limit_registrations: str = _own(
+    limit_registrations: RateLimits = _own(
         default="10/minute", description="Registrations of OAuth clients by one address, likewise."
     )
-    limit_failures: str = _own(
+    limit_failures: RateLimits = _own(
         default="60/minute",
         description="Failed attempts of one address to authenticate, likewise. Beyond it only credentials "
         "that have been good before are tried.",
@@ -354,14 +361,6 @@ class Settings(BaseSettings):
                     f"{origin[:100]!r} is no origin: write scheme, host and port as a browser sends them in "
                     "lower case, such as https://app.example.org, without a path; * and null are refused"
                 )
-        return value
-
-    @field_validator(
-        "limit_reads", "limit_writes", "limit_heavy", "limit_auth", "limit_registrations", "limit_failures"
-    )
-    @classmethod
-    def _check_limit(cls, value: str) -> str:
-        parsed_limits(value)
         return value
 
     @field_validator("objects_endpoint")

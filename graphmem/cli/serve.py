@@ -17,6 +17,7 @@ from graphmem.errors import ConfigurationInvalid, Unavailable
 from graphmem.observability import logs, tracing
 from graphmem.observability.tracing import Tracer
 from graphmem.service import beside
+from graphmem.service.listening import server_config
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def serve(settings: Settings) -> None:
             listening.close()
         logs.configure(settings, logs.folder(settings))
         bound = beside.take_socket(settings, tell_progress)
-        with _tracing() as tracer:
+        with contextlib.closing(tracing.start()) as tracer:
             run_async(_serve(settings, tracer, bound, sockets))
 
 
@@ -125,18 +126,8 @@ async def _serve(
     ):
         if not settings.is_local_only and settings.bearer_token is None:
             settings.check_bind(guarded=await Accounts(services.database).are_guarded())
-        config = uvicorn.Config(
-            create_app(services),
-            host=settings.host,
-            port=settings.service_port,
-            log_config=None,
-            access_log=False,
-            # No right depends on an address, so no header needs to set one.
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=int(settings.shutdown_seconds),
-            timeout_keep_alive=75,
-        )
+        where = {"host": settings.host, "port": settings.service_port}
+        config = server_config(settings, create_app(services), **where, timeout_keep_alive=75)
         async with background_work(services), beside.opened(socket_server, services):
             await _RestServer(config, settings, services.database.planning.planned, services.guard).serve(
                 sockets
@@ -184,15 +175,5 @@ def serve_stdio(settings: Settings, account: str | None = None) -> None:
             actor = await Accounts(services.database).actor(account, "mcp", Method.PROCESS)
             await serve_mcp(services, actor)
 
-    with _tracing() as tracer:
+    with contextlib.closing(tracing.start()) as tracer:
         run_async(run(tracer))
-
-
-@contextlib.contextmanager
-def _tracing() -> Iterator[Tracer]:
-    """Yield what makes spans, as the environment says."""
-    tracer = tracing.start()
-    try:
-        yield tracer
-    finally:
-        tracer.close()

@@ -81,7 +81,20 @@ def gc(
       graphmem storage gc --grace 7d
     """
     removal = _gc(session.local_settings(ELSEWHERE), grace, dry_run, all_owners)
-    show(_report(removal, grace), session.as_json)
+    report = {
+        "dry_run": removal.dry_run,
+        "grace_seconds": grace,
+        "used": removal.used.objects,
+        "recent": removal.recent.objects,
+        "removed": removal.removed.objects,
+        "removed_bytes": removal.removed.size,
+        "unfinished": removal.unfinished.objects,
+        "unfinished_bytes": removal.unfinished.size,
+        "owners_without_sources": len(removal.foreign_segments),
+        "objects_without_sources": removal.foreign.objects,
+        "bytes_without_sources": removal.foreign.size,
+    }
+    show(report, session.as_json)
     if removal.foreign.objects and not session.as_json:
         line = (
             f"{removal.foreign.objects:,} objects of owners without any source stay. If no other "
@@ -103,22 +116,6 @@ def _gc(chosen: Settings, grace: int, dry_run: bool, all_owners: bool) -> Remova
             )  # fmt: skip
 
     return on_services(chosen, work)
-
-
-def _report(removal: Removal, grace: int) -> dict[str, Any]:
-    return {
-        "dry_run": removal.dry_run,
-        "grace_seconds": grace,
-        "used": removal.used.objects,
-        "recent": removal.recent.objects,
-        "removed": removal.removed.objects,
-        "removed_bytes": removal.removed.size,
-        "unfinished": removal.unfinished.objects,
-        "unfinished_bytes": removal.unfinished.size,
-        "owners_without_sources": len(removal.foreign_segments),
-        "objects_without_sources": removal.foreign.objects,
-        "bytes_without_sources": removal.foreign.size,
-    }
 
 
 async def _info(chosen: Settings, tell: Callable[[int], None]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import contextlib
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
@@ -36,22 +37,26 @@ def bind(path: Path, handle: int, **more: str) -> socket.socket:
     return listening
 
 
+def server_config(settings: Settings, app: Any, **more: Any) -> uvicorn.Config:
+    """Return how an application is served. No right depends on an address, so no header needs to set one."""
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=int(settings.shutdown_seconds),
+        **more,
+    )
+
+
 class SocketServer:
     """Serves a front on a bound socket from its construction, in the running loop, until :meth:`end`."""
 
     def __init__(self, settings: Settings, front: Front, path: Path, listening: socket.socket) -> None:
         self.front = front
         self._path = path
-        config = uvicorn.Config(
-            front,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=int(settings.shutdown_seconds),
-        )
-        self._server = uvicorn.Server(config)
+        self._server = uvicorn.Server(server_config(settings, front, lifespan="off"))
         # The process handles the signals itself.
         self._server.capture_signals = contextlib.nullcontext  # pyright: ignore[reportAttributeAccessIssue]
         self._serving = asyncio.create_task(self._server.serve([listening]))

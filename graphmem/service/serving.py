@@ -28,8 +28,7 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
         front.doing = line
 
     front.doing = "starting the database"
-    tracer = tracing.start()
-    try:
+    with contextlib.closing(tracing.start()) as tracer:
         async with open_services(
             settings, front.fetching, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=waiting
         ) as services:
@@ -39,8 +38,6 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
             await services.database.planning.plan_stores()
             async with app.router.lifespan_context(app), background_work(services):
                 yield app
-    finally:
-        tracer.close()
 
 
 @contextlib.asynccontextmanager

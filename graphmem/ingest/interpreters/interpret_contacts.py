@@ -12,7 +12,7 @@ from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, field_name, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
-from graphmem.ingest.interpreters.text_places import find_inside
+from graphmem.ingest.interpreters.text_places import Cursor
 from graphmem.ingest.proposal import Proposal
 
 LISTS = {"emails": "email", "phones": "phone", "addresses": "address", "urls": "url"}
@@ -43,10 +43,10 @@ def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part
     employer = None
     if organisation is not None:
         if company.strip():
-            employer = LabelledMember("company", company, find_inside(text, organisation.span, company))
+            employer = LabelledMember("company", company, Cursor(text, organisation.span).find(company))
             members.append(employer)
         department = ", ".join(unit for unit in units if unit)
-        place = find_inside(text, organisation.span, department)
+        place = Cursor(text, organisation.span).find(department)
         members.append(LabelledMember("department", department, place))
     person = draft.entity("person", members, part.span, observed_at=observed_at)
     if employer is None or person is None:
@@ -67,7 +67,7 @@ def _members(text: str, fields: Mapping[str, PartField]) -> Iterator[LabelledMem
         if field is None or not isinstance(field.value, list) or not field.value:
             continue
         first = field.value[0]
-        place = find_inside(text, field.span, first) if isinstance(first, str) else field.span
+        place = Cursor(text, field.span).find(first) if isinstance(first, str) else field.span
         yield LabelledMember(single, first, place)
         if len(field.value) > 1:
             yield LabelledMember(name, field.value, field.span)
