@@ -579,11 +579,7 @@ LIMITS: Final = Limits()
 
 
 def load(**overrides: Any) -> Settings:
-    """Read the settings from the environment. ``overrides`` win, by field name; ``None`` does not override.
-
-    Raises:
-        ConfigurationInvalid: a value is not valid; ``details.issues`` names the settings.
-    """
+    """Read the settings; ``overrides`` win, but for None. ConfigurationInvalid names what is not valid."""
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as exc:
@@ -597,11 +593,7 @@ def load(**overrides: Any) -> Settings:
 
 
 def parsed_limits(text: str) -> tuple[RateLimitItem, ...]:
-    """Return the limits in a setting, none for an empty one and for ``off``.
-
-    Raises:
-        ValueError: it is not in the notation of the library ``limits``, or allows no request.
-    """
+    """Return the limits in a setting, none for an empty text and ``off``; ValueError: it is no limit."""
     from limits import parse_many
 
     if text in ("", "off"):

@@ -145,11 +145,7 @@ class _VectorCount(NamedTuple):
 
 
 async def make_vectors(services: Services, only_owner: str | None = None) -> int:
-    """Make the vectors of some entities, of all owners or of one; return how many.
-
-    Raises:
-        EmbeddingUnavailable: the embedding service does not answer as it should.
-    """
+    """Make the vectors of some entities, of all owners or of one; return how many."""
     model = services.embedder.model
     row = await services.database.reads(None).one(
         "meaning.waiting", _WaitingEntities, model=model, only=only_owner, limit=EMBEDDED_LIMIT

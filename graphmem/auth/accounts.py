@@ -70,11 +70,7 @@ def actor_of(
     scopes: Iterable[str] = ALL_SCOPES,
     credential: str = "",
 ) -> Actor:
-    """Return the actor of an account, with those of ``scopes`` that the account has.
-
-    Raises:
-        AccountConflict: the account is being deleted with its data.
-    """
+    """Return the actor of an account with those of ``scopes`` that it has; AccountConflict: it is erased."""
     if account.is_erased:
         raise being_erased(account.name)
     return Actor(

@@ -136,10 +136,7 @@ def redirect_destination(uri: str) -> str:
 
 
 def display_name(text: str) -> str:
-    """Return a name that a page can show: one line, without characters that hide or reverse others.
-
-    The page still escapes it.
-    """
+    """Return a name as one line without characters that hide or reverse others; a page still escapes it."""
     characters: list[str] = []
     marks = 0
     for character in unicodedata.normalize("NFC", text[: 10 * CLIENT_NAME_CHARACTERS_LIMIT]):

@@ -236,11 +236,7 @@ class Grants:
         return row.request if row is not None else None
 
     async def allow(self, secret: str, account: Account, scopes: Collection[str], browser: str) -> str | None:
-        """Allow a request for an account; return the code, or None if the request has ended.
-
-        Args:
-            browser: the secret in the cookie of the browser in which the person decided.
-        """
+        """Allow a request; return the code, None if it has ended. ``browser``: the secret in its cookie."""
         code, now = secrets.token_urlsafe(32), times.now()
         row = await self._writes.one(
             "oauth.grant", RequestResult, digest=tokens.digest(secret), account_id=account.id,

@@ -272,10 +272,7 @@ class _Bars(contextlib.AbstractContextManager["_Bars"]):
         self._files = [0, 0]
 
     def advance(self, stage: str, done: int, total: int | None) -> None:
-        """Advance the bar of a stage by ``done``. A ``total`` begins a new bar.
-
-        The bytes of files stand beside the bar that is shown.
-        """
+        """Advance the bar of a stage; a ``total`` begins a new bar. The bytes of files stand beside it."""
         if stage == "files":
             self._advance_files(done, total)
             return

@@ -182,10 +182,7 @@ def group_of(*words: str) -> type[TyperGroup]:
 
 
 def add_commands(app: typer.Typer, own: Mapping[str, typer.Typer] | None = None) -> None:
-    """Add a group for each noun that operations work with. The app's own group is ``group_of()``.
-
-    ``own``: groups with commands that are no operations, by their words.
-    """
+    """Add a group for each noun of operations. ``own``: those with other commands too, by their words."""
     parents: dict[tuple[str, ...], typer.Typer] = {(): app}
     for words in groups():
         group = (own or {}).get(" ".join(words)) or typer.Typer(no_args_is_help=True)
@@ -249,10 +246,7 @@ def _function(entry: Listed) -> Callable[..., None]:
 
 
 def _print(entry: Listed, body: bytes, as_json: bool, fields: Sequence[str]) -> Mapping[str, Any]:
-    """Return an answer, and print it as a table unless it is printed as JSON.
-
-    ``fields``: the requested fields of each entity, if any are.
-    """
+    """Print an answer, as a table with a column for each of ``fields`` or as JSON, and return it."""
     from graphmem.model import canonical
 
     answer = canonical.decode(body)
@@ -315,10 +309,7 @@ def is_bare_text(text: str) -> bool:
 
 
 def _place(entry: Listed, values: Mapping[str, Any]) -> Place:
-    """Return a function that names the option or the argument of a path such as ``$.filters.limit``.
-
-    What stands in ``--file`` keeps its name: it has no option on this command line.
-    """
+    """Return what names the option or argument of a path; what stands in ``--file`` keeps its name."""
     arguments = {parameter.shown: parameter for parameter in entry.parameters if parameter.is_argument}
     own_names = {parameter.name: parameter for parameter in arguments.values()}
     in_options = {name for name, value in values.items() if value not in (None, [])}

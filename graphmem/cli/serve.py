@@ -28,10 +28,7 @@ HEAD_START_SECONDS = 5.0
 
 
 class _RestServer(uvicorn.Server):
-    """A server that announces that it is ready, and ends on a signal without raising the signal again.
-
-    It is ready once it is bound and the first statements are ``planned``.
-    """
+    """A server that tells that it is bound and ``planned``, and that does not raise its signal again."""
 
     def __init__(
         self, config: uvicorn.Config, settings: Settings, planned: asyncio.Event, guard: Guard
@@ -69,10 +66,7 @@ class _RestServer(uvicorn.Server):
 
 
 def announce(settings: Settings, port: int, is_open: bool) -> None:
-    """Print the addresses of the service on stderr.
-
-    ``port``: the bound one. ``is_open``: whether callers need no credential.
-    """
+    """Print the addresses of the service on stderr. ``is_open``: whether callers need no credential."""
     base = settings.advertised_url(port)
     token = "none (loopback only)" if is_open else "send Authorization: Bearer …"
     stderr.print(f"graphmem {__version__} is ready ({settings.env})", style="bold", highlight=False)

@@ -86,10 +86,7 @@ class Session:
         return chosen
 
     def run(self, operation: SessionCall | Listed, raw: dict[str, Any]) -> bytes:
-        """Run an operation by the local service, at ``--base-url``, or in this process with ``--offline``.
-
-        Returns its answer as JSON.
-        """
+        """Run an operation by the local service, at ``--base-url`` or in this process; return its JSON."""
         chosen = self.settings()
         if raw.get("file_path") is not None:
             from graphmem.ingest import own_files
@@ -124,10 +121,7 @@ class Session:
         return Client(base_url, token, "cli")
 
     def log_to_file(self, chosen: Settings) -> None:
-        """Log to the data directory, with ``--verbose`` to the console too.
-
-        Where the data directory cannot be written, errors are logged to the console.
-        """
+        """Log to the data directory, with ``--verbose`` to the console too; errors alone where that fails."""
         import structlog
 
         from graphmem.observability import logs
@@ -266,10 +260,7 @@ def command(
 
 @contextlib.contextmanager
 def telling_errors(as_json: bool, place: Place = unchanged) -> Iterator[None]:
-    """Print an error on stderr, as text or as its envelope, and exit with its code.
-
-    ``place``: names the option of a path in the request.
-    """
+    """Print an error on stderr, and exit with its code. ``place`` names the option of a path in it."""
     trace = secrets.token_hex(16)
     token = _trace.set(trace)
     try:

@@ -188,10 +188,7 @@ def _least_width(column: Column) -> int:
 
 
 def _grown(least: Sequence[int], columns: Sequence[Column], spare: int) -> list[int]:
-    """Return the widths of columns that share ``spare`` characters beyond their least widths.
-
-    The narrowest column that does not show all of its cells grows first.
-    """
+    """Return widths of columns that share ``spare`` characters: the narrowest one that is cut grows first."""
     widths = list(least)
     whole = [max(map(cell_len, _texts_of(column))) for column in columns]
     for _ in range(spare):

@@ -107,10 +107,7 @@ def _uploaded(session: Session, file: LocalFile) -> dict[str, Any]:
 
 
 def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
-    """Store a file; a service that is busy is asked again.
-
-    The key is that of the bytes and the name: an upload that is run again stores nothing twice.
-    """
+    """Store a file once, by a key of its bytes and its name; a service that is busy is asked again."""
     from graphmem.model import canonical
 
     key = hashlib.sha256(data + b"\0" + name.encode(errors="surrogateescape")).hexdigest()

@@ -70,11 +70,7 @@ class Login:
 
 
 def canonical_address(base_url: str) -> str:
-    """Return the address of a service in one spelling: host in lower case, no default port, no last slash.
-
-    Raises:
-        httpx.InvalidURL: it is no URL.
-    """
+    """Return an address in one spelling: no default port, no last slash. httpx.InvalidURL: it is none."""
     url = httpx.URL(base_url)
     return str(url.copy_with(query=None, fragment=None, userinfo=b"")).rstrip("/")
 

@@ -59,11 +59,7 @@ class Receiver:
         self._is_answer = is_answer
 
     def wait(self, seconds: float = WAIT_SECONDS) -> dict[str, str]:
-        """Return the parameters of the redirect.
-
-        Raises:
-            LoginFailed: none came in time.
-        """
+        """Return the parameters of the redirect; LoginFailed: none came in time."""
         try:
             return self._answers.get(timeout=seconds)
         except queue.Empty:

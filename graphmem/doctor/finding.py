@@ -15,10 +15,7 @@ _USERINFO = re.compile(r"(?<=//)[^/@\s]+@")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. ``what``: what was found. ``fix``: what to do, in one sentence.
-
-    ``check`` may be empty: :func:`run_check` fills it in.
-    """
+    """The result of one check: what was found, and how to mend it. An empty ``check`` is filled in later."""
 
     check: str
     status: Status

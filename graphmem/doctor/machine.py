@@ -95,10 +95,7 @@ def _of_traces(environment: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def access(settings: Settings, guarded: bool = False) -> Finding:
-    """Check that nobody else reaches the service without a credential.
-
-    ``guarded``: whether an account has a password or an API key.
-    """
+    """Check that no other is served without a credential. ``guarded``: an account has a password or a key."""
     try:
         settings.check_bind(guarded=guarded)
     except ConfigurationInvalid as exc:

@@ -28,10 +28,7 @@ def normal(text: str) -> str:
 
 
 def json_value(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value whose texts are normal; a number that is not finite becomes its text.
-
-    What is no JSON value (a date, bytes) becomes the text that Python shows of it.
-    """
+    """Return a JSON value whose texts are normal; what is none, such as a date or infinity, becomes text."""
     if isinstance(value, str):
         return normal(value)
     if value is None or isinstance(value, bool | int):

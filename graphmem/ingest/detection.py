@@ -111,10 +111,7 @@ def _binary(data: bytes, limits: DocumentLimits) -> str | None:
 
 
 def structured_text(head: str) -> str | None:
-    """Return the format that the first characters of a text show, None if they show none.
-
-    JSON is not looked for: it takes the whole text.
-    """
+    """Return the format that a text shows by its beginning, None if by that it shows none, as with JSON."""
     head = head.lstrip()
     element = _first_element(head)
     for pattern, format_name in BEGINNINGS:

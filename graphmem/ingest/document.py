@@ -177,11 +177,7 @@ class TextPage(TypedDict):
 def text_page(
     document: ParsedDocument, content_hash: str, file_size: int, offset: int = 0, limit: int | None = None
 ) -> TextPage:
-    """Return the page of a document's text that begins at a character.
-
-    Args:
-        limit: characters of the page; by default the rest of the text.
-    """
+    """Return the page of a text from a character on: ``limit`` of them, by default the rest."""
     total = len(document.text)
     end = total if limit is None else min(offset + limit, total)
     page: TextPage = {

@@ -79,10 +79,7 @@ def read_file(path: str) -> bytes:
 
 
 def is_request(path: str) -> bool:
-    """Return whether a file that is to be stored begins as JSON arguments do.
-
-    A pipe counts as arguments: it can be read only once.
-    """
+    """Return whether a file begins as JSON arguments do. A pipe counts as such: it can be read only once."""
     try:
         status = os.stat(os.path.expanduser(path))
         if not stat.S_ISREG(status.st_mode):

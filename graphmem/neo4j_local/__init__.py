@@ -187,10 +187,7 @@ def info(settings: Settings) -> InstanceLogin:
 
 
 def store_bytes(settings: Settings) -> int:
-    """Return the bytes of the database on the disk, its transaction log included.
-
-    Folders that this user may not read count as nothing.
-    """
+    """Return the bytes of the database on the disk, with its transaction log, as far as they can be seen."""
     return _disk_bytes(Instance(settings).home / "data")
 
 

@@ -126,11 +126,7 @@ class ObjectStore:
             reader.close()
 
     async def size(self, owner: str, sha256: str) -> int:
-        """Return the bytes that an object has.
-
-        Raises:
-            ObjectMissing: there is no such object.
-        """
+        """Return the bytes that an object has; ObjectMissing: there is none."""
         entry = await self._find(owner, sha256)
         if entry is None:
             raise ObjectMissing(sha256=sha256)
@@ -141,11 +137,7 @@ class ObjectStore:
         return await self._find(owner, sha256) is not None
 
     async def delete(self, owner: str, sha256: str, *, modified_before: int | None = None) -> bool:
-        """Delete an object; return whether it was deleted.
-
-        Args:
-            modified_before: microseconds; an object that was put then or later stays.
-        """
+        """Delete an object, unless it was put at ``modified_before`` or later; return whether it was."""
         key = object_key(owner, sha256)
         return await self._run(lambda: self._backend().delete(key, modified_before))
 

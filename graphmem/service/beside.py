@@ -58,10 +58,7 @@ def take_socket(settings: Settings, tell: Callable[[str], None]) -> socket.socke
 async def answering(
     settings: Settings, listening: socket.socket | None
 ) -> AsyncIterator[SocketServer | None]:
-    """Answer callers on the socket from now on: they wait until the services are opened.
-
-    A fault is told to those that wait.
-    """
+    """Answer callers on the socket: they wait until the services are opened, and are told of a fault."""
     if listening is None:
         yield None
         return

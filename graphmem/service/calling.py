@@ -210,12 +210,7 @@ def call(
 def send(
     settings: Settings, url: str, content: Any, headers: Mapping[str, str], tell: Tell | None = None
 ) -> tuple[int, bytes]:
-    """Post JSON to the service, which is started if there is none; return status and body of the answer.
-
-    Raises:
-        GraphmemError: what :func:`ensure` raises.
-        ServiceUnreachable: the service ended before it answered.
-    """
+    """Post JSON as :func:`call` does, and raise what it raises; return status and body of the answer."""
     for _ in range(STARTS_LIMIT):
         path = Path(ensure(settings, tell)["socket"])
         try:

@@ -104,10 +104,7 @@ def make_folder(where: Place) -> None:
 
 
 def lock(where: Place) -> int | None:
-    """Lock the place for this process; return the open file, None if another process has the lock.
-
-    The system releases the lock when the process ends, however it ends.
-    """
+    """Lock the place until this process ends; return the open file, None if another process has the lock."""
     import fcntl  # Windows has no such module, and no local service
 
     handle = os.open(where.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

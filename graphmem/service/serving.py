@@ -42,10 +42,7 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
 
 @contextlib.asynccontextmanager
 async def background_work(services: Services, head_start: float = 0.0) -> AsyncIterator[None]:
-    """Run the background work of a service: keep the database up, plan queries, run the worker.
-
-    The worker begins after ``head_start`` seconds.
-    """
+    """Keep the database up, plan queries, and after ``head_start`` seconds run the worker."""
 
     async def later(task: Callable[[Services], Awaitable[None]]) -> None:
         await asyncio.sleep(head_start)

@@ -25,10 +25,7 @@ NAME_SHAPE = re.compile(r"[a-z][a-z0-9_-]{0,63}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class InterpreterOptions:
-    """What an interpreter knows beside the document.
-
-    ``configuration`` has only keys that the interpreter declares.
-    """
+    """What an interpreter knows beside the document. ``configuration`` has only keys that it declares."""
 
     file_name: str | None = None
     configuration: Mapping[str, Any] = field(default_factory=dict)
