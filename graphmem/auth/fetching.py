@@ -331,10 +331,7 @@ class DocumentCache(Generic[T]):
         self._fetches: dict[str, asyncio.Task[T]] = {}
 
     async def get(self, url: str) -> T:
-        """Return the document at a URL, fetched if it is not kept.
-
-        Callers that want the same URL at the same time share one fetch.
-        """
+        """Return the document at a URL, fetched if it is not kept; callers at the same time share a fetch."""
         read_url(url)
         kept = self._documents.get(url)
         if kept is not None:

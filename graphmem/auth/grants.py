@@ -176,10 +176,7 @@ _FAILURES: Final = {
 
 
 class Grants:
-    """Clients, requests, grants and tokens of the instance.
-
-    ``credentials`` is what this process remembers of credentials: it forgets the tokens of a grant that ends.
-    """
+    """Clients, requests, grants and tokens. ``credentials`` forget the tokens of a grant that ends."""
 
     def __init__(self, database: Database, credentials: CredentialCache | None = None) -> None:
         self._reads = database.reads(None)
@@ -284,11 +281,7 @@ class Grants:
         return self._issued(row, access_token, refresh_token)
 
     async def rotate(self, token: str, presented: Presented) -> IssuedTokens:
-        """Exchange a refresh token for new tokens.
-
-        Raises:
-            OAuthRefused: the token is not good for it. If it was used before, its grant has ended.
-        """
+        """Exchange a refresh token for new tokens; OAuthRefused as of a code: a second use ends its grant."""
         access_token, refresh_token, now = _new_tokens()
         row = await self._writes.one(
             "oauth.rotate", Redemption, digest=tokens.digest(token), client_id=presented.client_id,

@@ -146,7 +146,13 @@ def logout(session: Session, base_url: BaseUrl = None) -> dict[str, Any]:
     from graphmem.client.logins import Logins
 
     logins, address = Logins(), _address(session, base_url)
-    login = _only(logins.all()) if address is None else logins.get(address)
+    if address is None:
+        kept = logins.all()
+        if len(kept) != 1:
+            names = ", ".join(login.address for login in kept)
+            raise NotFound(f"name one with --base-url: {names}" if kept else "no login is kept")
+        address = kept[0].address
+    login = logins.get(address)
     if login is None:
         raise NotFound(f"no login is kept for {address}: `graphmem auth status` lists them")
     # Another process may renew it just now: the newest refresh token is revoked.
@@ -173,13 +179,6 @@ def _address(session: Session, base_url: str | None) -> str | None:
     if not address.startswith(("http://", "https://")):
         raise InvalidInput(f"--base-url {text!r:.200} does not begin with http:// or https://")
     return address
-
-
-def _only(logins: list[Login]) -> Login:
-    if len(logins) == 1:
-        return logins[0]
-    names = ", ".join(login.address for login in logins)
-    raise NotFound(f"name one with --base-url: {names}" if logins else "no login is kept")
 
 
 def _login_by_key(address: str) -> Login:

@@ -196,12 +196,6 @@ def _neighborhood(answer: Row) -> RenderableType:
     return Group(*parts)
 
 
-def _relationship_snapshot(answer: Row) -> SnapshotTable:
-    kind = answer.get("relationship_type", "")
-    title = f"{answer.get('source_entity_id', '')} {kind} {answer.get('target_entity_id', '')}"
-    return SnapshotTable(answer, title)
-
-
 def _edges(rows: Sequence[Row], names: Row) -> List:
     table = List(None, ("from", "relationship", "to", "metadata"), optional=("metadata",))
     for row in rows:
@@ -326,7 +320,12 @@ def _layout(table: Callable[[Row], RenderableType], *parts: str, pairs: bool = T
 _KEY = _layout(lambda answer: pairs({**answer["key"], "scopes": ", ".join(answer["key"]["scopes"])}), "key")
 _WITHDRAWAL = _layout(context_tables.changes, "entities", "relationships", "counts")
 _ENTITY = _layout(SnapshotTable, "snapshot", pairs=False)
-_RELATIONSHIP = _layout(_relationship_snapshot, "snapshot", pairs=False)
+_ENDS = ("source_entity_id", "relationship_type", "target_entity_id")
+_RELATIONSHIP = _layout(
+    lambda answer: SnapshotTable(answer, " ".join(answer.get(name, "") for name in _ENDS)),
+    "snapshot",
+    pairs=False,
+)
 
 
 LAYOUTS: dict[str, Layout] = {

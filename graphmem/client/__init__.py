@@ -98,9 +98,15 @@ class Client:
             answer = self._http.request(method, url, **sent)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             raise self._unreachable(exc) from exc
-        if answer.is_success:
-            return _worded(answer.content)
-        raise self._error(answer)
+        if not answer.is_success:
+            raise self._error(answer)
+        body = answer.content
+        if not _CITED.search(body):
+            return body
+        # Its advice names commands: a service names its routes to callers over HTTP.
+        said, registry = canonical.decode(body), _registry()
+        worded = registry.reworded_answer(said, registry.Face.CLI)
+        return body if worded == said else json.dumps(worded).encode()
 
     @contextlib.contextmanager
     def content(self, source_id: str) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -211,15 +217,6 @@ def _kept(base_url: str) -> Login | None:
     except httpx.InvalidURL:
         # The first call reports it.
         return None
-
-
-def _worded(body: bytes) -> bytes:
-    """Return an answer whose advice names commands: a service names its routes to callers over HTTP."""
-    if not _CITED.search(body):
-        return body
-    answer, registry = canonical.decode(body), _registry()
-    worded = registry.reworded_answer(answer, registry.Face.CLI)
-    return body if worded == answer else json.dumps(worded).encode()
 
 
 def _registry() -> ModuleType:

@@ -1,7 +1,4 @@
-"""What a parser makes of a file: text, and parts that say where in the text they stand.
-
-`graphmem/ingest/pipe.py` writes and reads the form in which a document leaves the process that parses.
-"""
+"""What a parser makes of a file: text, and parts that say where in the text they stand."""
 
 from __future__ import annotations
 
@@ -107,10 +104,7 @@ class PartField:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A page, heading, row, message … of a document, in the order of the file.
-
-    ``level`` is the depth of a heading or of a list, from 1. ``fields`` is empty for plain text.
-    """
+    """A page, heading, row … in the order of the file. ``level``: depth of a heading or of a list, from 1."""
 
     kind: str
     span: FileSpan
@@ -138,16 +132,7 @@ class ParsedDocument:
 
     def head(self) -> dict[str, Any]:
         """Return the document as JSON, without its parts."""
-        return {
-            "text": self.text,
-            "title": self.title,
-            "metadata": self.metadata,
-            "format": self.format,
-            "media_type": self.media_type,
-            "parser": self.parser,
-            "parser_version": self.parser_version,
-            "warnings": list(self.warnings),
-        }
+        return {member.name: getattr(self, member.name) for member in fields(self) if member.name != "parts"}
 
 
 class TextPage(TypedDict):

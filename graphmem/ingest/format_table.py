@@ -47,10 +47,7 @@ class Format:
         return " ".join([str(self.version), *releases])
 
     def load(self) -> Parse:
-        """Import the parser of this format, and with it its libraries.
-
-        It adds the text and the parts of a file to a builder, whose format it may change.
-        """
+        """Import the parser. It adds text and parts of a file to a builder, whose format it may change."""
         module, _, function = PLACES.get(self.parser, f"{self.parser}:parse").partition(":")
         return getattr(importlib.import_module(f"graphmem.ingest.formats.{module}"), function)
 

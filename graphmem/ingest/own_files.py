@@ -34,11 +34,7 @@ _REQUEST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{(?!\\rtf)|\[\s*(?:[\[{\
 
 
 def with_content(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with the content of the file that ``file_path`` names in its place, and its name.
-
-    Raises:
-        FileMissing, FileIsDirectory, FileUnreadable, FileEmpty, FileTooLarge: as :func:`read_file`.
-    """
+    """Return arguments with content and name of the file at ``file_path``; raise as :func:`read_file`."""
     path = arguments.get("file_path")
     if not isinstance(path, str) or not path or arguments.get("file_content") is not None:
         return dict(arguments)
@@ -93,11 +89,7 @@ def is_request(path: str) -> bool:
 
 
 def read_request(data: bytes, name: str) -> dict[str, Any]:
-    """Return the arguments of a store request; a list or several lines become its ``entities``.
-
-    Raises:
-        InvalidJson: the file has none of the three formats; ``details`` has the reason.
-    """
+    """Return the arguments of a store; lists and lines are its ``entities``. InvalidJson: it is none."""
     try:
         value = canonical.decode(data)
     except ValueError as whole:

@@ -50,11 +50,7 @@ def versions() -> list[str]:
 
 @cache
 def read(version: str) -> Lock:
-    """Read the lock of a Neo4j version.
-
-    Raises:
-        ConfigurationInvalid: this version has no lock; the message names the versions that have one.
-    """
+    """Read the lock of a Neo4j version; ConfigurationInvalid names the versions that have one."""
     if version not in versions():
         raise ConfigurationInvalid(
             f"there is no embedded Neo4j {version}: set GRAPHMEM_NEO4J_VERSION to one of "

@@ -37,11 +37,7 @@ def sha256(path: Path) -> str:
 
 @contextmanager
 def used_as_data(root: Path) -> Iterator[None]:
-    """Report file system errors of the block as errors of the data directory ``root``.
-
-    Raises:
-        DataDirectoryRefused: a file could not be read or written; the message names the file.
-    """
+    """Report errors of files in the block as DataDirectoryRefused of the data directory ``root``."""
     try:
         yield
     except OSError as exc:

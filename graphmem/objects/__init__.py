@@ -13,10 +13,7 @@ __all__ = ["Leftovers", "ListedObject", "ObjectStore", "Source", "StoredObject",
 
 
 def new_object_store(settings: Settings) -> ObjectStore:
-    """Return the object store of the settings: S3 where they name a bucket, else a local directory.
-
-    Nothing is opened, written or imported before the store is used.
-    """
+    """Return the object store of the settings. Nothing is opened, written or imported before it is used."""
     if settings.objects_bucket is None:
         return ObjectStore("directory", str(settings.objects_path), lambda: _backend(settings))
     where = f" at {settings.objects_endpoint}" if settings.objects_endpoint else ""

@@ -13,24 +13,8 @@ from functools import partial
 from typing import Any, Final
 
 import boto3
+from botocore import exceptions as faults
 from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConfigNotFound,
-    ConfigParseError,
-    CredentialRetrievalError,
-    InvalidConfigError,
-    InvalidEndpointConfigurationError,
-    InvalidRegionError,
-    NoCredentialsError,
-    NoRegionError,
-    ParamValidationError,
-    PartialCredentialsError,
-    ProfileNotFound,
-    TokenRetrievalError,
-    UnauthorizedSSOTokenError,
-)
 
 from graphmem import __version__
 from graphmem.errors import (
@@ -53,10 +37,11 @@ _MISSING: Final = frozenset({"NoSuchKey", "404", "NotFound"})
 _FULL: Final = frozenset({"QuotaExceeded", "InsufficientStorage", "XMinioStorageFull", "507"})
 _BUSY: Final = frozenset({"SlowDown", "RequestTimeout", "RequestTimeTooSkewed", "ThrottlingException"})
 _SETTINGS: Final = (
-    NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, TokenRetrievalError,
-    UnauthorizedSSOTokenError, NoRegionError, InvalidRegionError, InvalidConfigError,
-    InvalidEndpointConfigurationError, ProfileNotFound, ConfigNotFound, ConfigParseError,
-    ParamValidationError, ValueError,
+    faults.NoCredentialsError, faults.PartialCredentialsError, faults.CredentialRetrievalError,
+    faults.TokenRetrievalError, faults.UnauthorizedSSOTokenError, faults.NoRegionError,
+    faults.InvalidRegionError, faults.InvalidConfigError, faults.InvalidEndpointConfigurationError,
+    faults.ProfileNotFound, faults.ConfigNotFound, faults.ConfigParseError, faults.ParamValidationError,
+    ValueError,
 )  # fmt: skip
 """Raised before anything is sent, because credentials, region, address or name of the bucket are wrong.
 ``ValueError``: the address of the endpoint is none.
@@ -231,11 +216,11 @@ def s3_errors(sha256: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except ClientError as exc:
+    except faults.ClientError as exc:
         raise _of_answer(exc.response, sha256) from exc
     except _SETTINGS as exc:
         raise ObjectStoreRefused(reason=_reason(exc)) from exc
-    except (BotoCoreError, OSError) as exc:
+    except (faults.BotoCoreError, OSError) as exc:
         raise ObjectStoreUnavailable(reason=_reason(exc)) from exc
 
 

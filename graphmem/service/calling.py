@@ -64,11 +64,7 @@ _starting = threading.Lock()
 
 
 def greet(where: Place) -> Greeting | None:
-    """Return the greeting of the service; None if none listens.
-
-    Raises:
-        ServiceUnreachable: it listens and does not answer, or something else does.
-    """
+    """Return the greeting of the service, None if none listens; ServiceUnreachable: it does not answer."""
     path = where.record().get("socket")
     if not path:
         return None

@@ -58,11 +58,7 @@ class Place:
         return record if isinstance(record, dict) else {}
 
     def socket(self) -> Path:
-        """Return the path of the socket that a new service binds. Its folder exists.
-
-        Raises:
-            DataDirectoryRefused: the path is too long, and no short folder is this user's own.
-        """
+        """Return the path of a new service's socket; DataDirectoryRefused: no path is short enough."""
         path = self.folder / f"{self.name}.sock"
         if len(os.fsencode(path)) <= SOCKET_PATH_BYTES_LIMIT:
             return path

@@ -17,12 +17,7 @@ from graphmem.worker import work
 
 @contextlib.asynccontextmanager
 async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
-    """Open the service and yield the ASGI application of its socket.
-
-    Raises:
-        SetupError: the data directory or the database cannot be used.
-        DatabaseUnavailable: the database at ``NEO4J_URI`` does not answer.
-    """
+    """Open the service, and yield the ASGI application of its socket; raise what ``open_services`` raises."""
 
     def waiting(line: str) -> None:
         front.doing = line

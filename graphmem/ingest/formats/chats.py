@@ -94,7 +94,8 @@ def _path(nodes: dict[str, Any], leaf: Any) -> set[str]:
 def _depth_first(nodes: dict[str, Any]) -> list[str]:
     """Return the ids of the tree; nodes that no root reaches come last, in the order of the file."""
     objects = {key: node for key, node in nodes.items() if isinstance(node, dict)}
-    waiting = [key for key, node in reversed(objects.items()) if not _is_known(node.get("parent"), objects)]
+    parents = {key: node.get("parent") for key, node in reversed(objects.items())}
+    waiting = [key for key, of in parents.items() if not isinstance(of, str) or of not in objects]
     order: dict[str, None] = {}
     while waiting:
         key = waiting.pop()
@@ -105,10 +106,6 @@ def _depth_first(nodes: dict[str, Any]) -> list[str]:
         known = [child for child in children if isinstance(child, str)] if isinstance(children, list) else []
         waiting.extend(child for child in reversed(known) if child in objects)
     return list(order | dict.fromkeys(objects))
-
-
-def _is_known(key: Any, nodes: dict[str, Any]) -> bool:
-    return isinstance(key, str) and key in nodes
 
 
 def _add_node(chats: Conversations, message: dict[str, Any], current: bool) -> None:

@@ -1,6 +1,4 @@
-"""OpenDocument text (ODT): headings, paragraphs, items of lists and rows of tables in the order of the
-document.
-"""
+"""OpenDocument text (ODT): headings, paragraphs, items of lists and rows of tables, in their order."""
 
 from __future__ import annotations
 

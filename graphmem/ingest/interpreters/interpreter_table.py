@@ -77,7 +77,8 @@ def interpreter_for(format: str, name: str | None = None) -> Interpreter:
     Of those that read a format by default, added ones come before those of graphmem, in order of their names.
     """
     if name is not None:
-        interpreter = BY_NAME.get(name) or _added(name)
+        point = _entry_points().get(name)
+        interpreter = BY_NAME.get(name) or (_loaded(point) if point is not None else None)
         if interpreter is None:
             raise InterpretationFailed(f"There is no interpreter {name[:100]!r}.")
         if format not in interpreter.formats:
@@ -133,11 +134,6 @@ def _proposed_by_added(
 @cache
 def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
     return {point.name: point for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
-
-
-def _added(name: str) -> Interpreter | None:
-    point = _entry_points().get(name)
-    return None if point is None else _loaded(point)
 
 
 def _loaded(point: importlib.metadata.EntryPoint) -> Interpreter:

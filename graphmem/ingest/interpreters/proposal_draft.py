@@ -121,7 +121,10 @@ class ProposalDraft:
         """
         if source is None or target is None:
             return
-        if source == target or self._is_one(source, target):
+        first, second = self.entities[source], self.entities[target]
+        # By the identity rule of their type.
+        are_one = first.entity_type == second.entity_type and _identity(first) == _identity(second)
+        if source == target or are_one:
             self.warn(f"A relationship of an entity to itself{place(span)} is left out.")
             return
         key = (relationship_type, source, target)
@@ -151,11 +154,6 @@ class ProposalDraft:
     def proposal(self) -> Proposal:
         """Return what was collected."""
         return Proposal(tuple(self.entities), tuple(self._relationships.values()), tuple(self._warnings))
-
-    def _is_one(self, source: int, target: int) -> bool:
-        """Return whether two items are the same entity by its type's identity rule."""
-        first, second = self.entities[source], self.entities[target]
-        return first.entity_type == second.entity_type and _identity(first) == _identity(second)
 
     def _canonical_name(self, name: Any, where: str) -> str | None:
         if is_empty(name):
