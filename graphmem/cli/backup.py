@@ -17,7 +17,7 @@ from graphmem.errors import DumpConflicts
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from graphmem.dump import CreateResult, RestoreResult, VerifyResult
+    from graphmem.dump import CreateResult, RestoreResult
     from graphmem.dump.file_chunks import MissingFiles
     from graphmem.registry import Services
     from graphmem.settings import Settings
@@ -113,12 +113,22 @@ def verify(session: Session, path: File) -> dict[str, Any]:
       graphmem backup verify graphmem.dump
     """
     from graphmem import dump
+    from graphmem.model import times
 
     with _Bars() as bars:
         size = os.path.getsize(path) if os.path.isfile(path) else None
         bars.advance("verify", 0, size)
         result = dump.verify(path, lambda done: bars.advance("verify", done, None))
-    return _verified(path, result)
+    return {
+        "path": str(path),
+        "bytes": result.size,
+        "created_at": times.render(result.header.created_at),
+        "graphmem": result.header.graphmem,
+        "format": result.header.format,
+        **_counted(result.manifest.contents),
+        "files_missing": result.missing_files,
+        "root": result.manifest.root,
+    }
 
 
 @command(app)
@@ -221,21 +231,6 @@ def _missing(missing: MissingFiles) -> dict[str, Any]:
     """Return how many files are missing, and the first of them if there are any."""
     listed = {"missing_files": [file.report() for file in missing.listed]} if missing.count else {}
     return {"files_missing": missing.count, **listed}
-
-
-def _verified(path: Path, result: VerifyResult) -> dict[str, Any]:
-    from graphmem.model import times
-
-    return {
-        "path": str(path),
-        "bytes": result.size,
-        "created_at": times.render(result.header.created_at),
-        "graphmem": result.header.graphmem,
-        "format": result.header.format,
-        **_counted(result.manifest.contents),
-        "files_missing": result.missing_files,
-        "root": result.manifest.root,
-    }
 
 
 def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:

@@ -46,11 +46,21 @@ class _RestServer(uvicorn.Server):
             self._announcing = asyncio.create_task(self._announce(port))
 
     async def _announce(self, port: int) -> None:
+        """Print the addresses of the service on stderr."""
         await self._planned.wait()
         is_open = self._settings.may_be_open
         with contextlib.suppress(Unavailable):
             is_open = await self._guard.is_open(self._settings)
-        announce(self._settings, port, is_open)
+        base = self._settings.advertised_url(port)
+        token = "none (loopback only)" if is_open else "send Authorization: Bearer …"
+        first = f"graphmem {__version__} is ready ({self._settings.env})"
+        stderr.print(first, style="bold", highlight=False)
+        for name, value in (
+            ("REST", base), ("MCP", f"{base}/mcp"), ("API description", f"{base}/openapi.yaml"),
+            ("Readiness", f"{base}/health/ready"),
+            ("Token", token), ("Data", str(self._settings.data_path)), ("Stop", "Ctrl-C"),
+        ):  # fmt: skip
+            stderr.print(f"  {name:16}{value}", highlight=False, soft_wrap=True)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -63,19 +73,6 @@ class _RestServer(uvicorn.Server):
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
-
-
-def announce(settings: Settings, port: int, is_open: bool) -> None:
-    """Print the addresses of the service on stderr. ``is_open``: whether callers need no credential."""
-    base = settings.advertised_url(port)
-    token = "none (loopback only)" if is_open else "send Authorization: Bearer …"
-    stderr.print(f"graphmem {__version__} is ready ({settings.env})", style="bold", highlight=False)
-    for name, value in (
-        ("REST", base), ("MCP", f"{base}/mcp"), ("API description", f"{base}/openapi.yaml"),
-        ("Readiness", f"{base}/health/ready"),
-        ("Token", token), ("Data", str(settings.data_path)), ("Stop", "Ctrl-C"),
-    ):  # fmt: skip
-        stderr.print(f"  {name:16}{value}", highlight=False, soft_wrap=True)
 
 
 def serve(settings: Settings) -> None:

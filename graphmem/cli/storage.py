@@ -80,7 +80,18 @@ def gc(
       graphmem storage gc --dry-run
       graphmem storage gc --grace 7d
     """
-    removal = _gc(session.local_settings(ELSEWHERE), grace, dry_run, all_owners)
+    from graphmem.checking.unreferenced import remove_unreferenced
+    from graphmem.cli.in_process import on_services
+    from graphmem.model import times
+
+    async def work(services: Services) -> Removal:
+        with _counting("looking at objects") as tell:
+            return await remove_unreferenced(
+                services.database, services.objects, times.now() - grace * 1_000_000,
+                dry_run=dry_run, foreign=all_owners, progress=tell,
+            )  # fmt: skip
+
+    removal = on_services(session.local_settings(ELSEWHERE), work)
     report = {
         "dry_run": removal.dry_run,
         "grace_seconds": grace,
@@ -101,21 +112,6 @@ def gc(
             "database keeps files there, remove them with graphmem storage gc --all-owners."
         )
         stderr.print(line, highlight=False, soft_wrap=True)
-
-
-def _gc(chosen: Settings, grace: int, dry_run: bool, all_owners: bool) -> Removal:
-    from graphmem.checking.unreferenced import remove_unreferenced
-    from graphmem.cli.in_process import on_services
-    from graphmem.model import times
-
-    async def work(services: Services) -> Removal:
-        with _counting("looking at objects") as tell:
-            return await remove_unreferenced(
-                services.database, services.objects, times.now() - grace * 1_000_000,
-                dry_run=dry_run, foreign=all_owners, progress=tell,
-            )  # fmt: skip
-
-    return on_services(chosen, work)
 
 
 async def _info(chosen: Settings, tell: Callable[[int], None]) -> dict[str, Any]:

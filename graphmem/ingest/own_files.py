@@ -58,7 +58,13 @@ def read_file(path: str) -> bytes:
         # A pipe without a writer must not block the program for ever.
         descriptor = os.open(os.path.expanduser(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with open(descriptor, "rb") as file:
-            _check(path, os.fstat(descriptor))
+            status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode):
+                raise _is_directory(path)
+            if not stat.S_ISREG(status.st_mode):
+                raise FileUnreadable(f"{path} is no regular file", file=path)
+            if status.st_size > FILE_BYTES_LIMIT:
+                raise _too_large(path, status.st_size)
             data = file.read(FILE_BYTES_LIMIT + 1)
     except FileNotFoundError:
         raise FileMissing(f"there is no file {path}", file=path) from None
@@ -113,15 +119,6 @@ def _line(name: str, number: int, line: bytes) -> Any:
 
 def _unreadable(name: str, reason: str) -> InvalidJson:
     return InvalidJson(f"{name} cannot be read as JSON: {reason[:200]}", file=name, reason=reason[:200])
-
-
-def _check(path: str, status: os.stat_result) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise _is_directory(path)
-    if not stat.S_ISREG(status.st_mode):
-        raise FileUnreadable(f"{path} is no regular file", file=path)
-    if status.st_size > FILE_BYTES_LIMIT:
-        raise _too_large(path, status.st_size)
 
 
 def _is_directory(path: str) -> FileIsDirectory:

@@ -230,13 +230,11 @@ def environment(settings: Settings) -> dict[str, str]:
     values = {name: getattr(settings, field) for name, field in names.items() if field != "base_url"}
     values |= {variable("data_dir"): settings.data_path}
     values |= {variable("cache_dir"): settings.cache_path} if settings.cache_dir else {}
-    return kept | {name: _text(value) for name, value in values.items() if value is not None}
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, SecretStr):
-        return value.get_secret_value()
-    return ",".join(value) if isinstance(value, tuple) else str(value)
+    for name, value in values.items():
+        if value is not None:
+            text = value.get_secret_value() if isinstance(value, SecretStr) else value
+            kept[name] = ",".join(text) if isinstance(text, tuple) else str(text)
+    return kept
 
 
 class _Wait:
