@@ -23,7 +23,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import httpx
 import orjson
@@ -51,23 +51,6 @@ KEPT_SECONDS_LIMIT: Final = 24 * 3600.0
 KEPT_SECONDS_DEFAULT: Final = 300.0
 """How long a document is kept whose answer has no ``Cache-Control``."""
 
-Reason = Literal[
-    "url",
-    "address",
-    "connection",
-    "certificate",
-    "time",
-    "redirect",
-    "status",
-    "encoding",
-    "media_type",
-    "size",
-    "json",
-    "document",
-    "busy",
-]
-"""What was refused. ``document``: the caller's own rules refuse the content."""
-
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 """A host name: ASCII, at least one dot, the last label begins with a letter. No IP address fits."""
 _MEDIA_TYPE = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
@@ -88,14 +71,14 @@ _SPECIAL: Final = tuple(
 class FetchRefused(Exception):
     """A URL, an address, a connection or an answer is refused: raised by all that reads or fetches one.
 
-    ``reason`` is one word of :data:`Reason`; the text is a sentence.
-
-    The text never holds what the server answered, nor an address that a name resolved to.
+    ``reason`` is one word: url, address, connection, certificate, time, redirect, status, encoding,
+    media_type, size, json, busy, or document where the caller's own rules refuse the content. The text is a
+    sentence, and never holds what the server answered or an address that a name resolved to.
     """
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
-        self.reason: Reason = reason
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -234,12 +234,13 @@ def _authorized(
 ) -> tuple[Authorization, str]:
     """Let a person allow the login. Returns the request and its code."""
     import webbrowser
+    from functools import partial
 
     from graphmem.client import oauth_login, redirects
 
     with redirects.Receiver() as receiver:
         authorization = oauth_login.begin(server, client_id, receiver.port, scopes)
-        receiver.expect(lambda parameters: oauth_login.is_answer_to(authorization, parameters))
+        receiver.is_answer = partial(oauth_login.is_answer_to, authorization)
         if not by_code and redirects.has_browser():
             _say("allow the login in the browser; if none opens, open this address:", authorization.url)
             if webbrowser.open(authorization.url):

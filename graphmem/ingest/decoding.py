@@ -112,13 +112,12 @@ def _known(encoding: str) -> bool:
 
 def _strict_or_replaced(data: bytes, encoding: str, warnings: tuple[str, ...]) -> Decoded:
     try:
-        return _finished(data.decode(encoding), encoding, warnings)
+        text = data.decode(encoding)
     except UnicodeDecodeError:
         text = data.decode(encoding, "replace")
         count = text.count("\ufffd")
-        return _finished(
-            text, encoding, (*warnings, f"{count:,} places that are no {encoding} are shown as U+FFFD.")
-        )
+        warnings = (*warnings, f"{count:,} places that are no {encoding} are shown as U+FFFD.")
+    return _finished(text, encoding, warnings)
 
 
 def _finished(text: str, encoding: str, warnings: tuple[str, ...]) -> Decoded:

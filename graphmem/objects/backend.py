@@ -164,10 +164,9 @@ class Backend(abc.ABC):
     def pages(self, segment: str | None = None) -> Iterator[list[ObjectEntry]]:
         """Yield pages of the keys below a segment, or of all. What is no object may be among them."""
 
+    @abc.abstractmethod
     def leftovers(self, modified_before: int, *, remove: bool) -> Leftovers:
         """Count the files of puts that did not end and were modified before a time; remove them if wanted."""
-        del modified_before, remove
-        return Leftovers()
 
     def close(self) -> None:
         """Close connections."""

@@ -18,15 +18,7 @@ from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 
 ENTRIES = {"VEVENT": "event", "VTODO": "task", "VJOURNAL": "journal"}
-TEXTS = {
-    "SUMMARY": "summary",
-    "UID": "uid",
-    "LOCATION": "location",
-    "DESCRIPTION": "description",
-    "STATUS": "status",
-    "URL": "url",
-    "PRIORITY": "priority",
-}
+TEXTS = ("SUMMARY", "UID", "LOCATION", "DESCRIPTION", "STATUS", "URL", "PRIORITY")
 TIMES = {
     "DTSTART": "start",
     "DTEND": "end",
@@ -79,8 +71,8 @@ def _add(builder: Builder, entry: Component) -> None:
             fields.append(PartField(name, value, widened(spans)))
 
     add("BEGIN", "component", [ENTRIES[str(entry.name)]])
-    for member, name in TEXTS.items():
-        add(member, name, [str(value) for value in _values(entry, member)[:1] if str(value)])
+    for member in TEXTS:
+        add(member, member.lower(), [str(value) for value in _values(entry, member)[:1] if str(value)])
     for member, name in TIMES.items():
         add(member, name, [_time(value) for value in _values(entry, member)[:1]])
     if "DTSTART" in entry and "TZID" in entry["DTSTART"].params:
