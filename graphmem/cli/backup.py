@@ -154,7 +154,17 @@ def restore(
       graphmem backup restore graphmem.dump --dry-run
       graphmem backup restore graphmem.dump
     """
-    result = _restore(session.local_settings(ELSEWHERE, reads=False), path, dry_run)
+    from graphmem import dump
+    from graphmem.cli.in_process import on_services
+
+    async def work(services: Services) -> RestoreResult:
+        with _Bars() as bars:
+            where = services.database, services.vocabulary, services.writers
+            return await dump.restore(
+                *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance
+            )
+
+    result = on_services(session.local_settings(ELSEWHERE, reads=False), work)
     conflicts = [conflict.report() for conflict in result.conflicts]
     show(_restored(path, result), session.as_json)
     if not session.as_json:
@@ -192,20 +202,6 @@ def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bool, fi
                 services.database, path, owners, objects=services.objects if files else None, force=force,
                 database_name=name, progress=bars.advance,
             )  # fmt: skip
-
-    return on_services(chosen, work)
-
-
-def _restore(chosen: Settings, path: Path, dry_run: bool) -> RestoreResult:
-    from graphmem import dump
-    from graphmem.cli.in_process import on_services
-
-    async def work(services: Services) -> RestoreResult:
-        with _Bars() as bars:
-            where = services.database, services.vocabulary, services.writers
-            return await dump.restore(
-                *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance
-            )
 
     return on_services(chosen, work)
 

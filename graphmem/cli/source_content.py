@@ -18,7 +18,6 @@ from graphmem.errors import InvalidInput, ObjectDamaged
 
 if TYPE_CHECKING:
     from graphmem.client import Client
-    from graphmem.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -98,7 +97,19 @@ def _receive(session: Session, source_id: str, received: Received) -> None:
     else:
         require_database(chosen)
         session.log_to_file(chosen)
-        _in_process(chosen, source_id, session.account, received)
+        from graphmem.auth import Method
+        from graphmem.auth.accounts import Accounts
+        from graphmem.cli.in_process import on_services
+        from graphmem.reading.source_answers import read_source
+        from graphmem.registry import Context, Services
+
+        async def work(services: Services) -> None:
+            actor = await Accounts(services.database).actor(session.account, "cli", Method.PROCESS)
+            row = await read_source(Context(actor, services), source_id)
+            async for chunk in services.objects.read(actor.owner, row.content_hash, size=row.size):
+                received.write(chunk)
+
+        on_services(chosen, work)
 
 
 def _from_client(client: Client, source_id: str, received: Received) -> None:
@@ -106,22 +117,6 @@ def _from_client(client: Client, source_id: str, received: Received) -> None:
         for chunk in chunks:
             received.write(chunk)
     received.check(content_hash)
-
-
-def _in_process(chosen: Settings, source_id: str, account: str | None, received: Received) -> None:
-    from graphmem.auth import Method
-    from graphmem.auth.accounts import Accounts
-    from graphmem.cli.in_process import on_services
-    from graphmem.reading.source_answers import read_source
-    from graphmem.registry import Context, Services
-
-    async def work(services: Services) -> None:
-        actor = await Accounts(services.database).actor(account, "cli", Method.PROCESS)
-        row = await read_source(Context(actor, services), source_id)
-        async for chunk in services.objects.read(actor.owner, row.content_hash, size=row.size):
-            received.write(chunk)
-
-    on_services(chosen, work)
 
 
 @contextlib.contextmanager

@@ -92,7 +92,17 @@ def gc(
             )  # fmt: skip
 
     removal = on_services(session.local_settings(ELSEWHERE), work)
-    report = {
+    show(_report(removal, grace), session.as_json)
+    if removal.foreign.objects and not session.as_json:
+        line = (
+            f"{removal.foreign.objects:,} objects of owners without any source stay. If no other "
+            "database keeps files there, remove them with graphmem storage gc --all-owners."
+        )
+        stderr.print(line, highlight=False, soft_wrap=True)
+
+
+def _report(removal: Removal, grace: int) -> dict[str, Any]:
+    return {
         "dry_run": removal.dry_run,
         "grace_seconds": grace,
         "used": removal.used.objects,
@@ -105,13 +115,6 @@ def gc(
         "objects_without_sources": removal.foreign.objects,
         "bytes_without_sources": removal.foreign.size,
     }
-    show(report, session.as_json)
-    if removal.foreign.objects and not session.as_json:
-        line = (
-            f"{removal.foreign.objects:,} objects of owners without any source stay. If no other "
-            "database keeps files there, remove them with graphmem storage gc --all-owners."
-        )
-        stderr.print(line, highlight=False, soft_wrap=True)
 
 
 async def _info(chosen: Settings, tell: Callable[[int], None]) -> dict[str, Any]:

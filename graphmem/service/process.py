@@ -72,7 +72,10 @@ async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[No
             lambda: logs.configure(settings, logs.folder(settings), console_level="error")
         )
         if settings.neo4j_uri is None:
-            await asyncio.to_thread(_launch_database, settings, front)
+            front.doing = "starting the database"
+            local = await asyncio.to_thread(importlib.import_module, "graphmem.neo4j_local")
+            # Its process starts, and nobody waits until it answers.
+            await asyncio.to_thread(local.launch, settings, front.fetching)
         serving = await asyncio.to_thread(importlib.import_module, "graphmem.service.serving")
         async with serving.opened(settings, front) as app:
             front.doing = ""
@@ -84,14 +87,6 @@ async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[No
             raise
         await _fail(front, exc)
         await end()
-
-
-def _launch_database(settings: Settings, front: Front) -> None:
-    """Start the embedded database's process, without waiting until it answers."""
-    from graphmem import neo4j_local
-
-    front.doing = "starting the database"
-    neo4j_local.launch(settings, front.fetching)
 
 
 async def _fail(front: Front, exc: Exception) -> None:
