@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeVar
 import typer
 from rich.console import Console
 
-from graphmem.cli.error_text import Place, error_lines, unchanged
+from graphmem.cli.error_text import Place, error_lines
 from graphmem.errors import (
     ConfigurationInvalid,
     DataDirectoryRefused,
@@ -259,7 +259,7 @@ def command(
 
 
 @contextlib.contextmanager
-def telling_errors(as_json: bool, place: Place = unchanged) -> Iterator[None]:
+def telling_errors(as_json: bool, place: Place = str) -> Iterator[None]:
     """Print an error on stderr, and exit with its code. ``place`` names the option of a path in it."""
     trace = secrets.token_hex(16)
     token = _trace.set(trace)
@@ -301,7 +301,7 @@ def _log_fault(fault: Exception) -> None:
     structlog.get_logger("graphmem.cli").error("unexpected fault", exc_info=fault)
 
 
-def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = unchanged) -> NoReturn:
+def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = str) -> NoReturn:
     """Print an error and exit with its code."""
     from graphmem.cli.tables import plain
 

@@ -73,11 +73,6 @@ class Received:
         self.digest.update(chunk)
         self.size += len(chunk)
 
-    def check(self, content_hash: str) -> None:
-        """Compare what was written with a hash."""
-        if self.digest.hexdigest() != content_hash:
-            raise ObjectDamaged(sha256=content_hash, size=self.size)
-
 
 def _receive(session: Session, source_id: str, received: Received) -> None:
     """Write the bytes of a source, from where the session's commands find their data."""
@@ -116,7 +111,8 @@ def _from_client(client: Client, source_id: str, received: Received) -> None:
     with client.content(source_id) as (content_hash, chunks):
         for chunk in chunks:
             received.write(chunk)
-    received.check(content_hash)
+    if received.digest.hexdigest() != content_hash:
+        raise ObjectDamaged(sha256=content_hash, size=received.size)
 
 
 @contextlib.contextmanager

@@ -62,12 +62,6 @@ def opened(data: bytes, limits: DocumentLimits) -> zipfile.ZipFile:
     return archive
 
 
-def content_of(data: bytes, name: str, limits: DocumentLimits) -> bytes:
-    """Return the bytes of a member of an archive that was checked; nothing if there is no such member."""
-    archive = opened(data, limits)
-    return archive.read(name) if name in archive.namelist() else b""
-
-
 def check(data: bytes, builder: Builder) -> None:
     """Inflate every member once and count; warn of macros."""
     limits, total = builder.limits, 0

@@ -23,7 +23,8 @@ METADATA = {"dc:creator": "author", "meta:initial-creator": "author", "dc:subjec
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add the text of a document with its blocks."""
     archives.check(data, builder)
-    if b"encryption-data" in archives.content_of(data, "META-INF/manifest.xml", builder.limits):
+    archive, manifest = archives.opened(data, builder.limits), "META-INF/manifest.xml"
+    if manifest in archive.namelist() and b"encryption-data" in archive.read(manifest):
         raise ParseFailed("The document is encrypted: a password is needed to read it.", "encrypted")
     try:
         document = odfdo.Document(io.BytesIO(data))

@@ -174,8 +174,10 @@ class ProposalDraft:
 
     def _is_name(self, name: str) -> bool:
         """Return whether a field can have a name."""
-        shown = name[:SHOWN_CHARACTERS].encode(errors="replace").decode()
-        if not 0 < len(name) <= identity.NAME_LIMIT or not is_text(name):
+        # A lone surrogate is no text.
+        text = name.encode(errors="replace").decode()
+        shown = text[:SHOWN_CHARACTERS]
+        if not 0 < len(name) <= identity.NAME_LIMIT or text != name:
             self.warn(f"The field {shown!r} is left out: a name has 1 to {identity.NAME_LIMIT} characters.")
             return False
         if name in RESERVED:
@@ -235,15 +237,6 @@ def refusal(value: Any) -> str | None:
     if size > VALUE_CHARACTERS_LIMIT:
         return f"it has more than {VALUE_CHARACTERS_LIMIT:,} characters"
     return None
-
-
-def is_text(text: str) -> bool:
-    """Return whether a text has no lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def moment(text: Any) -> str | None:
