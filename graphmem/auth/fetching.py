@@ -53,6 +53,7 @@ KEPT_SECONDS_DEFAULT: Final = 300.0
 
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 """A host name: ASCII, at least one dot, the last label begins with a letter. No IP address fits."""
+_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "graphmem"}
 _MEDIA_TYPE = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -202,7 +203,11 @@ class Fetcher:
             timeout=httpx.Timeout(self._seconds, connect=CONNECT_SECONDS),
         ) as client:
             for address in addresses[:ADDRESSES_TRIED_LIMIT]:
-                request = _request(client, target, address)
+                url = httpx.URL(scheme="https", host=address, raw_path=target.path.encode("ascii"))
+                # SNI and certificate are those of the host, whatever its address.
+                sni = {"sni_hostname": target.host}
+                headers = {"Host": target.host, **_HEADERS}
+                request = client.build_request("GET", url, headers=headers, extensions=sni)
                 try:
                     response = await client.send(request, stream=True)
                 except (httpx.ConnectError, httpx.ConnectTimeout) as exc:
@@ -224,18 +229,6 @@ class Fetcher:
         if not addresses or not all(is_public(address) for address in addresses):
             raise FetchRefused("address", f"{host} does not resolve to public addresses only")
         return list(dict.fromkeys(addresses))
-
-
-def _request(client: httpx.AsyncClient, target: Target, address: str) -> httpx.Request:
-    """Return the request to one address. SNI and certificate are those of the host."""
-    url = httpx.URL(scheme="https", host=address, raw_path=target.path.encode("ascii"))
-    headers = {
-        "Host": target.host,
-        "Accept": "application/json",
-        "Accept-Encoding": "identity",
-        "User-Agent": "graphmem",
-    }
-    return client.build_request("GET", url, headers=headers, extensions={"sni_hostname": target.host})
 
 
 def _is_tls(error: BaseException | None) -> bool:

@@ -228,10 +228,9 @@ Function = TypeVar("Function", bound=Callable[..., dict[str, Any] | None])
 def command(
     app: typer.Typer, name: str | None = None, *, has_json: bool = True
 ) -> Callable[[Function], Function]:
-    """Decorate the function of a command, which takes the session and the options.
+    """Decorate the function of a command, whose answer or error is printed.
 
-    The answer that it returns is printed, and so is the error that it raises. ``has_json``: whether the
-    command has the option ``--json``, which the session takes over.
+    ``has_json``: whether the command has the option ``--json``, which the session takes over.
     """
 
     def decorate(function: Function) -> Function:

@@ -1,7 +1,4 @@
-"""Neo4j's jars in the cache, which all instances of a user share, by the committed lock.
-
-No dependencies are resolved: the lock is the class path.
-"""
+"""Neo4j's jars in the cache, which all instances of a user share. The committed lock is the class path."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The object store: files by the SHA-256 of their bytes, in a local directory or in S3.
-
-It knows nothing of Neo4j. An owner is a text that keeps the objects of one owner apart from those of others.
-"""
+"""The object store: files by owner and SHA-256, in a local directory or in S3. It knows nothing of Neo4j."""
 
 from __future__ import annotations
 

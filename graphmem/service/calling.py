@@ -272,10 +272,7 @@ def _check_settings(settings: Settings, answer: Greeting) -> None:
 
 
 def _start_stopped_database(settings: Settings) -> None:
-    """Start the embedded Neo4j if `graphmem db stop` stopped it: this caller needs it.
-
-    That happens beside `graphmem serve`, which `db stop` leaves running and which starts no stopped database.
-    """
+    """Start the embedded Neo4j that `graphmem db stop` stopped: `graphmem serve` does not start it again."""
     if settings.neo4j_uri is not None or not settings.stop_file.exists():
         return
     from graphmem.observability import logs
