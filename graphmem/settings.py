@@ -512,14 +512,7 @@ class Settings(BaseSettings):
         return self.bearer_token is None and self.is_local_only
 
     def check_bind(self, *, guarded: bool = False) -> None:
-        """Refuse to serve other machines without a credential.
-
-        Args:
-            guarded: whether an account has a password or an API key.
-
-        Raises:
-            ConfigurationInvalid: nothing guards it, and the host is not loopback or the env is production.
-        """
+        """Raise ConfigurationInvalid if others need no credential. ``guarded``: an account has one."""
         if self.bearer_token is None and not guarded and not self.is_local_only:
             raise ConfigurationInvalid(
                 f"without a credential graphmem serves only 127.0.0.1 in development, not {self.host} in "

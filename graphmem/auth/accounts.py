@@ -32,10 +32,7 @@ _MICROSECONDS: Final = 1_000_000
 
 
 class Account(NamedTuple):
-    """A row of ``account/_row.cypher``. ``scopes`` are those that its keys and tokens can have at most.
-
-    ``is_erased``: it is being deleted with its data (:mod:`graphmem.auth.erasing`).
-    """
+    """A row of ``account/_row.cypher``. Keys have its ``scopes`` at most. ``is_erased``: deletion began."""
 
     id: str
     name: str

@@ -43,10 +43,7 @@ Authenticate = Callable[[Caller], Awaitable[Actor]]
 
 
 class Authenticator:
-    """Finds the actor of each request of one process.
-
-    ``guard`` and ``credentials`` are those of the process: what makes or ends a credential tells them.
-    """
+    """Finds the actor of each request of a process, whose ``guard`` and ``credentials`` hear of changes."""
 
     def __init__(
         self,

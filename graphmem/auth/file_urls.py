@@ -64,12 +64,7 @@ class FileUrls:
         return f"{PATH}?{urlencode({**parameters, 'signature': _signature(key, values)})}"
 
     async def file_of(self, query: Sequence[tuple[str, str]]) -> SignedFile:
-        """Return the file that the parameters of a URL name.
-
-        Raises:
-            FileUrlRefused: the URL was not signed here, was changed, or has expired, or the account of its
-                owner is disabled.
-        """
+        """Return the file of a URL's parameters; FileUrlRefused: they are not ours, or no longer good."""
         parameters = dict(query)
         if len(query) != len(parameters) or parameters.keys() != {*PARAMETERS, "signature"}:
             raise FileUrlRefused

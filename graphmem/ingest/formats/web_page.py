@@ -1,7 +1,4 @@
-"""HTML: the text that a reader sees, with headings, paragraphs, items of lists and rows of tables.
-
-Scripts, styles and templates are left out. Nothing is loaded from the network.
-"""
+"""HTML: the text that a reader sees, as headings, paragraphs, items, rows. The network is not used."""
 
 from __future__ import annotations
 

@@ -72,10 +72,7 @@ BY_NAME = {interpreter.name: interpreter for interpreter in INTERPRETERS}
 
 
 def interpreter_for(format: str, name: str | None = None) -> Interpreter:
-    """Return the interpreter for a format: the named one, else the first that reads it by default.
-
-    Of those that read a format by default, added ones come before those of graphmem, in order of their names.
-    """
+    """Return the named interpreter, else the first that reads the format by default, added ones first."""
     if name is not None:
         point = _entry_points().get(name)
         interpreter = BY_NAME.get(name) or (_loaded(point) if point is not None else None)
