@@ -1,71 +1,9 @@
 """All errors that graphmem answers.
 
-GraphmemError                     500  exit 1
-├── InvalidInput                  400  exit 2   VALIDATION_INVALID_FORMAT
-│   ├── UnknownField                            ERR_UNKNOWN_FIELD
-│   ├── InvalidJson                             INVALID_JSON
-│   ├── UnsupportedMediaType                    UNSUPPORTED_MEDIA_TYPE
-│   ├── InvalidCursor                           INVALID_CURSOR
-│   ├── FileContentInvalid                      FILE_CONTENT_INVALID
-│   │   └── FileEmpty                           FILE_EMPTY
-│   ├── FileUnreadable                          FILE_UNREADABLE
-│   │   └── FileIsDirectory                     FILE_IS_DIRECTORY
-│   ├── FileNotParsed                           FILE_NOT_PARSED
-│   ├── StoreRefused                            ERR_STORE_RESOLUTION_FAILED
-│   ├── SchemaRefused                           SCHEMA_VALIDATION_FAILED
-│   ├── DumpRefused                             DUMP_REFUSED
-│   └── DumpDamaged                             DUMP_DAMAGED
-├── PayloadTooLarge               413  exit 2   PAYLOAD_TOO_LARGE
-│   ├── FileTooLarge                            INGESTION_FILE_TOO_LARGE
-│   └── TransactionTooLarge                     TRANSACTION_TOO_LARGE
-├── RangeNotSatisfiable           416  exit 2   RANGE_NOT_SATISFIABLE
-├── AuthRequired                  401  exit 3   AUTH_REQUIRED
-├── AuthInvalid                   401  exit 3   AUTH_INVALID
-├── OAuthRefused                  400  exit 2   OAUTH_REFUSED
-│   ├── OAuthClientUnknown        401  exit 3   OAUTH_CLIENT_UNKNOWN
-│   └── OAuthStateInvalid                       OAUTH_STATE_INVALID
-├── LoginFailed                   401  exit 3   LOGIN_FAILED   (command line only)
-├── Forbidden                     403  exit 3   FORBIDDEN
-│   ├── FileUrlRefused                          FILE_URL_REFUSED
-│   ├── HostRefused                             HOST_NOT_ALLOWED
-│   ├── SandboxDisabled                         SANDBOX_DISABLED
-│   └── FilePathRefused                         FILE_PATH_REFUSED
-├── RouteNotFound                 404  exit 4   NOT_FOUND
-├── MethodNotAllowed              405  exit 4   METHOD_NOT_ALLOWED
-├── NotFound                      404  exit 4   RESOURCE_NOT_FOUND
-│   └── FileMissing                             FILE_NOT_FOUND
-├── IdempotencyMismatch           409  exit 5   ERR_IDEMPOTENCY_MISMATCH
-├── AccountConflict               409  exit 5   ACCOUNT_CONFLICT
-├── DumpConflicts                 409  exit 5   DUMP_CONFLICTS
-├── RateLimited                   429  exit 7   RATE_LIMITED
-├── Unavailable                   503  exit 7   retryable
-│   ├── DatabaseUnavailable                     DB_CONNECTION_FAILED
-│   ├── DatabaseTimeout                         DB_TIMEOUT
-│   ├── DatabaseFull                            DB_OUT_OF_MEMORY
-│   │   └── DatabaseCrowded
-│   ├── DiskFull                                DB_DISK_FULL
-│   ├── ObjectStoreUnavailable                  OBJECT_STORE_UNAVAILABLE
-│   │   ├── ObjectStoreFull
-│   │   └── ObjectStoreRefused
-│   ├── ServiceBusy                             SERVICE_BUSY
-│   ├── ServiceUnreachable                      SERVICE_UNREACHABLE
-│   ├── EmbeddingUnavailable                    EMBEDDING_UNAVAILABLE
-│   │   └── EmbeddingRefused
-│   └── LanguageModelUnavailable                LANGUAGE_MODEL_UNAVAILABLE
-├── ObjectMissing                 500  exit 1   OBJECT_MISSING
-├── ObjectDamaged                 500  exit 1   OBJECT_DAMAGED
-├── InternalError                 500  exit 1   INTERNAL_ERROR
-└── SetupError                    500  exit 6   (local commands only)
-    ├── ConfigurationInvalid                    CONFIGURATION_INVALID
-    ├── DataDirectoryRefused                    DATA_DIRECTORY_REFUSED
-    ├── CredentialsRefused                      CREDENTIALS_REFUSED
-    ├── EngineFetchFailed                       ENGINE_FETCH_FAILED
-    ├── EngineStartFailed                       ENGINE_START_FAILED
-    └── MigrationRefused                        MIGRATION_REFUSED
-
-A subclass with a ``code`` of its own is entered in :data:`CATALOGUE`. The first paragraph of its docstring is
-its default message. Every face answers the same envelope: ``error_code``, ``message``, ``details``,
-``trace_id``, ``timestamp``.
+A subclass with a ``code`` of its own is entered in :data:`CATALOGUE`, which ``docs/reference.md`` shows with
+the status over HTTP and the exit code of commands. What a class does not say is as in the class above. The
+first paragraph of its docstring is its default message. Every face answers the same envelope: ``error_code``,
+``message``, ``details``, ``trace_id``, ``timestamp``.
 """
 
 from __future__ import annotations

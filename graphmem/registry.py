@@ -23,8 +23,7 @@ from pydantic import TypeAdapter
 
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
-from graphmem.auth.credentials import CredentialCache
-from graphmem.auth.guard import Guard
+from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.auth.rates import RateClass, meter
 from graphmem.database.availability import Availability
 from graphmem.database.driver import Database, round_trips

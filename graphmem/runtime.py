@@ -11,8 +11,7 @@ from collections.abc import AsyncIterator, Callable
 import structlog
 
 from graphmem import neo4j_local, operations
-from graphmem.auth.credentials import CredentialCache
-from graphmem.auth.guard import Guard
+from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.database import failpoints, migrations
 from graphmem.database.availability import Availability, needs_restart, wait_until_up
 from graphmem.database.driver import Database, OnNotification

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
 import platformdirs
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from graphmem.errors import ConfigurationInvalid, validation_message
@@ -38,6 +47,20 @@ ToolsetName = Literal["core", "full", "readonly", "memory"]
 
 Port = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(gt=0)]
+
+
+def _split(value: Any) -> Any:
+    """Return the parts of a text that commas separate."""
+    return tuple(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+
+
+def _check_limits(text: str) -> str:
+    parsed_limits(text)
+    return text
+
+
+RateLimits = Annotated[str, AfterValidator(_check_limits)]
+Texts = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 
 
 def _own(name: str | None = None, *, is_shared: bool = False, **kwargs: Any) -> Any:
@@ -85,12 +108,12 @@ class Settings(BaseSettings):
         "tells it. "
         "Default: GRAPHMEM_BASE_URL, else the address that is bound.",
     )
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = _own(
+    allowed_hosts: Texts = _own(
         default=(),
         description="Host names that the service accepts besides loopback names and that of "
         "GRAPHMEM_PUBLIC_URL, separated by commas. Default: none; every name if a token is set.",
     )
-    cors_origins: Annotated[tuple[str, ...], NoDecode] = _own(
+    cors_origins: Texts = _own(
         default=(),
         description="Origins whose web pages may call the service, such as https://app.example.org, "
         "separated by commas. Default: none but the pages of the service's own hosts.",
@@ -151,27 +174,27 @@ class Settings(BaseSettings):
         description="Largest JSON body in bytes, without the file that it holds; a larger one is refused "
         "with 413.",
     )
-    limit_reads: str = _own(
+    limit_reads: RateLimits = _own(
         default="60000/minute",
         description="Reads of one credential, or of one address that sends none, such as 600/minute; "
         "several limits are separated by `;`; off: no limit. Each process counts for itself.",
     )
-    limit_writes: str = _own(default="30000/minute", description="Writes, likewise.")
-    limit_heavy: str = _own(
+    limit_writes: RateLimits = _own(default="30000/minute", description="Writes, likewise.")
+    limit_heavy: RateLimits = _own(
         default="12000/minute", description="Searches, walks, context and scans, likewise."
     )
-    limit_auth: str = _own(
+    limit_auth: RateLimits = _own(
         default="120/minute", description="Requests of one address to the OAuth routes, likewise."
     )
-    limit_registrations: str = _own(
+    limit_registrations: RateLimits = _own(
         default="10/minute", description="Registrations of OAuth clients by one address, likewise."
     )
-    limit_failures: str = _own(
+    limit_failures: RateLimits = _own(
         default="60/minute",
         description="Failed attempts of one address to authenticate, likewise. Beyond it only credentials "
         "that have been good before are tried.",
     )
-    trusted_proxies: Annotated[tuple[str, ...], NoDecode] = _own(
+    trusted_proxies: Texts = _own(
         default=(),
         description="Addresses of proxies whose X-Forwarded-For names the caller for the limits, separated "
         "by commas. Default: none; the address of the connection counts.",
@@ -181,7 +204,7 @@ class Settings(BaseSettings):
         description="Run as a shared public sandbox: merges, schema changes and checks of all snapshots "
         "are refused.",
     )
-    merge_rules_off: Annotated[tuple[str, ...], NoDecode] = _shared(
+    merge_rules_off: Texts = _shared(
         default=(),
         description="Alternatives of identity rules by which no entity is merged, as type:fields, such as "
         "person:name or event:title, separated by commas. Default: none; every alternative merges.",
@@ -297,7 +320,7 @@ class Settings(BaseSettings):
         default="core",
         description="Tools that MCP lists unless the client chooses: core, full, readonly or memory.",
     )
-    file_roots: Annotated[tuple[str, ...], NoDecode] = _own(
+    file_roots: Texts = _own(
         default=(),
         description="Directories of this machine below which `file_path` may name a file, separated by "
         "commas. Default: none. Commands, and MCP over stdio, read the files of their user themselves.",
@@ -329,15 +352,6 @@ class Settings(BaseSettings):
     )
     log_json: bool = _own(default=False, description="Write the log to the console too, as JSON lines.")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _split_lists(cls, data: Any) -> Any:
-        for name in ("allowed_hosts", "cors_origins", "trusted_proxies", "file_roots", "merge_rules_off"):
-            for key in (name, f"graphmem_{name}", f"GRAPHMEM_{name.upper()}"):
-                if isinstance(data, dict) and isinstance(data.get(key), str):
-                    data[key] = tuple(part.strip() for part in data[key].split(",") if part.strip())
-        return data
-
     @field_validator("cors_origins")
     @classmethod
     def _check_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -347,14 +361,6 @@ class Settings(BaseSettings):
                     f"{origin[:100]!r} is no origin: write scheme, host and port as a browser sends them in "
                     "lower case, such as https://app.example.org, without a path; * and null are refused"
                 )
-        return value
-
-    @field_validator(
-        "limit_reads", "limit_writes", "limit_heavy", "limit_auth", "limit_registrations", "limit_failures"
-    )
-    @classmethod
-    def _check_limit(cls, value: str) -> str:
-        parsed_limits(value)
         return value
 
     @field_validator("objects_endpoint")
@@ -432,7 +438,7 @@ class Settings(BaseSettings):
         return value
 
     @model_validator(mode="after")
-    def _check_token(self) -> Self:
+    def _check_together(self) -> Self:
         token = self.bearer_token.get_secret_value() if self.bearer_token else None
         if token is not None and len(token) < TOKEN_LENGTH_MIN:
             raise ValueError(
@@ -441,16 +447,8 @@ class Settings(BaseSettings):
             )
         if token is not None and (not token.isascii() or not token.isprintable() or " " in token):
             raise ValueError("SERVICE_BEARER_TOKEN must be ASCII letters, digits and signs, without spaces")
-        return self
-
-    @model_validator(mode="after")
-    def _check_language_model(self) -> Self:
         if self.llm_url is not None and self.llm_model is None:
             raise ValueError("GRAPHMEM_LLM_URL needs the name of its model: set GRAPHMEM_LLM_MODEL")
-        return self
-
-    @model_validator(mode="after")
-    def _check_encryption(self) -> Self:
         if self.objects_kms_key is not None and self.objects_encryption != "aws:kms":
             raise ValueError("GRAPHMEM_OBJECTS_KMS_KEY needs GRAPHMEM_OBJECTS_ENCRYPTION=aws:kms")
         return self
@@ -514,14 +512,7 @@ class Settings(BaseSettings):
         return self.bearer_token is None and self.is_local_only
 
     def check_bind(self, *, guarded: bool = False) -> None:
-        """Refuse to serve other machines without a credential.
-
-        Args:
-            guarded: whether an account has a password or an API key.
-
-        Raises:
-            ConfigurationInvalid: nothing guards it, and the host is not loopback or the env is production.
-        """
+        """Raise ConfigurationInvalid if others need no credential. ``guarded``: an account has one."""
         if self.bearer_token is None and not guarded and not self.is_local_only:
             raise ConfigurationInvalid(
                 f"without a credential graphmem serves only 127.0.0.1 in development, not {self.host} in "
@@ -533,96 +524,69 @@ class Settings(BaseSettings):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one answer may look at. Nobody sets these: they are fields so that tests can lower them.
+    """How much one answer may look at. Nobody sets these: they are fields so that tests can lower them."""
 
-    Attributes:
-        search_list: entities in the list of one search strategy.
-        search_identified: entities with the words of an identifier that one search compares with it.
-        search_meaning: entities that meaning lists at least, where so many are similar enough.
-        copy_wait_seconds: how long a search waits for the copy of an owner's entities that is being read,
-            where the index may answer.
-        exact_wait_seconds: how long it waits where the owner has at most ``compared_exactly`` entities.
-        compared_one_by_one: an owner with at most so many entities has them compared without the index.
-        compared_exactly: of an owner with at most so many entities, meaning misses none.
-        compared_unindexed: vectors outside the vector index that one search compares; others wait.
-        index_share: the index is read for an owner who has at least one of so many vectors in it. To compare
-            a vector that is read from its node costs as much as 20 in the index.
-        index_rows: rows that are taken from the index at first.
-        index_rows_approximate: rows that are taken from the index at last, of more than ``compared_exactly``.
-        probed_entities: entities that one store creates; of more, no likely duplicates are listed.
-        recomputed_entities: entities that one page of the timeline as of a time recomputes.
-        refolded_entities: entities of a type with a new schema that one page of the timeline folds again.
-        walk_relationships: relationships that a walk of several steps reads. Its origin's are always read.
-        walk_at_once: relationships that a walk reads in one round trip.
-        rows_at_once: relationships that a walk answers with their rows in the same round trip.
-        hub_relationships: an entity with more relationships is reached by a walk but not passed through.
-        page_relationships: relationships that one page of related entities names.
-        compared_entities: entities that one page compares with filters.
-        compared_characters: characters of values that one page reads of entities whose values were cut short.
-        compared_at_once: entities that each read of a page along an index takes; the last number is that of
-            all further reads. The first reads are small: a frequent value needs few.
-        reduced_entities: entities that one page as of a time reduces.
-        duplicate_entities: entities that one call compares for duplicates; more are compared in stretches, in
-            the order of names.
-        duplicate_rows: entities, or names, that one read of such a call takes.
-    """
-
-    search_list: int = 500
+    search_list: int = 500  # entities in the list of one search strategy
+    # Entities with the words of an identifier that one search compares with it.
     search_identified: int = 5_000
-    search_meaning: int = 50
+    search_meaning: int = 50  # entities that meaning lists at least, where so many are similar enough
+    # How long a search waits for the copy of an owner's entities that is being read, where the index may
+    # answer.
     copy_wait_seconds: float = 2.0
+    # How long it waits where the owner has at most ``compared_exactly`` entities.
     exact_wait_seconds: float = 45.0
+    # An owner with at most so many entities has them compared without the index.
     compared_one_by_one: int = 2_000
-    compared_exactly: int = 100_000
-    compared_unindexed: int = 2_000
+    compared_exactly: int = 100_000  # of an owner with at most so many entities, meaning misses none
+    compared_unindexed: int = 2_000  # vectors outside the vector index that one search compares; others wait
+    # The index is read for an owner who has at least one of so many vectors in it. To compare a vector that
+    # is read from its node costs as much as 20 in the index.
     index_share: int = 20
-    index_rows: int = 500
+    index_rows: int = 500  # rows that are taken from the index at first
+    # Rows that are taken from the index at last, of more than ``compared_exactly``.
     index_rows_approximate: int = 20_000
-    probed_entities: int = 200
-    recomputed_entities: int = 2_000
+    probed_entities: int = 200  # entities that one store creates; of more, no likely duplicates are listed
+    recomputed_entities: int = 2_000  # entities that one page of the timeline as of a time recomputes
+    # Entities of a type with a new schema that one page of the timeline folds again.
     refolded_entities: int = 500
+    # Relationships that a walk of several steps reads. Its origin's are always read.
     walk_relationships: int = 50_000
-    walk_at_once: int = 2_000
-    rows_at_once: int = 200
+    walk_at_once: int = 2_000  # relationships that a walk reads in one round trip
+    rows_at_once: int = 200  # relationships that a walk answers with their rows in the same round trip
+    # An entity with more relationships is reached by a walk but not passed through.
     hub_relationships: int = 1_000
-    page_relationships: int = 5_000
-    compared_entities: int = 20_000
+    page_relationships: int = 5_000  # relationships that one page of related entities names
+    compared_entities: int = 20_000  # entities that one page compares with filters
+    # Characters of values that one page reads of entities whose values were cut short.
     compared_characters: int = 40_000_000
+    # Entities that each read of a page along an index takes; the last number is that of all further reads.
+    # The first reads are small: a frequent value needs few.
     compared_at_once: tuple[int, ...] = (500, 2_000, 5_000)
-    reduced_entities: int = 2_000
+    reduced_entities: int = 2_000  # entities that one page as of a time reduces
+    # Entities that one call compares for duplicates; more are compared in stretches, in the order of names.
     duplicate_entities: int = 20_000
-    duplicate_rows: int = 2_500
+    duplicate_rows: int = 2_500  # entities, or names, that one read of such a call takes
 
 
 LIMITS: Final = Limits()
 
 
 def load(**overrides: Any) -> Settings:
-    """Read the settings from the environment. ``overrides`` win, by field name; ``None`` does not override.
-
-    Raises:
-        ConfigurationInvalid: a value is not valid; ``details.issues`` names the settings.
-    """
+    """Read the settings; ``overrides`` win, but for None. ConfigurationInvalid names what is not valid."""
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as exc:
-        issues = [
-            {
-                "path": _variable_of(str(error["loc"][0]) if error["loc"] else ""),
-                "message": validation_message(error["msg"]),
-            }
-            for error in exc.errors(include_url=False, include_input=False, include_context=False)
-        ]
+        issues = []
+        for error in exc.errors(include_url=False, include_input=False, include_context=False):
+            name = str(error["loc"][0]) if error["loc"] else ""
+            path = variable(name) if name in Settings.model_fields else name
+            issues.append({"path": path, "message": validation_message(error["msg"])})
         listed = "; ".join(": ".join(filter(None, (i["path"], i["message"]))) for i in issues)
         raise ConfigurationInvalid(f"a setting is not valid: {listed}", issues=issues) from exc
 
 
 def parsed_limits(text: str) -> tuple[RateLimitItem, ...]:
-    """Return the limits in a setting, none for an empty one and for ``off``.
-
-    Raises:
-        ValueError: it is not in the notation of the library ``limits``, or allows no request.
-    """
+    """Return the limits in a setting, none for an empty text and ``off``; ValueError: it is no limit."""
     from limits import parse_many
 
     if text in ("", "off"):
@@ -636,10 +600,6 @@ def parsed_limits(text: str) -> tuple[RateLimitItem, ...]:
             f"{text[:100]!r} is no limit: write for example 600/minute, 10/second;600/minute or off"
         )
     return items
-
-
-def _variable_of(name: str) -> str:
-    return variable(name) if name in Settings.model_fields else name
 
 
 def shared_settings(settings: Settings) -> dict[str, Any]:

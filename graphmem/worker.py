@@ -48,16 +48,11 @@ _log = structlog.get_logger("graphmem.worker")
 
 @dataclass(frozen=True, slots=True)
 class WorkKind:
-    """One kind of work.
+    """One kind of work."""
 
-    Attributes:
-        name: as metrics and logs name it.
-        run: does one pass; returns for how many entities.
-        batch_size: a pass for so many entities is followed by the next one at once, as there is likely more.
-    """
-
-    name: str
-    run: Callable[[Services], Awaitable[int]]
+    name: str  # as metrics and logs name it
+    run: Callable[[Services], Awaitable[int]]  # does one pass; returns for how many entities
+    # A pass for so many entities is followed by the next one at once, as there is likely more.
     batch_size: float = math.inf
 
 
@@ -150,11 +145,7 @@ class _VectorCount(NamedTuple):
 
 
 async def make_vectors(services: Services, only_owner: str | None = None) -> int:
-    """Make the vectors of some entities, of all owners or of one; return how many.
-
-    Raises:
-        EmbeddingUnavailable: the embedding service does not answer as it should.
-    """
+    """Make the vectors of some entities, of all owners or of one; return how many."""
     model = services.embedder.model
     row = await services.database.reads(None).one(
         "meaning.waiting", _WaitingEntities, model=model, only=only_owner, limit=EMBEDDED_LIMIT
@@ -180,11 +171,7 @@ async def make_vectors(services: Services, only_owner: str | None = None) -> int
 
 
 async def _embed(services: Services, texts: list[str]) -> list[Vectors]:
-    """Return the vectors of some texts; a single text that the service refuses has none.
-
-    Raises:
-        EmbeddingRefused: the service refuses one of several texts.
-    """
+    """Return the vectors of some texts; a single text that the service refuses has none."""
     try:
         return await of_texts(texts, services.embedder)
     except EmbeddingRefused as exc:

@@ -32,10 +32,7 @@ _MICROSECONDS: Final = 1_000_000
 
 
 class Account(NamedTuple):
-    """A row of ``account/_row.cypher``. ``scopes`` are those that its keys and tokens can have at most.
-
-    ``is_erased``: it is being deleted with its data (:mod:`graphmem.auth.erasing`).
-    """
+    """A row of ``account/_row.cypher``. Keys have its ``scopes`` at most. ``is_erased``: deletion began."""
 
     id: str
     name: str
@@ -70,11 +67,7 @@ def actor_of(
     scopes: Iterable[str] = ALL_SCOPES,
     credential: str = "",
 ) -> Actor:
-    """Return the actor of an account, with those of ``scopes`` that the account has.
-
-    Raises:
-        AccountConflict: the account is being deleted with its data.
-    """
+    """Return the actor of an account with those of ``scopes`` that it has; AccountConflict: it is erased."""
     if account.is_erased:
         raise being_erased(account.name)
     return Actor(
@@ -149,7 +142,12 @@ class Closed(NamedTuple):
 
 
 class Accounts:
-    """The accounts of the instance."""
+    """The accounts of the instance.
+
+    Methods that take the name or the id of an account or a key raise:
+        NotFound: there is none.
+        AccountConflict: it is being deleted with its data, and would be changed.
+    """
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -169,7 +167,11 @@ class Accounts:
             NotFound: nothing is stored for that owner.
         """
         if owner is not None:
-            await self._refuse_owner(owner)
+            found = await self._reads.one("account.by_owner", AccountState, owner_id=owner)
+            if found is not None and found.account is not None:
+                raise AccountConflict(f"the account {found.account.name} has the owner {owner}", owner=owner)
+            if found is None or not found.has_data:
+                raise NotFound(f"nothing is stored here for the owner {owner}", owner=owner)
         account_id = owner or str(uuid.uuid4())
         row = await self._writes.one(
             "account.create", AccountResult, id=account_id, name=name,
@@ -179,14 +181,6 @@ class Accounts:
         if row is None:
             raise AccountConflict(f"there is an account {name!r} already: choose another name", name=name)
         return row.account
-
-    async def _refuse_owner(self, owner: str) -> None:
-        """Refuse a new account for an owner who has an account, or has stored nothing."""
-        row = await self._reads.one("account.by_owner", AccountState, owner_id=owner)
-        if row is not None and row.account is not None:
-            raise AccountConflict(f"the account {row.account.name} has the owner {owner}", owner=owner)
-        if row is None or not row.has_data:
-            raise NotFound(f"nothing is stored here for the owner {owner}", owner=owner)
 
     async def is_owner_disabled(self, owner: str) -> bool:
         """Return whether the account of an owner is disabled."""
@@ -203,33 +197,20 @@ class Accounts:
         return row.owners
 
     async def by_name(self, name: str) -> Account:
-        """Return the account of a name.
-
-        Raises:
-            NotFound: there is none.
-        """
+        """Return the account of a name."""
         row = await self._reads.one("account.by_name", AccountPassword, name=name)
         if row is None:
             raise _no_account(name)
         return row.account
 
     async def actor(self, name: str | None, client: str, method: Method) -> Actor:
-        """Return the actor of a person at this machine: of the account of a name, of the local one for None.
-
-        Raises:
-            NotFound: there is no such account.
-        """
+        """Return the actor of a person at this machine: of a named account, of the local one for None."""
         if name is None:
             return local_actor(client, method)
         return actor_of(await self.by_name(name), client, method)
 
     async def set_password(self, name: str, password: str | None) -> Account:
-        """Set the password of an account; None takes it away.
-
-        Raises:
-            NotFound: there is no such account.
-            AccountConflict: it is being deleted with its data.
-        """
+        """Set the password of an account; None takes it away."""
         stored = password and await passwords.hashed(password)
         row = await self._writes.one("account.set_password", AccountResult, name=name, password=stored)
         if row is None:
@@ -237,34 +218,21 @@ class Accounts:
         return row.account
 
     async def set_disabled(self, name: str, disabled: bool) -> Account:
-        """Disable an account, or enable it again. A disabled account keeps its keys, and none of them works.
-
-        Raises:
-            NotFound: there is no such account.
-            AccountConflict: it is being deleted with its data.
-        """
+        """Disable an account, or enable it again. A disabled one keeps its keys, and none of them works."""
         row = await self._writes.one("account.set_disabled", AccountResult, name=name, disabled=disabled)
         if row is None:
             raise await self._refusal(name)
         return row.account
 
     async def delete(self, name: str) -> DeletedAccount:
-        """Delete an account with its keys, codes and grants; its owner's data stays.
-
-        Raises:
-            NotFound: there is no such account.
-        """
+        """Delete an account with its keys, codes and grants; its owner's data stays."""
         row = await self._writes.one("account.delete", DeletedAccount, name=name)
         if row is None:
             raise _no_account(name)
         return row
 
     async def close(self, name: str) -> Closed:
-        """Disable an account for good, and erase its keys, codes, grants and password.
-
-        Raises:
-            NotFound: there is no such account.
-        """
+        """Disable an account for good, and erase its keys, codes, grants and password."""
         row = await self._writes.one("account.close", Closed, name=name, erased_at=times.now())
         if row is None:
             raise _no_account(name)
@@ -280,21 +248,13 @@ class Accounts:
         return (await self._reads.only("account.guarded", Guarded)).guarded
 
     async def is_open(self, settings: Settings) -> bool:
-        """Return whether callers need no credential: on loopback, in development, and nothing guards it.
-
-        Raises:
-            DatabaseUnavailable, DatabaseTimeout: the database does not answer.
-        """
+        """Return whether callers need no credential: on loopback, in development, and nothing guards it."""
         return settings.may_be_open and not await self.are_guarded()
 
     async def create_key(
         self, account_id: str, name: str, scopes: Collection[str], expires_at: int | None
     ) -> tuple[str, ApiKey]:
-        """Create an API key; return the key itself, which is not stored, and its record.
-
-        Raises:
-            NotFound: there is no such account.
-        """
+        """Create an API key; return the key itself, which is not stored, and its record."""
         secret = tokens.make(tokens.KEY_PREFIX)
         row = await self._writes.one(
             "account.create_key", KeyResult, account_id=account_id, id=f"key_{secrets.token_hex(8)}",
@@ -310,11 +270,7 @@ class Accounts:
         return [row.key for row in await self._reads.all("account.keys", KeyResult, account_id=account_id)]
 
     async def revoke_key(self, account_id: str, key_id: str) -> ApiKey:
-        """Revoke an API key of an account. To revoke it again changes nothing.
-
-        Raises:
-            NotFound: the account has no such key.
-        """
+        """Revoke an API key of an account. To revoke it again changes nothing."""
         row = await self._writes.one(
             "account.revoke_key", KeyResult, account_id=account_id, id=key_id, revoked_at=times.now()
         )
@@ -331,11 +287,7 @@ class Accounts:
         await self._writes.rows("account.use_key", digest=digest, used_at=used_at)
 
     async def create_code(self, account_id: str) -> tuple[str, int]:
-        """Return a new one-time code of an account and the time when it expires; earlier codes end.
-
-        Raises:
-            NotFound: there is no such account.
-        """
+        """Return a new one-time code of an account and the time when it expires; earlier codes end."""
         letters = ["".join(secrets.choice(_CODE_LETTERS) for _ in range(4)) for _ in range(_CODE_GROUPS)]
         code, expires_at = "-".join(letters), times.now() + CODE_SECONDS * _MICROSECONDS
         rows = await self._writes.rows(

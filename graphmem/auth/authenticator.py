@@ -12,9 +12,8 @@ from typing import Any, Final
 from graphmem.auth import ACCOUNT_HEADER, Actor, Method, local_actor, tokens
 from graphmem.auth.accounts import Accounts, actor_of
 from graphmem.auth.client_rules import canonical_resource, resource_covers
-from graphmem.auth.credentials import Credential, CredentialCache
+from graphmem.auth.credentials import Credential, CredentialCache, Guard
 from graphmem.auth.grants import Grants
-from graphmem.auth.guard import Guard
 from graphmem.database.driver import Database
 from graphmem.errors import AuthInvalid, AuthRequired, GraphmemError
 from graphmem.model import times
@@ -44,10 +43,7 @@ Authenticate = Callable[[Caller], Awaitable[Actor]]
 
 
 class Authenticator:
-    """Finds the actor of each request of one process.
-
-    ``guard`` and ``credentials`` are those of the process: what makes or ends a credential tells them.
-    """
+    """Finds the actor of each request of a process, whose ``guard`` and ``credentials`` hear of changes."""
 
     def __init__(
         self,

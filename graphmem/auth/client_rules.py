@@ -18,8 +18,7 @@ from urllib.parse import unquote
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from graphmem.auth.document_cache import DocumentCache
-from graphmem.auth.fetching import FetchRefused, read_url
+from graphmem.auth.fetching import DocumentCache, FetchRefused, read_url
 from graphmem.auth.uris import DEFAULT_PORTS, read_uri
 from graphmem.errors import validation_message
 
@@ -54,7 +53,7 @@ _HIDDEN_CATEGORIES: Final = frozenset({"Cf", "Cs", "Co", "Cn"})
 
 
 class ClientRefused(ValueError):
-    """A client, or what it asks for, breaks a rule.
+    """A client, or what it asks for, breaks a rule: raised by all that checks or reads one.
 
     ``error`` is the code of RFC 6749, 7591 or 8707; the text is its ``error_description``.
     """
@@ -68,33 +67,31 @@ class ClientRefused(ValueError):
 # Redirect URIs
 
 
-def check_redirect_uri(uri: str) -> None:
-    """Check that a client may register a redirect URI.
+def check_redirect_uri(uri: str) -> str:
+    """Return a redirect URI that a client may register.
 
     Allowed are ``https``, ``http`` to this computer, the schemes of :data:`APPLICATION_SCHEMES`, and schemes
     that are a reversed domain, such as ``com.example.app``.
-
-    Raises:
-        ClientRefused: ``invalid_redirect_uri``.
     """
     try:
         parts = read_uri(uri)
     except ValueError as exc:
         raise ClientRefused("invalid_redirect_uri", f"a redirect URI {exc}") from exc
+    text = ""
     if parts.scheme == "https":
-        if parts.host:
-            return
-        raise ClientRefused("invalid_redirect_uri", "a redirect URI has no host")
-    if parts.scheme == "http":
-        if parts.host in LOOPBACK_HOSTS:
-            return
-        text = "a redirect URI with http must go to localhost, 127.0.0.1 or [::1]; use https for other hosts"
-        raise ClientRefused("invalid_redirect_uri", text)
-    if parts.scheme not in APPLICATION_SCHEMES and not _REVERSED_DOMAIN.fullmatch(parts.scheme):
+        text = "" if parts.host else "a redirect URI has no host"
+    elif parts.scheme == "http":
+        if parts.host not in LOOPBACK_HOSTS:
+            text = (
+                "a redirect URI with http must go to localhost, 127.0.0.1 or [::1]; use https for other hosts"
+            )
+    elif parts.scheme not in APPLICATION_SCHEMES and not _REVERSED_DOMAIN.fullmatch(parts.scheme):
         text = "a redirect URI must use https, http to this computer, or a reversed domain as scheme"
+    elif not parts.host and not parts.path.startswith("/"):
+        text = "a redirect URI has neither host nor path"
+    if text:
         raise ClientRefused("invalid_redirect_uri", text)
-    if not parts.host and not parts.path.startswith("/"):
-        raise ClientRefused("invalid_redirect_uri", "a redirect URI has neither host nor path")
+    return uri
 
 
 def redirect_uri_matches(requested: str, registered: Iterable[str]) -> bool:
@@ -107,7 +104,7 @@ def redirect_uri_matches(requested: str, registered: Iterable[str]) -> bool:
     if requested in uris:
         return True
     place = _loopback_place(requested)
-    return place is not None and any(_loopback_place(uri) == place for uri in uris)
+    return place is not None and place in map(_loopback_place, uris)
 
 
 def _loopback_place(uri: str) -> tuple[str, str, str] | None:
@@ -139,10 +136,7 @@ def redirect_destination(uri: str) -> str:
 
 
 def display_name(text: str) -> str:
-    """Return a name that a page can show: one line, without characters that hide or reverse others.
-
-    The page still escapes it.
-    """
+    """Return a name as one line without characters that hide or reverse others; a page still escapes it."""
     characters: list[str] = []
     marks = 0
     for character in unicodedata.normalize("NFC", text[: 10 * CLIENT_NAME_CHARACTERS_LIMIT]):
@@ -152,11 +146,6 @@ def display_name(text: str) -> str:
             continue
         characters.append(" " if category[0] in "ZC" else character)
     return " ".join("".join(characters).split())[:CLIENT_NAME_CHARACTERS_LIMIT].strip()
-
-
-def _checked_redirect_uri(uri: str) -> str:
-    check_redirect_uri(uri)
-    return uri
 
 
 def _checked_scope(scope: str | None) -> str | None:
@@ -194,7 +183,7 @@ class ClientMetadata(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    redirect_uris: tuple[Annotated[str, AfterValidator(_checked_redirect_uri)], ...] = Field(
+    redirect_uris: tuple[Annotated[str, AfterValidator(check_redirect_uri)], ...] = Field(
         min_length=1, max_length=REDIRECT_URIS_LIMIT
     )
     client_name: Annotated[str, AfterValidator(display_name)] = ""
@@ -211,9 +200,6 @@ def registered_client(body: Any) -> ClientMetadata:
     """Return what is kept of a dynamic registration (RFC 7591); the answer to the client says the same.
 
     A client that wants a secret is registered without one, which RFC 7591 (3.2.1) allows.
-
-    Raises:
-        ClientRefused: ``invalid_redirect_uri`` or ``invalid_client_metadata``.
     """
     if not isinstance(body, Mapping):
         raise ClientRefused("invalid_client_metadata", "the registration is not a JSON object")
@@ -248,11 +234,7 @@ def is_client_id_url(client_id: str) -> bool:
 
 
 def check_client_id_url(client_id: str) -> None:
-    """Check a client id that is a URL, as section 3 of the draft wants it.
-
-    Raises:
-        ClientRefused: ``invalid_client``.
-    """
+    """Check a client id that is a URL, as section 3 of the draft wants it."""
     try:
         target = read_url(client_id)
     except FetchRefused as exc:
@@ -269,9 +251,6 @@ def document_client(client_id: str, document: Mapping[str, Any]) -> ClientMetada
 
     The redirect URIs need not be of the origin of the document: documents of known clients name loopback and
     the scheme of an application. The consent page shows both hosts.
-
-    Raises:
-        ClientRefused: ``invalid_client``.
     """
     if document.get("client_id") != client_id:
         raise ClientRefused("invalid_client", "the metadata document does not name its own URL as client_id")
@@ -302,11 +281,7 @@ def client_documents() -> ClientDocuments:
 
 
 async def document_client_at(documents: ClientDocuments, client_id: str) -> ClientMetadata:
-    """Return the client of a metadata document, fetched if it is not kept.
-
-    Raises:
-        ClientRefused: ``invalid_client``: the URL, the fetch or the document is refused.
-    """
+    """Return the client of a metadata document, fetched if it is not kept."""
     check_client_id_url(client_id)
     try:
         return await documents.get(client_id)
@@ -318,14 +293,10 @@ async def document_client_at(documents: ClientDocuments, client_id: str) -> Clie
 
 
 def check_code_challenge(challenge: str | None, method: str | None) -> str:
-    """Return the code challenge of an authorization request.
-
-    Raises:
-        ClientRefused: ``invalid_request``: there is none, it is no SHA-256 in base64url, or the method is
-            not ``S256``. A request without method means ``plain`` (RFC 7636, 4.3).
-    """
+    """Return the code challenge of an authorization request."""
     if not challenge:
         raise ClientRefused("invalid_request", "code_challenge is missing: PKCE is required")
+    # A request without method means plain (RFC 7636, 4.3).
     if method != "S256":
         raise ClientRefused("invalid_request", "code_challenge_method must be S256")
     if not _CODE_CHALLENGE.fullmatch(challenge):
@@ -353,11 +324,7 @@ def challenge_of_sent(verifier: str | None) -> str:
 
 
 def canonical_resource(uri: str) -> str:
-    """Return a resource in one spelling: host in lower case, no default port, no slash at the end.
-
-    Raises:
-        ClientRefused: ``invalid_target``: it is no absolute ``http`` or ``https`` URI, or has a fragment.
-    """
+    """Return a resource in one spelling: host in lower case, no default port, no slash at the end."""
     try:
         parts = read_uri(uri)
     except ValueError as exc:
@@ -376,11 +343,7 @@ def resources_of(public_url: str, toolsets: Iterable[str]) -> frozenset[str]:
 
 
 def check_resource(resource: str | None, resources: frozenset[str], default: str) -> str:
-    """Return the canonical form of a requested resource, or of ``default`` where none is requested.
-
-    Raises:
-        ClientRefused: ``invalid_target``: it is no resource of this instance.
-    """
+    """Return the canonical form of a requested resource, or of ``default`` where none is requested."""
     wanted = canonical_resource(default if resource is None else resource)
     if wanted not in resources:
         raise ClientRefused("invalid_target", "resource is not served here: use the address of /mcp")

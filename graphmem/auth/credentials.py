@@ -1,4 +1,4 @@
-"""What a process looked up about credentials, remembered for a few seconds."""
+"""What a process looked up about credentials: whose they are, and whether callers over TCP need one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Final
 from cachetools import TTLCache
 
 from graphmem.auth import Actor
+from graphmem.auth.accounts import Accounts
+from graphmem.database.driver import Database
 
 REMEMBERED_SECONDS: Final = 4.0
 """Seconds for which a credential, or that none is needed, is not looked up again: changes hold within 5 s."""
@@ -31,9 +33,6 @@ class CredentialCache:
         self.revision = 0
         """Changes whenever a credential ends in this process."""
 
-    def __len__(self) -> int:
-        return len(self._credentials)
-
     def get(self, digest: str) -> Credential | None:
         """Return a credential; None if it must be looked up."""
         return self._credentials.get(digest)
@@ -50,3 +49,23 @@ class CredentialCache:
             credential = self._credentials.get(digest)
             if credential is not None and credential.actor.credential == credential_id:
                 self._credentials.pop(digest, None)
+
+
+class Guard(Accounts):
+    """The accounts, of which it asks the database at most every 4 s whether one has a password or a key."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._guarded: TTLCache[None, bool] = TTLCache(1, REMEMBERED_SECONDS)
+        self.was_guarded = False
+        """The last answer of the database, however old."""
+
+    async def are_guarded(self) -> bool:
+        """Return what the database answered within the last 4 s, else ask it."""
+        if None not in self._guarded:
+            self.was_guarded = self._guarded[None] = await super().are_guarded()
+        return self.was_guarded
+
+    def forget(self) -> None:
+        """Ask the database again at the next call: a key or a password was just made."""
+        self._guarded.clear()

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from graphmem.auth.accounts import Accounts, Closed
+from graphmem.auth.accounts import Accounts
 from graphmem.auth.credentials import REMEMBERED_SECONDS
 from graphmem.database.driver import Database
 from graphmem.errors import AccountConflict, DatabaseFull, DatabaseTimeout, Unavailable
@@ -121,7 +121,9 @@ async def delete_with_data(
         )
     closed = await accounts.close(name)
     await database.write("owner.close", account.owner, erased_at=times.now())
-    await _wait_for_processes(closed)
+    if closed.keys or closed.grants:
+        # Reads of a process that remembers a credential of the account would meet half of the data.
+        await asyncio.sleep(REMEMBERED_SECONDS)
     erasure = _Erasure(database, account.owner, progress or (lambda done: None))
     await erasure.run()
     if objects is not None:
@@ -129,12 +131,6 @@ async def delete_with_data(
     await accounts.delete(name)
     erasure.erased.keys, erasure.erased.grants = closed.keys, closed.grants
     return erasure.erased
-
-
-async def _wait_for_processes(closed: Closed) -> None:
-    """Wait until no process remembers a credential of the account: its reads would meet half of the data."""
-    if closed.keys or closed.grants:
-        await asyncio.sleep(REMEMBERED_SECONDS)
 
 
 class _Erasure:

@@ -1,4 +1,4 @@
-"""The guarded fetch of a JSON document whose address a stranger chose.
+"""The guarded fetch of a JSON document whose address a stranger chose, and the documents that are kept.
 
 A client ID metadata document is fetched from a URL that an unauthenticated caller names. The fetch must not
 reach a host of the internal network, and must not cost more than a few kilobytes and seconds:
@@ -18,16 +18,20 @@ import ipaddress
 import re
 import socket
 import ssl
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, Final, Literal
+from functools import cache, partial
+from typing import Any, Final, Generic, TypeVar
 
 import httpx
 import orjson
+from cachetools import TLRUCache, TTLCache
 
 from graphmem.auth.uris import read_uri
+
+T = TypeVar("T")
 
 DOCUMENT_BYTES_LIMIT: Final = 5 * 1024
 """Largest body that is read, as the draft of client ID metadata documents recommends."""
@@ -38,29 +42,18 @@ CONNECT_SECONDS: Final = 1.0
 HOST_CHARACTERS_LIMIT: Final = 253
 ADDRESSES_TRIED_LIMIT: Final = 3
 RESOLVER_THREADS: Final = 4
+DOCUMENTS_LIMIT: Final = 256
+FAILURES_LIMIT: Final = 1024
+FAILURE_SECONDS: Final = 60.0
+"""How long a URL is not fetched again after a failure."""
+CONCURRENT_FETCHES_LIMIT: Final = 32
 KEPT_SECONDS_LIMIT: Final = 24 * 3600.0
 KEPT_SECONDS_DEFAULT: Final = 300.0
 """How long a document is kept whose answer has no ``Cache-Control``."""
 
-Reason = Literal[
-    "url",
-    "address",
-    "connection",
-    "certificate",
-    "time",
-    "redirect",
-    "status",
-    "encoding",
-    "media_type",
-    "size",
-    "json",
-    "document",
-    "busy",
-]
-"""What was refused. ``document``: the caller's own rules refuse the content."""
-
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 """A host name: ASCII, at least one dot, the last label begins with a letter. No IP address fits."""
+_HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "graphmem"}
 _MEDIA_TYPE = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -77,14 +70,16 @@ _SPECIAL: Final = tuple(
 
 
 class FetchRefused(Exception):
-    """A document was not fetched. ``reason`` is one word of :data:`Reason`; the text is a sentence.
+    """A URL, an address, a connection or an answer is refused: raised by all that reads or fetches one.
 
-    The text never holds what the server answered, nor an address that a name resolved to.
+    ``reason`` is one word: url, address, connection, certificate, time, redirect, status, encoding,
+    media_type, size, json, busy, or document where the caller's own rules refuse the content. The text is a
+    sentence, and never holds what the server answered or an address that a name resolved to.
     """
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
-        self.reason: Reason = reason
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +102,7 @@ Resolve = Callable[[str], Awaitable[list[str]]]
 
 
 def read_url(url: str) -> Target:
-    """Return host and path of a URL that may be fetched. Nothing is resolved.
-
-    Raises:
-        FetchRefused: the URL is not ``https`` on port 443 with a host name and nothing else.
-    """
+    """Return host and path of a URL that may be fetched. Nothing is resolved."""
     try:
         parts = read_uri(url)
     except ValueError as exc:
@@ -156,16 +147,10 @@ def _resolver_threads() -> ThreadPoolExecutor:
 
 
 async def resolve(host: str) -> list[str]:
-    """Return the addresses of a host, as the system's resolver orders them.
-
-    Raises:
-        OSError: the name does not resolve.
-    """
-
-    def answers() -> list[str]:
-        return [str(entry[4][0]) for entry in socket.getaddrinfo(host, 443, type=socket.SOCK_STREAM)]
-
-    return await asyncio.get_running_loop().run_in_executor(_resolver_threads(), answers)
+    """Return the addresses of a host, as the system's resolver orders them; OSError: it does not resolve."""
+    look_up = partial(socket.getaddrinfo, host, 443, type=socket.SOCK_STREAM)
+    entries = await asyncio.get_running_loop().run_in_executor(_resolver_threads(), look_up)
+    return [str(entry[4][0]) for entry in entries]
 
 
 @cache
@@ -199,17 +184,15 @@ class Fetcher:
         self._seconds = seconds
 
     async def fetch_json(self, url: str) -> FetchedDocument:
-        """Return the JSON object at a URL.
-
-        Raises:
-            FetchRefused: the URL, an address, the connection or the answer is refused.
-        """
+        """Return the JSON object at a URL."""
         target = read_url(url)
         try:
             async with asyncio.timeout(self._seconds):
                 return await self._fetch(target)
         except (TimeoutError, httpx.TimeoutException) as exc:
             raise FetchRefused("time", f"{target.host} did not answer within {self._seconds:g} s") from exc
+        except (httpx.HTTPError, OSError) as exc:
+            raise FetchRefused("connection", f"{target.host} broke the connection") from exc
 
     async def _fetch(self, target: Target) -> FetchedDocument:
         addresses = await self._public_addresses(target.host)
@@ -220,7 +203,11 @@ class Fetcher:
             timeout=httpx.Timeout(self._seconds, connect=CONNECT_SECONDS),
         ) as client:
             for address in addresses[:ADDRESSES_TRIED_LIMIT]:
-                request = _request(client, target, address)
+                url = httpx.URL(scheme="https", host=address, raw_path=target.path.encode("ascii"))
+                # SNI and certificate are those of the host, whatever its address.
+                sni = {"sni_hostname": target.host}
+                headers = {"Host": target.host, **_HEADERS}
+                request = client.build_request("GET", url, headers=headers, extensions=sni)
                 try:
                     response = await client.send(request, stream=True)
                 except (httpx.ConnectError, httpx.ConnectTimeout) as exc:
@@ -228,10 +215,6 @@ class Fetcher:
                         text = f"{target.host} does not speak TLS with a valid certificate"
                         raise FetchRefused("certificate", text) from exc
                     continue
-                except (httpx.TimeoutException, TimeoutError):
-                    raise
-                except (httpx.HTTPError, OSError) as exc:
-                    raise FetchRefused("connection", f"{target.host} broke the connection") from exc
                 try:
                     return await _read(target.host, response)
                 finally:
@@ -246,18 +229,6 @@ class Fetcher:
         if not addresses or not all(is_public(address) for address in addresses):
             raise FetchRefused("address", f"{host} does not resolve to public addresses only")
         return list(dict.fromkeys(addresses))
-
-
-def _request(client: httpx.AsyncClient, target: Target, address: str) -> httpx.Request:
-    """Return the request to one address. SNI and certificate are those of the host."""
-    url = httpx.URL(scheme="https", host=address, raw_path=target.path.encode("ascii"))
-    headers = {
-        "Host": target.host,
-        "Accept": "application/json",
-        "Accept-Encoding": "identity",
-        "User-Agent": "graphmem",
-    }
-    return client.build_request("GET", url, headers=headers, extensions={"sni_hostname": target.host})
 
 
 def _is_tls(error: BaseException | None) -> bool:
@@ -281,16 +252,10 @@ async def _read(host: str, response: httpx.Response) -> FetchedDocument:
     if not _MEDIA_TYPE.fullmatch(media_type):
         raise FetchRefused("media_type", f"{host} answered no application/json")
     body = bytearray()
-    try:
-        async for part in response.aiter_raw():
-            body += part
-            if len(body) > DOCUMENT_BYTES_LIMIT:
-                text = f"the document of {host} is larger than {DOCUMENT_BYTES_LIMIT} bytes"
-                raise FetchRefused("size", text)
-    except (httpx.TimeoutException, TimeoutError):
-        raise
-    except (httpx.HTTPError, OSError) as exc:
-        raise FetchRefused("connection", f"{host} broke the connection") from exc
+    async for part in response.aiter_raw():
+        body += part
+        if len(body) > DOCUMENT_BYTES_LIMIT:
+            raise FetchRefused("size", f"the document of {host} is larger than {DOCUMENT_BYTES_LIMIT} bytes")
     try:
         members = orjson.loads(body)
     except orjson.JSONDecodeError as exc:
@@ -318,3 +283,65 @@ def kept_seconds(headers: httpx.Headers) -> float:
 def _whole_seconds(text: str) -> float:
     # A number that cannot be read counts as 0. ``str.isdigit`` passes digits of other scripts.
     return float(text[:10]) if re.fullmatch(r"[0-9]+", text) else 0.0
+
+
+class DocumentCache(Generic[T]):
+    """Documents of one kind, by URL, in the memory of the process.
+
+    ``parse(url, members)`` makes what is kept of a document; all callers share it, so it must be immutable.
+    It raises ``ValueError`` for a document that breaks its rules.
+    """
+
+    def __init__(
+        self,
+        parse: Callable[[str, dict[str, Any]], T],
+        fetcher: Fetcher | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._parse = parse
+        self._fetcher = fetcher or Fetcher()
+        self._documents: TLRUCache[str, tuple[T, float]] = TLRUCache(
+            DOCUMENTS_LIMIT, lambda url, kept, now: now + kept[1], clock
+        )
+        self._failures: TTLCache[str, FetchRefused] = TTLCache(FAILURES_LIMIT, FAILURE_SECONDS, clock)
+        self._fetches: dict[str, asyncio.Task[T]] = {}
+
+    async def get(self, url: str) -> T:
+        """Return the document at a URL, fetched if it is not kept; callers at the same time share a fetch."""
+        read_url(url)
+        kept = self._documents.get(url)
+        if kept is not None:
+            return kept[0]
+        failure = self._failures.get(url)
+        if failure is not None:
+            raise FetchRefused(failure.reason, str(failure))
+        fetch = self._fetches.get(url)
+        if fetch is None:
+            if len(self._fetches) >= CONCURRENT_FETCHES_LIMIT:
+                raise FetchRefused("busy", "too many documents are fetched at the moment: try again")
+            fetch = asyncio.create_task(self._load(url))
+            self._fetches[url] = fetch
+            fetch.add_done_callback(lambda task: self._ended(url, task))
+        # Shielded: a caller that goes away does not end the fetch of the others.
+        return await asyncio.shield(fetch)
+
+    def _ended(self, url: str, task: asyncio.Task[T]) -> None:
+        del self._fetches[url]
+        if not task.cancelled():
+            task.exception()  # Reading it keeps asyncio from logging it when every caller has gone.
+
+    async def _load(self, url: str) -> T:
+        try:
+            document = await self._fetcher.fetch_json(url)
+            try:
+                value = self._parse(url, document.members)
+            except ValueError as exc:
+                raise FetchRefused("document", str(exc)) from exc
+        except FetchRefused as refused:
+            self._documents.pop(url, None)
+            self._failures[url] = refused
+            raise
+        self._failures.pop(url, None)
+        if document.kept_seconds > 0:
+            self._documents[url] = value, document.kept_seconds
+        return value

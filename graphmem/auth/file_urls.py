@@ -57,17 +57,14 @@ class FileUrls:
     async def signed(self, owner: str, source_id: str, expires_at: int) -> str:
         """Return path and query of the URL of a file. ``expires_at``: microseconds, in whole seconds."""
         key = await self._key()
-        values = (_VERSION, _id_of(key), owner, source_id, str(expires_at // _SECOND), _DISPOSITION)
+        # Its name says nothing of the key.
+        key_id = hashlib.sha256(b"id of " + key).hexdigest()[:8]
+        values = (_VERSION, key_id, owner, source_id, str(expires_at // _SECOND), _DISPOSITION)
         parameters = dict(zip(PARAMETERS, values, strict=True))
         return f"{PATH}?{urlencode({**parameters, 'signature': _signature(key, values)})}"
 
     async def file_of(self, query: Sequence[tuple[str, str]]) -> SignedFile:
-        """Return the file that the parameters of a URL name.
-
-        Raises:
-            FileUrlRefused: the URL was not signed here, was changed, or has expired, or the account of its
-                owner is disabled.
-        """
+        """Return the file of a URL's parameters; FileUrlRefused: they are not ours, or no longer good."""
         parameters = dict(query)
         if len(query) != len(parameters) or parameters.keys() != {*PARAMETERS, "signature"}:
             raise FileUrlRefused
@@ -77,7 +74,8 @@ class FileUrls:
             raise FileUrlRefused
         signature = _signature(_derived(row.secret), values)
         # As bytes: hmac.compare_digest raises TypeError for text outside ASCII.
-        if not hmac.compare_digest(_encoded(parameters["signature"]), signature.encode()):
+        sent = parameters["signature"].encode(errors="surrogatepass")
+        if not hmac.compare_digest(sent, signature.encode()):
             raise FileUrlRefused
         if times.now() >= int(parameters["expires"]) * _SECOND:
             raise FileUrlRefused("the URL has expired: make a new one with GET /get_file_url")
@@ -102,16 +100,7 @@ def _derived(secret: str) -> bytes:
     return hmac.new(bytes.fromhex(secret), b"graphmem file URL 1", hashlib.sha256).digest()
 
 
-def _id_of(key: bytes) -> str:
-    """Return the name of a key, which says nothing of the key."""
-    return hashlib.sha256(b"id of " + key).hexdigest()[:8]
-
-
 def _signature(key: bytes, values: Sequence[str]) -> str:
     # A JSON list: no two lists of values have the same text.
     text = canonical.encode([value.encode(errors="surrogatepass").hex() for value in values])
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode(errors="surrogatepass")

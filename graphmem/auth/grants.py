@@ -176,10 +176,7 @@ _FAILURES: Final = {
 
 
 class Grants:
-    """Clients, requests, grants and tokens of the instance.
-
-    ``credentials`` is what this process remembers of credentials: it forgets the tokens of a grant that ends.
-    """
+    """Clients, requests, grants and tokens. ``credentials`` forget the tokens of a grant that ends."""
 
     def __init__(self, database: Database, credentials: CredentialCache | None = None) -> None:
         self._reads = database.reads(None)
@@ -188,14 +185,8 @@ class Grants:
         self._removed_at = float("-inf")
         self._removals: set[asyncio.Task[None]] = set()
 
-    # Clients
-
     async def register(self, metadata: ClientMetadata) -> tuple[str, int]:
-        """Keep a client; return its new id and the time in microseconds.
-
-        Raises:
-            ServiceBusy: too many clients are registered.
-        """
+        """Keep a client; return its new id and the time in microseconds; ServiceBusy: there are too many."""
         client_id, now = f"client_{secrets.token_hex(16)}", times.now()
         rows = await self._writes.rows(
             "oauth.create_client", id=client_id, metadata=metadata.model_dump_json(exclude_none=True),
@@ -213,8 +204,6 @@ class Grants:
 
         row = await self._reads.one("oauth.client", ClientResult, id=client_id)
         return ClientMetadata.model_validate_json(row.metadata) if row is not None else None
-
-    # Requests
 
     async def create_request(self, request: NewRequest) -> tuple[str, int]:
         """Keep a request; return the secret that names it, and when it expires."""
@@ -244,11 +233,7 @@ class Grants:
         return row.request if row is not None else None
 
     async def allow(self, secret: str, account: Account, scopes: Collection[str], browser: str) -> str | None:
-        """Allow a request for an account; return the code, or None if the request has ended.
-
-        Args:
-            browser: the secret in the cookie of the browser in which the person decided.
-        """
+        """Allow a request; return the code, None if it has ended. ``browser``: the secret in its cookie."""
         code, now = secrets.token_urlsafe(32), times.now()
         row = await self._writes.one(
             "oauth.grant", RequestResult, digest=tokens.digest(secret), account_id=account.id,
@@ -273,8 +258,6 @@ class Grants:
         )  # fmt: skip
         return row.request if row is not None else None
 
-    # Tokens
-
     async def redeem(
         self, code: str, challenge: str, redirect_uri: str | None, presented: Presented
     ) -> IssuedTokens:
@@ -298,11 +281,7 @@ class Grants:
         return self._issued(row, access_token, refresh_token)
 
     async def rotate(self, token: str, presented: Presented) -> IssuedTokens:
-        """Exchange a refresh token for new tokens.
-
-        Raises:
-            OAuthRefused: the token is not good for it. If it was used before, its grant has ended.
-        """
+        """Exchange a refresh token for new tokens; OAuthRefused as of a code: a second use ends its grant."""
         access_token, refresh_token, now = _new_tokens()
         row = await self._writes.one(
             "oauth.rotate", Redemption, digest=tokens.digest(token), client_id=presented.client_id,
@@ -331,37 +310,24 @@ class Grants:
         if row is not None:
             self._credentials.end(row.grant_id)
 
-    # Connections: the grants as their account sees them
-
     async def connections(self, account_id: str) -> list[Grant]:
         """Return the grants of an account whose tokens are in force, newest first."""
         rows = await self._reads.all("oauth.connections", GrantResult, account_id=account_id, now=times.now())
         return [row.grant for row in rows]
 
     async def connection(self, account_id: str, grant_id: str) -> Grant:
-        """Return a grant of an account.
-
-        Raises:
-            NotFound: the account has no such grant, or it was revoked.
-        """
+        """Return a grant of an account; NotFound: the account has no such grant, or it was revoked."""
         row = await self._reads.one("oauth.connection", GrantResult, account_id=account_id, id=grant_id)
-        if row is None:
-            raise no_connection(grant_id)
-        return row.grant
+        return _found(row, grant_id)
 
     async def revoke(self, account_id: str, grant_id: str) -> Grant:
-        """End a grant of an account with all its tokens.
-
-        Raises:
-            NotFound: the account has no such grant, or it was revoked.
-        """
+        """End a grant of an account with all its tokens; NotFound as for :meth:`connection`."""
         row = await self._writes.one(
             "oauth.revoke", GrantResult, account_id=account_id, id=grant_id, now=times.now()
         )
-        if row is None:
-            raise no_connection(grant_id)
+        grant = _found(row, grant_id)
         self._credentials.end(grant_id)
-        return row.grant
+        return grant
 
     def _issued(self, row: Redemption | None, access_token: str, refresh_token: str) -> IssuedTokens:
         outcome = row.outcome if row is not None else "unknown"
@@ -395,12 +361,13 @@ def granted_scopes(requested: Collection[str], account: Account) -> list[str]:
     return [scope for scope in Scope if scope in requested and scope in account.scopes]
 
 
-def no_connection(grant_id: str) -> NotFound:
-    """Return the error for an unknown connection."""
-    return NotFound(
-        f"there is no connection {grant_id[:100]}: the list of connections has the ids",
-        connection_id=grant_id[:100],
-    )
+def _found(row: GrantResult | None, grant_id: str) -> Grant:
+    if row is None:
+        raise NotFound(
+            f"there is no connection {grant_id[:100]}: the list of connections has the ids",
+            connection_id=grant_id[:100],
+        )
+    return row.grant
 
 
 def _new_tokens() -> tuple[str, str, int]:

@@ -33,22 +33,10 @@ class Meter:
     """Counts nothing. A face whose callers are limited has its own meter."""
 
     def count(self, rate_class: RateClass, actor: Actor) -> None:
-        """Count the request for its caller: the credential, or the address if there is none.
-
-        A request counts once: the first call counts, every further call does nothing.
-
-        Raises:
-            RateLimited: the caller has no request of the class left.
-        """
+        """Count a request once, for its credential or address; RateLimited: none of the class is left."""
 
     def attempt(self, authorization: str | None) -> AbstractContextManager[None]:
-        """Count an attempt to authenticate if the block refuses it with a 401.
-
-        ``authorization``: the header. A request without it attempts nothing.
-
-        Raises:
-            RateLimited: too many attempts of the address failed, and the credential is not known to be good.
-        """
+        """Count an attempt with a header if the block refuses it by 401; RateLimited: too many failed."""
         return contextlib.nullcontext()
 
 

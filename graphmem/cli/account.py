@@ -24,12 +24,7 @@ Name = Annotated[str, typer.Argument(help="Name of the account, such as ada or a
 
 
 def on_accounts(session: Session, work: Callable[[Accounts, Settings], Awaitable[T]]) -> T:
-    """Run ``work`` on the accounts of this machine's instance.
-
-    Raises:
-        ConfigurationInvalid: ``--base-url`` names another service.
-        DataDirectoryRefused: there is no database.
-    """
+    """Run ``work`` on the accounts of this machine's instance."""
     chosen = session.local_settings(
         "accounts are managed on the machine of their database, not at {}: run this command there, without "
         "--base-url",
@@ -299,11 +294,7 @@ def _answer(account: Account, session: Session) -> dict[str, Any]:
 
 
 def _name(text: str) -> str:
-    """Return the name of an account as it is stored.
-
-    Raises:
-        InvalidInput: no account can have it.
-    """
+    """Return the name of an account as it is stored."""
     from graphmem.auth import stored_name
     from graphmem.auth.accounts import NAME
 
@@ -327,11 +318,7 @@ def _refuse_local(name: str, what: str) -> str:
 
 
 def _password() -> str:
-    """Return a password that was typed twice, hidden, or a line of stdin if that is no terminal.
-
-    Raises:
-        InvalidInput: it is too short or too long.
-    """
+    """Return a password that was typed twice, hidden, or a line of stdin if that is no terminal."""
     from graphmem.auth.passwords import LENGTH_MAX, LENGTH_MIN
 
     if _is_terminal():

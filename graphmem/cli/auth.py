@@ -1,4 +1,4 @@
-"""``graphmem auth login``, ``status`` and ``logout``: the credentials of services that commands call."""
+"""``graphmem auth``: one-time codes, and the credentials of services that commands call."""
 
 from __future__ import annotations
 
@@ -10,19 +10,60 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.key_commands import app
+from graphmem.cli.account import on_accounts, tell_first_credential
 from graphmem.cli.session import Session, command, show, stderr
 from graphmem.errors import AuthInvalid, GraphmemError, InvalidInput, LoginFailed, NotFound
 
 if TYPE_CHECKING:
     import httpx
 
+    from graphmem.auth.accounts import Accounts
+    from graphmem.cli.commands import Listed
     from graphmem.client import Client
     from graphmem.client.logins import Login
     from graphmem.client.oauth_login import Authorization, Server, Tokens
+    from graphmem.settings import Settings
 
+app = typer.Typer(no_args_is_help=True)
 BaseUrl = Annotated[str | None, typer.Option(help="Address of the service. Default: GRAPHMEM_BASE_URL.")]
 DEFAULT_SCOPES = ("read", "write")
+
+
+@command(app)
+def code(session: Session) -> dict[str, Any]:
+    """Make a one-time code of the account, valid for 10 minutes. Earlier codes of the account end.
+
+    On the page where a client asks for access, the code stands for a password.
+
+    \b
+    Examples:
+      graphmem auth code
+      graphmem --account ada auth code
+    """
+
+    async def work(accounts: Accounts, chosen: Settings) -> dict[str, Any]:
+        from graphmem.auth import LOCAL_NAME
+        from graphmem.auth.accounts import being_erased
+        from graphmem.model import times
+
+        account = await accounts.by_name(session.account or LOCAL_NAME)
+        if account.is_erased:
+            raise being_erased(account.name)
+        text, expires_at = await accounts.create_code(account.id)
+        return {"code": text, "account": account.name, "expires_at": times.render(expires_at)}
+
+    return on_accounts(session, work)
+
+
+def tell_before(session: Session, entry: Listed) -> None:
+    """Say on stderr what an operation changes that the caller would not expect, before it runs."""
+    if entry.name != "keys.create":
+        return
+    from graphmem.cli.commands import entry_of
+    from graphmem.model import canonical
+
+    about = canonical.decode(session.run(entry_of("server.info"), {}))
+    tell_first_credential(about["authentication"] == "none")
 
 
 @command(app)
@@ -105,7 +146,13 @@ def logout(session: Session, base_url: BaseUrl = None) -> dict[str, Any]:
     from graphmem.client.logins import Logins
 
     logins, address = Logins(), _address(session, base_url)
-    login = _only(logins.all()) if address is None else logins.get(address)
+    if address is None:
+        kept = logins.all()
+        if len(kept) != 1:
+            names = ", ".join(login.address for login in kept)
+            raise NotFound(f"name one with --base-url: {names}" if kept else "no login is kept")
+        address = kept[0].address
+    login = logins.get(address)
     if login is None:
         raise NotFound(f"no login is kept for {address}: `graphmem auth status` lists them")
     # Another process may renew it just now: the newest refresh token is revoked.
@@ -117,11 +164,7 @@ def logout(session: Session, base_url: BaseUrl = None) -> dict[str, Any]:
 
 
 def _address(session: Session, base_url: str | None) -> str | None:
-    """Return the address of the option, else of the settings, in one spelling; None if neither has any.
-
-    Raises:
-        InvalidInput: it is no address of a service.
-    """
+    """Return the address of the option, else of the settings, in one spelling; None if neither has any."""
     import httpx
 
     from graphmem.client.logins import canonical_address
@@ -136,13 +179,6 @@ def _address(session: Session, base_url: str | None) -> str | None:
     if not address.startswith(("http://", "https://")):
         raise InvalidInput(f"--base-url {text!r:.200} does not begin with http:// or https://")
     return address
-
-
-def _only(logins: list[Login]) -> Login:
-    if len(logins) == 1:
-        return logins[0]
-    names = ", ".join(login.address for login in logins)
-    raise NotFound(f"name one with --base-url: {names}" if logins else "no login is kept")
 
 
 def _login_by_key(address: str) -> Login:
@@ -196,18 +232,15 @@ def _login_by_oauth(address: str, scopes: Any, by_code: bool) -> Login:
 def _authorized(
     server: Server, client_id: str, scopes: tuple[str, ...], by_code: bool
 ) -> tuple[Authorization, str]:
-    """Let a person allow the login. Returns the request and its code.
-
-    Raises:
-        LoginFailed: nobody allows it, or the redirect is not that of this request.
-    """
+    """Let a person allow the login. Returns the request and its code."""
     import webbrowser
+    from functools import partial
 
     from graphmem.client import oauth_login, redirects
 
     with redirects.Receiver() as receiver:
         authorization = oauth_login.begin(server, client_id, receiver.port, scopes)
-        receiver.expect(lambda parameters: oauth_login.is_answer_to(authorization, parameters))
+        receiver.is_answer = partial(oauth_login.is_answer_to, authorization)
         if not by_code and redirects.has_browser():
             _say("allow the login in the browser; if none opens, open this address:", authorization.url)
             if webbrowser.open(authorization.url):
@@ -220,11 +253,7 @@ def _authorized(
 
 
 def _kept(login: Login) -> Login:
-    """Ask the service whose login it is, and keep it.
-
-    Raises:
-        AuthInvalid: the service refuses it; nothing is kept.
-    """
+    """Ask the service whose login it is, and keep it."""
     from dataclasses import replace
 
     from graphmem.client import Client
@@ -239,16 +268,9 @@ def _kept(login: Login) -> Login:
 
 
 def _me(client: Client) -> dict[str, Any]:
-    """Return what the service says of the caller.
-
-    Raises:
-        LoginFailed: it answers no JSON object.
-        GraphmemError: the error that it answers.
-    """
-    from graphmem.client import WHO_AM_I
-
+    """Return what the service says of the caller."""
     try:
-        answer = json.loads(client.call(WHO_AM_I, {}))
+        answer = json.loads(client.call(("GET", "/me"), {}))
     except ValueError:
         answer = None
     if not isinstance(answer, dict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,7 @@ from graphmem.errors import DumpConflicts
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from graphmem.dump import CreateResult, RestoreResult, VerifyResult
+    from graphmem.dump import CreateResult, RestoreResult
     from graphmem.dump.file_chunks import MissingFiles
     from graphmem.registry import Services
     from graphmem.settings import Settings
@@ -91,7 +91,8 @@ def create(
     if os.path.isdir(path):
         path /= f"graphmem-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.dump"
     made = _create(chosen, path, owner or (), force, not without_files)
-    answer = _created(made)
+    counted = _counted(made.manifest.contents) | _missing(made.missing_files)
+    answer = {"path": str(made.path), "bytes": made.size, **counted, "root": made.manifest.root}
     show(answer, session.as_json)
     if session.as_json:
         return
@@ -112,12 +113,22 @@ def verify(session: Session, path: File) -> dict[str, Any]:
       graphmem backup verify graphmem.dump
     """
     from graphmem import dump
+    from graphmem.model import times
 
-    with _bars() as bars:
+    with _Bars() as bars:
         size = os.path.getsize(path) if os.path.isfile(path) else None
         bars.advance("verify", 0, size)
         result = dump.verify(path, lambda done: bars.advance("verify", done, None))
-    return _verified(path, result)
+    return {
+        "path": str(path),
+        "bytes": result.size,
+        "created_at": times.render(result.header.created_at),
+        "graphmem": result.header.graphmem,
+        "format": result.header.format,
+        **_counted(result.manifest.contents),
+        "files_missing": result.missing_files,
+        "root": result.manifest.root,
+    }
 
 
 @command(app)
@@ -143,7 +154,17 @@ def restore(
       graphmem backup restore graphmem.dump --dry-run
       graphmem backup restore graphmem.dump
     """
-    result = _restore(session.local_settings(ELSEWHERE, reads=False), path, dry_run)
+    from graphmem import dump
+    from graphmem.cli.in_process import on_services
+
+    async def work(services: Services) -> RestoreResult:
+        with _Bars() as bars:
+            where = services.database, services.vocabulary, services.writers
+            return await dump.restore(
+                *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance
+            )
+
+    result = on_services(session.local_settings(ELSEWHERE, reads=False), work)
     conflicts = [conflict.report() for conflict in result.conflicts]
     show(_restored(path, result), session.as_json)
     if not session.as_json:
@@ -176,25 +197,11 @@ def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bool, fi
     name = "the database at NEO4J_URI" if chosen.neo4j_uri else f"the data directory {chosen.data_path}"
 
     async def work(services: Services) -> CreateResult:
-        with _bars() as bars:
+        with _Bars() as bars:
             return await dump.create(
                 services.database, path, owners, objects=services.objects if files else None, force=force,
                 database_name=name, progress=bars.advance,
             )  # fmt: skip
-
-    return on_services(chosen, work)
-
-
-def _restore(chosen: Settings, path: Path, dry_run: bool) -> RestoreResult:
-    from graphmem import dump
-    from graphmem.cli.in_process import on_services
-
-    async def work(services: Services) -> RestoreResult:
-        with _bars() as bars:
-            where = services.database, services.vocabulary, services.writers
-            return await dump.restore(
-                *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance
-            )
 
     return on_services(chosen, work)
 
@@ -216,30 +223,10 @@ def _counted(contents: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _created(made: CreateResult) -> dict[str, Any]:
-    counted = _counted(made.manifest.contents) | _missing(made.missing_files)
-    return {"path": str(made.path), "bytes": made.size, **counted, "root": made.manifest.root}
-
-
 def _missing(missing: MissingFiles) -> dict[str, Any]:
     """Return how many files are missing, and the first of them if there are any."""
     listed = {"missing_files": [file.report() for file in missing.listed]} if missing.count else {}
     return {"files_missing": missing.count, **listed}
-
-
-def _verified(path: Path, result: VerifyResult) -> dict[str, Any]:
-    from graphmem.model import times
-
-    return {
-        "path": str(path),
-        "bytes": result.size,
-        "created_at": times.render(result.header.created_at),
-        "graphmem": result.header.graphmem,
-        "format": result.header.format,
-        **_counted(result.manifest.contents),
-        "files_missing": result.missing_files,
-        "root": result.manifest.root,
-    }
 
 
 def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:
@@ -257,8 +244,8 @@ def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:
     }
 
 
-class _Bars:
-    """One progress bar for each stage."""
+class _Bars(contextlib.AbstractContextManager["_Bars"]):
+    """One progress bar for each stage. At the end the bars stay on the screen."""
 
     def __init__(self) -> None:
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
@@ -276,17 +263,14 @@ class _Bars:
         self._files = [0, 0]
 
     def advance(self, stage: str, done: int, total: int | None) -> None:
-        """Advance the bar of a stage by ``done``. A ``total`` begins a new bar.
-
-        The bytes of files stand beside the bar that is shown.
-        """
+        """Advance the bar of a stage; a ``total`` begins a new bar. The bytes of files stand beside it."""
         if stage == "files":
             self._advance_files(done, total)
             return
         self._stage = stage
         progress = self._of_bytes if stage == "verify" else self._of_things
         if total is not None or stage not in self._tasks:
-            self.close()
+            self.__exit__()
             progress.start()
             self._shown = progress
             self._tasks[stage] = progress.add_task(STAGES[stage], total=total)
@@ -299,17 +283,8 @@ class _Bars:
             text = f"{STAGES[self._stage]}, {written:,.1f} of {whole:,.1f} MB of files"
             self._shown.update(self._tasks[self._stage], description=text)
 
-    def close(self) -> None:
-        """Stop drawing; the bars stay on the screen."""
+    def __exit__(self, *_: object) -> None:
+        """Stop drawing."""
         if self._shown is not None:
             self._shown.stop()
             self._shown = None
-
-
-@contextlib.contextmanager
-def _bars() -> Iterator[_Bars]:
-    bars = _Bars()
-    try:
-        yield bars
-    finally:
-        bars.close()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from graphmem.cli.error_text import Place
 from graphmem.cli.session import console, current, plain_refusals, telling_errors
@@ -67,25 +67,18 @@ class ValueKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a command.
+    """A parameter of a command."""
 
-    Attributes:
-        name: the name of the argument.
-        shown: the name under which REST and the command line describe the argument; it is sent under this.
-        option: the option; empty for a positional argument.
-        is_own_name: whether it is the hidden option of another spelling, such as the argument's own name.
-        is_beside: whether it is an option beside the positional argument.
-    """
-
-    name: str
-    shown: str
+    name: str  # the name of the argument
+    shown: str  # the name under which REST and the command line describe the argument; it is sent under this
     value: ValueKind
-    option: str = ""
+    option: str = ""  # the option; empty for a positional argument
     is_required: bool = False
     metavar: str | None = None
     help: str = ""
+    # Whether it is the hidden option of another spelling, such as the argument's own name.
     is_own_name: bool = False
-    is_beside: bool = False
+    is_beside: bool = False  # whether it is an option beside the positional argument
 
     @property
     def keyword(self) -> str:
@@ -101,22 +94,15 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """An operation as a command.
+    """An operation as a command."""
 
-    Attributes:
-        name: the name of the operation.
-        command: the words of the command.
-        routes: the methods and paths of REST; the first is that of the interface.
-        reads: whether it only reads.
-        people: arguments that the command adds when it prints a table for people.
-    """
-
-    name: str
-    command: tuple[str, ...]
-    routes: tuple[tuple[str, str], ...]
-    reads: bool
+    name: str  # the name of the operation
+    command: tuple[str, ...]  # the words of the command
+    routes: tuple[tuple[str, str], ...]  # the methods and paths of REST; the first is that of the interface
+    reads: bool  # whether it only reads
     summary: str
     help: str
+    # Arguments that the command adds when it prints a table for people.
     people: dict[str, Any] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
 
@@ -148,7 +134,10 @@ class _Commands(dict[str, Any]):
     def __getitem__(self, name: str) -> Any:
         value = super().__getitem__(name)
         if isinstance(value, dict):
-            value = self[name] = _command(_listed_from(value))
+            entry = _listed_from(value)
+            single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+            single.command(name, help=entry.help, short_help=entry.summary)(_function(entry))
+            value = self[name] = typer.main.get_command(single)
         return value
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -193,10 +182,7 @@ def group_of(*words: str) -> type[TyperGroup]:
 
 
 def add_commands(app: typer.Typer, own: Mapping[str, typer.Typer] | None = None) -> None:
-    """Add a group for each noun that operations work with. The app's own group is ``group_of()``.
-
-    ``own``: groups with commands that are no operations, by their words.
-    """
+    """Add a group for each noun of operations. ``own``: those with other commands too, by their words."""
     parents: dict[tuple[str, ...], typer.Typer] = {(): app}
     for words in groups():
         group = (own or {}).get(" ".join(words)) or typer.Typer(no_args_is_help=True)
@@ -230,15 +216,6 @@ def _listed_from(entry: Mapping[str, Any]) -> Listed:
     return Listed(**{**entry, **words, "command": tuple(entry["command"]), "parameters": tuple(parameters)})
 
 
-def _command(entry: Listed) -> TyperCommand:
-    """Return the command of an operation."""
-    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    single.command(entry.command[-1], help=entry.help, short_help=entry.summary)(_function(entry))
-    command = typer.main.get_command(single)
-    assert isinstance(command, TyperCommand)
-    return command
-
-
 def _function(entry: Listed) -> Callable[..., None]:
     """Return the function of a command. Its signature has the parameters."""
 
@@ -250,7 +227,7 @@ def _function(entry: Listed) -> Callable[..., None]:
             if not as_json:
                 raw = {**entry.people, **raw}
             if not entry.reads:
-                from graphmem.cli.key_commands import tell_before
+                from graphmem.cli.auth import tell_before
 
                 tell_before(session, entry)
             body = session.run(entry, raw)
@@ -269,10 +246,7 @@ def _function(entry: Listed) -> Callable[..., None]:
 
 
 def _print(entry: Listed, body: bytes, as_json: bool, fields: Sequence[str]) -> Mapping[str, Any]:
-    """Return an answer, and print it as a table unless it is printed as JSON.
-
-    ``fields``: the requested fields of each entity, if any are.
-    """
+    """Print an answer, as a table with a column for each of ``fields`` or as JSON, and return it."""
     from graphmem.model import canonical
 
     answer = canonical.decode(body)
@@ -335,10 +309,7 @@ def is_bare_text(text: str) -> bool:
 
 
 def _place(entry: Listed, values: Mapping[str, Any]) -> Place:
-    """Return a function that names the option or the argument of a path such as ``$.filters.limit``.
-
-    What stands in ``--file`` keeps its name: it has no option on this command line.
-    """
+    """Return what names the option or argument of a path; what stands in ``--file`` keeps its name."""
     arguments = {parameter.shown: parameter for parameter in entry.parameters if parameter.is_argument}
     own_names = {parameter.name: parameter for parameter in arguments.values()}
     in_options = {name for name, value in values.items() if value not in (None, [])}
@@ -386,7 +357,7 @@ def _from_file(entry: Listed, file: str) -> dict[str, Any]:
 
     if entry.name in OPERATIONS and file != "-" and not is_request(file):
         return {"file_path": file}
-    from graphmem.ingest.store_files import read_request
+    from graphmem.ingest.own_files import read_request
 
     return read_request(_bytes(file), file)
 
@@ -400,11 +371,7 @@ def _read(parameter: Parameter, value: Any) -> Any:
 
 
 def _json(parameter: Parameter, text: str) -> Any:
-    """Return the value of an option that takes JSON.
-
-    Raises:
-        InvalidJson: it is not JSON, and the option takes no text or the text begins as JSON does.
-    """
+    """Return the value of an option that takes JSON."""
     takes_text = parameter.value is ValueKind.ANY
     if takes_text and is_bare_text(text):
         return text

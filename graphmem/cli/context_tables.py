@@ -1,12 +1,13 @@
-"""Lines of context, as tables for people."""
+"""Lines of context, and what a withdrawal or a reinstatement would change, as tables for people."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from graphmem.cli.lists import List
-from graphmem.cli.tables import Row, add, short, time_text
+from graphmem.cli.tables import List, Row, add, pairs, short, time_text
 
 _ARROWS = {"outgoing": "→ ", "incoming": "← "}
 
@@ -19,17 +20,14 @@ def lines(answer: Row) -> RenderableType:
     columns = "entity", "field", "value", "observed at", "observation"
     table = List(None, columns, optional=("observation", "observed at"))
     for row in rows:
-        add(table, row["entity_name"], _field(row), _value(row), *_origin(row))
+        field = f"formerly {row['field']}" if "ended" in row else row["field"]
+        add(table, row["entity_name"], field, _value(row), *_origin(row))
         for other in row.get("contested", ()):
             add(table, "", "", f"but {short(other['value'])}", *_origin(other), style="yellow")
     mentioned = List(None, ("id", "type", "name"))
     for row in answer["entities"]:
         add(mentioned, row["entity_id"], row["entity_type"], row["canonical_name"])
     return Group(table, mentioned)
-
-
-def _field(line: Row) -> str:
-    return f"formerly {line['field']}" if "ended" in line else line["field"]
 
 
 def _value(line: Row) -> str:
@@ -42,3 +40,34 @@ def _value(line: Row) -> str:
 def _origin(line: Row) -> tuple[str, str]:
     """Return the day and the observation of a line of context."""
     return time_text(line["observed_at"])[:10], line.get("observation_id", "")
+
+
+def changes(answer: Row) -> RenderableType:
+    """Return the changes of a dry run, a line for each field; nothing for any other answer."""
+    if "dry_run" not in answer:
+        return Group()
+    entities = [
+        ((row["entity_id"], row["entity_type"], row["canonical_name"]), row) for row in answer["entities"]
+    ]
+    relationships = [((row["relationship_key"],), row) for row in answer["relationships"]]
+    return Group(
+        *_table_of("entities", ("id", "type", "name"), entities),
+        *_table_of("relationships", ("relationship",), relationships),
+        pairs({f"touched {name}": count for name, count in answer["counts"].items()}),
+    )
+
+
+def _table_of(title: str, columns: Sequence[str], changes: Sequence[tuple[Sequence[str], Row]]) -> list[List]:
+    """Return a table with a line for each thing that would change, and one for each of its fields."""
+    if not changes:
+        return []
+    table = List(title, (*columns, "change", "before", "after", "set by"), optional=("set by",))
+    for cells, change in changes:
+        add(table, *map(short, (*cells, change["change"], "", "", "")))
+        for field in change["fields"]:
+            before, after = (
+                "" if field[name] is None else short(field[name]) for name in ("old_value", "new_value")
+            )
+            winner = (field["winner"] or {}).get("observation_id", "")
+            add(table, *[""] * len(cells), field["field"], before, after, winner, style="dim")
+    return [table]

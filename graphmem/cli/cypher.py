@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from graphmem.cli.session import Session, command, console, current
 from graphmem.errors import NotFound
-
-if TYPE_CHECKING:
-    from graphmem import cypher
 
 app = typer.Typer(no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -75,31 +72,22 @@ def show(
 
 
 def browser_text(name: str, params: bool) -> str:
-    """Return a query's text for the Neo4j Browser.
-
-    Raises:
-        NotFound: there is no such query.
-    """
+    """Return a query's text for the Neo4j Browser."""
     from graphmem import cypher
     from graphmem.model.relationship import BUILTIN
+    from graphmem.settings import DEFAULT_OWNER
 
     forms = [form for form in cypher.names() if name in (form, form.partition("[")[0])]
     if not forms:
         raise NotFound(f"there is no query {name!r:.100}: `graphmem cypher list` lists all", query=name)
     query = cypher.query(forms[0])
     text = cypher.with_types(query.name, frozenset(BUILTIN)) if query.takes_types else query.text
-    lines = [f"// {query.name}: {query.doc}", *(_param_lines(query) if params else ())]
+    lines = [f"// {query.name}: {query.doc}"]
+    if params and not query.tenancy:
+        lines.append(f':param owner => "{DEFAULT_OWNER}";')
+    if params and query.params:
+        # One map holds all parameters but the owner.
+        samples = {n: "[]" if kind.startswith("LIST") else _SAMPLES[kind] for n, kind in query.params.items()}
+        values = ", ".join(f"{name}: {sample}" for name, sample in samples.items())
+        lines.append(f":param args => {{{values}}};")
     return "\n".join([*lines, f"{text};"]) + "\n"
-
-
-def _param_lines(query: cypher.Query) -> list[str]:
-    """Return the lines that set ``$owner`` and the one map ``$args``, which holds all other parameters."""
-    from graphmem.settings import DEFAULT_OWNER
-
-    values = (f"{name}: {_sample(kind)}" for name, kind in query.params.items())
-    owner = [] if query.tenancy else [f':param owner => "{DEFAULT_OWNER}";']
-    return [*owner, *([f":param args => {{{', '.join(values)}}};"] if query.params else [])]
-
-
-def _sample(kind: str) -> str:
-    return "[]" if kind.startswith("LIST") else _SAMPLES[kind]

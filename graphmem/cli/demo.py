@@ -18,11 +18,10 @@ from rich.text import Text
 from graphmem import neo4j_local
 from graphmem.auth import local_actor
 from graphmem.cli.layouts import render
-from graphmem.cli.lists import List
 from graphmem.cli.session import Session, console, fetching, run_async, tell_progress, uses_service
-from graphmem.cli.tables import SnapshotTable, plain
+from graphmem.cli.tables import List, SnapshotTable, plain
 from graphmem.errors import ConfigurationInvalid
-from graphmem.ingest.store_files import read_request
+from graphmem.ingest.own_files import read_request
 from graphmem.model import canonical
 from graphmem.neo4j_local.private_files import private_directory, used_as_data
 from graphmem.registry import REGISTRY
@@ -38,12 +37,7 @@ MARKER = "demo"
 
 
 def run(session: Session, folder: Path) -> None:
-    """Store the JSON files of ``folder`` in the order of their names, then print what graphmem answers.
-
-    Raises:
-        ConfigurationInvalid: the folder holds no JSON files, or the data directory holds other data.
-        GraphmemError: the database does not start, or a file is refused.
-    """
+    """Store the JSON files of ``folder`` in the order of their names, then print what graphmem answers."""
     files = sorted(folder.glob("*.json"))
     if not files:
         raise ConfigurationInvalid(f"{folder} holds no .json files: give the folder of the examples")
@@ -60,9 +54,6 @@ def demo_settings(session: Session) -> tuple[Settings, list[str]]:
 
     The examples must not get into anybody's own data. The demo therefore runs an embedded Neo4j, in the data
     directory that was set or in the one of ``GRAPHMEM_ENV=demo``.
-
-    Raises:
-        ConfigurationInvalid: the data directory that was set holds an instance that the demo did not make.
     """
     chosen = session.settings(env="demo")
     ignored = [name for name in ("neo4j_uri", "base_url") if getattr(chosen, name) is not None]
@@ -78,11 +69,7 @@ def demo_settings(session: Session) -> tuple[Settings, list[str]]:
 
 
 def mark(settings: Settings) -> None:
-    """Mark the data directory as the demo's.
-
-    Raises:
-        DataDirectoryRefused: the directory cannot be written.
-    """
+    """Mark the data directory as the demo's."""
     with used_as_data(settings.data_path):
         private_directory(settings.data_path)
         (settings.data_path / MARKER).touch()
@@ -134,7 +121,10 @@ async def _show(call: Call) -> None:
     for kind, count in stats["entities_by_type"].items():
         table.add_row(kind, str(count), str(stats["observations_by_type"][kind]))
     console.print(table)
-    entity = await _most_observed(call, stats["entities_by_type"])
+    # The person with the most observations; without persons, the entity with the most.
+    filters = {"entity_type": "person"} if "person" in stats["entities_by_type"] else {}
+    found = await call("entities.query", limit=500, **filters)
+    entity = max(found["entities"], key=lambda entity: (entity["observation_count"], entity["entity_id"]))
     name, entity_id = entity["canonical_name"], entity["entity_id"]
     now = await call("entities.snapshot", entity_id=entity_id, expand_provenance=True)
     console.print(
@@ -146,13 +136,6 @@ async def _show(call: Call) -> None:
     console.print(SnapshotTable(then, f"{name}, as of {earlier[:10]}"))
     console.print(plain(f"\nRelated to {name}, one step away", style="bold"))
     console.print(render("entities.related", await call("entities.related", entity_id=entity_id)))
-
-
-async def _most_observed(call: Call, types: Iterable[str]) -> dict[str, Any]:
-    """Return the person with the most observations; without persons, the entity with the most."""
-    filters = {"entity_type": "person"} if "person" in types else {}
-    page = await call("entities.query", limit=500, **filters)
-    return max(page["entities"], key=lambda entity: (entity["observation_count"], entity["entity_id"]))
 
 
 def _print_next_steps(settings: Settings) -> None:

@@ -4,27 +4,48 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
-import orjson
 import typer
-from rich.table import Table
 
 from graphmem.cli.session import Session, console, run_async
-from graphmem.cli.tables import plain
-from graphmem.doctor import Finding, examine
-from graphmem.observability import logs
+
+if TYPE_CHECKING:
+    from graphmem.doctor import Finding
 
 SIGNS = {"ok": ("ok", "green"), "warn": ("warn", "yellow"), "fail": ("FAIL", "bold red")}
 
 
-def run(session: Session, deep: bool, as_json: bool) -> None:
-    """Run every check and print the findings; exit with 1 if a check fails."""
+def doctor(
+    session: Session,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also compare every snapshot with its observations.")
+    ] = False,
+) -> None:
+    """Check this installation, and say how to mend each fault.
+
+    Checked are settings, data directory, disk, Neo4j, the database and its schema, memory, clocks, the object
+    store, vectors and the service. Nothing is started. Nothing is changed, but for a small object that is
+    written into the object store and deleted again. The exit code is 1 if a check fails, else 0.
+
+    \b
+    Examples:
+      graphmem doctor
+      graphmem doctor --json
+      graphmem --env production doctor --deep
+    """
+    from dataclasses import asdict
+
+    import orjson
+
+    from graphmem.doctor import examine
+    from graphmem.observability import logs
+
     # The doctor prints findings only, and writes no log file.
     with logs.silenced():
         findings = run_async(examine(session.overrides, deep))
     failed = any(finding.status == "fail" for finding in findings)
-    if as_json:
+    if session.as_json:
         answer = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}
         sys.stdout.write(orjson.dumps(answer).decode() + "\n")
     else:
@@ -34,6 +55,10 @@ def run(session: Session, deep: bool, as_json: bool) -> None:
 
 
 def _print(findings: list[Finding]) -> None:
+    from rich.table import Table
+
+    from graphmem.cli.tables import plain
+
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)

@@ -28,12 +28,7 @@ _UNPRINTED = frozenset({"issues", "log", "operation", "json_paths", "unknown_fie
 """Details that are printed in another form, or that say nothing more than the message."""
 
 
-def unchanged(path: str) -> str:
-    """Return a path as it is: the place of commands without arguments of an operation."""
-    return path
-
-
-def error_lines(error: GraphmemError, place: Place = unchanged) -> list[str]:
+def error_lines(error: GraphmemError, place: Place = str) -> list[str]:
     """Return the lines that a person reads of an error; the first is its message."""
 
     def translated(text: str) -> str:

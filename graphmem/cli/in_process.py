@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from graphmem.auth import Method
+from graphmem.auth import Method, local_actor
 from graphmem.auth.accounts import Accounts
-from graphmem.cli.session import fetching, run_async, tell_progress
-from graphmem.registry import REGISTRY, Services
+from graphmem.cli.session import Session, fetching, run_async, tell_progress
+from graphmem.registry import REGISTRY, Context, Services
 from graphmem.settings import Settings
+
+if TYPE_CHECKING:
+    from graphmem.operations.server import SnapshotHealth
 
 T = TypeVar("T")
 
@@ -27,14 +30,30 @@ def on_services(chosen: Settings, work: Callable[[Services], Awaitable[T]]) -> T
 
 
 def run(chosen: Settings, name: str, raw: dict[str, Any], account: str | None = None) -> bytes:
-    """Open the database, run an operation as an account, and return its answer as JSON.
-
-    Raises:
-        NotFound: there is no such account.
-    """
+    """Open the database, run an operation as an account, and return its answer as JSON."""
 
     async def work(services: Services) -> bytes:
         actor = await Accounts(services.database).actor(account, "cli", Method.PROCESS)
         return await REGISTRY[name].run(services, actor, raw)
+
+    return on_services(chosen, work)
+
+
+def rebuild(session: Session) -> SnapshotHealth:
+    """Derive everything of the local owner again, with a progress bar; return what was repaired."""
+    from graphmem.cli.progress import counted_task
+    from graphmem.operations.server import health_of
+    from graphmem.reading.snapshot_check import StoredTypes, audit
+
+    chosen = session.local_settings(
+        "rebuild works on the data of this machine, not at {}: run it there, or repair the data of that "
+        "service with `graphmem snapshots check --auto-fix`"
+    )
+
+    async def work(services: Services) -> SnapshotHealth:
+        context = Context(local_actor("cli"), services)
+        types = await context.graph.only("audit.types", StoredTypes)
+        with counted_task("deriving entities and relationships", types.total) as advance:
+            return health_of(await audit(context, fix=True, deep=True, progress=advance))
 
     return on_services(chosen, work)

@@ -5,49 +5,63 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
 from graphmem.cli.session import Session, console, stderr
 from graphmem.errors import GraphmemError, InvalidInput
-from graphmem.model import canonical
 
 PAGE: Final = 500
 _OUTCOMES: Final = ("completed", "pending", "failed")
 
 
-def run(
+def interpret(
     session: Session,
-    source_ids: Sequence[str],
-    uninterpreted: bool,
-    interpreter: str | None,
-    limit: int | None,
-    dry_run: bool,
-    as_json: bool,
+    sources: Annotated[
+        list[str] | None, typer.Argument(metavar="[SOURCE]...", help="Ids of stored files.")
+    ] = None,
+    uninterpreted: Annotated[
+        bool, typer.Option("--uninterpreted", help="All stored files that nobody has interpreted.")
+    ] = False,
+    interpreter: Annotated[
+        str | None, typer.Option(help="Name of the interpreter; by default that of the format.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="With --uninterpreted: so many files at most.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the files.")] = False,
 ) -> None:
-    """Interpret sources one by one, print what became of each, and exit with 1 if one of them failed.
+    """Interpret stored files: make entities and relationships of what is in them.
 
-    Raises:
-        InvalidInput: no source is named, and those without interpretation are not asked for.
-        GraphmemError: the service refuses the caller, or does not answer; what was interpreted stays.
+    It may be interrupted and run again: what is interpreted stays so. Large files are left to the service,
+    and their status is pending. The exit code is 1 if an interpretation failed; the files after it are
+    interpreted all the same.
+
+    \b
+    Examples:
+      graphmem interpret --uninterpreted
+      graphmem interpret --uninterpreted --limit 100 --json
+      graphmem interpret src_0123456789abcdef01234567 --interpreter tables
     """
-    if not source_ids and not uninterpreted:
+    if not sources and not uninterpreted:
         raise InvalidInput("name the sources, or give --uninterpreted for all that nobody has interpreted")
-    wanted = list(source_ids) or _uninterpreted(session, limit)
+    wanted = sources or _uninterpreted(session, limit)
     if dry_run:
-        _print([{"source_id": source_id, "status": "would_interpret"} for source_id in wanted], as_json)
+        _print(
+            [{"source_id": source_id, "status": "would_interpret"} for source_id in wanted], session.as_json
+        )
         return
     from graphmem.cli.progress import counted_files
 
     rows: list[dict[str, Any]] = []
     try:
-        with counted_files("interpreting files", len(wanted), as_json) as advance:
+        with counted_files("interpreting files", len(wanted), session.as_json) as advance:
             for source_id in wanted:
                 rows.append(_interpreted(session, source_id, interpreter))
                 advance()
     finally:
-        _print(rows, as_json)
+        _print(rows, session.as_json)
     if any(row["status"] == "failed" for row in rows):
         raise typer.Exit(1)
 
@@ -79,6 +93,7 @@ def _interpreted(session: Session, source_id: str, interpreter: str | None) -> d
 
 def _call(session: Session, name: str, arguments: dict[str, Any]) -> Any:
     from graphmem.cli.commands import entry_of
+    from graphmem.model import canonical
 
     sent = {key: value for key, value in arguments.items() if value is not None}
     return canonical.decode(session.run(entry_of(name), sent))
@@ -89,8 +104,7 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps({"interpretations": rows, **counts}) + "\n")
         return
-    from graphmem.cli.lists import List
-    from graphmem.cli.tables import add, plain
+    from graphmem.cli.tables import List, add, plain
 
     if rows:
         table = List(None, ("source", "status", "interpreter", "entities", "relationships"))

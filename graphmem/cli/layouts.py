@@ -6,7 +6,7 @@ are shown as pairs of name and value, and lists of objects as plain tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from graphmem.cli import context_tables, withdrawal_tables
-from graphmem.cli.lists import List
+from graphmem.cli import context_tables
 from graphmem.cli.tables import (
     WARNINGS,
+    List,
     Row,
     SnapshotTable,
     add,
@@ -54,6 +54,8 @@ def show(console: Console, operation: str, answer: Row, fields: Sequence[str] = 
 def render(operation: str, answer: Row, fields: Sequence[str] = ()) -> RenderableType:
     """Return the answer of an operation as something to print; a list has a column for each of ``fields``."""
     layout = LAYOUTS.get(operation)
+    # How a question was read that asks for a kind.
+    head = [plain(answer["understood"]["sentence"], style="dim")] if "understood" in answer else []
     printed_names = layout.parts if layout else frozenset[str]()
     # The column of names has the canonical name already.
     columns = [name for name in dict.fromkeys(fields) if name != CANONICAL_NAME]
@@ -61,19 +63,18 @@ def render(operation: str, answer: Row, fields: Sequence[str] = ()) -> Renderabl
     rest = {name: value for name, value in answer.items() if name not in printed_names | _PAGING}
     if layout is None or layout.pairs:
         parts.append(pairs({name: value for name, value in rest.items() if not _is_rows(value)}))
-    return Group(*_understood(answer), *parts, *_plain_tables(rest), *_warnings(answer), *_omitted(answer))
+    return Group(*head, *parts, *_plain_tables(rest), *_warnings(answer), *_omitted(answer))
 
 
-def _understood(answer: Row) -> list[RenderableType]:
-    """Return a line about how a question was read that asks for a kind."""
-    return [plain(answer["understood"]["sentence"], style="dim")] if "understood" in answer else []
-
-
-def _plain_tables(answer: Row) -> list[RenderableType]:
-    """Return a table for each list of objects in an answer."""
-    return [
-        _plain_rows(name, rows) for name, rows in answer.items() if name not in WARNINGS and _is_rows(rows)
-    ]
+def _plain_tables(answer: Row) -> Iterator[RenderableType]:
+    """Yield a table for each list of objects in an answer."""
+    for name, rows in answer.items():
+        if name not in WARNINGS and _is_rows(rows):
+            columns = list(dict.fromkeys(key for row in rows for key in row))
+            table = List(name.replace("_", " "), columns)
+            for row in rows:
+                add(table, *("" if row.get(key) is None else short(row[key]) for key in columns))
+            yield table
 
 
 def _warnings(answer: Row) -> list[RenderableType]:
@@ -92,14 +93,6 @@ def _omitted(answer: Row) -> list[RenderableType]:
     if names := omitted.get("shortened"):
         parts.append(f"shortened: {', '.join(names)}")
     return [plain("; ".join([*parts, omitted["hint"]]), style="yellow")]
-
-
-def _plain_rows(name: str, rows: Sequence[Row]) -> List:
-    columns = list(dict.fromkeys(key for row in rows for key in row))
-    table = List(name.replace("_", " "), columns)
-    for row in rows:
-        add(table, *("" if row.get(key) is None else short(row[key]) for key in columns))
-    return table
 
 
 def _entities(answer: Row, fields: Sequence[str]) -> List:
@@ -203,21 +196,12 @@ def _neighborhood(answer: Row) -> RenderableType:
     return Group(*parts)
 
 
-def _relationship_snapshot(answer: Row) -> SnapshotTable:
-    kind = answer.get("relationship_type", "")
-    title = f"{answer.get('source_entity_id', '')} {kind} {answer.get('target_entity_id', '')}"
-    return SnapshotTable(answer, title)
-
-
-def _event(answer: Row) -> Table:
-    return pairs(answer["event"])
-
-
 def _edges(rows: Sequence[Row], names: Row) -> List:
     table = List(None, ("from", "relationship", "to", "metadata"), optional=("metadata",))
     for row in rows:
         source, target = _ends(row, names)
-        add(table, source, row["relationship_type"], target, _fields_text(row.get("snapshot") or {}))
+        fields = ", ".join(f"{name}: {short(value)}" for name, value in (row.get("snapshot") or {}).items())
+        add(table, source, row["relationship_type"], target, short(fields))
     return table
 
 
@@ -225,10 +209,6 @@ def _ends(row: Row, names: Row) -> tuple[str, str]:
     """Return the names of the source and of the target of a relationship, else their ids."""
     source, target = row["source_entity_id"], row["target_entity_id"]
     return names.get(source, source), names.get(target, target)
-
-
-def _fields_text(fields: Row) -> str:
-    return short(", ".join(f"{name}: {short(value)}" for name, value in fields.items()))
 
 
 def _observations(answer: Row) -> RenderableType:
@@ -257,7 +237,7 @@ def _schemas(answer: Row) -> List:
 
 def _schema(answer: Row) -> Table:
     """Return the fields of a schema, one a line."""
-    table = new_table(None, "field", "type", "description")
+    table = new_table("field", "type", "description")
     for name, field in answer["fields"].items():
         add(table, name, field["type"], field.get("description") or "")
     return table
@@ -337,16 +317,15 @@ def _layout(table: Callable[[Row], RenderableType], *parts: str, pairs: bool = T
     return Layout(lambda answer, fields: table(answer), frozenset(parts), pairs)
 
 
-def _key(answer: Row) -> RenderableType:
-    """Return an API key as pairs."""
-    key = answer["key"]
-    return pairs({**key, "scopes": ", ".join(key["scopes"])})
-
-
-_KEY = _layout(_key, "key")
-_WITHDRAWAL = _layout(withdrawal_tables.changes, "entities", "relationships", "counts")
+_KEY = _layout(lambda answer: pairs({**answer["key"], "scopes": ", ".join(answer["key"]["scopes"])}), "key")
+_WITHDRAWAL = _layout(context_tables.changes, "entities", "relationships", "counts")
 _ENTITY = _layout(SnapshotTable, "snapshot", pairs=False)
-_RELATIONSHIP = _layout(_relationship_snapshot, "snapshot", pairs=False)
+_ENDS = ("source_entity_id", "relationship_type", "target_entity_id")
+_RELATIONSHIP = _layout(
+    lambda answer: SnapshotTable(answer, " ".join(answer.get(name, "") for name in _ENDS)),
+    "snapshot",
+    pairs=False,
+)
 
 
 LAYOUTS: dict[str, Layout] = {
@@ -385,7 +364,7 @@ LAYOUTS: dict[str, Layout] = {
     "sources.reinstate": _WITHDRAWAL,
     "sources.withdraw": _WITHDRAWAL,
     "store": _layout(_stored, "entities", "relationships_created"),
-    "timeline.get": _layout(_event, "event"),
+    "timeline.get": _layout(lambda answer: pairs(answer["event"]), "event"),
     "timeline.list": _layout(_events, "events"),
 }
 """The layout of each operation that has a table of its own. Other answers are pairs and plain tables."""

@@ -88,7 +88,9 @@ def _parameters(operation: Operation[Any]) -> Iterator[Parameter]:
         yield Parameter(name, name, ValueKind.TEXT, flag(name), is_own_name=True)
     for info in fields.values():
         if _value(info) is ValueKind.TEXT and not _is_positional(info, ValueKind.TEXT):
-            for spelling in _further_spellings(info):
+            marks = (mark for mark in info.metadata if isinstance(mark, Spelled))
+            # Those beside its own name and the one that is described.
+            for spelling in (name for mark in marks for name in mark.names if name != mark.shown):
                 yield Parameter(spelling, spelling, ValueKind.TEXT, flag(spelling), is_own_name=True)
     for name, info in fields.items():
         if option := _option(info):
@@ -110,7 +112,10 @@ def _fields(operation: Operation[Any]) -> dict[str, FieldInfo]:
 
 def _parameter(name: str, shown: str, info: FieldInfo) -> Parameter:
     option = flag(shown)
-    text = info.description or _inner_description(info) or ""
+    # A type inside a union, such as ``EntityType | None``, may have the description.
+    marks = (mark for kind in get_args(info.annotation) for mark in getattr(kind, "__metadata__", ()))
+    texts = (mark.description for mark in marks if isinstance(mark, FieldInfo) and mark.description)
+    text = info.description or next(texts, "")
     value = _value(info)
     if value is ValueKind.BOOLEAN:
         return Parameter(name, shown, value, f"{option}/--no-{option[2:]}", help=text)
@@ -131,19 +136,6 @@ def _is_positional(info: FieldInfo, value: ValueKind) -> bool:
 def _option(info: FieldInfo) -> str:
     """Return the option that the command line takes beside a positional argument, or an empty text."""
     return next((mark.option for mark in info.metadata if isinstance(mark, Spelled)), "")
-
-
-def _further_spellings(info: FieldInfo) -> Iterator[str]:
-    """Return the spellings of an argument beside its own name and the one that is described."""
-    marks = (mark for mark in info.metadata if isinstance(mark, Spelled))
-    return (name for mark in marks for name in mark.names if name != mark.shown)
-
-
-def _inner_description(info: FieldInfo) -> str | None:
-    """Return the description of a type inside a union, such as ``EntityType | None``."""
-    marks = (mark for kind in get_args(info.annotation) for mark in getattr(kind, "__metadata__", ()))
-    texts = (mark.description for mark in marks if isinstance(mark, FieldInfo) and mark.description)
-    return next(texts, None)
 
 
 def _value(info: FieldInfo) -> ValueKind:

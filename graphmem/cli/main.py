@@ -12,7 +12,11 @@ from graphmem import __version__
 from graphmem.cli import auth, backup, cypher, db, local_service, source_content, storage
 from graphmem.cli.account import app as account_app
 from graphmem.cli.commands import add_commands, group_of, show_whole_summaries
+from graphmem.cli.doctor import doctor
+from graphmem.cli.interpret import interpret
+from graphmem.cli.parse import parse
 from graphmem.cli.session import Session, command, console, uses_service
+from graphmem.cli.upload import upload
 
 app = typer.Typer(
     cls=group_of(),
@@ -174,124 +178,13 @@ def rebuild(session: Session) -> dict[str, Any]:
     Example:
       graphmem rebuild
     """
-    from graphmem.cli.rebuild import rebuild as run
+    from graphmem.cli.in_process import rebuild as run
 
     return dict(run(session))
 
 
-@command(app)
-def doctor(
-    session: Session,
-    deep: Annotated[
-        bool, typer.Option("--deep", help="Also compare every snapshot with its observations.")
-    ] = False,
-) -> None:
-    """Check this installation, and say how to mend each fault.
-
-    Checked are settings, data directory, disk, Neo4j, the database and its schema, memory, clocks, the object
-    store, vectors and the service. Nothing is started. Nothing is changed, but for a small object that is
-    written into the object store and deleted again. The exit code is 1 if a check fails, else 0.
-
-    \b
-    Examples:
-      graphmem doctor
-      graphmem doctor --json
-      graphmem --env production doctor --deep
-    """
-    from graphmem.cli.doctor import run
-
-    run(session, deep, session.as_json)
-
-
-@command(app)
-def upload(
-    session: Session,
-    paths: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE|DIR...", help="Files, and directories whose files are stored."),
-    ],
-    recursive: Annotated[
-        bool, typer.Option("--recursive/--no-recursive", help="Also the directories in a directory.")
-    ] = True,
-) -> None:
-    """Store files, each once however often it is uploaded.
-
-    An upload that was interrupted is run again: what is stored already is not stored twice. Files and
-    directories whose names begin with a point are left out of a directory. The exit code is 1 if a file was
-    not stored; the files after it are stored all the same.
-
-    \b
-    Examples:
-      graphmem upload invoice.pdf
-      graphmem upload scans notes.md
-      graphmem upload --no-recursive scans --json
-    """
-    from graphmem.cli.upload import run
-
-    run(session, paths, recursive, session.as_json)
-
-
-@command(app)
-def parse(
-    session: Session,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The file.")],
-    mime_type: Annotated[
-        str | None, typer.Option(help="Its mime type, such as text/csv, where its name does not say it.")
-    ] = None,
-    offset: Annotated[int, typer.Option(min=0, help="Characters of the text to skip.")] = 0,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Characters of the text to print. Default: all.")
-    ] = None,
-) -> None:
-    """Print the text of a file, and store nothing.
-
-    It needs no database and no service. Warnings go to stderr.
-
-    \b
-    Examples:
-      graphmem parse report.docx
-      graphmem parse export --mime-type text/csv
-      graphmem parse book.pdf --offset 20000 --limit 20000 --json
-    """
-    from graphmem.cli.parse import run
-
-    run(file, mime_type, offset, limit, session.as_json)
-
-
-@command(app)
-def interpret(
-    session: Session,
-    sources: Annotated[
-        list[str] | None, typer.Argument(metavar="[SOURCE]...", help="Ids of stored files.")
-    ] = None,
-    uninterpreted: Annotated[
-        bool, typer.Option("--uninterpreted", help="All stored files that nobody has interpreted.")
-    ] = False,
-    interpreter: Annotated[
-        str | None, typer.Option(help="Name of the interpreter; by default that of the format.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="With --uninterpreted: so many files at most.")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the files.")] = False,
-) -> None:
-    """Interpret stored files: make entities and relationships of what is in them.
-
-    It may be interrupted and run again: what is interpreted stays so. Large files are left to the service,
-    and their status is pending. The exit code is 1 if an interpretation failed; the files after it are
-    interpreted all the same.
-
-    \b
-    Examples:
-      graphmem interpret --uninterpreted
-      graphmem interpret --uninterpreted --limit 100 --json
-      graphmem interpret src_0123456789abcdef01234567 --interpreter tables
-    """
-    from graphmem.cli.interpret import run
-
-    run(session, sources or [], uninterpreted, interpreter, limit, dry_run, session.as_json)
-
-
+for each in (doctor, upload, parse, interpret):
+    command(app)(each)
 app.add_typer(db.app, name="db", help="Start, stop and inspect the embedded Neo4j.")
 app.add_typer(local_service.app, name="server", help="Start, stop and inspect the local service.")
 app.add_typer(backup.app, name="backup", help="Write all facts to a file, verify the file, and restore it.")

@@ -2,49 +2,63 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 import json
 import sys
 from pathlib import Path
+from typing import Annotated
 
-from graphmem.cli.session import tell_progress
+import typer
+
+from graphmem.cli.session import Session, tell_progress
 from graphmem.errors import FileNotParsed
-from graphmem.ingest.document import ParsedDocument, ParseFailed
-from graphmem.ingest.own_files import read_file
-from graphmem.ingest.parsing import parsed
-from graphmem.ingest.text_pages import text_page
 
 
-def run(path: str, mime_type: str | None, offset: int, limit: int | None, as_json: bool) -> None:
-    """Print the text of a file, or as JSON what `POST /parse_file` answers.
+def parse(
+    session: Session,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file.")],
+    mime_type: Annotated[
+        str | None, typer.Option(help="Its mime type, such as text/csv, where its name does not say it.")
+    ] = None,
+    offset: Annotated[int, typer.Option(min=0, help="Characters of the text to skip.")] = 0,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Characters of the text to print. Default: all.")
+    ] = None,
+) -> None:
+    """Print the text of a file, and store nothing.
 
-    Raises:
-        FileMissing, FileIsDirectory, FileUnreadable, FileEmpty, FileTooLarge: it cannot be read.
-        FileNotParsed: no parser can read it.
+    It needs no database and no service. Warnings go to stderr.
+
+    \b
+    Examples:
+      graphmem parse report.docx
+      graphmem parse export --mime-type text/csv
+      graphmem parse book.pdf --offset 20000 --limit 20000 --json
     """
-    data = read_file(path)
-    page = text_page(_parsed(path, mime_type), hashlib.sha256(data).hexdigest(), len(data), offset, limit)
-    if as_json:
+    import asyncio
+    import hashlib
+
+    from graphmem.ingest.document import ParseFailed, text_page
+    from graphmem.ingest.own_files import read_file
+    from graphmem.ingest.parsing import parsed
+
+    data = read_file(file)
+    path = Path(file).expanduser()
+    try:
+        document = asyncio.run(parsed(path, mime_type, path.name))
+    except ParseFailed as exc:
+        raise FileNotParsed(f"{file} cannot be read: {exc.reason}", reason=exc.code, file=file) from None
+    page = text_page(document, hashlib.sha256(data).hexdigest(), len(data), offset, limit)
+    if session.as_json:
         sys.stdout.write(json.dumps(page, ensure_ascii=False) + "\n")
         return
     for warning in page["warnings"]:
         tell_progress(f"warning: {warning}")
-    sys.stdout.write(_inert(page["text"]) if sys.stdout.isatty() else page["text"])
+    text = page["text"]
+    if sys.stdout.isatty():
+        # The text of a file must not steer the terminal.
+        text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+    sys.stdout.write(text)
     if page["text"] and not page["text"].endswith("\n"):
         sys.stdout.write("\n")
     if "next_offset" in page:
         tell_progress(f"the text goes on: --offset {page['next_offset']}")
-
-
-def _inert(text: str) -> str:
-    """Return a text without control characters: the text of a file must not steer the terminal."""
-    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
-
-
-def _parsed(path: str, mime_type: str | None) -> ParsedDocument:
-    file = Path(path).expanduser()
-    try:
-        return asyncio.run(parsed(file, mime_type, file.name))
-    except ParseFailed as exc:
-        raise FileNotParsed(f"{path} cannot be read: {exc.reason}", reason=exc.code, file=path) from None

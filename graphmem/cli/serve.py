@@ -17,21 +17,18 @@ from graphmem.errors import ConfigurationInvalid, Unavailable
 from graphmem.observability import logs, tracing
 from graphmem.observability.tracing import Tracer
 from graphmem.service import beside
-from graphmem.service.background import background_work
+from graphmem.service.listening import server_config
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
-    from graphmem.auth.guard import Guard
+    from graphmem.auth.credentials import Guard
 
 HEAD_START_SECONDS = 5.0
 """Seconds before the worker begins over stdio: the first call of the client comes at once."""
 
 
 class _RestServer(uvicorn.Server):
-    """A server that announces that it is ready, and ends on a signal without raising the signal again.
-
-    It is ready once it is bound and the first statements are ``planned``.
-    """
+    """A server that tells that it is bound and ``planned``, and that does not raise its signal again."""
 
     def __init__(
         self, config: uvicorn.Config, settings: Settings, planned: asyncio.Event, guard: Guard
@@ -49,11 +46,21 @@ class _RestServer(uvicorn.Server):
             self._announcing = asyncio.create_task(self._announce(port))
 
     async def _announce(self, port: int) -> None:
+        """Print the addresses of the service on stderr."""
         await self._planned.wait()
         is_open = self._settings.may_be_open
         with contextlib.suppress(Unavailable):
             is_open = await self._guard.is_open(self._settings)
-        announce(self._settings, port, is_open)
+        base = self._settings.advertised_url(port)
+        token = "none (loopback only)" if is_open else "send Authorization: Bearer …"
+        first = f"graphmem {__version__} is ready ({self._settings.env})"
+        stderr.print(first, style="bold", highlight=False)
+        for name, value in (
+            ("REST", base), ("MCP", f"{base}/mcp"), ("API description", f"{base}/openapi.yaml"),
+            ("Readiness", f"{base}/health/ready"),
+            ("Token", token), ("Data", str(self._settings.data_path)), ("Stop", "Ctrl-C"),
+        ):  # fmt: skip
+            stderr.print(f"  {name:16}{value}", highlight=False, soft_wrap=True)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -68,29 +75,10 @@ class _RestServer(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
 
-def announce(settings: Settings, port: int, is_open: bool) -> None:
-    """Print the addresses of the service on stderr.
-
-    ``port``: the bound one. ``is_open``: whether callers need no credential.
-    """
-    base = settings.advertised_url(port)
-    token = "none (loopback only)" if is_open else "send Authorization: Bearer …"
-    stderr.print(f"graphmem {__version__} is ready ({settings.env})", style="bold", highlight=False)
-    for name, value in (
-        ("REST", base), ("MCP", f"{base}/mcp"), ("API description", f"{base}/openapi.yaml"),
-        ("Readiness", f"{base}/health/ready"),
-        ("Token", token), ("Data", str(settings.data_path)), ("Stop", "Ctrl-C"),
-    ):  # fmt: skip
-        stderr.print(f"  {name:16}{value}", highlight=False, soft_wrap=True)
-
-
 def serve(settings: Settings) -> None:
     """Serve REST and MCP until a signal to stop. Running requests finish first.
 
     Commands of the same data directory call this service. A local service that runs there is stopped first.
-
-    Raises:
-        SetupError: the bind is refused, the port is taken, or the data directory or database cannot be used.
     """
     if settings.neo4j_uri is None and not neo4j_local.exists(settings):
         # A new database has no account with a password or a key, and none is made only to refuse it.
@@ -106,19 +94,20 @@ def serve(settings: Settings) -> None:
             listening.close()
         logs.configure(settings, logs.folder(settings))
         bound = beside.take_socket(settings, tell_progress)
-        with _tracing() as tracer:
+        with contextlib.closing(tracing.start()) as tracer:
             run_async(_serve(settings, tracer, bound, sockets))
 
 
 async def _serve(
     settings: Settings,
     tracer: Tracer,
-    bound: beside.BoundSocket | None,
+    bound: socket.socket | None,
     sockets: list[socket.socket] | None,
 ) -> None:
     from graphmem.api.app import create_app
     from graphmem.auth.accounts import Accounts
     from graphmem.runtime import REMOTE_START_SECONDS, open_services
+    from graphmem.service.serving import background_work
 
     async with (
         beside.answering(settings, bound) as socket_server,
@@ -128,18 +117,8 @@ async def _serve(
     ):
         if not settings.is_local_only and settings.bearer_token is None:
             settings.check_bind(guarded=await Accounts(services.database).are_guarded())
-        config = uvicorn.Config(
-            create_app(services),
-            host=settings.host,
-            port=settings.service_port,
-            log_config=None,
-            access_log=False,
-            # No right depends on an address, so no header needs to set one.
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=int(settings.shutdown_seconds),
-            timeout_keep_alive=75,
-        )
+        where = {"host": settings.host, "port": settings.service_port}
+        config = server_config(settings, create_app(services), **where, timeout_keep_alive=75)
         async with background_work(services), beside.opened(socket_server, services):
             await _RestServer(config, settings, services.database.planning.planned, services.guard).serve(
                 sockets
@@ -148,11 +127,7 @@ async def _serve(
 
 @contextlib.contextmanager
 def _bound(settings: Settings) -> Iterator[socket.socket]:
-    """Yield a socket that is bound to the first address of the host, and close it at the end.
-
-    Raises:
-        ConfigurationInvalid: the address cannot be bound.
-    """
+    """Yield a socket that is bound to the first address of the host, and close it at the end."""
     port = settings.service_port
     with contextlib.ExitStack() as sockets:
         try:
@@ -172,12 +147,7 @@ def _bound(settings: Settings) -> Iterator[socket.socket]:
 
 
 def serve_stdio(settings: Settings, account: str | None = None) -> None:
-    """Serve MCP over stdin and stdout until stdin closes, as an account, by default the local one.
-
-    Raises:
-        NotFound: there is no such account.
-        SetupError: the data directory or the database cannot be used.
-    """
+    """Serve MCP over stdin and stdout until stdin closes, as an account, by default the local one."""
     logs.configure(settings, logs.folder(settings), console_level="error")
 
     async def run(tracer: Tracer) -> None:
@@ -185,6 +155,7 @@ def serve_stdio(settings: Settings, account: str | None = None) -> None:
         from graphmem.auth.accounts import Accounts
         from graphmem.mcp.tools import serve_stdio as serve_mcp
         from graphmem.runtime import REMOTE_START_SECONDS, open_services
+        from graphmem.service.serving import background_work
 
         async with (
             open_services(
@@ -195,15 +166,5 @@ def serve_stdio(settings: Settings, account: str | None = None) -> None:
             actor = await Accounts(services.database).actor(account, "mcp", Method.PROCESS)
             await serve_mcp(services, actor)
 
-    with _tracing() as tracer:
+    with contextlib.closing(tracing.start()) as tracer:
         run_async(run(tracer))
-
-
-@contextlib.contextmanager
-def _tracing() -> Iterator[Tracer]:
-    """Yield what makes spans, as the environment says."""
-    tracer = tracing.start()
-    try:
-        yield tracer
-    finally:
-        tracer.close()

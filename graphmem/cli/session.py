@@ -14,12 +14,12 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
 
-from graphmem.cli.error_text import Place, error_lines, unchanged
+from graphmem.cli.error_text import Place, error_lines
 from graphmem.errors import (
     ConfigurationInvalid,
     DataDirectoryRefused,
@@ -29,6 +29,8 @@ from graphmem.errors import (
 )
 
 if TYPE_CHECKING:
+    from graphmem.cli.commands import Listed
+    from graphmem.client import Client
     from graphmem.settings import Settings
 
 T = TypeVar("T")
@@ -44,17 +46,12 @@ _trace: ContextVar[str] = ContextVar("trace", default="")
 _session: ContextVar[Session | None] = ContextVar("session", default=None)
 
 
-class SessionCall(Protocol):
-    """What a session has to know of an operation."""
+class SessionCall(NamedTuple):
+    """What a session has to know of an operation; of those that are commands, their list says more."""
 
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def routes(self) -> tuple[tuple[str, str], ...]: ...
-
-    @property
-    def reads(self) -> bool: ...
+    name: str
+    routes: tuple[tuple[str, str], ...]
+    reads: bool
 
 
 @dataclass(slots=True)
@@ -79,10 +76,6 @@ class Session:
         Args:
             refusal: the message where ``--base-url`` names another service; ``{}`` stands for its address.
             reads: whether there has to be a database.
-
-        Raises:
-            ConfigurationInvalid: ``--base-url`` names another service.
-            DataDirectoryRefused: there is no database.
         """
         chosen = self.settings()
         if chosen.base_url is not None:
@@ -92,37 +85,43 @@ class Session:
         self.log_to_file(chosen)
         return chosen
 
-    def run(self, operation: SessionCall, raw: dict[str, Any]) -> bytes:
-        """Run an operation by the local service, at ``--base-url``, or in this process with ``--offline``.
-
-        Returns its answer as JSON.
-        """
+    def run(self, operation: SessionCall | Listed, raw: dict[str, Any]) -> bytes:
+        """Run an operation by the local service, at ``--base-url`` or in this process; return its JSON."""
         chosen = self.settings()
         if raw.get("file_path") is not None:
             from graphmem.ingest import own_files
 
             raw = own_files.with_content(raw) if operation.name in own_files.OPERATIONS else raw
         if chosen.base_url is not None:
-            from graphmem.client import Client
-
-            refuse_account(self.account, chosen.base_url)
-            token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
-            with Client(chosen.base_url, token, "cli") as client:
-                return client.call(operation, raw)
-        if uses_service(chosen):
-            return _call_service(chosen, operation, raw, self.account)
+            with self.remote(chosen.base_url, chosen) as client:
+                return client.call(operation.routes[0], raw)
+        is_service = uses_service(chosen)
         if operation.reads:
-            require_database(chosen)
+            require_database(chosen, or_service=is_service)
+        if is_service:
+            from graphmem.service.calling import call
+
+            return call(chosen, operation.name, raw, "cli", tell_progress, self.account)
         self.log_to_file(chosen)
         from graphmem.cli import in_process
 
         return in_process.run(chosen, operation.name, raw, self.account)
 
-    def log_to_file(self, chosen: Settings) -> None:
-        """Log to the data directory, with ``--verbose`` to the console too.
+    def remote(self, base_url: str, chosen: Settings) -> Client:
+        """Return a client of the service at ``--base-url``."""
+        from graphmem.client import Client
 
-        Where the data directory cannot be written, errors are logged to the console.
-        """
+        if self.account is not None:
+            raise ConfigurationInvalid(
+                f"--account works on the data of this machine, not at {base_url}: there, the credential says "
+                "which account acts",
+                setting="GRAPHMEM_BASE_URL",
+            )
+        token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
+        return Client(base_url, token, "cli")
+
+    def log_to_file(self, chosen: Settings) -> None:
+        """Log to the data directory, with ``--verbose`` to the console too; errors alone where that fails."""
         import structlog
 
         from graphmem.observability import logs
@@ -138,38 +137,16 @@ class Session:
         structlog.contextvars.bind_contextvars(trace_id=_trace.get())
 
 
-def refuse_account(account: str | None, base_url: str) -> None:
-    """Refuse to act as an account over TCP, where the credential says which account acts.
-
-    Raises:
-        ConfigurationInvalid: ``--account`` is given.
-    """
-    if account is not None:
-        raise ConfigurationInvalid(
-            f"--account works on the data of this machine, not at {base_url}: there, the credential says "
-            "which account acts",
-            setting="GRAPHMEM_BASE_URL",
-        )
-
-
-def _call_service(
-    chosen: Settings, operation: SessionCall, raw: dict[str, Any], account: str | None
-) -> bytes:
-    from graphmem.service.calling import call
-    from graphmem.service.place import is_locked, place
-
-    # A service that runs has its database.
-    if operation.reads and not is_locked(place(chosen)):
-        require_database(chosen)
-    return call(chosen, operation.name, raw, "cli", tell_progress, account)
-
-
-def require_database(chosen: Settings) -> None:
+def require_database(chosen: Settings, *, or_service: bool = False) -> None:
     """Refuse to read a data directory without a database, so that a mistyped ``--data-dir`` creates none.
 
-    Raises:
-        DataDirectoryRefused: there is no database; nothing was created.
+    ``or_service``: a local service that runs has its database.
     """
+    if or_service:
+        from graphmem.service.place import is_locked, place
+
+        if is_locked(place(chosen)):
+            return
     if chosen.neo4j_uri is not None:
         return
     from graphmem import neo4j_local
@@ -251,10 +228,9 @@ Function = TypeVar("Function", bound=Callable[..., dict[str, Any] | None])
 def command(
     app: typer.Typer, name: str | None = None, *, has_json: bool = True
 ) -> Callable[[Function], Function]:
-    """Decorate the function of a command, which takes the session and the options.
+    """Decorate the function of a command, whose answer or error is printed.
 
-    The answer that it returns is printed, and so is the error that it raises. ``has_json``: whether the
-    command has the option ``--json``, which the session takes over.
+    ``has_json``: whether the command has the option ``--json``, which the session takes over.
     """
 
     def decorate(function: Function) -> Function:
@@ -282,11 +258,8 @@ def command(
 
 
 @contextlib.contextmanager
-def telling_errors(as_json: bool, place: Place = unchanged) -> Iterator[None]:
-    """Print an error on stderr, as text or as its envelope, and exit with its code.
-
-    ``place``: names the option of a path in the request.
-    """
+def telling_errors(as_json: bool, place: Place = str) -> Iterator[None]:
+    """Print an error on stderr, and exit with its code. ``place`` names the option of a path in it."""
     trace = secrets.token_hex(16)
     token = _trace.set(trace)
     try:
@@ -327,7 +300,7 @@ def _log_fault(fault: Exception) -> None:
     structlog.get_logger("graphmem.cli").error("unexpected fault", exc_info=fault)
 
 
-def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = unchanged) -> NoReturn:
+def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = str) -> NoReturn:
     """Print an error and exit with its code."""
     from graphmem.cli.tables import plain
 

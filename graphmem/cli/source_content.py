@@ -13,19 +13,11 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.session import (
-    Session,
-    command,
-    refuse_account,
-    require_database,
-    tell_progress,
-    uses_service,
-)
+from graphmem.cli.session import Session, command, require_database, tell_progress, uses_service
 from graphmem.errors import InvalidInput, ObjectDamaged
 
 if TYPE_CHECKING:
     from graphmem.client import Client
-    from graphmem.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -81,75 +73,51 @@ class Received:
         self.digest.update(chunk)
         self.size += len(chunk)
 
-    def check(self, content_hash: str) -> None:
-        """Compare what was written with a hash.
-
-        Raises:
-            ObjectDamaged: they differ.
-        """
-        if self.digest.hexdigest() != content_hash:
-            raise ObjectDamaged(sha256=content_hash, size=self.size)
-
 
 def _receive(session: Session, source_id: str, received: Received) -> None:
     """Write the bytes of a source, from where the session's commands find their data."""
     chosen = session.settings()
     if chosen.base_url is not None:
-        from graphmem.client import Client
-
-        refuse_account(session.account, chosen.base_url)
-        token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
-        with Client(chosen.base_url, token, "cli") as client:
+        with session.remote(chosen.base_url, chosen) as client:
             _from_client(client, source_id, received)
     elif uses_service(chosen):
         from graphmem.client import Client
         from graphmem.service.calling import account_headers, ensure
-        from graphmem.service.place import is_locked, place
 
-        # A service that runs has its database.
-        if not is_locked(place(chosen)):
-            require_database(chosen)
+        require_database(chosen, or_service=True)
         socket = Path(ensure(chosen, tell_progress)["socket"])
-        with Client(
-            "http://localhost", None, "cli", socket=socket, headers=account_headers(session.account)
-        ) as client:
+        headers = account_headers(session.account)
+        with Client("http://localhost", None, "cli", socket=socket, headers=headers) as client:
             _from_client(client, source_id, received)
     else:
         require_database(chosen)
         session.log_to_file(chosen)
-        _in_process(chosen, source_id, session.account, received)
+        from graphmem.auth import Method
+        from graphmem.auth.accounts import Accounts
+        from graphmem.cli.in_process import on_services
+        from graphmem.reading.source_answers import read_source
+        from graphmem.registry import Context, Services
+
+        async def work(services: Services) -> None:
+            actor = await Accounts(services.database).actor(session.account, "cli", Method.PROCESS)
+            row = await read_source(Context(actor, services), source_id)
+            async for chunk in services.objects.read(actor.owner, row.content_hash, size=row.size):
+                received.write(chunk)
+
+        on_services(chosen, work)
 
 
 def _from_client(client: Client, source_id: str, received: Received) -> None:
     with client.content(source_id) as (content_hash, chunks):
         for chunk in chunks:
             received.write(chunk)
-    received.check(content_hash)
-
-
-def _in_process(chosen: Settings, source_id: str, account: str | None, received: Received) -> None:
-    from graphmem.auth import Method
-    from graphmem.auth.accounts import Accounts
-    from graphmem.cli.in_process import on_services
-    from graphmem.reading.source_answers import read_source
-    from graphmem.registry import Context, Services
-
-    async def work(services: Services) -> None:
-        actor = await Accounts(services.database).actor(account, "cli", Method.PROCESS)
-        row = await read_source(Context(actor, services), source_id)
-        async for chunk in services.objects.read(actor.owner, row.content_hash, size=row.size):
-            received.write(chunk)
-
-    on_services(chosen, work)
+    if received.digest.hexdigest() != content_hash:
+        raise ObjectDamaged(sha256=content_hash, size=received.size)
 
 
 @contextlib.contextmanager
 def _file(path: Path, force: bool) -> Iterator[IO[bytes]]:
-    """Yield a file that gets its name once it is complete; a partial file is removed.
-
-    Raises:
-        InvalidInput: it exists and may not be replaced, or cannot be written.
-    """
+    """Yield a file that gets its name once it is complete; a partial file is removed."""
     if os.path.isdir(path) or (os.path.exists(path) and not force):
         kind = "is a directory" if os.path.isdir(path) else "exists"
         raise InvalidInput(f"{path} {kind}: give another name, or --force to replace a file", file=str(path))

@@ -80,17 +80,6 @@ def gc(
       graphmem storage gc --dry-run
       graphmem storage gc --grace 7d
     """
-    removal = _gc(session.local_settings(ELSEWHERE), grace, dry_run, all_owners)
-    show(_report(removal, grace), session.as_json)
-    if removal.foreign.objects and not session.as_json:
-        line = (
-            f"{removal.foreign.objects:,} objects of owners without any source stay. If no other "
-            "database keeps files there, remove them with graphmem storage gc --all-owners."
-        )
-        stderr.print(line, highlight=False, soft_wrap=True)
-
-
-def _gc(chosen: Settings, grace: int, dry_run: bool, all_owners: bool) -> Removal:
     from graphmem.checking.unreferenced import remove_unreferenced
     from graphmem.cli.in_process import on_services
     from graphmem.model import times
@@ -102,7 +91,14 @@ def _gc(chosen: Settings, grace: int, dry_run: bool, all_owners: bool) -> Remova
                 dry_run=dry_run, foreign=all_owners, progress=tell,
             )  # fmt: skip
 
-    return on_services(chosen, work)
+    removal = on_services(session.local_settings(ELSEWHERE), work)
+    show(_report(removal, grace), session.as_json)
+    if removal.foreign.objects and not session.as_json:
+        line = (
+            f"{removal.foreign.objects:,} objects of owners without any source stay. If no other "
+            "database keeps files there, remove them with graphmem storage gc --all-owners."
+        )
+        stderr.print(line, highlight=False, soft_wrap=True)
 
 
 def _report(removal: Removal, grace: int) -> dict[str, Any]:

@@ -1,12 +1,13 @@
-"""The pieces of the tables that people see: texts, empty tables, pairs, and the table of a snapshot."""
+"""The pieces of the tables that people see: texts, lists, pairs, and the table of a snapshot."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
@@ -21,10 +22,16 @@ VALUE_CHARACTERS = 76
 PAIR_CHARACTERS = 600
 """Characters of one value that stands beside its name."""
 
-WORD_CHARACTERS = 28
-"""Characters of an id: a longer word, such as an address, may be broken."""
-COLUMN_GAP = 3
-"""Characters between two columns."""
+GAP: Final = 2
+"""Characters between two columns of a list."""
+EDGES: Final = 3
+"""Characters before the first column of a list and behind the last."""
+LEAST_CHARACTERS: Final = 12
+"""Characters to which a cell of a list may be cut."""
+MOST_TELLING: Final = {"name": 20, "entity": 20, "from": 20, "to": 20, "value": 24, "description": 30}
+"""Characters to which a cell of these columns may be cut."""
+_WHOLE: Final = re.compile(r"[a-z]{3}_[0-9a-f]{24,32}|[-+0-9.,: TZ]{1,36}|[A-Z0-9_]{1,28}")
+"""Cells that are not cut: ids, numbers, times and relationship types."""
 
 WARNINGS = frozenset({"store_warnings", "warnings"})
 """Parts of an answer that are shown as warnings."""
@@ -62,7 +69,7 @@ class SnapshotTable:
 
     def _narrow(self, provenance: Row, observations: Row) -> Iterator[Table]:
         numbers = {name: i for i, name in enumerate(dict.fromkeys(provenance.values()), 1)}
-        table = new_table(None, "field", "value", "set by")
+        table = new_table("field", "value", "set by")
         for field, value in self.answer["snapshot"].items():
             number = f"[{numbers[provenance[field]]}]" if field in provenance else ""
             add(table, field, short(value), number)
@@ -75,7 +82,7 @@ class SnapshotTable:
 
     def _wide(self, provenance: Row, observations: Row) -> Table:
         more = ("observed at", "kind of writer", "written by") if observations else ()
-        table = new_table(None, "field", "value", *(("observation",) if provenance else ()), *more)
+        table = new_table("field", "value", *(("observation",) if provenance else ()), *more)
         for field, value in self.answer["snapshot"].items():
             name = provenance.get(field, "")
             origin = origin_cells(observations[name]) if name in observations else ()
@@ -126,41 +133,64 @@ def _listed(value: Any) -> Any:
     return ", ".join(f"{name} {each}" for name, each in value.items())
 
 
-class Rows(Table):
-    """A table of which every cell is whole: long cells take several lines.
+class List(Table):
+    """A table in which each row is one line: what does not fit is cut and ends with ``…``.
 
-    Where its columns would break words, it prints each row as lines of name and value.
+    Where the cells would become too short, optional columns are left out, the first named first, and a line
+    below names them. Where that is not enough, each row is printed as lines of name and value.
     """
+
+    def __init__(self, title: str | None, columns: Sequence[str], optional: Sequence[str] = ()) -> None:
+        super().__init__(
+            title=plain(title, style="bold") if title else None,
+            title_justify="left",
+            box=SIMPLE_HEAD,
+            pad_edge=False,
+            padding=(0, GAP - 1, 0, 0),
+        )
+        self.optional = optional
+        for column in columns:
+            self.add_column(plain(column), overflow="ellipsis", no_wrap=True)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        least = list(map(_least_width, self.columns))
-        # The last column has no gap behind it, only an edge.
-        spare = options.max_width - sum(least) - COLUMN_GAP * len(least) + 1
-        if self.row_count and spare < 0:
-            yield from blocks(self)
-        else:
-            yield from with_widths(self, self.columns, grown(least, self.columns, spare), console, options)
+        columns, omitted = self.columns, list[str]()
+        for name in self.optional:
+            if _spare(columns, options.max_width) >= 0:
+                break
+            columns = [column for column in columns if str(column.header) != name]
+            omitted.append(name)
+        spare = _spare(columns, options.max_width)
+        if spare < 0:
+            yield from _blocks(self)
+            return
+        widths = _grown(list(map(_least_width, columns)), columns, spare)
+        fitted = copy(self)
+        fitted.columns = [
+            replace(column, width=width, _index=place)
+            for place, (column, width) in enumerate(zip(columns, widths, strict=True))
+        ]
+        yield from Table.__rich_console__(fitted, console, options)
+        if omitted:
+            yield plain(f"no room for {', '.join(omitted)}: --json has all", "dim")
 
 
-def with_widths(
-    table: Table, columns: Sequence[Column], widths: Sequence[int], console: Console, options: ConsoleOptions
-) -> RenderResult:
-    """Draw a table with some of its columns, each as wide as ``widths`` says."""
-    fitted = copy(table)
-    fitted.columns = [
-        replace(column, width=width, _index=place)
-        for place, (column, width) in enumerate(zip(columns, widths, strict=True))
-    ]
-    yield from Table.__rich_console__(fitted, console, options)
+def _spare(columns: Sequence[Column], width: int) -> int:
+    """Return the characters of a terminal's width that columns leave free; negative if they do not fit."""
+    return width - EDGES - sum(map(_least_width, columns)) - GAP * (len(columns) - 1)
 
 
-def grown(least: Sequence[int], columns: Sequence[Column], spare: int) -> list[int]:
-    """Return the widths of columns that share ``spare`` characters beyond their least widths.
+def _least_width(column: Column) -> int:
+    """Return the width to which a column may be cut: its header, ids, numbers and times stay whole."""
+    header, *cells = _texts_of(column)
+    least = MOST_TELLING.get(header, LEAST_CHARACTERS)
+    widths = (cell_len(cell) if _WHOLE.fullmatch(cell) else min(cell_len(cell), least) for cell in cells)
+    return max(cell_len(header), *widths, 0)
 
-    The narrowest column that does not show all of its cells grows first.
-    """
+
+def _grown(least: Sequence[int], columns: Sequence[Column], spare: int) -> list[int]:
+    """Return widths of columns that share ``spare`` characters: the narrowest one that is cut grows first."""
     widths = list(least)
-    whole = [max(map(cell_len, texts_of(column))) for column in columns]
+    whole = [max(map(cell_len, _texts_of(column))) for column in columns]
     for _ in range(spare):
         cut = [i for i, each in enumerate(widths) if each < whole[i]]
         if not cut:
@@ -169,7 +199,7 @@ def grown(least: Sequence[int], columns: Sequence[Column], spare: int) -> list[i
     return widths
 
 
-def blocks(table: Table) -> Iterator[RenderableType]:
+def _blocks(table: Table) -> Iterator[RenderableType]:
     """Yield a table as blocks of lines, one block a row, one line a cell: name and value."""
     if table.title:
         yield table.title
@@ -184,18 +214,9 @@ def blocks(table: Table) -> Iterator[RenderableType]:
         yield Text("")
 
 
-def texts_of(column: Column) -> list[str]:
+def _texts_of(column: Column) -> list[str]:
     """Return the header and the cells of a column."""
     return [str(column.header), *map(str, column.cells)]
-
-
-def _least_width(column: Column) -> int:
-    """Return the width at which a column breaks no word of at most :data:`WORD_CHARACTERS`."""
-    texts = texts_of(column)
-    if column.no_wrap:
-        return max(map(cell_len, texts))
-    words = (word for text in texts for word in text.split())
-    return max((min(cell_len(word), WORD_CHARACTERS) for word in words), default=0)
 
 
 def add(table: Table, *cells: str, style: str = "") -> None:
@@ -203,14 +224,9 @@ def add(table: Table, *cells: str, style: str = "") -> None:
     table.add_row(*(plain(cell, style) for cell in cells))
 
 
-def new_table(title: str | None, *columns: str) -> Table:
-    """Return an empty table. Ids of observations are not wrapped."""
-    table = Rows(
-        title=plain(title, style="bold") if title else None,
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-    )
+def new_table(*columns: str) -> Table:
+    """Return an empty table, whose long cells take several lines. Ids of observations are not wrapped."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column in ("observation", "set by"))
     return table

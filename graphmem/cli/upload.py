@@ -9,44 +9,49 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from graphmem.cli.session import Session, console, stderr
+from graphmem.cli.session import Session, SessionCall, console, stderr
 from graphmem.errors import FileMissing, GraphmemError, InvalidInput, NotFound, PayloadTooLarge
-from graphmem.ingest.own_files import read_file
-from graphmem.model import canonical
 
 ATTEMPTS: Final = 5
 """How often a file is sent while the service is busy."""
 WAIT_SECONDS_LIMIT: Final = 30.0
+STORE: Final = SessionCall("store.unstructured", (("POST", "/store/unstructured"),), reads=False)
+"""The operation that stores a file alone: no command of its own."""
 
 
-class _Operation(NamedTuple):
-    """The operation that stores a file alone, as a session has to know it."""
-
-    name: str = "store.unstructured"
-    routes: tuple[tuple[str, str], ...] = (("POST", "/store/unstructured"),)
-    reads: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LocalFile:
+class LocalFile(NamedTuple):
     """A file to upload: its path, and the name under which it is stored."""
 
     path: str
     name: str
 
 
-def run(session: Session, paths: Sequence[str], recursive: bool, as_json: bool) -> None:
-    """Upload files, print what became of each, and exit with 1 if one of them was not stored.
+def upload(
+    session: Session,
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE|DIR...", help="Files, and directories whose files are stored."),
+    ],
+    recursive: Annotated[
+        bool, typer.Option("--recursive/--no-recursive", help="Also the directories in a directory.")
+    ] = True,
+) -> None:
+    """Store files, each once however often it is uploaded.
 
-    Raises:
-        InvalidInput: there is no file to upload.
-        GraphmemError: the service refuses the caller, or does not answer; what was stored stays.
+    An upload that was interrupted is run again: what is stored already is not stored twice. Files and
+    directories whose names begin with a point are left out of a directory. The exit code is 1 if a file was
+    not stored; the files after it are stored all the same.
+
+    \b
+    Examples:
+      graphmem upload invoice.pdf
+      graphmem upload scans notes.md
+      graphmem upload --no-recursive scans --json
     """
     files = list(files_of(paths, recursive))
     if not files:
@@ -55,13 +60,13 @@ def run(session: Session, paths: Sequence[str], recursive: bool, as_json: bool) 
 
     rows: list[dict[str, Any]] = []
     try:
-        with counted_files("storing files", len(files), as_json) as advance:
+        with counted_files("storing files", len(files), session.as_json) as advance:
             for file in files:
                 rows.append(_uploaded(session, file))
                 advance()
     finally:
         if rows:
-            _print(rows, as_json)
+            _print(rows, session.as_json)
     if any(row["outcome"] == "failed" for row in rows):
         raise typer.Exit(1)
 
@@ -85,6 +90,8 @@ def files_of(paths: Sequence[str], recursive: bool) -> Iterator[LocalFile]:
 
 def _uploaded(session: Session, file: LocalFile) -> dict[str, Any]:
     """Return what became of a file. A fault of the file alone is a row; every other fault is raised."""
+    from graphmem.ingest.own_files import read_file
+
     try:
         data = read_file(file.path)
         answer = _stored(session, data, file.name)
@@ -100,10 +107,9 @@ def _uploaded(session: Session, file: LocalFile) -> dict[str, Any]:
 
 
 def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
-    """Store a file; a service that is busy is asked again.
+    """Store a file once, by a key of its bytes and its name; a service that is busy is asked again."""
+    from graphmem.model import canonical
 
-    The key is that of the bytes and the name: an upload that is run again stores nothing twice.
-    """
     key = hashlib.sha256(data + b"\0" + name.encode(errors="surrogateescape")).hexdigest()
     raw = {
         "file_content": base64.b64encode(data).decode("ascii"),
@@ -112,20 +118,12 @@ def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
     }
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return canonical.decode(session.run(_Operation(), raw))
+            return canonical.decode(session.run(STORE, raw))
         except GraphmemError as exc:
             if not exc.retryable or attempt == ATTEMPTS or exc.code == "SERVICE_UNREACHABLE":
                 raise
             time.sleep(min(float(exc.details.get("retry_after", attempt)), WAIT_SECONDS_LIMIT))
     raise AssertionError("the last attempt returns or raises")
-
-
-def _interpretation_cells(interpretation: dict[str, Any] | None) -> tuple[str, str]:
-    """Return how far the interpretation of a file is, and how many entities it made."""
-    if interpretation is None:
-        return "", ""
-    entities = str(interpretation["entities_created"]) if interpretation["status"] == "completed" else ""
-    return interpretation["status"], entities
 
 
 def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
@@ -134,20 +132,16 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps({"files": rows, **counts}) + "\n")
         return
-    from graphmem.cli.lists import List
-    from graphmem.cli.tables import add, plain
+    from graphmem.cli.tables import List, add, plain
 
     columns = "file", "outcome", "bytes", "type", "interpretation", "entities", "source"
     table = List(None, columns, optional=("type", "interpretation"))
     for row in rows:
-        cells = (
-            row["file"],
-            row["outcome"].replace("_", " "),
-            str(row.get("file_size", "")),
-            row.get("mime_type", ""),
-            *_interpretation_cells(row.get("interpretation")),
-        )
-        add(table, *cells, row.get("source_id", row.get("error_code", "")))
+        status = row.get("interpretation", {}).get("status", "")
+        entities = str(row["interpretation"]["entities_created"]) if status == "completed" else ""
+        cells = row["file"], row["outcome"].replace("_", " "), str(row.get("file_size", ""))
+        source = row.get("source_id", row.get("error_code", ""))
+        add(table, *cells, row.get("mime_type", ""), status, entities, source)
     console.print(table)
     for row in rows:
         if row["outcome"] == "failed":

@@ -5,39 +5,26 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, NamedTuple, Protocol, Self
+from typing import Any, Final, Self
 from urllib.parse import quote
 
 import httpx
 
 from graphmem.arguments import BODY_METHODS
-from graphmem.client.bearer import KeptBearer
 from graphmem.client.logins import Login, Logins, canonical_address
-from graphmem.errors import GraphmemError, ServiceUnreachable
+from graphmem.errors import AuthInvalid, GraphmemError, ServiceUnreachable
 from graphmem.model import canonical
 
 TIMEOUT_SECONDS = 60.0
+RENEWAL_SECONDS: Final = 30
+"""An access token that expires in fewer seconds is renewed before it is sent."""
 _CITED = re.compile(rb"\b(?:GET|POST|PUT|PATCH|DELETE) /")
 """An operation that a message cites by its route."""
-
-
-class Routed(Protocol):
-    """What a client has to know of an operation: its routes, that of the interface first."""
-
-    @property
-    def routes(self) -> tuple[tuple[str, str], ...]: ...
-
-
-class Route(NamedTuple):
-    """A call by its route alone."""
-
-    routes: tuple[tuple[str, str], ...]
-
-
-WHO_AM_I: Final = Route((("GET", "/me"),))
 
 
 class Client:
@@ -88,8 +75,8 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def call(self, operation: Routed, raw: Mapping[str, Any]) -> bytes:
-        """Return an operation's answer as JSON.
+    def call(self, route: tuple[str, str], raw: Mapping[str, Any]) -> bytes:
+        """Return the answer of an operation as JSON. ``route``: its method and path.
 
         Raises:
             GraphmemError: the error that the service answered.
@@ -97,7 +84,7 @@ class Client:
             AuthInvalid: the login that is kept for the service has ended.
             CredentialsRefused: the login cannot be read or written.
         """
-        method, path = operation.routes[0]
+        method, path = route
         rest = dict(raw)
         in_path = {name: _segment(str(rest.pop(name, ""))) for name in re.findall(r"{(\w+)}", path)}
         url = path.format_map(in_path)
@@ -111,9 +98,15 @@ class Client:
             answer = self._http.request(method, url, **sent)
         except (httpx.HTTPError, httpx.InvalidURL) as exc:
             raise self._unreachable(exc) from exc
-        if answer.is_success:
-            return _worded(answer.content)
-        raise self._error(answer)
+        if not answer.is_success:
+            raise self._error(answer)
+        body = answer.content
+        if not _CITED.search(body):
+            return body
+        # Its advice names commands: a service names its routes to callers over HTTP.
+        said, registry = canonical.decode(body), _registry()
+        worded = registry.reworded_answer(said, registry.Face.CLI)
+        return body if worded == said else json.dumps(worded).encode()
 
     @contextlib.contextmanager
     def content(self, source_id: str) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -162,6 +155,61 @@ class Client:
         return error
 
 
+class KeptBearer(httpx.Auth):
+    """Adds the token of a login to each request, and renews the login once where that helps."""
+
+    def __init__(self, logins: Logins, login: Login) -> None:
+        self._logins = logins
+        self.login = login
+
+    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Send a request with the token, and again with a new token after 401.
+
+        A request that was answered 401 has changed nothing, so it may be sent again.
+
+        Raises:
+            AuthInvalid: the login has ended, here or at the service; it is forgotten.
+            ServiceUnreachable: the login must be renewed, and its server does not answer; it is kept.
+        """
+        expires_at = self.login.expires_at
+        if self.login.can_renew and expires_at is not None and expires_at - time.time() < RENEWAL_SECONDS:
+            self._renew()
+        answer = yield self._with_token(request)
+        if answer.status_code == 401 and self.login.can_renew:
+            self._renew()
+            yield self._with_token(request)
+
+    def _with_token(self, request: httpx.Request) -> httpx.Request:
+        request.headers["Authorization"] = f"Bearer {self.login.secrets.token}"
+        return request
+
+    def _renew(self) -> None:
+        """Renew the login, one process at a time; another process may have done so.
+
+        A refresh token is good once: a second use ends all tokens of the login at the service.
+        """
+        from graphmem.client import oauth_login
+
+        address = self.login.address
+        ended = AuthInvalid(
+            f"the login at {address} has ended: run `graphmem auth login --base-url {address}`"
+        )
+        with self._logins.changing(address):
+            current = self._logins.get(address)
+            if current is None:
+                raise ended
+            if current.secrets.token == self.login.secrets.token:
+                try:
+                    with oauth_login.http_client() as http:
+                        new = oauth_login.renew(http, current)
+                except oauth_login.GrantEnded:
+                    self._logins.forget(address)
+                    raise ended from None
+                current = replace(current, secrets=new.secrets, scopes=new.scopes, expires_at=new.expires_at)
+                current = self._logins.save(current)
+            self.login = current
+
+
 def _kept(base_url: str) -> Login | None:
     """Return the login that is kept for an address."""
     try:
@@ -169,15 +217,6 @@ def _kept(base_url: str) -> Login | None:
     except httpx.InvalidURL:
         # The first call reports it.
         return None
-
-
-def _worded(body: bytes) -> bytes:
-    """Return an answer whose advice names commands: a service names its routes to callers over HTTP."""
-    if not _CITED.search(body):
-        return body
-    answer, registry = canonical.decode(body), _registry()
-    worded = registry.reworded_answer(answer, registry.Face.CLI)
-    return body if worded == answer else json.dumps(worded).encode()
 
 
 def _registry() -> ModuleType:

@@ -47,28 +47,19 @@ class Secrets:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """The credential of one service.
+    """The credential of one service."""
 
-    Attributes:
-        address: the address of the service, as :func:`canonical_address` returns it.
-        kind: how it was made: by OAuth or with an API key.
-        kept_in: where its secrets are.
-        scopes: what the service allowed; empty for an API key.
-        expires_at: when the access token expires, in seconds since 1970; None if the service did not say.
-        client_id: the id under which this command line is registered at the service.
-        resource: what the tokens are for (RFC 8707).
-    """
-
-    address: str
-    kind: Literal["oauth", "key"]
+    address: str  # the address of the service, as :func:`canonical_address` returns it
+    kind: Literal["oauth", "key"]  # how it was made: by OAuth or with an API key
     secrets: Secrets
     account: str | None = None
-    kept_in: Literal["keyring", "file"] = "file"
-    scopes: tuple[str, ...] = ()
+    kept_in: Literal["keyring", "file"] = "file"  # where its secrets are
+    scopes: tuple[str, ...] = ()  # what the service allowed; empty for an API key
+    # When the access token expires, in seconds since 1970; None if the service did not say.
     expires_at: int | None = None
     issuer: str | None = None
-    client_id: str | None = None
-    resource: str | None = None
+    client_id: str | None = None  # the id under which this command line is registered at the service
+    resource: str | None = None  # what the tokens are for (RFC 8707)
     token_endpoint: str | None = None
     revocation_endpoint: str | None = None
 
@@ -79,45 +70,34 @@ class Login:
 
 
 def canonical_address(base_url: str) -> str:
-    """Return the address of a service in one spelling: host in lower case, no default port, no last slash.
-
-    Raises:
-        httpx.InvalidURL: it is no URL.
-    """
+    """Return an address in one spelling: no default port, no last slash. httpx.InvalidURL: it is none."""
     url = httpx.URL(base_url)
     return str(url.copy_with(query=None, fragment=None, userinfo=b"")).rstrip("/")
 
 
 class Logins:
-    """The logins of the user who runs this process."""
+    """The logins of the user who runs this process.
+
+    Every method raises:
+        CredentialsRefused: a file is open to others, damaged, or cannot be read or written; the keyring does
+            not open; or another process holds the lock of a login for a minute.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         """``folder``: where the files are. Default: in the user's data directory."""
         self.folder = folder or platformdirs.user_data_path("graphmem", appauthor=False) / "credentials"
 
     def get(self, address: str) -> Login | None:
-        """Return the login of a service, None if there is none.
-
-        Raises:
-            CredentialsRefused: its file is open to others or damaged, or the keyring does not open.
-        """
+        """Return the login of a service, None if there is none."""
         return self._read(self._path(address))
 
     def all(self) -> list[Login]:
-        """Return all logins, by address.
-
-        Raises:
-            CredentialsRefused: as for :meth:`get`.
-        """
+        """Return all logins, by address."""
         logins = (self._read(path) for path in self.folder.glob("*.json"))
         return sorted((login for login in logins if login is not None), key=lambda login: login.address)
 
     def save(self, login: Login) -> Login:
-        """Keep a login in place of the one of the same address. Returns it with ``kept_in``.
-
-        Raises:
-            CredentialsRefused: it cannot be written.
-        """
+        """Keep a login in place of the one of the same address. Returns it with ``kept_in``."""
         secrets = asdict(login.secrets)
         in_keyring = self._put_into_keyring(login.address, secrets)
         kept = replace(login, kept_in="keyring" if in_keyring else "file")
@@ -132,22 +112,14 @@ class Logins:
         return kept
 
     def forget(self, address: str) -> None:
-        """Forget a login. To forget it again changes nothing.
-
-        Raises:
-            CredentialsRefused: its file cannot be removed.
-        """
+        """Forget a login. To forget it again changes nothing."""
         self._remove_from_keyring(address)
         with self._written():
             self._path(address).unlink(missing_ok=True)
 
     @contextlib.contextmanager
     def changing(self, address: str) -> Iterator[None]:
-        """Hold the lock of a login: one process at a time changes it, and others read what it wrote.
-
-        Raises:
-            CredentialsRefused: the lock cannot be made, or another process holds it for a minute.
-        """
+        """Hold the lock of a login: one process at a time changes it, and others read what it wrote."""
         import filelock
 
         path = self._path(address).with_suffix(".lock")
@@ -244,11 +216,7 @@ class Logins:
 
 
 def _check_private(path: Path, info: os.stat_result) -> None:
-    """Refuse a file that others may read or write, as its secrets may be known to them.
-
-    Raises:
-        CredentialsRefused: the file is another user's, or its mode is looser than 0600.
-    """
+    """Refuse a file that others may read or write, as its secrets may be known to them."""
     if sys.platform == "win32":
         return
     mode = stat.S_IMODE(info.st_mode)

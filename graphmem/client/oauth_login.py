@@ -3,6 +3,9 @@
 A service names its authorization server (RFC 9728), and that names its endpoints (RFC 8414). This client is
 registered dynamically (RFC 7591) and has no secret: a code is bound to it by PKCE (RFC 7636), and its tokens
 are for the one service (RFC 8707). Messages never hold a token, a code or a verifier.
+
+What sends a request raises :class:`LoginFailed` where the server refuses or its answer is wrong, and
+:class:`ServiceUnreachable` where it does not answer.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -22,8 +25,6 @@ from graphmem.errors import LoginFailed, ServiceUnreachable
 
 CLIENT_NAME: Final = "graphmem command line"
 REDIRECT_PATH: Final = "/callback"
-REGISTERED_REDIRECT: Final = f"http://127.0.0.1{REDIRECT_PATH}"
-"""The redirect URI of the registration. A login adds a free port, which RFC 8252 (7.3) allows."""
 TIMEOUT_SECONDS: Final = 30.0
 PROTECTED_RESOURCE: Final = "/.well-known/oauth-protected-resource"
 AUTHORIZATION_SERVER: Final = "/.well-known/oauth-authorization-server"
@@ -46,7 +47,6 @@ class Server:
     token_endpoint: str
     registration_endpoint: str | None
     revocation_endpoint: str | None
-    scopes: tuple[str, ...]
     sends_issuer: bool
 
 
@@ -77,12 +77,7 @@ def http_client() -> httpx.Client:
 
 
 def discover(http: httpx.Client, address: str) -> Server:
-    """Return the authorization server of the service at an address.
-
-    Raises:
-        LoginFailed: the service has none, or what it says of itself does not fit its address.
-        ServiceUnreachable: it does not answer.
-    """
+    """Return the authorization server of the service at an address. What both say of themselves must fit."""
     _check_endpoint(address, "the address of the service")
     protected = _document(http, address, PROTECTED_RESOURCE)
     if protected is None:
@@ -109,23 +104,18 @@ def discover(http: httpx.Client, address: str) -> Server:
         token_endpoint=_endpoint(document, "token_endpoint", required=True) or "",
         registration_endpoint=_endpoint(document, "registration_endpoint"),
         revocation_endpoint=_endpoint(document, "revocation_endpoint"),
-        scopes=tuple(map(str, protected.get("scopes_supported") or document.get("scopes_supported") or ())),
         sends_issuer=document.get("authorization_response_iss_parameter_supported") is True,
     )
 
 
 def register(http: httpx.Client, server: Server) -> str:
-    """Register this command line at an authorization server. Returns its client id.
-
-    Raises:
-        LoginFailed: the server registers no clients, or refuses this one.
-        ServiceUnreachable: it does not answer.
-    """
+    """Register this command line at an authorization server. Returns its client id."""
     if server.registration_endpoint is None:
         raise LoginFailed(f"{server.issuer} registers no clients: use `graphmem auth login --key`")
     metadata = {
         "client_name": CLIENT_NAME,
-        "redirect_uris": [REGISTERED_REDIRECT],
+        # A login adds a free port, which RFC 8252 (7.3) allows.
+        "redirect_uris": [f"http://127.0.0.1{REDIRECT_PATH}"],
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
         "token_endpoint_auth_method": "none",
@@ -187,12 +177,7 @@ def code_of(server: Server, authorization: Authorization, parameters: Mapping[st
 
 
 def redeem(http: httpx.Client, server: Server, authorization: Authorization, code: str) -> Tokens:
-    """Return the tokens for a code.
-
-    Raises:
-        LoginFailed: the code is wrong, used or older than a minute.
-        ServiceUnreachable: the server does not answer.
-    """
+    """Return the tokens for a code, which is good once, for a minute."""
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -212,8 +197,6 @@ def renew(http: httpx.Client, login: Login) -> Tokens:
 
     Raises:
         GrantEnded: the server does not take the refresh token.
-        LoginFailed: it refuses for another reason.
-        ServiceUnreachable: it does not answer.
     """
     form = {
         "grant_type": "refresh_token",
@@ -230,11 +213,7 @@ def renew(http: httpx.Client, login: Login) -> Tokens:
 
 
 def revoke(http: httpx.Client, login: Login) -> bool:
-    """Revoke the tokens of a login at the service (RFC 7009). Returns whether the service did.
-
-    Raises:
-        ServiceUnreachable: it does not answer.
-    """
+    """Revoke the tokens of a login at the service (RFC 7009). Returns whether the service did."""
     if login.revocation_endpoint is None:
         return False
     token = login.secrets.refresh_token or login.secrets.token
@@ -260,19 +239,14 @@ def _tokens(answer: httpx.Response, scopes: tuple[str, ...], refresh_token: str 
 def _document(http: httpx.Client, identifier: str, well_known: str) -> Mapping[str, Any] | None:
     """Return a metadata document; None if there is none at any of its places."""
     _check_endpoint(identifier, "the authorization server")
-    for url in _well_known(identifier, well_known):
-        answer = _sent(http, "GET", url)
+    url = httpx.URL(identifier)
+    path = url.path.rstrip("/")
+    # It may be before the path, after it, and at the root of the host.
+    for place in dict.fromkeys((f"{well_known}{path}", f"{path}{well_known}", well_known)):
+        answer = _sent(http, "GET", str(url.copy_with(path=place, query=None, fragment=None)))
         if answer.is_success and (members := _object(answer)):
             return members
     return None
-
-
-def _well_known(identifier: str, well_known: str) -> Iterator[str]:
-    """Yield where a document may be: before the path, after it, and at the root of the host."""
-    url = httpx.URL(identifier)
-    path = url.path.rstrip("/")
-    for place in dict.fromkeys((f"{well_known}{path}", f"{path}{well_known}", well_known)):
-        yield str(url.copy_with(path=place, query=None, fragment=None))
 
 
 def _covers(resource: str, address: str) -> bool:
@@ -295,11 +269,7 @@ def _endpoint(document: Mapping[str, Any], name: str, required: bool = False) ->
 
 
 def _check_endpoint(url: str, name: str) -> None:
-    """Refuse an address over which others could read tokens.
-
-    Raises:
-        LoginFailed: it is neither ``https`` nor ``http`` to this machine.
-    """
+    """Refuse an address that is neither ``https`` nor ``http`` to this machine: others could read tokens."""
     try:
         parts = httpx.URL(url)
     except httpx.InvalidURL:

@@ -38,7 +38,8 @@ class Receiver:
     """Listens on a free loopback port for one redirect. Answers to other logins are refused and not taken."""
 
     def __init__(self) -> None:
-        self._is_answer: Callable[[Mapping[str, str]], bool] = lambda parameters: False
+        self.is_answer: Callable[[Mapping[str, str]], bool] = lambda parameters: False
+        """Tells by their ``state`` whether the parameters of a redirect are those that are waited for."""
         self._answers: queue.SimpleQueue[dict[str, str]] = queue.SimpleQueue()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -54,16 +55,8 @@ class Receiver:
         self._server.server_close()
         self._thread.join()
 
-    def expect(self, is_answer: Callable[[Mapping[str, str]], bool]) -> None:
-        """Take the redirect whose parameters ``is_answer`` recognises by their ``state``."""
-        self._is_answer = is_answer
-
     def wait(self, seconds: float = WAIT_SECONDS) -> dict[str, str]:
-        """Return the parameters of the redirect.
-
-        Raises:
-            LoginFailed: none came in time.
-        """
+        """Return the parameters of the redirect; LoginFailed: none came in time."""
         try:
             return self._answers.get(timeout=seconds)
         except queue.Empty:
@@ -98,7 +91,7 @@ class Receiver:
         if parts.path != REDIRECT_PATH:
             return HTTPStatus.NOT_FOUND, "There is nothing here."
         parameters = _parameters(parts.query)
-        if parameters is None or not self._is_answer(parameters):
+        if parameters is None or not self.is_answer(parameters):
             return HTTPStatus.BAD_REQUEST, "This answers another login. Run graphmem auth login again."
         self._answers.put(parameters)
         if "error" in parameters:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from graphmem import neo4j_local, settings
 from graphmem.doctor import around, database, machine
-from graphmem.doctor.finding import Finding, Found, redact, run_check
+from graphmem.doctor.finding import Finding, Found, fail, ok, redact, run_check, warn
 from graphmem.errors import ConfigurationInvalid, SetupError
 from graphmem.neo4j_local import InstanceLogin
 from graphmem.settings import Settings
@@ -46,7 +45,7 @@ async def examine(
     of_database = await run_check("database", partial(_database, chosen, deep))
     if all(finding.check != "access" for finding in of_database):
         # Nobody knows whether a key or a password guards the instance: the settings alone decide.
-        findings.append(machine.access(chosen, guarded=False))
+        findings += await _run_local("access", machine.access, chosen)
     findings += of_database
     findings += await run_check("objects", partial(around.objects, chosen))
     findings += await run_check("embedding", partial(around.embedding, chosen))
@@ -81,18 +80,11 @@ async def _database(chosen: Settings, deep: bool) -> Found:
     try:
         status = neo4j_local.status(chosen)
         if status.version is None:
-            return Finding(
-                "database",
-                "ok",
-                "there is none yet: the first store, `graphmem db start` or service creates it",
-            )
+            return ok("there is none yet: the first store, `graphmem db start` or service creates it")
         if not status.running:
             what = "the embedded Neo4j does not run, so its contents were not checked"
-            return Finding("database", "warn", what, "Run graphmem db start, then graphmem doctor again.")
+            return warn(what, "Run graphmem db start, then graphmem doctor again.")
         return await database.examine(neo4j_local.info(chosen), chosen, deep)
     except SetupError as exc:
-        return Finding("database", "fail", str(exc), _where_to_look(chosen.data_path))
-
-
-def _where_to_look(path: Path) -> str:
-    return f"Restore {path} from a backup, or set GRAPHMEM_DATA_DIR to another directory."
+        fix = f"Restore {chosen.data_path} from a backup, or set GRAPHMEM_DATA_DIR to another directory."
+        return fail(str(exc), fix)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from graphmem import __version__
-from graphmem.doctor.finding import Finding
+from graphmem.doctor.finding import Finding, fail, ok, warn
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import GraphmemError, ObjectDamaged, ObjectMissing, ObjectStoreUnavailable
@@ -29,22 +29,21 @@ async def objects(settings: Settings) -> Finding:
     """Check that the object store keeps, answers and deletes an object."""
     local = settings.objects_bucket is None
     if local and not settings.objects_path.is_dir():
-        what = f"{settings.objects_path} does not exist yet: the first file makes it"
-        return Finding("objects", "ok", what)
+        return ok(f"{settings.objects_path} does not exist yet: the first file makes it")
     store = new_object_store(settings)
     try:
         await store.check()
     except (ObjectStoreUnavailable, ObjectDamaged, ObjectMissing) as exc:
         reason = exc.details.get("reason")
         what = f"{store.place}: {exc}{f' ({reason})' if reason else ''}"
-        return Finding("objects", "fail", what, _LOCAL_FIX if local else _BUCKET_FIX)
+        return fail(what, _LOCAL_FIX if local else _BUCKET_FIX)
     finally:
         await store.close()
     what = f"{store.place} keeps, answers and deletes an object"
     if local:
         free = shutil.disk_usage(settings.objects_path).free
         what = f"{what}, where {free / 1e6:,.0f} MB are free"
-    return Finding("objects", "ok", what)
+    return ok(what)
 
 
 async def embedding(settings: Settings) -> Finding:
@@ -53,30 +52,29 @@ async def embedding(settings: Settings) -> Finding:
         try:
             LocalEmbedder().warm()
         except GraphmemError as exc:
-            return Finding("embedding", "fail", str(exc), "Install the packages of graphmem again.")
-        return Finding("embedding", "ok", "the model of the package wordllama can be loaded")
+            return fail(str(exc), "Install the packages of graphmem again.")
+        return ok("the model of the package wordllama can be loaded")
     embedder = RemoteEmbedder(settings)
     try:
         await embedder.embed(["graphmem"])
     except GraphmemError as exc:
         fix = "Start that service, or correct GRAPHMEM_EMBEDDING_URL, _MODEL and _KEY."
-        return Finding("embedding", "fail", f"{_at(settings.embedding_url)}: {exc}", fix)
+        return fail(f"{_at(settings.embedding_url)}: {exc}", fix)
     finally:
         await embedder.close()
-    return Finding("embedding", "ok", f"{_at(settings.embedding_url)} makes vectors")
+    return ok(f"{_at(settings.embedding_url)} makes vectors")
 
 
 async def language_model(settings: Settings) -> Finding:
     """Check that the model at ``llm_url`` reads a text that states nothing."""
     if settings.llm_url is None:
-        return Finding("language model", "ok", "none is configured: files are read by rules alone")
+        return ok("none is configured: files are read by rules alone")
     try:
         await model_client.check(settings)
     except (GraphmemError, InterpretationFailed) as exc:
         fix = "Start that service, or correct GRAPHMEM_LLM_URL, _MODEL and _KEY."
-        return Finding("language model", "fail", f"{_at(settings.llm_url)}: {exc}", fix)
-    what = f"{settings.llm_model} at {_at(settings.llm_url)} reads files"
-    return Finding("language model", "ok", what)
+        return fail(f"{_at(settings.llm_url)}: {exc}", fix)
+    return ok(f"{settings.llm_model} at {_at(settings.llm_url)} reads files")
 
 
 async def service(settings: Settings) -> Finding:
@@ -93,21 +91,21 @@ async def service(settings: Settings) -> Finding:
             ready = health.status_code
     except (httpx.HTTPError, httpx.InvalidURL) as exc:
         if settings.base_url is None:
-            return Finding("service", "ok", f"none runs at {base}")
+            return ok(f"none runs at {base}")
         what = f"none answers at {_at(base)} ({type(exc).__name__})"
-        return Finding("service", "fail", what, "Start it with graphmem serve, or correct GRAPHMEM_BASE_URL.")
+        return fail(what, "Start it with graphmem serve, or correct GRAPHMEM_BASE_URL.")
     except (ValueError, AttributeError):
         ours, info, ready = False, {}, 0
     if not ours:
         what = f"another program answers at {_at(base)}"
-        return Finding("service", "fail", what, "Stop it, or set GRAPHMEM_PORT to another port.")
+        return fail(what, "Stop it, or set GRAPHMEM_PORT to another port.")
     if ready != 200:
         what = f"the service at {_at(base)} is not ready ({ready}): its database does not answer"
-        return Finding("service", "fail", what, "Read the log of the service for the reason.")
+        return fail(what, "Read the log of the service for the reason.")
     if info.get("version") != __version__:
         what = f"the service at {_at(base)} is graphmem {info.get('version')!s:.20}, this is {__version__}"
-        return Finding("service", "warn", what, "Restart the service, or install the version that it runs.")
-    return Finding("service", "ok", f"graphmem {__version__} answers at {_at(base)}")
+        return warn(what, "Restart the service, or install the version that it runs.")
+    return ok(f"graphmem {__version__} answers at {_at(base)}")
 
 
 def _at(url: str) -> str:

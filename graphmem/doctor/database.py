@@ -12,7 +12,7 @@ from graphmem.auth.accounts import Accounts
 from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import machine
-from graphmem.doctor.finding import Finding, Found, run_check
+from graphmem.doctor.finding import Finding, Found, fail, ok, run_check, warn
 from graphmem.embedding.local import MODEL
 from graphmem.embedding.meaning import stored_name
 from graphmem.errors import GraphmemError
@@ -41,7 +41,7 @@ async def examine(where: InstanceLogin, settings: Settings, deep: bool) -> Found
     try:
         database = Database(where, settings, Metrics())
     except GraphmemError as exc:
-        return Finding("database", "fail", str(exc), "Correct NEO4J_URI.")
+        return fail(str(exc), "Correct NEO4J_URI.")
     try:
         await database.verify()
     except GraphmemError as exc:
@@ -51,7 +51,7 @@ async def examine(where: InstanceLogin, settings: Settings, deep: bool) -> Found
             else "Start that server, or correct NEO4J_URI, NEO4J_USERNAME, NEO4J_PASSWORD and NEO4J_DATABASE."
         )
         await database.close()
-        return Finding("database", "fail", f"{where.uri}: {exc}", fix)
+        return fail(f"{where.uri}: {exc}", fix)
     try:
         findings = []
         for check in (_access, _version, _schema, _indexes, _limits, _clock, _ahead, _vectors):
@@ -80,16 +80,12 @@ async def _access(database: Database, settings: Settings) -> list[Finding]:
     has_accounts = ACCOUNTS_VERSION in await migrations.applied(database)
     guarded = has_accounts and await Accounts(database).are_guarded()
     accounts = await Accounts(database).all() if has_accounts else []
-    return [
-        machine.access(settings, guarded=guarded),
-        *(_unfinished(account.name) for account in accounts if account.is_erased),
-    ]
-
-
-def _unfinished(name: str) -> Finding:
-    what = f"the account {name} is being deleted with its data"
-    fix = f"If that was interrupted, finish it: graphmem account delete {name} --with-data."
-    return Finding("access", "warn", what, fix)
+    findings = [machine.access(settings, guarded)]
+    for name in (account.name for account in accounts if account.is_erased):
+        what = f"the account {name} is being deleted with its data"
+        fix = f"If that was interrupted, finish it: graphmem account delete {name} --with-data."
+        findings.append(warn(what, fix))
+    return findings
 
 
 async def _version(database: Database, settings: Settings) -> Found:
@@ -113,16 +109,15 @@ async def _schema(database: Database, settings: Settings) -> Found:
     if versions.newer:
         newest = versions.newer[-1]
         what = f"the schema of the database has version {newest}, and this graphmem knows {versions.latest}"
-        return Finding("schema", "fail", what, "Install the newer graphmem that migrated it.")
+        return fail(what, "Install the newer graphmem that migrated it.")
     if versions.changed:
         what = f"migration {versions.changed[0]} of this graphmem differs from the one that was applied"
-        return Finding("schema", "fail", what, "Install graphmem again from an unchanged source.")
+        return fail(what, "Install graphmem again from an unchanged source.")
     if versions.missing:
         at, lacking = max(done, default=0), len(versions.missing)
         what = f"the schema has version {at} of {versions.latest}: {lacking} migrations are to be applied"
-        return Finding("schema", "warn", what, "Start the service, or run graphmem db start, to apply them.")
-    what = f"the schema of the database has version {versions.latest}, as this graphmem"
-    return Finding("schema", "ok", what)
+        return warn(what, "Start the service, or run graphmem db start, to apply them.")
+    return ok(f"the schema of the database has version {versions.latest}, as this graphmem")
 
 
 async def _indexes(database: Database, settings: Settings) -> Found:
@@ -134,9 +129,7 @@ async def _indexes(database: Database, settings: Settings) -> Found:
     states = {row["name"]: row for row in indexes}
     constraint_names = {row["name"] for row in constraints}
     faults = list(_faults(expected, states, constraint_names))
-    return faults or [
-        Finding("indexes", "ok", f"{len(expected)} indexes and constraints exist and are online")
-    ]
+    return faults or [ok(f"{len(expected)} indexes and constraints exist and are online")]
 
 
 def _faults(
@@ -145,14 +138,14 @@ def _faults(
     for name, (statement, constraint) in sorted(wanted.items()):
         if name not in states or (constraint and name not in there):
             what = f"{'the constraint' if constraint else 'the index'} {name} is missing"
-            yield Finding("indexes", "fail", what, f"Run this in the Neo4j Browser: {statement}")
+            yield fail(what, f"Run this in the Neo4j Browser: {statement}")
         elif states[name]["state"] == "POPULATING":
             what = f"the index {name} is being built: {states[name]['percent']:.0f} % are done"
-            yield Finding("indexes", "warn", what, "Wait until it is online: queries are slow meanwhile.")
+            yield warn(what, "Wait until it is online: queries are slow meanwhile.")
         elif states[name]["state"] != "ONLINE":
             what = f"the index {name} is {states[name]['state']}"
             drop = f"DROP {'CONSTRAINT' if constraint else 'INDEX'} {name}"
-            yield Finding("indexes", "fail", what, f"Run this in the Neo4j Browser: {drop}; {statement}")
+            yield fail(what, f"Run this in the Neo4j Browser: {drop}; {statement}")
 
 
 def _made(applied: set[int]) -> dict[str, tuple[str, bool]]:
@@ -190,7 +183,7 @@ async def _clock(database: Database, settings: Settings) -> Found:
     # The round trip explains a difference up to its own duration.
     skew = max(before - row["seconds"], row["seconds"] - after, 0.0)
     if skew < SKEW_WARN_SECONDS:
-        return Finding("clock", "ok", "the database's clock and this machine's agree")
+        return ok("the database's clock and this machine's agree")
     what = f"the database's clock and this machine's are {skew:,.0f} s apart"
     status = "fail" if skew > SKEW_FAIL_SECONDS else "warn"
     return Finding("clock", status, what, "Synchronize the clocks of both machines, for example by NTP.")
@@ -221,26 +214,26 @@ async def _vectors(database: Database, settings: Settings) -> Found:
     )
     used = await database.script("MATCH (n:Model {use: 'meaning'}) RETURN n.model AS model")
     if not used:
-        return Finding("vectors", "ok", f"no model is in use yet; a service will use {ours!r}")
+        return ok(f"no model is in use yet; a service will use {ours!r}")
     model, waiting = used[0]["model"], rows[0]["waiting"] if rows else 0
     if model != ours:
         what = f"the database uses the model {model!r}, and these settings say {ours!r}"
         fix = "Start the service to make all vectors again, or reset GRAPHMEM_EMBEDDING_URL and _MODEL."
-        return Finding("vectors", "warn", what, fix)
+        return warn(what, fix)
     if waiting:
         count = f"{WAITING_LIMIT} entities or more" if waiting >= WAITING_LIMIT else f"{waiting} entities"
         what = f"{count} wait for a vector of {model!r}"
-        return Finding("vectors", "warn", what, "Keep the service running until its worker has made them.")
-    return Finding("vectors", "ok", f"every entity has its vector of {model!r}")
+        return warn(what, "Keep the service running until its worker has made them.")
+    return ok(f"every entity has its vector of {model!r}")
 
 
 async def _consistency(database: Database, settings: Settings, deep: bool, sound: bool) -> Found:
     if not deep:
         what = "snapshots were not compared with their observations"
-        return Finding("consistency", "ok", f"{what}: run graphmem doctor --deep or graphmem snapshots check")
+        return ok(f"{what}: run graphmem doctor --deep or graphmem snapshots check")
     if not sound:
         what = "snapshots were not compared with their observations: the schema has faults"
-        return Finding("consistency", "warn", what, "Mend the schema, then run graphmem doctor --deep again.")
+        return warn(what, "Mend the schema, then run graphmem doctor --deep again.")
     from graphmem.auth import local_actor
     from graphmem.reading.snapshot_check import audit
     from graphmem.registry import Context
@@ -251,11 +244,8 @@ async def _consistency(database: Database, settings: Settings, deep: bool, sound
             report = await audit(Context(local_actor("cli"), services), fix=False, deep=True)
     except GraphmemError as exc:
         what = f"snapshots could not be compared with their observations: {exc}"
-        fix = "Run graphmem doctor --deep again when the database has less to do."
-        return Finding("consistency", "fail", what, fix)
+        return fail(what, "Run graphmem doctor --deep again when the database has less to do.")
     if report.stale_count:
         what = f"{report.stale_count} of {report.checked} snapshots differ from their observations"
-        return Finding("consistency", "fail", what, "Run graphmem rebuild.")
-    return Finding(
-        "consistency", "ok", f"all {report.checked} entities and relationships agree with their observations"
-    )
+        return fail(what, "Run graphmem rebuild.")
+    return ok(f"all {report.checked} entities and relationships agree with their observations")

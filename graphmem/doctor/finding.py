@@ -15,12 +15,27 @@ _USERINFO = re.compile(r"(?<=//)[^/@\s]+@")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. ``what``: what was found. ``fix``: what to do, in one sentence."""
+    """The result of one check: what was found, and how to mend it. An empty ``check`` is filled in later."""
 
     check: str
     status: Status
     what: str
     fix: str = ""
+
+
+def ok(what: str) -> Finding:
+    """Return the finding that all is well."""
+    return Finding("", "ok", what)
+
+
+def warn(what: str, fix: str) -> Finding:
+    """Return the finding of what should be mended."""
+    return Finding("", "warn", what, fix)
+
+
+def fail(what: str, fix: str) -> Finding:
+    """Return the finding of what must be mended."""
+    return Finding("", "fail", what, fix)
 
 
 Found = Finding | Iterable[Finding]
@@ -31,7 +46,8 @@ async def run_check(check: str, look: Callable[[], Awaitable[Found]]) -> list[Fi
     """Return the findings of a check. A check that raises becomes a finding, so that the others still run."""
     try:
         found = await look()
-        return [found] if isinstance(found, Finding) else list(found)
+        findings = [found] if isinstance(found, Finding) else found
+        return [replace(item, check=item.check or check) for item in findings]
     except OSError as exc:
         where = exc.filename or "the file"
         what = f"the check failed: {where}: {exc.strerror or exc}"

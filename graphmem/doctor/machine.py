@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from graphmem import __version__, neo4j_local
-from graphmem.doctor.finding import Finding, Found
+from graphmem.doctor.finding import Finding, Found, fail, ok, warn
 from graphmem.errors import ConfigurationInvalid, SetupError
 from graphmem.observability import tracing
 from graphmem.settings import LOOPBACK, Settings, variable
@@ -31,7 +31,7 @@ _SIZES = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 def versions() -> Finding:
     """Return the versions of graphmem, Python, the driver and the platform."""
     parts = f"graphmem {__version__}, Python {platform.python_version()}, driver {version('neo4j')}"
-    return Finding("versions", "ok", f"{parts}, {platform.system()} {platform.machine()}")
+    return ok(f"{parts}, {platform.system()} {platform.machine()}")
 
 
 def variables(environment: Mapping[str, str]) -> list[Finding]:
@@ -44,22 +44,14 @@ def variables(environment: Mapping[str, str]) -> list[Finding]:
         longer = [setting for setting in known if setting.startswith(name)]
         near = longer or difflib.get_close_matches(name, known, 1, 0.7)
         fix = f"Rename it to {near[0]}, or remove it." if near else "Remove it."
-        findings.append(
-            Finding("settings", "warn", f"{name} is set but is not a setting: it has no effect", fix)
-        )
+        findings.append(warn(f"{name} is set but is not a setting: it has no effect", fix))
     return findings
 
 
 def contradictions(settings: Settings, environment: Mapping[str, str]) -> list[Finding]:
     """Find settings that contradict each other."""
-    findings = [
-        *_of_database(settings),
-        *_of_others(settings),
-        *_of_traces(environment),
-    ]
-    if all(item.check != "settings" for item in findings):
-        findings.insert(0, Finding("settings", "ok", f"the settings are valid ({settings.env})"))
-    return findings
+    findings = [*_of_database(settings), *_of_others(settings), *_of_traces(environment)]
+    return findings or [ok(f"the settings are valid ({settings.env})")]
 
 
 def _of_database(settings: Settings) -> Iterator[Finding]:
@@ -73,12 +65,10 @@ def _of_database(settings: Settings) -> Iterator[Finding]:
         fix = "Remove them: they apply to the embedded Neo4j."
         where = "NEO4J_URI names a server of your own"
         if not settings.neo4j_password.get_secret_value():
-            yield Finding(
-                "settings", "warn", "NEO4J_URI is set without NEO4J_PASSWORD", "Set NEO4J_PASSWORD."
-            )
+            yield warn("NEO4J_URI is set without NEO4J_PASSWORD", "Set NEO4J_PASSWORD.")
     if idle:
         names = ", ".join(sorted(map(variable, idle)))
-        yield Finding("settings", "warn", f"{names} have no effect: {where}", fix)
+        yield warn(f"{names} have no effect: {where}", fix)
 
 
 def _of_others(settings: Settings) -> Iterator[Finding]:
@@ -88,12 +78,12 @@ def _of_others(settings: Settings) -> Iterator[Finding]:
         if getattr(settings, needed) is None and idle:
             names = ", ".join(sorted(map(variable, idle)))
             what = f"{names} have no effect without {variable(needed)}"
-            yield Finding("settings", "warn", what, f"Set {variable(needed)}, or remove them.")
+            yield warn(what, f"Set {variable(needed)}, or remove them.")
     for name in ("base_url", "public_url"):
         host = urlsplit(getattr(settings, name) or "").hostname or ""
         if host and settings.allowed_hosts and host not in {*settings.allowed_hosts, *LOOPBACK}:
             what = f"{variable(name)} names {host}, which is not in GRAPHMEM_ALLOWED_HOSTS: it is refused"
-            yield Finding("settings", "fail", what, f"Add {host} to GRAPHMEM_ALLOWED_HOSTS.")
+            yield fail(what, f"Add {host} to GRAPHMEM_ALLOWED_HOSTS.")
 
 
 def _of_traces(environment: Mapping[str, str]) -> Iterator[Finding]:
@@ -101,34 +91,26 @@ def _of_traces(environment: Mapping[str, str]) -> Iterator[Finding]:
     protocol = next((environment[name] for name in names if environment.get(name)), "http/protobuf")
     if tracing.wanted(environment) and protocol != "http/protobuf":
         what = f"the environment selects {protocol:.20} for traces, and graphmem sends http/protobuf"
-        yield Finding(
-            "settings", "warn", what, "Set the endpoint to the HTTP port of the collector, usually 4318."
-        )
+        yield warn(what, "Set the endpoint to the HTTP port of the collector, usually 4318.")
 
 
-def access(settings: Settings, *, guarded: bool) -> Finding:
-    """Check that nobody else reaches the service without a credential.
-
-    ``guarded``: whether an account has a password or an API key.
-    """
+def access(settings: Settings, guarded: bool = False) -> Finding:
+    """Check that no other is served without a credential. ``guarded``: an account has a password or a key."""
     try:
         settings.check_bind(guarded=guarded)
     except ConfigurationInvalid as exc:
         fix = "Set SERVICE_BEARER_TOKEN, make a key with graphmem auth keys create, or serve 127.0.0.1 only."
-        return Finding("access", "fail", str(exc), fix)
+        return fail(str(exc), fix)
     base = urlsplit(settings.public_url or settings.base_url or "")
     needs_credential = guarded or settings.bearer_token is not None
     if needs_credential and base.scheme == "http" and base.hostname not in LOOPBACK:
         what = f"credentials are sent to {base.hostname} without encryption"
-        return Finding(
-            "access", "warn", what, "Put a TLS proxy in front of the service, and set its https address."
-        )
+        return warn(what, "Put a TLS proxy in front of the service, and set its https address.")
     if settings.bearer_token:
-        return Finding("access", "ok", f"a token is set; the service binds {settings.authority()}")
+        return ok(f"a token is set; the service binds {settings.authority()}")
     if guarded:
-        what = f"a key or a password guards the instance; the service binds {settings.authority()}"
-        return Finding("access", "ok", what)
-    return Finding("access", "ok", "no token, key or password is set; the service binds loopback only")
+        return ok(f"a key or a password guards the instance; the service binds {settings.authority()}")
+    return ok("no token, key or password is set; the service binds loopback only")
 
 
 def data_directory(settings: Settings) -> Found:
@@ -137,22 +119,21 @@ def data_directory(settings: Settings) -> Found:
     near = _nearest(path)
     own = f"Give this user access to {path}, or set GRAPHMEM_DATA_DIR to another directory."
     if not os.path.isdir(near):
-        return Finding("data directory", "fail", f"{near} is not a directory", own)
+        return fail(f"{near} is not a directory", own)
     if not os.access(near, os.W_OK | os.X_OK):
-        return Finding("data directory", "fail", f"{near} cannot be written by this user", own)
+        return fail(f"{near} cannot be written by this user", own)
     if near != path:
-        return Finding("data directory", "ok", f"{path} does not exist yet and can be made")
+        return ok(f"{path} does not exist yet and can be made")
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        what, fix = f"other users can read or enter {path}", f"Run chmod 700 {path}."
-        findings.append(Finding("data directory", "warn", what, fix))
+        findings.append(warn(f"other users can read or enter {path}", f"Run chmod 700 {path}."))
     password = path / "neo4j" / "password"
     if password.exists() and password.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         what, fix = (
             f"other users can read the password of the database in {password}",
             f"Run chmod 600 {password}.",
         )
-        findings.append(Finding("data directory", "fail", what, fix))
-    return findings or [Finding("data directory", "ok", f"{path} exists, is private and can be written")]
+        findings.append(fail(what, fix))
+    return findings or [ok(f"{path} exists, is private and can be written")]
 
 
 def disk(settings: Settings) -> Found:
@@ -164,10 +145,10 @@ def disk(settings: Settings) -> Found:
     text = f"{_mb(free)} are free at {path}, and the database takes {_mb(used)}"
     fix = "Free some space there, or set GRAPHMEM_DATA_DIR to a larger disk."
     if free < FREE_BYTES_MIN:
-        return Finding("disk", "fail", f"{text}: it may stop writing at any moment", fix)
+        return fail(f"{text}: it may stop writing at any moment", fix)
     if free < advised_bytes:
-        return Finding("disk", "warn", f"{text}: {_mb(advised_bytes)} are advised", fix)
-    return Finding("disk", "ok", text)
+        return warn(f"{text}: {_mb(advised_bytes)} are advised", fix)
+    return ok(text)
 
 
 def engine(settings: Settings, deep: bool) -> Found:
@@ -176,24 +157,22 @@ def engine(settings: Settings, deep: bool) -> Found:
         java = neo4j_local.java_version()
         release, home, lacking = neo4j_local.lacking(settings, rehash=deep)
     except SetupError as exc:
-        return Finding(
-            "engine", "fail", str(exc), "Set NEO4J_URI, or install the packages of graphmem again."
-        )
+        return fail(str(exc), "Set NEO4J_URI, or install the packages of graphmem again.")
     if not lacking:
         how = "verified byte by byte" if deep else "verified at download"
-        return Finding("engine", "ok", f"Neo4j {release} in {home}, {how}; Java {java}")
+        return ok(f"Neo4j {release} in {home}, {how}; Java {java}")
     size = sum(jar.size for jar in lacking)
     what = f"{len(lacking)} files of Neo4j {release} ({_mb(size)}) are missing in {home}"
     free = shutil.disk_usage(_nearest(home)).free
     if free < size:
         fix = "Free some space there, or set GRAPHMEM_CACHE_DIR to another disk."
-        return Finding("engine", "fail", f"{what}, where {_mb(free)} are free", fix)
+        return fail(f"{what}, where {_mb(free)} are free", fix)
     from graphmem.neo4j_local.download import unreachable  # loads libraries that nothing else needs
 
     if refused := unreachable(lacking[0]):
         fix = "Let this machine reach Maven Central (https_proxy), or set NEO4J_URI to a server of your own."
-        return Finding("engine", "fail", f"{what}, and cannot be downloaded: {refused}", fix)
-    return Finding("engine", "ok", f"{what}: the first start downloads them; Java {java}")
+        return fail(f"{what}, and cannot be downloaded: {refused}", fix)
+    return ok(f"{what}: the first start downloads them; Java {java}")
 
 
 def memory(settings: Settings) -> Found:
@@ -201,20 +180,19 @@ def memory(settings: Settings) -> Found:
     sizes = {name: bytes_of(getattr(settings, name)) for name in ("neo4j_heap", "neo4j_page_cache")}
     odd = [name for name, size in sizes.items() if size is None]
     if odd:
-        what = f"{variable(odd[0])} is not a size"
-        return Finding("memory", "fail", what, f"Set {variable(odd[0])} to a size such as 512m.")
+        return fail(f"{variable(odd[0])} is not a size", f"Set {variable(odd[0])} to a size such as 512m.")
     heap, cache = (size or 0 for size in sizes.values())
     total, store = psutil.virtual_memory().total, neo4j_local.paged_bytes(settings)
     text = f"heap {_mb(heap)}, page cache {_mb(cache)}, store {_mb(store)}, machine {_mb(total)}"
     if heap + cache > total * 0.8:
         fix = "Lower GRAPHMEM_NEO4J_HEAP or GRAPHMEM_NEO4J_PAGE_CACHE."
-        return Finding("memory", "fail", f"{text}: Neo4j may use more than the machine has", fix)
+        return fail(f"{text}: Neo4j may use more than the machine has", fix)
     if store > 2 * cache:
         most = min(store, int(total * 0.6) - heap)
         if most > cache:
             fix = f"Set GRAPHMEM_NEO4J_PAGE_CACHE to {max(most // 1024**2, 1)}m and restart the database."
-            return Finding("memory", "warn", f"{text}: most of the store is read from the disk", fix)
-    return Finding("memory", "ok", text)
+            return warn(f"{text}: most of the store is read from the disk", fix)
+    return ok(text)
 
 
 def bytes_of(size: str) -> int | None:

@@ -24,11 +24,7 @@ ODT = "application/vnd.oasis.opendocument.text"
 
 
 def format_of(data: bytes, limits: DocumentLimits) -> str:
-    """Return the name of the format of an archive.
-
-    Raises:
-        ParseFailed: it is no office file, it is damaged, or it is over a limit.
-    """
+    """Return the name of the format of an archive."""
     archive = opened(data, limits)
     names = archive.namelist()
     if "mimetype" in names:
@@ -66,20 +62,10 @@ def opened(data: bytes, limits: DocumentLimits) -> zipfile.ZipFile:
     return archive
 
 
-def content_of(data: bytes, name: str, limits: DocumentLimits) -> bytes:
-    """Return the bytes of a member of an archive that was checked; nothing if there is no such member."""
+def check(data: bytes, builder: Builder) -> None:
+    """Inflate every member once and count; warn of macros."""
+    limits, total = builder.limits, 0
     archive = opened(data, limits)
-    return archive.read(name) if name in archive.namelist() else b""
-
-
-def check(data: bytes, limits: DocumentLimits, builder: Builder) -> None:
-    """Inflate every member once and count; warn of macros.
-
-    Raises:
-        ParseFailed: a limit is exceeded, a member is damaged, or an XML member declares entities.
-    """
-    archive = opened(data, limits)
-    total = 0
     for member in archive.infolist():
         allowed = limits.inflation_ratio * member.compress_size + limits.inflation_allowance_bytes
         is_xml = member.filename.lower().endswith(XML_SUFFIXES)

@@ -28,10 +28,7 @@ def normal(text: str) -> str:
 
 
 def json_value(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value whose texts are normal; a number that is not finite becomes its text.
-
-    What is no JSON value (a date, bytes) becomes the text that Python shows of it.
-    """
+    """Return a JSON value whose texts are normal; what is none, such as a date or infinity, becomes text."""
     if isinstance(value, str):
         return normal(value)
     if value is None or isinstance(value, bool | int):
@@ -52,20 +49,23 @@ def json_value(value: Any, depth: int = 0) -> Any:
 
 
 class Builder:
-    """Collects the text, the parts and the warnings of one document."""
+    """Collects the text, the parts and the warnings of one document.
 
-    def __init__(self, limits: DocumentLimits, text: str = "") -> None:
-        """``text`` is the whole text where the file itself is text; then nothing is added."""
+    ``format`` is that of the file, ``media_type`` its type: by default the usual one of the format.
+    """
+
+    def __init__(self, limits: DocumentLimits, format: Format) -> None:
         self.limits = limits
+        self.format = format
+        self.media_type: str | None = None
         self.metadata: dict[str, Any] = {}
         self.title: str | None = None
-        self._pieces = [text] if text else []
-        self._length = len(text)
-        self._line = 1 + text.count("\n")
+        self._pieces: list[str] = []
+        self._length = 0
+        self._line = 1
         self._parts: list[Part | None] = []
         self._cells = 0
         self._warnings: dict[str, None] = {}
-        self._check_text()
 
     @property
     def position(self) -> int:
@@ -88,8 +88,14 @@ class Builder:
         self._pieces.append(piece)
         self._length += len(piece)
         self._line += piece.count("\n")
-        self._check_text()
+        if self._length > self.limits.text_characters:
+            raise exceeded(f"more than {self.limits.text_characters:,} characters of text")
         return span
+
+    def add_line(self, label: str, text: str) -> FileSpan:
+        """Add the line of a property: its label, and a text whose span is returned."""
+        self.add(f"{label}:", " ")
+        return self.add(text, "\n")
 
     def reserve(self) -> int:
         """Keep a place for a part whose end is not known yet; an unused place leaves nothing."""
@@ -130,23 +136,24 @@ class Builder:
             more = len(self._warnings) >= WARNINGS_LIMIT
             self._warnings["There are more warnings." if more else normal(sentence)] = None
 
-    def document(self, format: Format, media_type: str | None = None) -> ParsedDocument:
-        """Return what was collected. ``media_type`` is the usual one of the format if it is not named."""
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return "".join(self._pieces)
+
+    def document(self) -> ParsedDocument:
+        """Return what was collected."""
         return ParsedDocument(
-            text="".join(self._pieces),
+            text=self.text,
             parts=tuple(part for part in self._parts if part is not None),
             title=(normal(self.title).strip() or None) if self.title else None,
             metadata=json_value(self.metadata),
-            format=format.name,
-            media_type=media_type or format.media_types[0],
-            parser=format.module,
-            parser_version=format.parser_version,
+            format=self.format.name,
+            media_type=self.media_type or self.format.media_types[0],
+            parser=self.format.parser,
+            parser_version=self.format.parser_version,
             warnings=tuple(self._warnings),
         )
-
-    def _check_text(self) -> None:
-        if self._length > self.limits.text_characters:
-            raise exceeded(f"more than {self.limits.text_characters:,} characters of text")
 
 
 def exceeded(what: str) -> ParseFailed:

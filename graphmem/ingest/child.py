@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
+from graphmem.ingest.building import Builder
 from graphmem.ingest.detection import contradicts, detect, essence, hinted
 from graphmem.ingest.document import REASON_CHARACTERS_LIMIT, DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
@@ -114,8 +115,7 @@ def run(request: dict[str, Any]) -> None:
         with os.fdopen(0, "rb") as source:
             data = source.read(limits.file_bytes + 1)
         with os.fdopen(1, "wb") as answer:
-            answer_lines = format_line if request.get("only_format") else answered
-            for line in answer_lines(data, request["declared"], request["name"], limits):
+            for line in answered(data, request, limits):
                 answer.write(line)
     except MemoryError:
         # Part of an answer may be written: the status alone tells the reason.
@@ -141,26 +141,18 @@ def restrict(limits: DocumentLimits) -> None:
         resource.setrlimit(kind, (soft, hard))
 
 
-def answered(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> Iterator[bytes]:
-    """Yield the lines of the answer."""
+def answered(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> Iterator[bytes]:
+    """Yield the lines of the answer; to a request for the format alone `{"format": …}`."""
+    declared, name = request["declared"], request["name"]
     try:
-        yield from lines(parsed_here(data, declared, name, limits))
+        if request.get("only_format"):
+            format = _guarded(lambda: detect(data, declared, name, limits), "file")
+            yield json.dumps({"format": format.name}).encode() + b"\n"
+        else:
+            yield from lines(parsed_here(data, declared, name, limits))
     except ParseFailed as exc:
-        yield _failure(exc)
-
-
-def _failure(exc: ParseFailed) -> bytes:
-    reason = exc.reason.encode(errors="replace").decode()
-    return json.dumps({"failed": {"reason": reason, "code": exc.code}}).encode() + b"\n"
-
-
-def format_line(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> Iterator[bytes]:
-    """Yield the answer to a request for the format alone: `{"format": …}`."""
-    try:
-        format = _guarded(lambda: detect(data, declared, name, limits), "file")
-        yield json.dumps({"format": format.name}).encode() + b"\n"
-    except ParseFailed as exc:
-        yield _failure(exc)
+        reason = exc.reason.encode(errors="replace").decode()
+        yield json.dumps({"failed": {"reason": reason, "code": exc.code}}).encode() + b"\n"
 
 
 def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> ParsedDocument:
@@ -175,9 +167,13 @@ def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLi
     if len(data) > limits.file_bytes:
         raise ParseFailed(f"The file has more than {limits.file_bytes:,} bytes.", "too_large")
     format = _guarded(lambda: detect(data, declared, name, limits), "file")
-    parse = format.load()
-    document = _guarded(lambda: parse(data, name, limits), format.title)
-    return with_declared(document, declared)
+    parse, builder = format.load(), Builder(limits, format)
+
+    def document() -> ParsedDocument:
+        parse(builder, data, name)
+        return builder.document()
+
+    return with_declared(_guarded(document, format.title), declared)
 
 
 def _guarded(step: Callable[[], T], title: str) -> T:

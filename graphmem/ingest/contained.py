@@ -74,7 +74,12 @@ def _open_below(root: str, components: list[str]) -> BinaryIO:
     finally:
         os.close(descriptor)
     try:
-        _check(os.fstat(file))
+        status = os.fstat(file)
+        if stat.S_ISDIR(status.st_mode):
+            raise FileIsDirectory
+        # A second name of a file may be a link to one that is elsewhere.
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+            raise FilePathRefused
         return os.fdopen(file, "rb")
     except BaseException:
         os.close(file)
@@ -90,11 +95,3 @@ def _open_step(name: str, flags: int, below: int, *, is_last: bool = False) -> i
         raise FilePathRefused from None
     except ValueError:
         raise FilePathRefused from None
-
-
-def _check(status: os.stat_result) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise FileIsDirectory
-    # A second name of a file may be a link to one that is elsewhere.
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-        raise FilePathRefused

@@ -6,7 +6,7 @@ import codecs
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.document import DocumentLimits, ParseFailed
+from graphmem.ingest.document import ParseFailed
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -37,11 +37,7 @@ class Decoded(NamedTuple):
 
 
 def decoded(data: bytes, declared: str | None = None) -> Decoded:
-    """Return the text of ``data``. ``declared`` is the encoding that the file itself names, if it does.
-
-    Raises:
-        ParseFailed: the bytes are no text.
-    """
+    """Return the text of ``data``. ``declared`` is the encoding that the file itself names, if it does."""
     for mark, encoding in MARKS:
         if data.startswith(mark):
             return _strict_or_replaced(data[len(mark) :], encoding, ())
@@ -60,17 +56,20 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
         )
     if declared is not None and _known(declared):
         return _strict_or_replaced(data, declared, ())
-    encoding = _guess(data[:GUESS_BYTES])
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(data[:GUESS_BYTES], cp_isolation=list(GUESSED)).best()
+    encoding = "windows-1252" if best is None else best.encoding
     return _strict_or_replaced(data, encoding, (f"The encoding is a guess: {encoding}.",))
 
 
-def opened(data: bytes, limits: DocumentLimits) -> tuple[Builder, str]:
-    """Return a builder whose text is that of the file, and the text."""
+def whole_text(builder: Builder, data: bytes) -> str:
+    """Return the text of a file that is text: that of its document, to which nothing is added."""
     text, encoding, warnings = decoded(data)
-    builder = Builder(limits, text)
+    builder.add(text)
     builder.warn(*warnings)
     builder.metadata["encoding"] = encoding
-    return builder, text
+    return text
 
 
 def beginning(head: bytes) -> str:
@@ -103,13 +102,6 @@ def _utf_16(data: bytes) -> str | None:
     return None
 
 
-def _guess(sample: bytes) -> str:
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(sample, cp_isolation=list(GUESSED)).best()
-    return "windows-1252" if best is None else best.encoding
-
-
 def _known(encoding: str) -> bool:
     try:
         # Codecs such as "hex" decode bytes to bytes.
@@ -120,13 +112,12 @@ def _known(encoding: str) -> bool:
 
 def _strict_or_replaced(data: bytes, encoding: str, warnings: tuple[str, ...]) -> Decoded:
     try:
-        return _finished(data.decode(encoding), encoding, warnings)
+        text = data.decode(encoding)
     except UnicodeDecodeError:
         text = data.decode(encoding, "replace")
         count = text.count("\ufffd")
-        return _finished(
-            text, encoding, (*warnings, f"{count:,} places that are no {encoding} are shown as U+FFFD.")
-        )
+        warnings = (*warnings, f"{count:,} places that are no {encoding} are shown as U+FFFD.")
+    return _finished(text, encoding, warnings)
 
 
 def _finished(text: str, encoding: str, warnings: tuple[str, ...]) -> Decoded:

@@ -76,14 +76,13 @@ def hinted(declared: str | None, name: str) -> Format | None:
 
 
 def detect(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> Format:
-    """Return the format of a file.
-
-    Raises:
-        ParseFailed: no parser reads this format; the reason names what the bytes look like.
-    """
+    """Return the format of a file."""
     format_name = _binary(data, limits)
     if format_name is None and not is_text(data):
-        raise ParseFailed(f"No parser reads this kind of file: {_described(data, name)}.", "unsupported")
+        best = next(iter(signature_matches(data[:HEAD_BYTES], name)), None)
+        looks_like = best and (best.name or best.mime_type or best.extension)
+        described = f"it looks like {looks_like}" if best else "its content is unknown"
+        raise ParseFailed(f"No parser reads this kind of file: {described}.", "unsupported")
     hint = hinted(declared, name)
     if format_name is None and hint is not None and hint.name in BINARY_FORMATS:
         # The bytes are a text, so the declared type is wrong.
@@ -112,10 +111,7 @@ def _binary(data: bytes, limits: DocumentLimits) -> str | None:
 
 
 def structured_text(head: str) -> str | None:
-    """Return the format that the first characters of a text show, None if they show none.
-
-    JSON is not looked for: it takes the whole text.
-    """
+    """Return the format that a text shows by its beginning, None if by that it shows none, as with JSON."""
     head = head.lstrip()
     element = _first_element(head)
     for pattern, format_name in BEGINNINGS:
@@ -173,11 +169,14 @@ def _json(data: bytes, head: str, hint: Format | None) -> str | None:
         value = None
     if isinstance(value, dict):
         # A line that is an object and a second that begins one: this is no single JSON value.
-        if _is_memory(value):
+        kind = value.get("type")
+        if (kind == "entity" and "entityType" in value) or (kind == "relation" and "relationType" in value):
             return "memory"
-        if known == "jsonl" or _many_lines(head):
+        lines = [line for line in head.split("\n")[:2] if line.strip()]
+        if known == "jsonl" or (len(lines) == 2 and lines[1].startswith("{")):
             return "jsonl"
-    chat = _chat(head)
+    # A chat export has names that its first conversation has.
+    chat = next((chat for chat, names in CHATS if all(name in head for name in names)), None)
     if chat is not None or known is not None:
         return chat or known
     try:
@@ -185,21 +184,6 @@ def _json(data: bytes, head: str, hint: Format | None) -> str | None:
     except (ValueError, RecursionError):
         return None
     return "json"
-
-
-def _many_lines(head: str) -> bool:
-    lines = [line for line in head.split("\n")[:2] if line.strip()]
-    return len(lines) == 2 and lines[1].startswith("{")
-
-
-def _is_memory(value: dict[str, object]) -> bool:
-    kind = value.get("type")
-    return (kind == "entity" and "entityType" in value) or (kind == "relation" and "relationType" in value)
-
-
-def _chat(head: str) -> str | None:
-    """Return the chat export that a text begins, by names that its first conversation has."""
-    return next((format_name for format_name, names in CHATS if all(name in head for name in names)), None)
 
 
 def signature_matches(head: bytes, name: str) -> list[Any]:
@@ -210,10 +194,3 @@ def signature_matches(head: bytes, name: str) -> list[Any]:
         return puremagic.magic_string(head, name)
     except (puremagic.PureError, ValueError, IndexError):
         return []
-
-
-def _described(data: bytes, name: str) -> str:
-    matches = signature_matches(data[:HEAD_BYTES], name)
-    if not matches:
-        return "its content is unknown"
-    return f"it looks like {matches[0].name or matches[0].mime_type or matches[0].extension}"

@@ -1,13 +1,12 @@
-"""What a parser makes of a file: text, and parts that say where in the text they stand.
-
-`graphmem/ingest/pipe.py` writes and reads the form in which a document leaves the process that parses.
-"""
+"""What a parser makes of a file: text, and parts that say where in the text they stand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, NotRequired, get_args
+
+from typing_extensions import TypedDict
 
 FailureCode = Literal[
     "unsupported", "damaged", "encrypted", "empty", "too_large", "limit_exceeded", "timed_out", "crashed"
@@ -32,10 +31,16 @@ PART_KINDS = (
 REASON_CHARACTERS_LIMIT = 500
 FILE_BYTES_LIMIT = 52_428_800
 """Bytes of the largest file that is stored or parsed."""
+CHARACTERS_DEFAULT: Final = 20_000
+CHARACTERS_LIMIT: Final = 1_000_000
+"""Characters of one page of the text of a file."""
 
 
 class ParseFailed(Exception):
-    """A file could not be parsed. ``reason`` is a sentence for people, ``code`` a word for programs."""
+    """A file could not be parsed: raised by all that looks at its bytes.
+
+    ``reason`` is a sentence for people, ``code`` a word for programs.
+    """
 
     def __init__(self, reason: str, code: FailureCode) -> None:
         super().__init__(reason)
@@ -99,27 +104,12 @@ class PartField:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A page, heading, row, message … of a document, in the order of the file.
-
-    ``level`` is the depth of a heading or of a list, from 1. ``fields`` is empty for plain text.
-    """
+    """A page, heading, row … in the order of the file. ``level``: depth of a heading or of a list, from 1."""
 
     kind: str
     span: FileSpan
     level: int | None = None
     fields: tuple[PartField, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the part as JSON; absent members are left out."""
-        value: dict[str, Any] = {"kind": self.kind, "span": self.span.as_dict()}
-        if self.level is not None:
-            value["level"] = self.level
-        if self.fields:
-            value["fields"] = [
-                {"name": member.name, "value": member.value, "span": member.span.as_dict()}
-                for member in self.fields
-            ]
-        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,19 +130,56 @@ class ParsedDocument:
     metadata: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the document as JSON."""
-        return {**self.head(), "parts": [part.as_dict() for part in self.parts]}
-
     def head(self) -> dict[str, Any]:
         """Return the document as JSON, without its parts."""
-        return {
-            "text": self.text,
-            "title": self.title,
-            "metadata": self.metadata,
-            "format": self.format,
-            "media_type": self.media_type,
-            "parser": self.parser,
-            "parser_version": self.parser_version,
-            "warnings": list(self.warnings),
-        }
+        return {member.name: getattr(self, member.name) for member in fields(self) if member.name != "parts"}
+
+
+class TextPage(TypedDict):
+    """A page of the text of a file.
+
+    ``content_hash`` is the SHA-256 of the bytes, ``file_size`` their number, ``mime_type`` what they are.
+    ``pages`` counts the pages, slides or sheets, where the format has any. ``text`` begins at the character
+    ``offset`` of ``total_characters``; ``next_offset`` is that of the next page, where one follows.
+    """
+
+    content_hash: str
+    file_size: int
+    mime_type: str
+    format: str
+    parser: str
+    parser_version: str
+    title: str | None
+    pages: int | None
+    metadata: dict[str, Any]
+    warnings: list[str]
+    offset: int
+    total_characters: int
+    next_offset: NotRequired[int]
+    text: str
+
+
+def text_page(
+    document: ParsedDocument, content_hash: str, file_size: int, offset: int = 0, limit: int | None = None
+) -> TextPage:
+    """Return the page of a text from a character on: ``limit`` of them, by default the rest."""
+    total = len(document.text)
+    end = total if limit is None else min(offset + limit, total)
+    page: TextPage = {
+        "content_hash": content_hash,
+        "file_size": file_size,
+        "mime_type": document.media_type,
+        "format": document.format,
+        "parser": document.parser,
+        "parser_version": document.parser_version,
+        "title": document.title,
+        "pages": max((part.span.page or 0 for part in document.parts), default=0) or None,
+        "metadata": document.metadata,
+        "warnings": list(document.warnings),
+        "offset": offset,
+        "total_characters": total,
+        "text": document.text[offset:end],
+    }
+    if end < total:
+        page["next_offset"] = end
+    return page

@@ -9,16 +9,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graphmem.ingest.document import DocumentLimits, ParsedDocument
+    from graphmem.ingest.building import Builder
 
-    Parse = Callable[[bytes, str, DocumentLimits], ParsedDocument]
+    Parse = Callable[[Builder, bytes, str], None]
+
+PLACES = {
+    "json_lines": "json_values:parse_lines",
+    "memory_lines": "json_values:parse_lines",
+    "mailbox": "mail:parse_mailbox",
+    "chatgpt": "chats:parse_chatgpt",
+    "claude": "chats:parse_claude",
+}
+"""Module and function of the parsers that share a module. Every other one is ``parse`` in its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format. The first of ``media_types`` is its usual one; ``suffixes`` have their point.
 
-    ``version`` rises with every change of what the module makes of the same bytes. ``libraries`` are the
+    ``version`` rises with every change of what the parser makes of the same bytes. ``libraries`` are the
     distributions whose releases may change it as well. ``parts`` lists the kinds of parts, for people.
     """
 
@@ -26,7 +35,7 @@ class Format:
     title: str
     media_types: tuple[str, ...]
     suffixes: tuple[str, ...]
-    module: str
+    parser: str
     parts: tuple[str, ...]
     libraries: tuple[str, ...] = ()
     version: int = 1
@@ -38,8 +47,9 @@ class Format:
         return " ".join([str(self.version), *releases])
 
     def load(self) -> Parse:
-        """Import the module that reads this format, and with it its libraries."""
-        return importlib.import_module(f"graphmem.ingest.formats.{self.module}").parse
+        """Import the parser. It adds text and parts of a file to a builder, whose format it may change."""
+        module, _, function = PLACES.get(self.parser, f"{self.parser}:parse").partition(":")
+        return getattr(importlib.import_module(f"graphmem.ingest.formats.{module}"), function)
 
 
 def _office(usual: str, with_macros: str) -> tuple[str, str]:
@@ -48,18 +58,16 @@ def _office(usual: str, with_macros: str) -> tuple[str, str]:
     return usual, f"application/vnd.ms-{with_macros}.macroenabled.12"
 
 
-TEXT = Format("text", "plain text", ("text/plain",), (".txt", ".text", ".log"), "plain_text", ("paragraph",))
-CSV = Format(
-    "csv",
-    "table with delimiters (CSV, TSV)",
-    ("text/csv", "text/tab-separated-values", "application/csv"),
-    (".csv", ".tsv", ".tab"),
-    "delimited",
-    ("row",),
-)
 FORMATS: tuple[Format, ...] = (
-    TEXT,
-    CSV,
+    Format("text", "plain text", ("text/plain",), (".txt", ".text", ".log"), "plain_text", ("paragraph",)),
+    Format(
+        "csv",
+        "table with delimiters (CSV, TSV)",
+        ("text/csv", "text/tab-separated-values", "application/csv"),
+        (".csv", ".tsv", ".tab"),
+        "delimited",
+        ("row",),
+    ),
     Format("json", "JSON", ("application/json",), (".json",), "json_values", ("record",)),
     Format(
         "jsonl",

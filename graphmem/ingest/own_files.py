@@ -13,8 +13,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from graphmem.errors import FileEmpty, FileIsDirectory, FileMissing, FileTooLarge, FileUnreadable
+from graphmem.errors import (
+    FileEmpty,
+    FileIsDirectory,
+    FileMissing,
+    FileTooLarge,
+    FileUnreadable,
+    InvalidJson,
+)
 from graphmem.ingest.document import FILE_BYTES_LIMIT
+from graphmem.model import canonical
 
 OPERATIONS: Final = frozenset({"files.parse", "store", "store.unstructured"})
 """The operations that take a file, for programs that do not import them; a test compares the registry."""
@@ -26,11 +34,7 @@ _REQUEST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{(?!\\rtf)|\[\s*(?:[\[{\
 
 
 def with_content(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with the content of the file that ``file_path`` names in its place, and its name.
-
-    Raises:
-        FileMissing, FileIsDirectory, FileUnreadable, FileEmpty, FileTooLarge: as :func:`read_file`.
-    """
+    """Return arguments with content and name of the file at ``file_path``; raise as :func:`read_file`."""
     path = arguments.get("file_path")
     if not isinstance(path, str) or not path or arguments.get("file_content") is not None:
         return dict(arguments)
@@ -54,7 +58,13 @@ def read_file(path: str) -> bytes:
         # A pipe without a writer must not block the program for ever.
         descriptor = os.open(os.path.expanduser(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         with open(descriptor, "rb") as file:
-            _check(path, os.fstat(descriptor))
+            status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode):
+                raise _is_directory(path)
+            if not stat.S_ISREG(status.st_mode):
+                raise FileUnreadable(f"{path} is no regular file", file=path)
+            if status.st_size > FILE_BYTES_LIMIT:
+                raise _too_large(path, status.st_size)
             data = file.read(FILE_BYTES_LIMIT + 1)
     except FileNotFoundError:
         raise FileMissing(f"there is no file {path}", file=path) from None
@@ -71,10 +81,7 @@ def read_file(path: str) -> bytes:
 
 
 def is_request(path: str) -> bool:
-    """Return whether a file that is to be stored begins as JSON arguments do.
-
-    A pipe counts as arguments: it can be read only once.
-    """
+    """Return whether a file begins as JSON arguments do. A pipe counts as such: it can be read only once."""
     try:
         status = os.stat(os.path.expanduser(path))
         if not stat.S_ISREG(status.st_mode):
@@ -87,13 +94,31 @@ def is_request(path: str) -> bool:
     return head != b"" and _REQUEST.match(head) is not None
 
 
-def _check(path: str, status: os.stat_result) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise _is_directory(path)
-    if not stat.S_ISREG(status.st_mode):
-        raise FileUnreadable(f"{path} is no regular file", file=path)
-    if status.st_size > FILE_BYTES_LIMIT:
-        raise _too_large(path, status.st_size)
+def read_request(data: bytes, name: str) -> dict[str, Any]:
+    """Return the arguments of a store; lists and lines are its ``entities``. InvalidJson: it is none."""
+    try:
+        value = canonical.decode(data)
+    except ValueError as whole:
+        lines = [(number, line) for number, line in enumerate(data.splitlines(), 1) if line.strip()]
+        if len(lines) < 2:
+            raise _unreadable(name, str(whole)) from None
+        return {"entities": [_line(name, number, line) for number, line in lines]}
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list):
+        return {"entities": value}
+    raise _unreadable(name, "the file must contain an object or a list")
+
+
+def _line(name: str, number: int, line: bytes) -> Any:
+    try:
+        return canonical.decode(line)
+    except ValueError as exc:
+        raise _unreadable(name, f"line {number}: {exc}") from None
+
+
+def _unreadable(name: str, reason: str) -> InvalidJson:
+    return InvalidJson(f"{name} cannot be read as JSON: {reason[:200]}", file=name, reason=reason[:200])
 
 
 def _is_directory(path: str) -> FileIsDirectory:

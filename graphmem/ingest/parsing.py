@@ -13,10 +13,11 @@ import os
 import select
 import signal
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from graphmem.ingest.document import (
     FAILURE_CODES,
@@ -27,8 +28,9 @@ from graphmem.ingest.document import (
 )
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.pipe import DocumentInvalid, read_lines
-from graphmem.ingest.processes import MEMORY_STATUS, ParserProcess, start
+from graphmem.ingest.processes import MEMORY_STATUS, Fork, NewInterpreter, start
 
+T = TypeVar("T")
 NAME_CHARACTERS_LIMIT = 255
 CHUNK_BYTES = 1 << 20
 PROCESSES_LIMIT = 2
@@ -47,11 +49,8 @@ async def parsed(
         ParseFailed: the file cannot be parsed within the limits.
         OSError: the file cannot be opened.
     """
-    run = _Run(path, declared, name, limits or DocumentLimits())
-    try:
-        return await asyncio.get_running_loop().run_in_executor(_THREADS, run.document)
-    finally:
-        run.stop()
+    limits = limits or DocumentLimits()
+    return await _ran(_Run(path, declared, name, limits), lambda lines: read_lines(lines, limits))
 
 
 async def format_of(path: Path, declared: str | None, name: str, limits: DocumentLimits | None = None) -> str:
@@ -61,15 +60,28 @@ async def format_of(path: Path, declared: str | None, name: str, limits: Documen
         ParseFailed: the file has no format that is read, or exceeds the limits.
         OSError: the file cannot be opened.
     """
-    run = _Run(path, declared, name, limits or DocumentLimits(), only_format=True)
+    return await _ran(_Run(path, declared, name, limits or DocumentLimits(), only_format=True), _read_format)
+
+
+async def _ran(run: _Run, read: Callable[[list[bytes]], T]) -> T:
     try:
-        return await asyncio.get_running_loop().run_in_executor(_THREADS, run.format)
+        return await asyncio.get_running_loop().run_in_executor(_THREADS, run.answer, read)
     finally:
         run.stop()
 
 
+def _read_format(lines: list[bytes]) -> str:
+    try:
+        format = json.loads(lines[0])["format"] if lines else None
+    except (ValueError, KeyError, TypeError):
+        format = None
+    if format not in BY_NAME:
+        raise DocumentInvalid("the format is unknown")
+    return format
+
+
 class _Run:
-    """One file in one process. ``document`` blocks; ``stop`` ends it from another thread."""
+    """One file in one process. ``answer`` blocks; ``stop`` ends it from another thread."""
 
     def __init__(
         self,
@@ -88,30 +100,21 @@ class _Run:
             "limits": asdict(limits),
             "only_format": only_format,
         }
-        self._process: ParserProcess | None = None
+        self._process: Fork | NewInterpreter | None = None
         self._stopped = False
 
-    def document(self) -> ParsedDocument:
-        """Run the process to its end and read the document that it answers."""
+    def answer(self, read: Callable[[list[bytes]], T]) -> T:
+        """Run the process to its end and read the lines that it answers."""
         lines = self._answer()
         try:
-            return read_lines(lines, self._limits)
+            failure = failure_of(lines[0] if lines else b"")
+            if failure is None:
+                return read(lines)
         except DocumentInvalid as exc:
-            raise _invalid(exc) from None
-
-    def format(self) -> str:
-        """Run the process to its end and read the format that it answers."""
-        lines = self._answer()
-        try:
-            format = json.loads(lines[0])["format"] if lines else None
-        except (ValueError, KeyError, TypeError):
-            format = None
-        if format not in BY_NAME:
-            raise _invalid(DocumentInvalid("the format is unknown"))
-        return format
+            raise ParseFailed(f"The parser gave no valid document: {exc}.", "crashed") from None
+        raise failure
 
     def _answer(self) -> list[bytes]:
-        """Run the process to its end and return the lines that it answers."""
         with self._path.open("rb") as source:
             size = os.fstat(source.fileno()).st_size
             if size == 0:
@@ -130,7 +133,17 @@ class _Run:
                 process.kill()
                 process.wait()
                 raise
-            return self._read(output, process.wait())
+            status = process.wait()
+        if status == -signal.SIGXCPU:
+            raise ParseFailed(f"The parser needs more than {self._limits.cpu_seconds} s of CPU.", "timed_out")
+        if status == MEMORY_STATUS:
+            raise ParseFailed(
+                f"The parser needs more than {self._limits.address_space_bytes:,} bytes of memory.",
+                "limit_exceeded",
+            )
+        if status != 0:
+            raise ParseFailed(f"The parser ended abnormally (status {status}).", "crashed")
+        return output
 
     def stop(self) -> None:
         """End the process, or keep it from being started."""
@@ -164,28 +177,6 @@ class _Run:
                 raise ParseFailed(
                     f"The parsed file has more than {self._limits.output_bytes:,} bytes.", "limit_exceeded"
                 )
-
-    def _read(self, output: list[bytes], status: int) -> list[bytes]:
-        if status == -signal.SIGXCPU:
-            raise ParseFailed(f"The parser needs more than {self._limits.cpu_seconds} s of CPU.", "timed_out")
-        if status == MEMORY_STATUS:
-            raise ParseFailed(
-                f"The parser needs more than {self._limits.address_space_bytes:,} bytes of memory.",
-                "limit_exceeded",
-            )
-        if status != 0:
-            raise ParseFailed(f"The parser ended abnormally (status {status}).", "crashed")
-        try:
-            failure = failure_of(output[0] if output else b"")
-        except DocumentInvalid as exc:
-            raise _invalid(exc) from None
-        if failure is not None:
-            raise failure
-        return output
-
-
-def _invalid(exc: DocumentInvalid) -> ParseFailed:
-    return ParseFailed(f"The parser gave no valid document: {exc}.", "crashed")
 
 
 def failure_of(line: bytes) -> ParseFailed | None:

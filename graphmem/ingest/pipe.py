@@ -24,7 +24,7 @@ from graphmem.ingest.format_table import BY_NAME
 
 
 class DocumentInvalid(ValueError):
-    """What came over the pipe is no document."""
+    """What came over the pipe is no document within the limits; the message of its reader says why."""
 
 
 def lines(document: ParsedDocument) -> Iterator[bytes]:
@@ -46,11 +46,7 @@ def _members(span: FileSpan) -> tuple[int | str | None, ...]:
 
 
 def read_lines(data: Iterable[bytes], limits: DocumentLimits) -> ParsedDocument:
-    """Read a document from lines of JSON and check it.
-
-    Raises:
-        DocumentInvalid: the lines are no document within the limits; the message says why.
-    """
+    """Read a document from lines of JSON and check it."""
     received = iter(data)
     try:
         head = json.loads(next(received, b""), parse_constant=_no_constant)
@@ -131,11 +127,7 @@ class Parts(Sequence[Part]):
         self._decode = json.JSONDecoder(parse_constant=_no_constant).decode
 
     def check(self) -> None:
-        """Read every part once.
-
-        Raises:
-            DocumentInvalid: a part is invalid, or there are too many.
-        """
+        """Read every part once."""
         if len(self._lines) > self._reader.limits.parts:
             raise DocumentInvalid("there are too many parts")
         for _ in self:
@@ -158,9 +150,6 @@ class Parts(Sequence[Part]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(operator.eq, self, other))
-
-    def __hash__(self) -> int:
-        return hash(tuple(self._lines))
 
     def _part(self, line: bytes) -> Part:
         return self._reader.part(*self._decode(line.decode()))

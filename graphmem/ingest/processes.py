@@ -18,7 +18,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import graphmem
 
@@ -40,25 +40,15 @@ ANSWER_SECONDS = 30.0
 
 
 class ServerLost(Exception):
-    """The fork server does not answer."""
+    """The fork server cannot be started, or does not answer what it is asked."""
 
 
-class ParserProcess(Protocol):
-    """A process that parses one file and writes the answer to ``output``."""
+def start(request: dict[str, Any], source: BinaryIO) -> Fork | NewInterpreter:
+    """Start a process for one file. ``request`` has the members that `graphmem/ingest/child.py` reads.
 
-    output: BinaryIO
-
-    def kill(self) -> None:
-        """End the process at once; nothing happens if it has ended."""
-        ...
-
-    def wait(self) -> int:
-        """Return the exit status, negative for a signal, after the output has ended."""
-        ...
-
-
-def start(request: dict[str, Any], source: BinaryIO) -> ParserProcess:
-    """Start a process for one file. ``request`` has the members that `graphmem/ingest/child.py` reads."""
+    The process writes the answer to ``output``. ``kill`` ends it at once, and does nothing if it has ended.
+    ``wait`` returns the exit status, negative for a signal, after the output has ended.
+    """
     if hasattr(os, "pidfd_open"):
         with contextlib.suppress(ServerLost):
             return SERVER.fork(request, source)
@@ -136,11 +126,7 @@ class ForkServer:
         self._owner = 0
 
     def fork(self, request: dict[str, Any], source: BinaryIO) -> Fork:
-        """Start a fork for one file.
-
-        Raises:
-            ServerLost: the server cannot be started.
-        """
+        """Start a fork for one file."""
         reader, writer = os.pipe()
         output = os.fdopen(reader, "rb", buffering=0)
         try:
@@ -162,11 +148,7 @@ class ForkServer:
             os.close(writer)
 
     def status(self, pid: int) -> int:
-        """Return the exit status of a fork that has ended.
-
-        Raises:
-            ServerLost: the server has ended in between.
-        """
+        """Return the exit status of a fork that has ended."""
         try:
             with self._lock:
                 return self._ask({"status": pid}, [])[0]

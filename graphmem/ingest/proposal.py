@@ -10,7 +10,10 @@ from graphmem.ingest.document import FileSpan
 
 
 class InterpretationFailed(Exception):
-    """A document could not be interpreted. ``reason`` is a sentence for people."""
+    """There is no such interpreter, its configuration is wrong, it is broken, or it cannot read the document.
+
+    ``reason`` is a sentence for people.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -19,30 +22,18 @@ class InterpretationFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProposedEntity:
-    """One observation of an entity.
+    """One observation of an entity."""
 
-    Attributes:
-        entity_type: in its canonical spelling.
-        fields: JSON values by name.
-        spans: the place of the value by name. A value that stands nowhere in the text has none: the name of
-            the file, what the format alone implies, metadata.
-        span: the place of the whole item.
-        observed_at: the time that the format states, as :func:`graphmem.model.times.parse` reads it. It may
-            lie in the future: no clock is read here.
-    """
-
-    entity_type: str
-    fields: Mapping[str, Any]
+    entity_type: str  # in its canonical spelling
+    fields: Mapping[str, Any]  # JSON values by name
+    # The place of the value by name. A value that stands nowhere in the text has none: the name of the file,
+    # what the format alone implies, metadata.
     spans: Mapping[str, FileSpan] = field(default_factory=dict)
-    span: FileSpan | None = None
+    span: FileSpan | None = None  # the place of the whole item
     canonical_name: str | None = None
+    # The time that the format states, as :func:`graphmem.model.times.parse` reads it. It may lie in the
+    # future: no clock is read here.
     observed_at: str | None = None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the entity as JSON; absent members are left out."""
-        value: dict[str, Any] = {"entity_type": self.entity_type, "fields": dict(self.fields)}
-        value["spans"] = {name: span.as_dict() for name, span in self.spans.items()}
-        return value | _present(self, "canonical_name", "observed_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +47,6 @@ class ProposedRelationship:
     span: FileSpan | None = None
     observed_at: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the relationship as JSON; absent members are left out."""
-        value = {"relationship_type": self.relationship_type, "source": self.source, "target": self.target}
-        return (
-            value
-            | ({"metadata": dict(self.metadata)} if self.metadata else {})
-            | _present(self, "observed_at")
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -73,17 +55,3 @@ class Proposal:
     entities: tuple[ProposedEntity, ...] = ()
     relationships: tuple[ProposedRelationship, ...] = ()
     warnings: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the proposal as JSON."""
-        return {
-            "entities": [entity.as_dict() for entity in self.entities],
-            "relationships": [relationship.as_dict() for relationship in self.relationships],
-            "warnings": list(self.warnings),
-        }
-
-
-def _present(proposed: ProposedEntity | ProposedRelationship, *names: str) -> dict[str, Any]:
-    values = {name: getattr(proposed, name) for name in names}
-    present = {name: value for name, value in values.items() if value is not None}
-    return present | ({"span": proposed.span.as_dict()} if proposed.span is not None else {})

@@ -9,7 +9,9 @@ number: `name`, `name_2`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import FileSpan, PartField
@@ -64,6 +66,12 @@ def is_header(cells: Sequence[str]) -> bool:
     )
 
 
+def row_fields(columns: Columns, values: Sequence[Any], spans: Iterable[FileSpan]) -> list[PartField]:
+    """Return the fields of a row: one for each value that is not empty."""
+    cells = zip(columns.upto(len(values)), values, spans, strict=False)
+    return [PartField(name, value, span) for name, value, span in cells if value]
+
+
 def add_row(
     builder: Builder, cells: Sequence[str], columns: Columns | None, number: int, page: int | None = None
 ) -> Columns:
@@ -78,11 +86,23 @@ def add_row(
     spans = [builder.add(cell, "\t" if index + 1 < len(cells) else "") for index, cell in enumerate(cells)]
     end = builder.position
     builder.add("", "\n")
-    fields = [
-        PartField(name, cell, FileSpan(page=page, line=span.line, row=number, start=span.start, end=span.end))
-        for name, cell, span in zip(columns.upto(len(cells)), cells, spans, strict=False)
-        if cell
-    ]
     if not header:
+        fields = row_fields(columns, cells, (replace(span, page=page, row=number) for span in spans))
         builder.part("row", FileSpan(page=page, line=line, row=number, start=start, end=end), fields)
     return columns
+
+
+def add_rows(builder: Builder, rows: Iterable[Sequence[str]], page: int | None = None) -> None:
+    """Add the rows of a table that have a value."""
+    columns: Columns | None = None
+    for number, cells in enumerate(rows, 1):
+        if any(cells):
+            columns = add_row(builder, cells, columns, number, page)
+
+
+def add_table(builder: Builder, rows: Iterable[Sequence[str]]) -> None:
+    """Add a table with its rows, if one of them has a value."""
+    start, line, place = builder.position, builder.line, builder.reserve()
+    add_rows(builder, rows)
+    if builder.position > start:
+        builder.part("table", FileSpan(line=line, start=start, end=builder.position - 1), place=place)

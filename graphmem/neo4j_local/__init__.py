@@ -3,6 +3,9 @@
 Every process that needs the database calls :func:`ensure`: the first one fetches and starts the server,
 detached, the others attach to it, and it stays up until :func:`stop`. Whether it is ready is for the
 caller's probe to say, as this package does not speak bolt.
+
+Every function raises :class:`DataDirectoryRefused` where the data directory cannot be used: a file cannot be
+read or written, instance.json is damaged, or a newer graphmem made it.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,33 +24,13 @@ import psutil
 
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, EngineStartFailed, SetupError
 from graphmem.neo4j_local import archive, engine, private_files, server_process
-from graphmem.neo4j_local.engine import Progress, fetch, lacking
+from graphmem.neo4j_local.engine import Progress as Progress
+from graphmem.neo4j_local.engine import fetch as fetch
+from graphmem.neo4j_local.engine import lacking as lacking
 from graphmem.neo4j_local.instance import Facts, Instance, InstanceLogin
 from graphmem.neo4j_local.lock import read
-from graphmem.neo4j_local.server_process import java_version
+from graphmem.neo4j_local.server_process import java_version as java_version
 from graphmem.settings import Settings
-
-__all__ = [
-    "InstanceLogin",
-    "InstanceStatus",
-    "Probe",
-    "Progress",
-    "ensure",
-    "exists",
-    "fetch",
-    "info",
-    "java_version",
-    "lacking",
-    "launch",
-    "logs",
-    "paged_bytes",
-    "running",
-    "start",
-    "status",
-    "stop",
-    "stopped",
-    "store_bytes",
-]
 
 Probe = Callable[[InstanceLogin], None]
 """Returns once the database answers; raises anything while it does not, a SetupError to give up at once."""
@@ -87,14 +70,12 @@ def ensure(
 
     Raises:
         ConfigurationInvalid: no such Neo4j version, or a platform that it does not run on.
-        DataDirectoryRefused: the data directory cannot be used; nothing was changed in it.
         EngineFetchFailed: the jars could not be fetched; what had arrived is kept.
         EngineStartFailed: the server ended or did not answer in time; the message holds its own last lines.
             Or it was stopped on purpose, and is not ``requested``.
     """
     _refuse_windows()
-    instance = Instance(settings)
-    with private_files.used_as_data(instance.root):
+    with _instance(settings) as instance:
         try:
             process = server_process.find(instance, search=False)
             if process and (ready := _attach(instance, process, probe)):
@@ -102,7 +83,12 @@ def ensure(
             class_path = engine.fetch(settings, progress)
             deadline = time.monotonic() + settings.neo4j_start_timeout
             with instance.lock(settings.neo4j_start_timeout):
-                _check_stop_file(instance, requested)
+                if requested:
+                    instance.stop_file.unlink(missing_ok=True)
+                elif instance.stop_file.exists():
+                    raise EngineStartFailed(
+                        "Neo4j was stopped on purpose: run `graphmem db start` to start it again"
+                    )
                 connection = _attach_or_start(settings, instance, class_path, probe, deadline)
                 archive.make_in_background(class_path, instance.home)
                 return connection
@@ -113,21 +99,14 @@ def ensure(
             ) from exc
 
 
-start = ensure
-
-
 def launch(settings: Settings, progress: Progress | None = None) -> None:
     """Start the server's process if it does not run, and do not wait until it answers: :func:`ensure` does.
 
     So the caller can do something else while the server starts. If another process is starting the server,
-    nothing is done.
-
-    Raises:
-        ConfigurationInvalid, DataDirectoryRefused, EngineFetchFailed, EngineStartFailed: as :func:`ensure`.
+    nothing is done. It raises what :func:`ensure` raises.
     """
     _refuse_windows()
-    instance = Instance(settings)
-    with private_files.used_as_data(instance.root):
+    with _instance(settings) as instance:
         if server_process.find(instance, search=False):
             return
         class_path = engine.fetch(settings, progress)
@@ -147,12 +126,8 @@ def stop(
     Args:
         only: stop this process only: a server that was started in its place is left alone.
         on_purpose: running services do not restart it until somebody requests it.
-
-    Raises:
-        DataDirectoryRefused: the data directory cannot be used, so nothing is known of a server.
     """
-    instance = Instance(settings)
-    with private_files.used_as_data(instance.root):
+    with _instance(settings) as instance:
         if not instance.root.exists():
             return False
         try:
@@ -168,25 +143,15 @@ def stopped(settings: Settings) -> bool:
 
 
 def exists(settings: Settings) -> bool:
-    """Return whether the data directory holds a database, of whatever origin. It need not run.
-
-    Raises:
-        DataDirectoryRefused: it cannot be read, or instance.json is damaged or of a newer graphmem.
-    """
-    instance = Instance(settings)
-    with private_files.used_as_data(instance.root):
+    """Return whether the data directory holds a database, of whatever origin. It need not run."""
+    with _instance(settings) as instance:
         return instance.facts() is not None or instance.databases.exists()
 
 
 def status(settings: Settings) -> InstanceStatus:
-    """Return what is known of the instance; it need not run or exist.
-
-    Raises:
-        DataDirectoryRefused: it cannot be read, or instance.json is damaged or of a newer graphmem.
-    """
-    instance = Instance(settings)
-    known: dict[str, object] = {"disk_bytes": _disk_bytes(instance.root)}
-    with private_files.used_as_data(instance.root):
+    """Return what is known of the instance; it need not run or exist."""
+    with _instance(settings) as instance:
+        known: dict[str, object] = {"disk_bytes": _disk_bytes(instance.root)}
         facts, process = instance.facts(), server_process.find(instance)
         if facts:
             connection = instance.connection(facts)
@@ -205,25 +170,15 @@ def status(settings: Settings) -> InstanceStatus:
 
 
 def running(settings: Settings) -> int | None:
-    """Return the process id of the server that was started last, if it runs.
-
-    Raises:
-        DataDirectoryRefused: the data directory cannot be read.
-    """
-    instance = Instance(settings)
-    with private_files.used_as_data(instance.root):
+    """Return the process id of the server that was started last, if it runs."""
+    with _instance(settings) as instance:
         process = server_process.find(instance, search=False)
     return process.pid if process else None
 
 
 def info(settings: Settings) -> InstanceLogin:
-    """Return how to reach the instance, whether it runs or not.
-
-    Raises:
-        DataDirectoryRefused: it was never started, or its directory is damaged or cannot be read.
-    """
-    instance = Instance(settings)
-    with private_files.used_as_data(instance.root):
+    """Return how to reach the instance, whether it runs or not; refused if it was never started."""
+    with _instance(settings) as instance:
         if (facts := instance.facts()) is None:
             raise DataDirectoryRefused(
                 f"there is no database in {instance.root} yet: run `graphmem db start`"
@@ -232,10 +187,7 @@ def info(settings: Settings) -> InstanceLogin:
 
 
 def store_bytes(settings: Settings) -> int:
-    """Return the bytes of the database on the disk, its transaction log included.
-
-    Folders that this user may not read count as nothing.
-    """
+    """Return the bytes of the database on the disk, with its transaction log, as far as they can be seen."""
     return _disk_bytes(Instance(settings).home / "data")
 
 
@@ -245,14 +197,17 @@ def paged_bytes(settings: Settings) -> int:
 
 
 def logs(settings: Settings, lines: int = 100) -> list[str]:
-    """Return the last lines of the server's log, oldest first; then those of Java itself.
+    """Return the last lines of the server's log, oldest first; then those of Java itself."""
+    with _instance(settings) as instance:
+        return _last_lines(instance, lines=lines)
 
-    Raises:
-        DataDirectoryRefused: they cannot be read.
-    """
+
+@contextlib.contextmanager
+def _instance(settings: Settings) -> Iterator[Instance]:
+    """Yield the files of the data directory. Errors of the file system are those of the directory."""
     instance = Instance(settings)
     with private_files.used_as_data(instance.root):
-        return _last_lines(instance, lines=lines)
+        yield instance
 
 
 def _attach(instance: Instance, process: psutil.Process, probe: Probe) -> InstanceLogin | None:
@@ -305,14 +260,6 @@ def _spawn(
     return server_process.spawn(instance, lock), facts
 
 
-def _check_stop_file(instance: Instance, requested: bool) -> None:
-    """Remove the mark of a stop on purpose if the server is ``requested``. The caller holds the lock."""
-    if requested:
-        instance.stop_file.unlink(missing_ok=True)
-    elif instance.stop_file.exists():
-        raise EngineStartFailed("Neo4j was stopped on purpose: run `graphmem db start` to start it again")
-
-
 def _wait(
     instance: Instance, process: psutil.Process, facts: Facts, probe: Probe, deadline: float
 ) -> InstanceLogin:
@@ -341,9 +288,11 @@ def _wait(
 
 def _last_lines(instance: Instance, offset: int = 0, lines: int = 20) -> list[str]:
     """Return the server's last lines, its log's from byte ``offset`` on, then those of Java itself."""
-    return [*private_files.tail(instance.log, lines, offset), *private_files.tail(instance.console, lines)][
-        -lines:
-    ]
+    log, console = (
+        private_files.tail(instance.log, lines, offset),
+        private_files.tail(instance.console, lines),
+    )
+    return [*log, *console][-lines:]
 
 
 def _stop(instance: Instance, timeout: float, only: int | None, on_purpose: bool) -> bool:

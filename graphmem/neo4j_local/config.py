@@ -1,7 +1,4 @@
-"""The server's configuration: neo4j.conf, Java options, environment variables, first password.
-
-It is written at every start, so that a changed setting applies from the next start on.
-"""
+"""The server's configuration, written at every start: neo4j.conf, Java options, variables, first password."""
 
 from __future__ import annotations
 

@@ -52,11 +52,7 @@ def unreachable(jar: Jar) -> str:
 
 
 def fetch_all(jars: list[Jar], scratch: Path, home: Path, meter: DownloadMeter) -> None:
-    """Download jars into ``scratch`` and move each into ``home`` once it is verified.
-
-    Raises:
-        EngineFetchFailed: a jar could not be downloaded, or arrived twice with another content.
-    """
+    """Download jars into ``scratch``, and move what is verified into ``home``; else EngineFetchFailed."""
     repositories = {"central": MAVEN_CENTRAL_URL, **GlobalSettings.load().repositories}
     with ThreadPoolExecutor(THREADS, "fetch") as pool:
         tasks = [pool.submit(_fetch_jar, jar, repositories, scratch, home, meter) for jar in jars]

@@ -1,7 +1,4 @@
-"""Neo4j's jars in the cache, which all instances of a user share, by the committed lock.
-
-No dependencies are resolved: the lock is the class path.
-"""
+"""Neo4j's jars in the cache, which all instances of a user share. The committed lock is the class path."""
 
 from __future__ import annotations
 
@@ -67,14 +64,7 @@ def lacking(settings: Settings, *, rehash: bool = False) -> tuple[str, Path, lis
         ConfigurationInvalid: no lock is shipped for ``settings.neo4j_version``.
     """
     lock, home = read(settings.neo4j_version), directory(settings)
-    if rehash:
-        wrong = [
-            jar
-            for jar in lock.jars
-            if not (home / jar.name).is_file() or private_files.sha256(home / jar.name) != jar.sha256
-        ]
-        return lock.release, home, wrong
-    return lock.release, home, _lacking(home, lock)
+    return lock.release, home, _lacking(home, lock, rehash)
 
 
 def _complete(home: Path, lock: Lock, progress: Progress) -> None:
@@ -101,13 +91,14 @@ def _complete(home: Path, lock: Lock, progress: Progress) -> None:
                 home,
                 download.DownloadMeter(f"Neo4j {lock.release}", needed, progress),
             )
-    _write_marker(home, lock)
+    verified = {jar.name: [jar.sha256, (home / jar.name).stat().st_mtime_ns] for jar in lock.jars}
+    private_files.write_private(home / "verified.json", json.dumps(verified, indent=0))
 
 
-def _lacking(home: Path, lock: Lock) -> list[Jar]:
+def _lacking(home: Path, lock: Lock, rehash: bool = False) -> list[Jar]:
     """Return the jars that are absent, incomplete or different from the lock."""
     try:
-        verified = json.loads((home / "verified.json").read_text())
+        verified = {} if rehash else json.loads((home / "verified.json").read_text())
     except (FileNotFoundError, ValueError):
         verified = {}
     return [jar for jar in lock.jars if not _is_good(home / jar.name, jar, verified.get(jar.name))]
@@ -121,8 +112,3 @@ def _is_good(path: Path, jar: Jar, verified: object) -> bool:
     if stat.st_size != jar.size:
         return False
     return verified == [jar.sha256, stat.st_mtime_ns] or private_files.sha256(path) == jar.sha256
-
-
-def _write_marker(home: Path, lock: Lock) -> None:
-    verified = {jar.name: [jar.sha256, (home / jar.name).stat().st_mtime_ns] for jar in lock.jars}
-    private_files.write_private(home / "verified.json", json.dumps(verified, indent=0))

@@ -62,7 +62,11 @@ class Facts:
 
 
 class Instance:
-    """The files of one data directory."""
+    """The files of one data directory.
+
+    Its methods raise :class:`DataDirectoryRefused` for a directory that a newer graphmem or another program
+    made, that is damaged, or that is in use.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.root = settings.data_path
@@ -83,11 +87,7 @@ class Instance:
             yield
 
     def facts(self) -> Facts | None:
-        """Read instance.json; None if the directory holds no instance.
-
-        Raises:
-            DataDirectoryRefused: a newer graphmem made it, or it cannot be read.
-        """
+        """Read instance.json; None if the directory holds no instance."""
         try:
             data = json.loads(self._facts_file.read_text())
             if data["format"] > FORMAT:
@@ -105,11 +105,7 @@ class Instance:
             ) from exc
 
     def connection(self, facts: Facts) -> InstanceLogin:
-        """Return the addresses and the login of the instance.
-
-        Raises:
-            DataDirectoryRefused: the password file is missing.
-        """
+        """Return the addresses and the login of the instance; refused if the password file is missing."""
         try:
             password = self._password_file.read_text().strip()
         except FileNotFoundError as exc:
@@ -121,11 +117,7 @@ class Instance:
         return InstanceLogin(f"bolt://127.0.0.1:{facts.bolt_port}", "neo4j", password, browser)
 
     def prepare(self, settings: Settings, lock: Lock, class_path: list[Path], avoid: set[int]) -> Facts:
-        """Make or check the directory and write the server's configuration. The caller holds the lock.
-
-        Raises:
-            DataDirectoryRefused: a newer graphmem or Neo4j or another program made it, or it is in use.
-        """
+        """Make or check the directory and write the server's configuration. The caller holds the lock."""
         facts = self._checked(lock)
         self._refuse_if_open(self.databases / "store_lock")
         bolt = _port(facts.bolt_port, avoid)

@@ -1,6 +1,7 @@
 """The lock of an engine: the committed list of its jars with their sizes and SHA-256.
 
-Each supported Neo4j has a file ``engine-<version>.lock.toml`` beside this module; ``relock.py`` makes it.
+Each supported Neo4j has a file ``engine-<version>.lock.toml`` beside this module, which
+``tests/support/relock.py`` makes.
 """
 
 from __future__ import annotations
@@ -43,16 +44,13 @@ class Lock:
 
 def versions() -> list[str]:
     """Return the Neo4j versions that this graphmem can fetch, e.g. ``["5.26"]``."""
-    return sorted(path.name.removeprefix("engine-").removesuffix(".lock.toml") for path in _files())
+    files = LOCK_DIRECTORY.glob("engine-*.lock.toml")
+    return sorted(path.name.removeprefix("engine-").removesuffix(".lock.toml") for path in files)
 
 
 @cache
 def read(version: str) -> Lock:
-    """Read the lock of a Neo4j version.
-
-    Raises:
-        ConfigurationInvalid: this version has no lock; the message names the versions that have one.
-    """
+    """Read the lock of a Neo4j version; ConfigurationInvalid names the versions that have one."""
     if version not in versions():
         raise ConfigurationInvalid(
             f"there is no embedded Neo4j {version}: set GRAPHMEM_NEO4J_VERSION to one of "
@@ -61,17 +59,11 @@ def read(version: str) -> Lock:
             allowed=versions(),
         )
     data = tomllib.loads((LOCK_DIRECTORY / f"engine-{version}.lock.toml").read_text())
-    jars = [_jar(coordinates, **facts) for coordinates, facts in data["jars"].items()]
+    jars = []
+    for coordinates, facts in data["jars"].items():
+        group, artifact, number, *classifier = coordinates.split(":")
+        jars.append(Jar(group, artifact, number, "".join(classifier), **facts))
     # By file name: Java uses its class archive only if a jar precedes every jar whose manifest names it.
     return Lock(
         data["engine"]["release"], data["engine"]["main"], tuple(sorted(jars, key=lambda jar: jar.name))
     )
-
-
-def _files() -> list[Path]:
-    return list(LOCK_DIRECTORY.glob("engine-*.lock.toml"))
-
-
-def _jar(coordinates: str, size: int, sha256: str) -> Jar:
-    group, artifact, version, *classifier = coordinates.split(":")
-    return Jar(group, artifact, version, "".join(classifier), size, sha256)

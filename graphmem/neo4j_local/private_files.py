@@ -37,11 +37,7 @@ def sha256(path: Path) -> str:
 
 @contextmanager
 def used_as_data(root: Path) -> Iterator[None]:
-    """Report file system errors of the block as errors of the data directory ``root``.
-
-    Raises:
-        DataDirectoryRefused: a file could not be read or written; the message names the file.
-    """
+    """Report errors of files in the block as DataDirectoryRefused of the data directory ``root``."""
     try:
         yield
     except OSError as exc:
@@ -80,8 +76,5 @@ def tail(path: Path, lines: int, start: int = 0) -> list[str]:
             text = file.read().decode(errors="replace")
     except FileNotFoundError:
         return []
-    return [line for line in text.splitlines() if _has_text(line)][-lines:] if lines > 0 else []
-
-
-def _has_text(line: str) -> bool:
-    return any(character.isprintable() and not character.isspace() for character in line)
+    shown = [line for line in text.splitlines() if any(c.isprintable() and not c.isspace() for c in line)]
+    return shown[-lines:] if lines > 0 else []

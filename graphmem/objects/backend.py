@@ -8,16 +8,42 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import errno
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, Protocol
+from typing import IO, Any
 
-from graphmem.objects.disk_errors import disk_errors
+from graphmem.errors import ObjectStoreFull, ObjectStoreRefused, ObjectStoreUnavailable
 
 CHUNK_BYTES = 1 << 20
 """Bytes that are read, hashed and written at once."""
+_SPACE_BYTES = 16 << 20
+"""Bytes that a put writes between two looks at the free space of the disk."""
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_REFUSED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ELOOP})
+
+
+@contextlib.contextmanager
+def disk_errors() -> Iterator[None]:
+    """Raise errors of the file system as errors of the object store.
+
+    Raises:
+        ObjectStoreFull: the disk, a quota or a limit on the size of files leaves no space.
+        ObjectStoreRefused: this user may not read or write there, or a file is in the way of a directory.
+        ObjectStoreUnavailable: the disk fails otherwise.
+    """
+    try:
+        yield
+    except OSError as exc:
+        reason = exc.strerror or type(exc).__name__
+        if exc.errno in _FULL:
+            raise ObjectStoreFull(reason=reason) from exc
+        if exc.errno in _REFUSED:
+            raise ObjectStoreRefused(reason=reason) from exc
+        raise ObjectStoreUnavailable(reason=reason) from exc
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +71,25 @@ class Leftovers:
     size: int = 0
 
 
-class ByteReader(Protocol):
-    """The open bytes of an object, or of a range of it."""
+class ByteReader:
+    """The open bytes of an object, or of a range of it. ``size``: bytes of the whole object.
 
-    size: int
-    """Bytes of the whole object."""
+    ``errors`` raises the errors of reading ``source`` as those of the object store.
+    """
+
+    def __init__(self, source: Any, size: int, errors: Callable[[], AbstractContextManager[None]]) -> None:
+        self._source = source
+        self.size = size
+        self._errors = errors
 
     def read(self, count: int) -> bytes:
         """Return up to ``count`` bytes, none at the end."""
-        ...
+        with self._errors():
+            return self._source.read(count)
 
     def close(self) -> None:
         """Close the file or the connection."""
-        ...
+        self._source.close()
 
 
 class Staged:
@@ -65,14 +97,17 @@ class Staged:
 
     Args:
         file: an empty file, open for writing and reading.
-        path: its name, ``None`` where it has none. What still has the name is removed by :meth:`close`.
+        path: its name. What still has the name is removed by :meth:`close`; a commit sets it to None.
+        check_space: raises where the disk is nearly full; called every 16 MiB.
     """
 
-    def __init__(self, file: IO[bytes], path: str | None = None) -> None:
+    def __init__(self, file: IO[bytes], path: str, check_space: Callable[[], None]) -> None:
         self.file = file
-        self.path = path
+        self.path: str | None = path
         self.size = 0
         self._digest = hashlib.sha256()
+        self._check_space = check_space
+        self._next_look = _SPACE_BYTES
 
     def write(self, chunk: bytes) -> None:
         """Append bytes."""
@@ -80,6 +115,10 @@ class Staged:
             self.file.write(chunk)
         self._digest.update(chunk)
         self.size += len(chunk)
+        if self.size >= self._next_look:
+            self._next_look = self.size + _SPACE_BYTES
+            with disk_errors():
+                self._check_space()
 
     def stored(self) -> StoredObject:
         """Return the object that the bytes make."""
@@ -111,11 +150,7 @@ class Backend(abc.ABC):
 
     @abc.abstractmethod
     def open(self, key: str, start: int = 0, end: int | None = None) -> ByteReader:
-        """Open the bytes from ``start`` up to ``end``, or to the last one.
-
-        Raises:
-            ObjectMissing: there is no such object.
-        """
+        """Open the bytes from ``start`` up to ``end``, or to the last; ObjectMissing: there is no object."""
 
     @abc.abstractmethod
     def find(self, key: str) -> ObjectEntry | None:
@@ -129,10 +164,9 @@ class Backend(abc.ABC):
     def pages(self, segment: str | None = None) -> Iterator[list[ObjectEntry]]:
         """Yield pages of the keys below a segment, or of all. What is no object may be among them."""
 
+    @abc.abstractmethod
     def leftovers(self, modified_before: int, *, remove: bool) -> Leftovers:
         """Count the files of puts that did not end and were modified before a time; remove them if wanted."""
-        del modified_before, remove
-        return Leftovers()
 
     def close(self) -> None:
         """Close connections."""

@@ -14,35 +14,40 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graphmem.errors import ObjectMissing, ObjectStoreFull, ObjectStoreUnavailable
-from graphmem.objects.backend import CHUNK_BYTES, Backend, Leftovers, ObjectEntry, Staged
-from graphmem.objects.disk_errors import disk_errors
+from graphmem.objects.backend import (
+    CHUNK_BYTES,
+    Backend,
+    ByteReader,
+    Leftovers,
+    ObjectEntry,
+    Staged,
+    disk_errors,
+)
+from graphmem.settings import Settings
 
 INCOMING = ".incoming"
 """Directory of temporary files. It is on the file system of the objects, so that a rename is atomic."""
 _LOCK = ".lock"
 _PAGE_KEYS = 1_000
-_SPACE_BYTES = 16 << 20
-"""Bytes that a put writes between two looks at the free space of the disk."""
 
 
 class DirectoryBackend(Backend):
-    """A directory in which every object is a file. Only this user may enter it.
+    """A directory in which every object is a file. Only this user may enter it. The first put makes it.
 
-    Args:
-        root: the directory; it is made at the first put.
-        reserve: bytes that puts leave free on its disk.
+    Puts leave ``reserve`` bytes free on its disk: the embedded Neo4j is on the same one, and fails where that
+    is full.
     """
 
-    def __init__(self, root: Path, reserve: int = 0) -> None:
-        self.root = root
-        self.reserve = reserve
+    def __init__(self, settings: Settings) -> None:
+        self.root = settings.objects_path
+        self.reserve = settings.disk_reserve if settings.neo4j_uri is None else 0
 
     def stage(self) -> Staged:
         with disk_errors():
             folder = self._directory(INCOMING)
             self._check_space()
             handle, path = tempfile.mkstemp(dir=folder)
-            return _Spaced(os.fdopen(handle, "w+b"), path, self)
+            return Staged(os.fdopen(handle, "w+b"), path, self._check_space)
 
     def commit(self, key: str, staged: Staged) -> None:
         """Rename the temporary file, after its bytes are on the disk."""
@@ -61,8 +66,7 @@ class DirectoryBackend(Backend):
                 staged.path = None
                 _flush_directory(folder)
 
-    def open(self, key: str, start: int = 0, end: int | None = None) -> _FileReader:
-        """Open the file of an object."""
+    def open(self, key: str, start: int = 0, end: int | None = None) -> ByteReader:
         del end
         with disk_errors():
             try:
@@ -75,7 +79,7 @@ class DirectoryBackend(Backend):
                 raise ObjectMissing(sha256=key.rpartition("/")[2]) from None
             size = os.fstat(file.fileno()).st_size
             file.seek(start)
-        return _FileReader(file, size)
+        return ByteReader(file, size, disk_errors)
 
     def find(self, key: str) -> ObjectEntry | None:
         with disk_errors(), contextlib.suppress(FileNotFoundError):
@@ -94,7 +98,6 @@ class DirectoryBackend(Backend):
         return False
 
     def pages(self, segment: str | None = None) -> Iterator[list[ObjectEntry]]:
-        """Yield pages of the keys below a segment, or of all, in the order of names."""
         page: list[ObjectEntry] = []
         with disk_errors():
             for key in self._keys(segment):
@@ -107,7 +110,6 @@ class DirectoryBackend(Backend):
         yield page
 
     def leftovers(self, modified_before: int, *, remove: bool) -> Leftovers:
-        """Count the temporary files that were modified before a time; remove them if wanted."""
         count = size = 0
         with disk_errors():
             for entry in _entries(self.root / INCOMING):
@@ -136,11 +138,13 @@ class DirectoryBackend(Backend):
                         yield f"{name}/{folder.name}/{entry.name}"
 
     def _directory(self, *names: str) -> Path:
-        """Make the directory of these names below the root, and the root; return it."""
+        """Make the directory of these names below the root, for this user only; have it on the disk."""
         folder = self.root.joinpath(*names)
         missing = itertools.takewhile(lambda path: not path.is_dir(), (folder, *folder.parents))
         for path in reversed(list(missing)):
-            _make_directory(path)
+            with contextlib.suppress(FileExistsError):
+                path.mkdir(mode=0o700)
+                _flush_directory(path.parent)
         return folder
 
     def _flush_or_remove(self, folder: Path) -> None:
@@ -162,38 +166,6 @@ class DirectoryBackend(Backend):
             yield
         finally:
             os.close(handle)
-
-
-class _Spaced(Staged):
-    """A temporary file whose writes leave the reserve of its disk."""
-
-    def __init__(self, file: BinaryIO, path: str, backend: DirectoryBackend) -> None:
-        super().__init__(file, path)
-        self._backend = backend
-        self._next_look = _SPACE_BYTES
-
-    def write(self, chunk: bytes) -> None:
-        super().write(chunk)
-        if self.size >= self._next_look:
-            self._next_look = self.size + _SPACE_BYTES
-            with disk_errors():
-                self._backend._check_space()
-
-
-class _FileReader:
-    """The open file of an object."""
-
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file = file
-        self.size = size
-
-    def read(self, count: int) -> bytes:
-        with disk_errors():
-            return self._file.read(count)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 def _open(path: Path) -> BinaryIO:
@@ -223,15 +195,6 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return sorted(entries, key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _make_directory(path: Path) -> None:
-    """Make a directory that only this user may enter, and have its name on the disk."""
-    try:
-        path.mkdir(mode=0o700)
-    except FileExistsError:
-        return
-    _flush_directory(path.parent)
 
 
 def _flush_directory(path: Path) -> None:

@@ -24,11 +24,7 @@ _ESCAPE = re.compile(rb"%([0-9a-f]{2})")
 
 
 def owner_segment(owner: str) -> str:
-    """Return the path segment of an owner.
-
-    Raises:
-        ValueError: the owner is empty, longer than 255 characters, or has a lone surrogate.
-    """
+    """Return the path segment of an owner; ValueError: it is empty, too long, or has a lone surrogate."""
     if not 1 <= len(owner) <= OWNER_LENGTH_MAX:
         raise ValueError(f"an owner has 1 to {OWNER_LENGTH_MAX} characters, not {len(owner)}")
     encoded = owner.encode()
@@ -51,11 +47,7 @@ def owner_of(segment: str) -> str | None:
 
 
 def object_key(owner: str, sha256: str) -> str:
-    """Return the key of an object.
-
-    Raises:
-        ValueError: the hash is not 64 lower-case hexadecimal digits, or the owner has no segment.
-    """
+    """Return the key of an object; ValueError: the hash is no SHA-256, or the owner has no segment."""
     if not _SHA256.fullmatch(sha256):
         raise ValueError(f"{sha256[:100]!r} is no SHA-256 in lower-case hexadecimal digits")
     return key_below(owner_segment(owner), sha256)

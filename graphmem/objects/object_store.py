@@ -11,7 +11,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, ParamSpec, Protocol, TypeVar, runtime_checkable
+from typing import BinaryIO, ParamSpec, TypeVar
 
 from graphmem.errors import ObjectDamaged, ObjectMissing
 from graphmem.objects.backend import CHUNK_BYTES, Backend, ByteReader, Leftovers, ObjectEntry, StoredObject
@@ -24,35 +24,19 @@ Source = AsyncIterable[bytes] | Path | BinaryIO
 """Where the bytes of a put come from: an asynchronous iterator, the path of a file, or an open file."""
 
 
-@runtime_checkable
-class Closable(Protocol):
-    """What holds a file or a connection."""
-
-    def close(self) -> None:
-        """Close it."""
-        ...
-
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
 class ListedObject:
-    """An object as it is listed.
+    """An object as it is listed."""
 
-    Attributes:
-        segment: the path segment of its owner.
-        owner: the owner, ``None`` if the segment is shortened.
-        size: bytes.
-        modified_at: time of its last put, in microseconds.
-    """
-
-    segment: str
-    owner: str | None
+    segment: str  # the path segment of its owner
+    owner: str | None  # the owner, ``None`` if the segment is shortened
     sha256: str
-    size: int
-    modified_at: int
+    size: int  # bytes
+    modified_at: int  # time of its last put, in microseconds
 
 
 class ObjectStore:
@@ -142,11 +126,7 @@ class ObjectStore:
             reader.close()
 
     async def size(self, owner: str, sha256: str) -> int:
-        """Return the bytes that an object has.
-
-        Raises:
-            ObjectMissing: there is no such object.
-        """
+        """Return the bytes that an object has; ObjectMissing: there is none."""
         entry = await self._find(owner, sha256)
         if entry is None:
             raise ObjectMissing(sha256=sha256)
@@ -157,11 +137,7 @@ class ObjectStore:
         return await self._find(owner, sha256) is not None
 
     async def delete(self, owner: str, sha256: str, *, modified_before: int | None = None) -> bool:
-        """Delete an object; return whether it was deleted.
-
-        Args:
-            modified_before: microseconds; an object that was put then or later stays.
-        """
+        """Delete an object, unless it was put at ``modified_before`` or later; return whether it was."""
         key = object_key(owner, sha256)
         return await self._run(lambda: self._backend().delete(key, modified_before))
 
@@ -240,8 +216,8 @@ class ObjectStore:
                 except asyncio.CancelledError:
                     continue
             # Nobody else closes what the thread has opened.
-            if future.exception() is None and isinstance(opened := future.result(), Closable):
-                opened.close()
+            if future.exception() is None and (close := getattr(future.result(), "close", None)):
+                close()
             raise
 
     # What follows runs in threads.

@@ -3,25 +3,49 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import io
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 import boto3
+from botocore import exceptions as faults
 from botocore.config import Config
 
 from graphmem import __version__
-from graphmem.errors import ObjectMissing, ObjectStoreRefused
-from graphmem.objects.backend import Backend, Leftovers, ObjectEntry, Staged
+from graphmem.errors import (
+    GraphmemError,
+    ObjectDamaged,
+    ObjectMissing,
+    ObjectStoreFull,
+    ObjectStoreRefused,
+    ObjectStoreUnavailable,
+)
+from graphmem.objects.backend import Backend, ByteReader, Leftovers, ObjectEntry, Staged
 from graphmem.objects.directory import DirectoryBackend
-from graphmem.objects.s3_errors import s3_errors
 from graphmem.settings import Settings
 
 CONNECTIONS = 8
 RECENT_MICROSECONDS = 600 * 1_000_000
 """An object that was put so recently is not sent again. S3 cannot make an older one recent without it."""
+
+_MISSING: Final = frozenset({"NoSuchKey", "404", "NotFound"})
+_FULL: Final = frozenset({"QuotaExceeded", "InsufficientStorage", "XMinioStorageFull", "507"})
+_BUSY: Final = frozenset({"SlowDown", "RequestTimeout", "RequestTimeTooSkewed", "ThrottlingException"})
+_SETTINGS: Final = (
+    faults.NoCredentialsError, faults.PartialCredentialsError, faults.CredentialRetrievalError,
+    faults.TokenRetrievalError, faults.UnauthorizedSSOTokenError, faults.NoRegionError,
+    faults.InvalidRegionError, faults.InvalidConfigError, faults.InvalidEndpointConfigurationError,
+    faults.ProfileNotFound, faults.ConfigNotFound, faults.ConfigParseError, faults.ParamValidationError,
+    ValueError,
+)  # fmt: skip
+"""Raised before anything is sent, because credentials, region, address or name of the bucket are wrong.
+``ValueError``: the address of the endpoint is none.
+"""
 
 
 class S3Backend(Backend):
@@ -38,13 +62,11 @@ class S3Backend(Backend):
         self._encryption = _encryption(settings)
         self._settings = settings
         # Bytes wait on the disk: their hash, which is their key, is known only at their end.
-        reserve = settings.disk_reserve if settings.neo4j_uri is None else 0
-        self._waiting = DirectoryBackend(settings.objects_path, reserve)
+        self._waiting = DirectoryBackend(settings)
         self._opening = threading.Lock()
         self._opened: Any = None
 
     def stage(self) -> Staged:
-        """Return an empty temporary file in the data directory."""
         return self._waiting.stage()
 
     def commit(self, key: str, staged: Staged) -> None:
@@ -69,28 +91,31 @@ class S3Backend(Backend):
                 **self._encryption,
             )
 
-    def open(self, key: str, start: int = 0, end: int | None = None) -> _BodyReader:
-        """Request the bytes of an object."""
+    def open(self, key: str, start: int = 0, end: int | None = None) -> ByteReader:
         sha256 = key.rpartition("/")[2]
         if end == start:
             entry = self.find(key)
             if entry is None:
                 raise ObjectMissing(sha256=sha256)
-            return _BodyReader(None, entry.size)
+            return ByteReader(io.BytesIO(), entry.size, s3_errors)
         wanted = (
             {} if (start, end) == (0, None) else {"Range": f"bytes={start}-{'' if end is None else end - 1}"}
         )
         with s3_errors(sha256):
             answer = self._client().get_object(Bucket=self._bucket, Key=self._prefix + key, **wanted)
         total = answer.get("ContentRange", "").rpartition("/")[2]
-        return _BodyReader(
-            answer["Body"], int(total) if total.isdecimal() else answer["ContentLength"], sha256
-        )
+        size = int(total) if total.isdecimal() else answer["ContentLength"]
+        return ByteReader(answer["Body"], size, partial(s3_errors, sha256))
 
     def find(self, key: str) -> ObjectEntry | None:
         answer = self._head(key)
         if answer is None:
-            self._check_bucket()
+            # The answer about a key does not tell whether the bucket is missing.
+            try:
+                with s3_errors():
+                    self._client().head_bucket(Bucket=self._bucket)
+            except ObjectMissing as exc:
+                raise ObjectStoreRefused(reason="NoSuchBucket") from exc
             return None
         return ObjectEntry(key, answer["ContentLength"], _microseconds(answer["LastModified"]))
 
@@ -103,7 +128,6 @@ class S3Backend(Backend):
         return True
 
     def pages(self, segment: str | None = None) -> Iterator[list[ObjectEntry]]:
-        """Yield pages of the keys below a segment, or of all, in the order of keys."""
         below = self._prefix + (f"{segment}/" if segment else "")
         with s3_errors():
             listing = self._client().get_paginator("list_objects_v2")
@@ -116,11 +140,9 @@ class S3Backend(Backend):
                 ]
 
     def leftovers(self, modified_before: int, *, remove: bool) -> Leftovers:
-        """Count the temporary files of the data directory; remove them if wanted."""
         return self._waiting.leftovers(modified_before, remove=remove)
 
     def close(self) -> None:
-        """Close the connections."""
         if self._opened is not None:
             self._opened.close()
 
@@ -132,14 +154,6 @@ class S3Backend(Backend):
         except ObjectMissing:
             return None
 
-    def _check_bucket(self) -> None:
-        """Raise if the bucket is missing: the answer about a key does not tell which of the two is."""
-        try:
-            with s3_errors():
-                self._client().head_bucket(Bucket=self._bucket)
-        except ObjectMissing as exc:
-            raise ObjectStoreRefused(reason="NoSuchBucket") from exc
-
     def _client(self) -> Any:
         with self._opening:
             if self._opened is None:
@@ -147,33 +161,19 @@ class S3Backend(Backend):
             return self._opened
 
 
-class _BodyReader:
-    """The body of an answer, or nothing for an empty range."""
-
-    def __init__(self, body: Any, size: int, sha256: str = "") -> None:
-        self._body = body
-        self._sha256 = sha256
-        self.size = size
-
-    def read(self, count: int) -> bytes:
-        if self._body is None:
-            return b""
-        with s3_errors(self._sha256):
-            return self._body.read(count)
-
-    def close(self) -> None:
-        """Close the connection, if bytes are left in it."""
-        if self._body is not None:
-            self._body.close()
-
-
 def _new_client(settings: Settings) -> Any:
+    addressing = "virtual"
+    if settings.objects_path_style is None:
+        # Few stores but AWS have a host name for each bucket. At AWS, boto3 chooses by its name.
+        addressing = "path" if settings.objects_endpoint else "auto"
+    elif settings.objects_path_style:
+        addressing = "path"
     config = Config(
         connect_timeout=settings.objects_connect_timeout,
         read_timeout=settings.objects_read_timeout,
         retries={"mode": "standard", "total_max_attempts": settings.objects_attempts},
         max_pool_connections=CONNECTIONS,
-        s3={"addressing_style": _addressing(settings)},
+        s3={"addressing_style": addressing},
         # Other stores refuse the checksums that boto3 adds by itself. Ours are the SHA-256 of put and read.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
@@ -188,14 +188,6 @@ def _new_client(settings: Settings) -> Any:
         )
 
 
-def _addressing(settings: Settings) -> str:
-    """Return where requests name the bucket, in the words of boto3."""
-    if settings.objects_path_style is None:
-        # Few stores but AWS have a host name for each bucket. At AWS, boto3 chooses by its name.
-        return "path" if settings.objects_endpoint else "auto"
-    return "path" if settings.objects_path_style else "virtual"
-
-
 def _encryption(settings: Settings) -> dict[str, str]:
     """Return the parameters of a put that say how the server encrypts the object."""
     if settings.objects_encryption is None:
@@ -206,3 +198,47 @@ def _encryption(settings: Settings) -> dict[str, str]:
 
 def _microseconds(moment: datetime) -> int:
     return int(moment.timestamp() * 1_000_000)
+
+
+@contextlib.contextmanager
+def s3_errors(sha256: str = "") -> Iterator[None]:
+    """Raise errors of boto3 as errors of the object store.
+
+    Args:
+        sha256: the hash of the object that is requested.
+
+    Raises:
+        ObjectMissing: there is no such object.
+        ObjectDamaged: the object ends before the range that is requested.
+        ObjectStoreRefused: access is denied, there is no such bucket, or credentials or settings are wrong.
+        ObjectStoreFull: a quota is used up.
+        ObjectStoreUnavailable: the store does not answer, or fails.
+    """
+    try:
+        yield
+    except faults.ClientError as exc:
+        raise _of_answer(exc.response, sha256) from exc
+    except _SETTINGS as exc:
+        raise ObjectStoreRefused(reason=_reason(exc)) from exc
+    except (faults.BotoCoreError, OSError) as exc:
+        raise ObjectStoreUnavailable(reason=_reason(exc)) from exc
+
+
+def _of_answer(answer: Mapping[str, Any], sha256: str) -> GraphmemError:
+    """Return the error that the answer of the store stands for."""
+    code = str(answer.get("Error", {}).get("Code", ""))
+    status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    if code in _MISSING:
+        return ObjectMissing(sha256=sha256)
+    if code == "InvalidRange":
+        return ObjectDamaged(sha256=sha256)
+    if code in _FULL or status == 507:
+        return ObjectStoreFull(reason=code)
+    if code in _BUSY or status >= 500 or status == 429:
+        return ObjectStoreUnavailable(reason=code)
+    return ObjectStoreRefused(reason=code)
+
+
+def _reason(error: Exception) -> str:
+    # The texts of boto3 hold addresses, and at times the answer of a metadata service.
+    return type(error).__name__

@@ -12,9 +12,8 @@ from pydantic import Field
 
 from graphmem.arguments import NoBool, invalid
 from graphmem.errors import FileNotParsed
-from graphmem.ingest.document import ParseFailed
+from graphmem.ingest.document import CHARACTERS_DEFAULT, CHARACTERS_LIMIT, ParseFailed, TextPage, text_page
 from graphmem.ingest.parsing import parsed
-from graphmem.ingest.text_pages import CHARACTERS_DEFAULT, CHARACTERS_LIMIT, TextPage, text_page
 from graphmem.registry import Context, Face, Scope, operation
 from graphmem.storing.received_files import CHUNK_BYTES, FILE_ERRORS, FileArguments, Limited, opened
 

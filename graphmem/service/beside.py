@@ -7,7 +7,6 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
@@ -16,25 +15,18 @@ from graphmem.registry import Services
 from graphmem.service import calling
 from graphmem.service.front import Front, create_local_app
 from graphmem.service.listening import SocketServer, bind
-from graphmem.service.place import lock, make_folder, place, write_record
+from graphmem.service.place import lock, make_folder, place
 from graphmem.settings import Settings
 
 TRIES_LIMIT = 5
 """Times that local services are stopped: commands may start another one at the same moment."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoundSocket:
-    """The socket of a data directory, and its path. This process has the lock until it ends."""
-
-    path: Path
-    listening: socket.socket
-
-
-def take_socket(settings: Settings, tell: Callable[[str], None]) -> BoundSocket | None:
+def take_socket(settings: Settings, tell: Callable[[str], None]) -> socket.socket | None:
     """Bind the socket of the data directory; None if another `graphmem serve` has it, or nobody can.
 
-    A local service that runs is stopped, after its running requests. ``tell`` gets what is done or left out.
+    This process has the lock until it ends. A local service that runs is stopped, after its running requests.
+    ``tell`` gets what is done or left out.
     """
     if sys.platform == "win32":
         return None
@@ -45,7 +37,12 @@ def take_socket(settings: Settings, tell: Callable[[str], None]) -> BoundSocket 
         for _ in range(TRIES_LIMIT):
             handle = lock(where)
             if handle is not None:
-                return _bound(settings, handle, path)
+                try:
+                    return bind(path, handle, serves=settings.authority())
+                except OSError:
+                    # Callers would wait for the socket of whoever has the lock.
+                    os.close(handle)
+                    raise
             record = where.record()
             if "serves" in record:
                 tell(f"commands go on calling `graphmem serve` at {record['serves']}, which has the socket")
@@ -57,32 +54,18 @@ def take_socket(settings: Settings, tell: Callable[[str], None]) -> BoundSocket 
     return None
 
 
-def _bound(settings: Settings, handle: int, path: Path) -> BoundSocket:
-    """Bind the socket. ``handle`` is the locked file, which is closed if that fails."""
-    record = {"pid": os.getpid(), "serves": settings.authority()}
-    try:
-        write_record(handle, record)
-        bound = BoundSocket(path, bind(path))
-        write_record(handle, {**record, "socket": str(path)})
-    except OSError:
-        # Callers would wait for the socket of whoever has the lock.
-        os.close(handle)
-        raise
-    return bound
-
-
 @contextlib.asynccontextmanager
-async def answering(settings: Settings, bound: BoundSocket | None) -> AsyncIterator[SocketServer | None]:
-    """Answer callers on the socket from now on: they wait until the services are opened.
-
-    A fault is told to those that wait.
-    """
-    if bound is None:
+async def answering(
+    settings: Settings, listening: socket.socket | None
+) -> AsyncIterator[SocketServer | None]:
+    """Answer callers on the socket: they wait until the services are opened, and are told of a fault."""
+    if listening is None:
         yield None
         return
-    front = Front(settings, bound.path, settings.authority())
+    path = Path(listening.getsockname())
+    front = Front(settings, path, settings.authority())
     front.doing = "starting the database"
-    server = SocketServer(settings, front, bound.path, bound.listening)
+    server = SocketServer(settings, front, path, listening)
     try:
         yield server
     except Exception as exc:

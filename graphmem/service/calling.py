@@ -60,16 +60,11 @@ _children: list[subprocess.Popen[bytes]] = []
 
 _newest: dict[Place, subprocess.Popen[bytes]] = {}
 """The service that this process started last, by place: threads that need one at once share it."""
-
 _starting = threading.Lock()
 
 
 def greet(where: Place) -> Greeting | None:
-    """Return the greeting of the service; None if none listens.
-
-    Raises:
-        ServiceUnreachable: it listens and does not answer, or something else does.
-    """
+    """Return the greeting of the service, None if none listens; ServiceUnreachable: it does not answer."""
     path = where.record().get("socket")
     if not path:
         return None
@@ -124,7 +119,11 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
                 raise GraphmemError.of(answer["error"])
         if answer is None and child is None and not is_locked(where):
             _check_starts(starts, where)
-            child, starts = _start_once(settings, where), starts + 1
+            with _starting:
+                child = _newest.get(where)
+                if child is None or child.poll() is not None:
+                    child = _newest[where] = start(settings, where)
+            starts += 1
         elif child is not None and (code := child.poll()) is not None:
             child = None
             if code != HELD_EXIT_CODE and answer is None and not is_locked(where):
@@ -134,11 +133,7 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
 
 
 def start(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
-    """Start the process of the service, detached; it is not ready yet.
-
-    Raises:
-        DataDirectoryRefused: the folder of its files cannot be made.
-    """
+    """Start the process of the service, detached; it is not ready yet."""
     _children[:] = [child for child in _children if child.poll() is None]
     make_folder(where)
     too_long = where.console.exists() and where.console.stat().st_size > CONSOLE_BYTES_LIMIT
@@ -155,15 +150,6 @@ def start(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
     return child
 
 
-def _start_once(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
-    """Return the service that another thread of this process starts just now, else start one."""
-    with _starting:
-        child = _newest.get(where)
-        if child is None or child.poll() is not None:
-            child = _newest[where] = start(settings, where)
-        return child
-
-
 def stop(settings: Settings) -> bool:
     """Stop the service once its running requests have finished; False if none ran.
 
@@ -173,8 +159,7 @@ def stop(settings: Settings) -> bool:
     where = place(settings)
     if not is_locked(where) or "serves" in where.record():
         return False
-    with contextlib.suppress(wire.Interrupted):
-        _ask_to_stop(where)
+    _ask_to_stop(where)
     if not _wait_for_end(where, settings.shutdown_seconds + STOP_SECONDS):
         pid = where.record().get("pid")
         if isinstance(pid, int):
@@ -221,12 +206,7 @@ def call(
 def send(
     settings: Settings, url: str, content: Any, headers: Mapping[str, str], tell: Tell | None = None
 ) -> tuple[int, bytes]:
-    """Post JSON to the service, which is started if there is none; return status and body of the answer.
-
-    Raises:
-        GraphmemError: what :func:`ensure` raises.
-        ServiceUnreachable: the service ended before it answered.
-    """
+    """Post JSON as :func:`call` does, and raise what it raises; return status and body of the answer."""
     for _ in range(STARTS_LIMIT):
         path = Path(ensure(settings, tell)["socket"])
         try:
@@ -250,13 +230,11 @@ def environment(settings: Settings) -> dict[str, str]:
     values = {name: getattr(settings, field) for name, field in names.items() if field != "base_url"}
     values |= {variable("data_dir"): settings.data_path}
     values |= {variable("cache_dir"): settings.cache_path} if settings.cache_dir else {}
-    return kept | {name: _text(value) for name, value in values.items() if value is not None}
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, SecretStr):
-        return value.get_secret_value()
-    return ",".join(value) if isinstance(value, tuple) else str(value)
+    for name, value in values.items():
+        if value is not None:
+            text = value.get_secret_value() if isinstance(value, SecretStr) else value
+            kept[name] = ",".join(text) if isinstance(text, tuple) else str(text)
+    return kept
 
 
 class _Wait:
@@ -278,26 +256,23 @@ class _Wait:
 
 def _check_settings(settings: Settings, answer: Greeting) -> None:
     different = greeting.differences(settings, answer)
-    if different and answer.get("serves"):
-        raise ConfigurationInvalid(
-            f"`graphmem serve` (process {answer['pid']}) has other settings, and nothing was done: "
-            f"{'; '.join(different)}. Use its settings, or use --offline",
-            differences=different,
-        )
-    if different:
-        raise ConfigurationInvalid(
-            f"the local service (process {answer['pid']}) has other settings, and nothing was done: "
-            f"{'; '.join(different)}. Use the same settings, run `graphmem server stop` so that the next "
-            "command starts it with its own, or use --offline",
-            differences=different,
-        )
+    if not different:
+        return
+    who, way = (
+        "the local service",
+        ("Use the same settings, run `graphmem server stop` so that the next command starts it with its own"),
+    )
+    if answer.get("serves"):
+        who, way = "`graphmem serve`", "Use its settings"
+    raise ConfigurationInvalid(
+        f"{who} (process {answer['pid']}) has other settings, and nothing was done: {'; '.join(different)}. "
+        f"{way}, or use --offline",
+        differences=different,
+    )
 
 
 def _start_stopped_database(settings: Settings) -> None:
-    """Start the embedded Neo4j if `graphmem db stop` stopped it: this caller needs it.
-
-    That happens beside `graphmem serve`, which `db stop` leaves running and which starts no stopped database.
-    """
+    """Start the embedded Neo4j that `graphmem db stop` stopped: `graphmem serve` does not start it again."""
     if settings.neo4j_uri is not None or not settings.stop_file.exists():
         return
     from graphmem.observability import logs
@@ -324,8 +299,7 @@ def _replace(where: Place, answer: Greeting, replaced: set[int]) -> None:
             "program again"
         )
     replaced.add(answer["pid"])
-    with contextlib.suppress(wire.Interrupted):
-        _ask_to_stop(where)
+    _ask_to_stop(where)
 
 
 def _check_starts(starts: int, where: Place) -> None:
@@ -341,7 +315,7 @@ def _ask_to_stop(where: Place) -> None:
     """Ask the service to stop. It may have ended by itself."""
     path = where.record().get("socket")
     if path:
-        with contextlib.suppress(wire.NotConnected):
+        with contextlib.suppress(wire.NotConnected, wire.Interrupted):
             wire.request(Path(path), "POST", greeting.STOP_PATH, timeout=GREETING_TIMEOUT_SECONDS)
 
 

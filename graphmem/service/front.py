@@ -41,10 +41,7 @@ class Front:
     """The ASGI application of the socket, while the service starts, serves and ends."""
 
     def __init__(self, settings: Settings, socket: Path, serves: str | None = None) -> None:
-        """Begin with nobody to let requests through to.
-
-        ``serves``: the address of `graphmem serve` if it has the socket; only a signal stops it.
-        """
+        """``serves``: the address of `graphmem serve` if it has the socket; only a signal stops it."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._identity = greeting.identity(settings) | {
             "pid": os.getpid(),
@@ -87,7 +84,8 @@ class Front:
     def fail(self, error: GraphmemError, trace_id: str) -> None:
         """Answer every request with ``error``."""
         self._error = error.envelope(trace_id)
-        self._app.set_result(_refuse_with(error, self._error))
+        body = orjson.dumps(self._error, default=str)
+        self._app.set_result(lambda scope, receive, send: _answer(send, error.status, body))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -121,10 +119,13 @@ class Front:
 
 def create_local_app(services: Services) -> Application:
     """Return the HTTP application for the socket: the REST and MCP faces, and operations by name."""
+    from starlette.responses import Response
+
     from graphmem.api.app import create_app
-    from graphmem.auth import ACCOUNT_HEADER, Actor, Method
+    from graphmem.auth import ACCOUNT_HEADER, Actor, Method, request_actor
     from graphmem.auth.accounts import Accounts
     from graphmem.auth.authenticator import Caller
+    from graphmem.registry import REGISTRY
 
     accounts = Accounts(services.database)
 
@@ -132,19 +133,6 @@ def create_local_app(services: Services) -> Application:
         account = caller.headers.get(ACCOUNT_HEADER)
         # Who reaches the socket is the local account, which may act as every other one.
         return await accounts.actor(None if account is None else unquote(account), "rest", Method.SOCKET)
-
-    unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})
-    services = dataclasses.replace(services, settings=unlimited)
-    app = create_app(services, authenticate, limited=False)
-    app.add(greeting.OPERATION_PATH, _run_operation(services), ["POST"])
-    return app
-
-
-def _run_operation(services: Services) -> Callable[[Request], Awaitable[Response]]:
-    from starlette.responses import Response
-
-    from graphmem.auth import request_actor
-    from graphmem.registry import REGISTRY
 
     async def endpoint(request: Request) -> Response:
         # The standard library reads exactly what it wrote at the caller, lone surrogates included.
@@ -155,13 +143,10 @@ def _run_operation(services: Services) -> Callable[[Request], Awaitable[Response
         answer = await operation.run(services, request_actor(request.scope), call["arguments"])
         return Response(answer, media_type="application/json")
 
-    return endpoint
-
-
-def _refuse_with(error: GraphmemError, envelope: Mapping[str, Any]) -> Callable[..., Awaitable[None]]:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await _answer(send, error.status, orjson.dumps(envelope, default=str))
-
+    unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})
+    services = dataclasses.replace(services, settings=unlimited)
+    app = create_app(services, authenticate, limited=False)
+    app.add(greeting.OPERATION_PATH, endpoint, ["POST"])
     return app
 
 

@@ -34,17 +34,12 @@ def settings_hash(values: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def database_address(settings: Settings) -> str:
-    """Return the address of the database, for people."""
-    return settings.neo4j_uri or f"embedded Neo4j in {settings.data_path}"
-
-
 def identity(settings: Settings) -> dict[str, Any]:
     """Return the part of the greeting that does not change while the service lives, without its pid."""
     values = answer_settings(settings)
     return {
         "version": __version__,
-        "database": database_address(settings),
+        "database": settings.neo4j_uri or f"embedded Neo4j in {settings.data_path}",
         "settings_hash": settings_hash(values),
         "settings": values,
     }
@@ -57,7 +52,8 @@ def differences(settings: Settings, greeting: Mapping[str, Any]) -> list[str]:
         return []
     other: Mapping[str, str] = greeting.get("settings", {})
     return [
-        f"{name} is {_shown(own.get(name))} for this command and {_shown(other.get(name))} for the service"
+        f"{name} is {own.get(name) or 'not set'} for this command and {other.get(name) or 'not set'} for the "
+        "service"
         for name in sorted({*own, *other})
         if own.get(name) != other.get(name)
     ]
@@ -68,7 +64,3 @@ def _text(value: Any) -> str:
         digest = hashlib.sha256(value.get_secret_value().encode()).hexdigest()
         return f"secret with hash {digest[:8]}"
     return "" if value is None else str(value)
-
-
-def _shown(value: str | None) -> str:
-    return value or "not set"

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 
 from graphmem.service.front import Front
+from graphmem.service.place import write_record
 from graphmem.settings import Settings
 
 DRAIN_SECONDS = 0.2
@@ -20,25 +21,33 @@ DRAIN_SECONDS = 0.2
 BACKLOG = 512
 
 
-def bind(path: Path) -> socket.socket:
+def bind(path: Path, handle: int, **more: str) -> socket.socket:
     """Return a socket that listens at ``path``, mode 0600. A socket of an earlier service is replaced.
 
-    The caller has the lock.
+    The locked file ``handle`` gets the record of this process, with what ``more`` it tells.
     """
+    record = {"pid": os.getpid(), **more}
+    write_record(handle, record)
     path.unlink(missing_ok=True)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listening.bind(str(path))
     path.chmod(0o600)
     listening.listen(BACKLOG)
+    write_record(handle, {**record, "socket": str(path)})
     return listening
 
 
-class _Server(uvicorn.Server):
-    """A server whose process handles the signals itself."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
+def server_config(settings: Settings, app: Any, **more: Any) -> uvicorn.Config:
+    """Return how an application is served. No right depends on an address, so no header needs to set one."""
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=int(settings.shutdown_seconds),
+        **more,
+    )
 
 
 class SocketServer:
@@ -47,16 +56,9 @@ class SocketServer:
     def __init__(self, settings: Settings, front: Front, path: Path, listening: socket.socket) -> None:
         self.front = front
         self._path = path
-        config = uvicorn.Config(
-            front,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=int(settings.shutdown_seconds),
-        )
-        self._server = _Server(config)
+        self._server = uvicorn.Server(server_config(settings, front, lifespan="off"))
+        # The process handles the signals itself.
+        self._server.capture_signals = contextlib.nullcontext  # pyright: ignore[reportAttributeAccessIssue]
         self._serving = asyncio.create_task(self._server.serve([listening]))
 
     async def end(self) -> None:

@@ -58,11 +58,7 @@ class Place:
         return record if isinstance(record, dict) else {}
 
     def socket(self) -> Path:
-        """Return the path of the socket that a new service binds. Its folder exists.
-
-        Raises:
-            DataDirectoryRefused: the path is too long, and no short folder is this user's own.
-        """
+        """Return the path of a new service's socket; DataDirectoryRefused: no path is short enough."""
         path = self.folder / f"{self.name}.sock"
         if len(os.fsencode(path)) <= SOCKET_PATH_BYTES_LIMIT:
             return path
@@ -72,11 +68,13 @@ class Place:
             if len(os.fsencode(folder / short)) > SOCKET_PATH_BYTES_LIMIT:
                 continue
             try:
-                _claim(folder)
+                folder.mkdir(0o700, exist_ok=True)
             except OSError as exc:
                 refused.append(f"{folder}: {exc.strerror or exc}")
-            else:
+                continue
+            if _is_private(folder):
                 return folder / short
+            refused.append(f"{folder}: it is not a folder of this user only (mode 0700)")
         raise DataDirectoryRefused(
             f"the path of {self.data} is too long for a socket, and no short folder can be used "
             f"({'; '.join(refused)}): set GRAPHMEM_DATA_DIR to a shorter path, or use --offline"
@@ -92,11 +90,7 @@ def place(settings: Settings) -> Place:
 
 
 def make_folder(where: Place) -> None:
-    """Make the folder of the service's files, for this user only.
-
-    Raises:
-        DataDirectoryRefused: it cannot be made or used; the message names the cause.
-    """
+    """Make the folder of the service's files, for this user only; DataDirectoryRefused: it cannot be used."""
     if _is_private(where.folder) and os.access(where.folder, os.R_OK | os.W_OK | os.X_OK):
         return
     from graphmem.neo4j_local.private_files import private_directory, used_as_data
@@ -106,10 +100,7 @@ def make_folder(where: Place) -> None:
 
 
 def lock(where: Place) -> int | None:
-    """Lock the place for this process; return the open file, None if another process has the lock.
-
-    The system releases the lock when the process ends, however it ends.
-    """
+    """Lock the place until this process ends; return the open file, None if another process has the lock."""
     import fcntl  # Windows has no such module, and no local service
 
     handle = os.open(where.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -149,15 +140,6 @@ def _short_folders() -> list[Path]:
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     own = [Path(runtime) / "graphmem"] if os.path.isabs(runtime) else []
     return [*own, Path(f"/tmp/graphmem-{os.getuid()}")]
-
-
-def _claim(folder: Path) -> None:
-    """Make a folder of this user only. PermissionError: it exists and is another user's, or a link."""
-    try:
-        folder.mkdir(0o700)
-    except FileExistsError:
-        if not _is_private(folder):
-            raise PermissionError(1, "it is not a folder of this user only (mode 0700)") from None
 
 
 def _is_private(folder: Path) -> bool:

@@ -24,7 +24,7 @@ from graphmem.observability.logs import new_trace_id
 from graphmem.service.calling import HELD_EXIT_CODE
 from graphmem.service.front import Front
 from graphmem.service.listening import SocketServer, bind
-from graphmem.service.place import lock, make_folder, place, write_record
+from graphmem.service.place import lock, make_folder, place
 from graphmem.settings import Settings
 
 FAILURE_SECONDS = 10.0
@@ -40,10 +40,8 @@ def main() -> None:
     handle = lock(where)
     if handle is None:
         sys.exit(HELD_EXIT_CODE)
-    write_record(handle, {"pid": os.getpid()})
     path = where.socket()
-    listening = bind(path)
-    write_record(handle, {"pid": os.getpid(), "socket": str(path)})
+    listening = bind(path, handle)
     import uvloop
 
     uvloop.run(_run(settings, path, listening))
@@ -70,9 +68,14 @@ async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[No
     """Open the database, serve until the end, finish the running requests, close."""
     try:
         # The imports take seconds on a busy machine. Neo4j starts and the greeting is answered meanwhile.
-        await asyncio.to_thread(_open_log, settings)
+        await asyncio.to_thread(
+            lambda: logs.configure(settings, logs.folder(settings), console_level="error")
+        )
         if settings.neo4j_uri is None:
-            await asyncio.to_thread(_launch_database, settings, front)
+            front.doing = "starting the database"
+            local = await asyncio.to_thread(importlib.import_module, "graphmem.neo4j_local")
+            # Its process starts, and nobody waits until it answers.
+            await asyncio.to_thread(local.launch, settings, front.fetching)
         serving = await asyncio.to_thread(importlib.import_module, "graphmem.service.serving")
         async with serving.opened(settings, front) as app:
             front.doing = ""
@@ -84,19 +87,6 @@ async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[No
             raise
         await _fail(front, exc)
         await end()
-
-
-def _open_log(settings: Settings) -> None:
-    """Log to the data directory; to the console only errors."""
-    logs.configure(settings, logs.folder(settings), console_level="error")
-
-
-def _launch_database(settings: Settings, front: Front) -> None:
-    """Start the embedded database's process, without waiting until it answers."""
-    from graphmem import neo4j_local
-
-    front.doing = "starting the database"
-    neo4j_local.launch(settings, front.fetching)
 
 
 async def _fail(front: Front, exc: Exception) -> None:

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from graphmem.observability import tracing
-from graphmem.runtime import REMOTE_START_SECONDS, open_services
-from graphmem.service.background import background_work
+from graphmem.registry import Services
+from graphmem.runtime import REMOTE_START_SECONDS, keep_up, open_services, warm
 from graphmem.service.front import Front, create_local_app
 from graphmem.settings import Settings
+from graphmem.worker import work
 
 
 @contextlib.asynccontextmanager
 async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
-    """Open the service and yield the ASGI application of its socket.
-
-    Raises:
-        SetupError: the data directory or the database cannot be used.
-        DatabaseUnavailable: the database at ``NEO4J_URI`` does not answer.
-    """
+    """Open the service, and yield the ASGI application of its socket; raise what ``open_services`` raises."""
 
     def waiting(line: str) -> None:
         front.doing = line
 
     front.doing = "starting the database"
-    tracer = tracing.start()
-    try:
+    with contextlib.closing(tracing.start()) as tracer:
         async with open_services(
             settings, front.fetching, tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=waiting
         ) as services:
@@ -37,5 +33,20 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
             await services.database.planning.plan_stores()
             async with app.router.lifespan_context(app), background_work(services):
                 yield app
+
+
+@contextlib.asynccontextmanager
+async def background_work(services: Services, head_start: float = 0.0) -> AsyncIterator[None]:
+    """Keep the database up, plan queries, and after ``head_start`` seconds run the worker."""
+
+    async def later(task: Callable[[Services], Awaitable[None]]) -> None:
+        await asyncio.sleep(head_start)
+        await task(services)
+
+    tasks = [asyncio.create_task(each) for each in (keep_up(services), warm(services), later(work))]
+    try:
+        yield
     finally:
-        tracer.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -18,18 +18,6 @@ class Interrupted(Exception):
     """The connection ended, or was silent for too long, before the answer was complete."""
 
 
-class _Connection(http.client.HTTPConnection):
-    def __init__(self, path: Path, timeout: float | None) -> None:
-        super().__init__("localhost")
-        self._path = path
-        self._seconds = timeout
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self._seconds)
-        self.sock.connect(str(self._path))
-
-
 def request(
     path: Path,
     method: str,
@@ -46,10 +34,12 @@ def request(
         NotConnected: nobody listens; nothing was sent.
         Interrupted: whether the service carried out the request is unknown.
     """
-    connection = _Connection(path, timeout)
+    connection = http.client.HTTPConnection("localhost")
+    connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.sock.settimeout(timeout)
     try:
         try:
-            connection.connect()
+            connection.sock.connect(str(path))
         except OSError as exc:
             raise NotConnected(str(exc)) from exc
         body = None if content is None else json.dumps(content).encode()

@@ -20,11 +20,10 @@ from cachetools import TTLCache
 from typer.testing import CliRunner, Result
 
 from graphmem.api.app import create_app
-from graphmem.auth import credentials, guard
+from graphmem.auth import credentials
 from graphmem.auth.accounts import Account, Accounts
 from graphmem.auth.authenticator import Authenticate
-from graphmem.auth.credentials import CredentialCache
-from graphmem.auth.guard import Guard
+from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.cli.main import app
 from graphmem.model import times
 from graphmem.registry import Services
@@ -198,8 +197,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Put the clock of credentials that authenticators remember forward by seconds. It stands still else."""
     ahead = [0.0]
     cache = partial(TTLCache, timer=lambda: ahead[0])
-    for module in (credentials, guard):
-        monkeypatch.setattr(module, "TTLCache", cache)
+    monkeypatch.setattr(credentials, "TTLCache", cache)
 
     def put(seconds: float) -> None:
         ahead[0] += seconds

@@ -21,7 +21,7 @@ from graphmem.api.rest_routes import ROUTES
 from graphmem.arguments import nested_filters
 from graphmem.auth import ACCOUNT_HEADER
 from graphmem.auth.accounts import Account
-from graphmem.auth.guard import Guard
+from graphmem.auth.credentials import Guard
 from graphmem.mcp.toolsets import all_tools
 from graphmem.registry import REGISTRY, Operation, Services
 from tests.access.conftest import Application, Instance

@@ -179,7 +179,7 @@ def test_a_key_that_is_wrong_is_not_remembered(instance: Instance) -> None:
     for _ in range(2):
         with pytest.raises(AuthInvalid):
             instance.loop.run(finder.actor(of_key(tokens.make(tokens.KEY_PREFIX))))
-    assert not finder._credentials
+    assert not finder._credentials._credentials
 
 
 # What an authenticator sees of a request

@@ -81,4 +81,4 @@ def test_server_client_and_description_put_arguments_in_the_same_place(
 
     monkeypatch.setattr(httpx.Client, "request", forward)
     with Client("http://localhost", None) as client:
-        assert json.loads(client.call(echo, {"color": "red"})) == {"color": "red"}
+        assert json.loads(client.call(echo.routes[0], {"color": "red"})) == {"color": "red"}

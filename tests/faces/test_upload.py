@@ -37,9 +37,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_operation_is_that_of_the_registry() -> None:
-    called = upload._Operation()
-    operation = REGISTRY[called.name]
-    assert (called.routes, called.reads) == (operation.routes, False)
+    operation = REGISTRY[upload.STORE.name]
+    assert (upload.STORE.routes, upload.STORE.reads) == (operation.routes, False)
 
 
 def test_an_upload_that_is_run_again_stores_nothing_twice(command: Command, folder: Path, run: Call) -> None:
@@ -93,12 +92,12 @@ def test_a_busy_service_is_asked_again_and_a_refusal_ends_the_upload(
 
     monkeypatch.setattr(Session, "run", answered)
     monkeypatch.setattr(upload.time, "sleep", waited.append)
-    upload.run(Session(), [str(folder / "a.txt")], True, True)
+    upload.upload(Session(as_json=True), [str(folder / "a.txt")])
     assert waited == [7.0, 2.0]
     capsys.readouterr()
     outcomes[:] = [AuthInvalid(), AuthInvalid()]
     with pytest.raises(AuthInvalid):
-        upload.run(Session(), [str(folder)], True, True)
+        upload.upload(Session(as_json=True), [str(folder)])
     assert (len(outcomes), len(waited)) == (1, 2)
 
 

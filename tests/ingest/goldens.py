@@ -13,6 +13,7 @@ from typing import Any
 from graphmem.ingest import InterpretationFailed, propose
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits, ParseFailed
+from tests.support.proposals import plain
 
 FOLDER = Path(__file__).parent
 FILES = sorted(path for path in (FOLDER / "files").iterdir() if path.is_file())
@@ -34,19 +35,19 @@ def document(file: Path) -> dict[str, Any]:
         parsed = parsed_here(file.read_bytes(), None, file.name, DocumentLimits())
     except ParseFailed as exc:
         return {"failed": {"reason": exc.reason, "code": exc.code}}
-    value = parsed.as_dict()
-    value["parser_version"] = value["parser_version"].partition(" ")[0]
-    return json.loads(json.dumps(value))
+    version = parsed.parser_version.partition(" ")[0]
+    value = {**parsed.head(), "parts": list(parsed.parts), "parser_version": version}
+    return json.loads(json.dumps(value, default=plain))
 
 
 def proposal(file: Path) -> dict[str, Any]:
     """Return what the interpreter of its format proposes for a fixture."""
     try:
         parsed = parsed_here(file.read_bytes(), None, file.name, DocumentLimits())
-        value = propose(parsed, file_name=file.name).as_dict()
+        value = propose(parsed, file_name=file.name)
     except (ParseFailed, InterpretationFailed) as exc:
         return {"failed": exc.reason}
-    return json.loads(json.dumps(value))
+    return json.loads(json.dumps(value, default=plain))
 
 
 def main() -> None:

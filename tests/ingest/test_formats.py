@@ -17,6 +17,7 @@ from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME, FORMATS
 from graphmem.ingest.pipe import lines, read_lines
 from tests.ingest.goldens import FILES, document, golden
+from tests.support.proposals import plain
 
 SMALL = DocumentLimits(text_characters=200_000, parts=5_000, cells=20_000, pages=50, inflated_bytes=20 << 20)
 
@@ -146,7 +147,7 @@ def check_document(parsed: ParsedDocument) -> None:
         assert all(0 <= (s.start or 0) <= (s.end or 0) <= len(text) for s in spans)
         if part.span.line is not None and part.span.start is not None:
             assert part.span.line == 1 + text.count("\n", 0, part.span.start)
-    json.dumps(parsed.as_dict(), allow_nan=False).encode()
+    json.dumps([parsed.head(), *parsed.parts], allow_nan=False, default=plain).encode()
 
 
 def holds(parsed: ParsedDocument, field: PartField) -> bool:

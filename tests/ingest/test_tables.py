@@ -9,19 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.ingest.building import normal
+from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
-from graphmem.ingest.formats.delimited import DELIMITERS, parse
+from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.formats import delimited
+from graphmem.ingest.formats.delimited import DELIMITERS
 from graphmem.ingest.tabular import Columns, is_header
 
 NAMES = ["aa", "bb", "cc"]
 CELLS = st.text(st.sampled_from("ab é1\n,;\t|\"'"), max_size=8)
 
 
+def parse(data: bytes) -> ParsedDocument:
+    builder = Builder(DocumentLimits(), BY_NAME["csv"])
+    delimited.parse(builder, data, "a.csv")
+    return builder.document()
+
+
 def document_of(rows: list[list[str]], delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> ParsedDocument:
     stream = io.StringIO(newline="")
     csv.writer(stream, delimiter=delimiter, quoting=quoting).writerows(rows)  # type: ignore[arg-type]
-    return parse(stream.getvalue().encode(), "a.csv", DocumentLimits())
+    return parse(stream.getvalue().encode())
 
 
 @given(
@@ -72,18 +80,16 @@ def test_columns_get_names_of_their_own() -> None:
 
 def test_a_table_of_blank_lines_is_empty() -> None:
     with pytest.raises(ParseFailed, match="no row"):
-        parse(b"\n\n", "a.csv", DocumentLimits())
+        parse(b"\n\n")
 
 
 def test_quotes_after_a_space_are_quotes() -> None:
-    document = parse(
-        b'name, mail\n"Ada, L", "a@example.org"\n"Bob", "b@example.org"\n', "a.csv", DocumentLimits()
-    )
+    document = parse(b'name, mail\n"Ada, L", "a@example.org"\n"Bob", "b@example.org"\n')
     assert [field.value for field in document.parts[0].fields] == ["Ada, L", "a@example.org"]
 
 
 def test_irregular_quotes_have_the_place_of_their_row() -> None:
-    document = parse(b'a,b\n"x"y,z\n', "a.csv", DocumentLimits())
+    document = parse(b'a,b\n"x"y,z\n')
     assert [(field.value, field.span.start, field.span.end) for field in document.parts[0].fields] == [
         ("xy", 4, 10),
         ("z", 4, 10),

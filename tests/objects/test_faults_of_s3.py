@@ -19,8 +19,7 @@ from graphmem.errors import (
     ObjectStoreUnavailable,
 )
 from graphmem.objects import ObjectStore, new_object_store
-from graphmem.objects.s3 import RECENT_MICROSECONDS
-from graphmem.objects.s3_errors import s3_errors
+from graphmem.objects.s3 import RECENT_MICROSECONDS, s3_errors
 from tests.support.imports import imported_by
 from tests.support.object_places import (
     OWNER,

@@ -136,7 +136,7 @@ def test_commands_need_no_token_of_a_serve_that_requires_one(local: Settings, ow
 def test_a_socket_that_cannot_be_bound_is_left_to_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(path: Path) -> None:
+    def refuse(path: Path, handle: int, **record: str) -> None:
         raise OSError("no sockets here")
 
     messages: list[str] = []

@@ -13,11 +13,6 @@ from graphmem import errors
 from graphmem.errors import CATALOGUE, GraphmemError, InvalidInput, NotFound, ServiceBusy
 from tests.support.walks import walk_over
 
-BRANCH = re.compile(
-    r"^(?P<indent>[│ ├└─]*)(?P<name>[A-Z]\w+)"
-    r"(?: +(?P<status>\d{3})  exit (?P<exit>\d))?(?: +(?P<code>[A-Z][A-Z_]+))?(?: .*)?$"
-)
-
 
 def classes(base: type[GraphmemError] = GraphmemError) -> Iterator[type[GraphmemError]]:
     """Return every class of the tree that the module defines."""
@@ -25,39 +20,6 @@ def classes(base: type[GraphmemError] = GraphmemError) -> Iterator[type[Graphmem
         yield base
     for deeper in base.__subclasses__():
         yield from classes(deeper)
-
-
-def tree_lines() -> Iterator[tuple[str, str, int | None, int | None, str | None]]:
-    """Return name, parent, status, exit code and code of each line of the tree in the docstring."""
-    above: list[str] = []
-    tree = (errors.__doc__ or "").split("\n\n")[1]
-    for line in tree.splitlines():
-        match = BRANCH.match(line)
-        assert match, line
-        depth = len(match["indent"]) // 4
-        parent = above[depth - 1] if depth else ""
-        above[depth:] = [match["name"]]
-        status, exit_code = (int(match[name]) if match[name] else None for name in ("status", "exit"))
-        yield match["name"], parent, status, exit_code, match["code"]
-
-
-def test_the_tree_names_every_class_once():
-    names = [name for name, *_ in tree_lines()]
-    assert len(names) == len(set(names))
-    assert set(names) == {error_class.__name__ for error_class in classes()}
-
-
-@walk_over("name, parent, status, exit_code, code", list(tree_lines()))
-def test_the_tree_says_what_the_class_is(name, parent, status, exit_code, code):
-    error_class = getattr(errors, name)
-    assert vars(error_class).get("code") == code
-    assert not parent or error_class.__base__ is getattr(errors, parent)
-    # What is left out is that of the class above.
-    above = error_class if status else getattr(errors, parent)
-    assert (error_class.status, error_class.exit_code) == (
-        status or above.status,
-        exit_code or above.exit_code,
-    )
 
 
 def test_the_catalogue_holds_every_class_that_has_a_code_of_its_own():

@@ -16,16 +16,17 @@ import pytest
 import uvicorn
 from typer.testing import CliRunner
 
-from graphmem import runtime, worker
-from graphmem.auth.guard import Guard
+from graphmem import runtime
+from graphmem.auth.credentials import Guard
 from graphmem.cli import serve
 from graphmem.cli.main import app
 from graphmem.mcp import tools
 from graphmem.observability import logs
+from graphmem.service import serving
 from graphmem.settings import Settings, load
 
 ANY_PORT = {"GRAPHMEM_PORT": "0", "GRAPHMEM_ENV": "test"}
-TENDING = (runtime, "warm"), (runtime, "keep_up"), (worker, "work")
+TENDING = (serving, "warm"), (serving, "keep_up"), (serving, "work")
 
 
 def until_cancelled(name: str, events: list[str]) -> Callable[[Any], Awaitable[None]]:

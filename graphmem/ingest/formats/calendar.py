@@ -15,19 +15,10 @@ from icalendar import Calendar, Component
 
 from graphmem.ingest.building import Builder, normal, widened
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
-from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 
 ENTRIES = {"VEVENT": "event", "VTODO": "task", "VJOURNAL": "journal"}
-TEXTS = {
-    "SUMMARY": "summary",
-    "UID": "uid",
-    "LOCATION": "location",
-    "DESCRIPTION": "description",
-    "STATUS": "status",
-    "URL": "url",
-    "PRIORITY": "priority",
-}
+TEXTS = ("SUMMARY", "UID", "LOCATION", "DESCRIPTION", "STATUS", "URL", "PRIORITY")
 TIMES = {
     "DTSTART": "start",
     "DTEND": "end",
@@ -41,10 +32,9 @@ PEOPLE = {"ORGANIZER": "organizer", "ATTENDEE": "attendees"}
 RAW = {"RRULE": "rule", "DURATION": "duration"}
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return the entries of the calendars in a file."""
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add the entries of the calendars in a file."""
     text, _, warnings = decoded(data)
-    builder = Builder(limits)
     builder.warn(*warnings)
     try:
         calendars = Calendar.from_ical(text, multiple=True)
@@ -59,7 +49,6 @@ def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
                 )
             if entry.name in ENTRIES:
                 _add(builder, entry)
-    return builder.document(BY_NAME["ics"])
 
 
 def _describe(builder: Builder, calendar: Component) -> None:
@@ -76,15 +65,14 @@ def _add(builder: Builder, entry: Component) -> None:
     def add(label: str, name: str, texts: Iterable[str], value: Any = None) -> None:
         spans = []
         for text in texts:
-            builder.add(f"{label}:", " ")
-            spans.append(builder.add(text, "\n"))
+            spans.append(builder.add_line(label, text))
             value = normal(text) if value is None else value
         if spans:
             fields.append(PartField(name, value, widened(spans)))
 
     add("BEGIN", "component", [ENTRIES[str(entry.name)]])
-    for member, name in TEXTS.items():
-        add(member, name, [str(value) for value in _values(entry, member)[:1] if str(value)])
+    for member in TEXTS:
+        add(member, member.lower(), [str(value) for value in _values(entry, member)[:1] if str(value)])
     for member, name in TIMES.items():
         add(member, name, [_time(value) for value in _values(entry, member)[:1]])
     if "DTSTART" in entry and "TZID" in entry["DTSTART"].params:
@@ -96,7 +84,8 @@ def _add(builder: Builder, entry: Component) -> None:
         builder.count_cells(len(people))
         shown = [" ".join(person.values()) for person in people]
         add(member, name, shown, people[0] if name == "organizer" and people else people)
-    categories = [text for value in _values(entry, "CATEGORIES") for text in _categories(value)]
+    listed = [getattr(value, "cats", [value]) for value in _values(entry, "CATEGORIES")]
+    categories = [str(category) for cats in listed for category in cats if str(category)]
     add("CATEGORIES", "categories", categories, [normal(text) for text in categories])
     builder.add("", "\n")
     end = max(field.span.end or start for field in fields)
@@ -125,7 +114,3 @@ def _person(value: Any) -> dict[str, str]:
         "status": str(params.get("PARTSTAT", "")),
     }
     return {name: normal(text) for name, text in person.items() if text}
-
-
-def _categories(value: Any) -> list[str]:
-    return [str(category) for category in getattr(value, "cats", [value]) if str(category)]

@@ -12,8 +12,7 @@ from vobject.base import ParseError, VObjectError
 
 from graphmem.ingest.building import Builder, normal, widened
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
-from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 
 SINGLE = {
     "FN": "name",
@@ -34,10 +33,9 @@ NAME_MEMBERS = {"given": "given_name", "additional": "additional_name", "family"
 ADDRESS_MEMBERS = ("box", "extended", "street", "code", "city", "region", "country")
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return the contacts of a file."""
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add the contacts of a file."""
     text, _, warnings = decoded(data)
-    builder = Builder(limits)
     builder.warn(*warnings)
     unreadable = _Unreadable()
     logging.getLogger("vobject.base").addHandler(unreadable)
@@ -55,7 +53,6 @@ def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
         builder.warn(f"{unreadable.lines:,} lines cannot be read: they are left out.")
     if builder.position == 0:
         raise ParseFailed("The file has no contact.", "empty")
-    return builder.document(BY_NAME["vcf"])
 
 
 class _Unreadable(logging.Handler):
@@ -78,13 +75,13 @@ def _add(builder: Builder, card: Any) -> None:
             for attribute, name in NAME_MEMBERS.items():
                 text = _text(getattr(value, attribute))
                 if text:
-                    fields[name] = PartField(name, text, _line(builder, attribute.upper(), text))
+                    fields[name] = PartField(name, text, builder.add_line(attribute.upper(), text))
         elif label in REPEATED:
             for text in _texts(label, value):
-                lists.setdefault(REPEATED[label], []).append((text, _line(builder, label, text)))
+                lists.setdefault(REPEATED[label], []).append((text, builder.add_line(label, text)))
         elif label in SINGLE and _text(value) and SINGLE[label] not in fields:
             text = _text(value)
-            fields[SINGLE[label]] = PartField(SINGLE[label], text, _line(builder, label, text))
+            fields[SINGLE[label]] = PartField(SINGLE[label], text, builder.add_line(label, text))
             if label == "ORG" and isinstance(value, list) and len(value) > 1:
                 levels = [_text(level) for level in value]
                 fields["organization_levels"] = PartField(
@@ -92,7 +89,7 @@ def _add(builder: Builder, card: Any) -> None:
                 )
         elif label.startswith("X-") and isinstance(value, str) and value.strip():
             name = label[2:].lower().replace("-", "_")
-            fields.setdefault(name, PartField(name, normal(value), _line(builder, label, value)))
+            fields.setdefault(name, PartField(name, normal(value), builder.add_line(label, value)))
     builder.add("", "\n")
     members = [
         *fields.values(),
@@ -105,11 +102,6 @@ def _add(builder: Builder, card: Any) -> None:
         builder.count_cells(sum(len(pairs) for pairs in lists.values()) + len(fields))
         end = max(field.span.end or start for field in members)
         builder.part("contact", FileSpan(line=line, start=start, end=end), members)
-
-
-def _line(builder: Builder, label: str, text: str) -> FileSpan:
-    builder.add(f"{label}:", " ")
-    return builder.add(text, "\n")
 
 
 def _texts(label: str, value: Any) -> list[str]:

@@ -12,26 +12,21 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, exceeded
-from graphmem.ingest.decoding import opened
+from graphmem.ingest.decoding import whole_text
 from graphmem.ingest.detection import suffix
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
-from graphmem.ingest.format_table import CSV
-from graphmem.ingest.tabular import Columns, is_header
+from graphmem.ingest.document import DocumentLimits, FileSpan, ParseFailed
+from graphmem.ingest.tabular import Columns, is_header, row_fields
 
 DELIMITERS = ",;\t|"
 SAMPLE_CHARACTERS = 4_096
 """How much of a text is looked at to find its delimiter."""
 
 
-class Dialect(csv.excel):
+class Dialect(NamedTuple):
     """The dialect of a file. The quote is always `"`: a guess would take apostrophes for quotes."""
 
-    lineterminator = "\n"
-
-    def __init__(self, delimiter: str, skips_space: bool = False) -> None:
-        self.delimiter = delimiter
-        self.skipinitialspace = skips_space
-        super().__init__()
+    delimiter: str
+    skipinitialspace: bool = False
 
 
 class DelimitedRecord(NamedTuple):
@@ -45,11 +40,11 @@ class DelimitedRecord(NamedTuple):
     places: list[tuple[int, int]]
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return the table as its text, with one part per row."""
-    builder, text = opened(data, limits)
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add the table as its text, with one part per row."""
+    text = whole_text(builder, data)
     dialect = sniffed(text[:SAMPLE_CHARACTERS], suffix(name))
-    rows = records(text, dialect, limits)
+    rows = records(text, dialect, builder.limits)
     first = next(rows, None)
     if first is None:
         raise ParseFailed("The table has no row.", "empty")
@@ -64,7 +59,7 @@ def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
         builder.warn(
             f"Columns have the same name; the later ones are numbered: {', '.join(columns.repeated)}."
         )
-    return builder.document(CSV, "text/tab-separated-values" if dialect.delimiter == "\t" else "text/csv")
+    builder.media_type = "text/tab-separated-values" if dialect.delimiter == "\t" else "text/csv"
 
 
 def sniffed(sample: str, suffix: str) -> Dialect:
@@ -110,7 +105,7 @@ def records(text: str, dialect: Dialect, limits: DocumentLimits) -> Iterator[Del
             consumed += len(line)
             yield line
 
-    reader = csv.reader(counted(), dialect)
+    reader = csv.reader(counted(), **dialect._asdict())
     number, start, line = 0, 0, 1
     while True:
         try:
@@ -152,10 +147,6 @@ def places(text: str, start: int, end: int, cells: list[str], dialect: Dialect) 
 def add_row(builder: Builder, row: DelimitedRecord, columns: Columns) -> None:
     """Add the part of a row."""
     builder.count_cells(len(row.cells))
-    names = columns.upto(len(row.cells))
-    fields = [
-        PartField(name, cell, FileSpan(line=row.line, row=row.number, start=start, end=end))
-        for name, cell, (start, end) in zip(names, row.cells, row.places, strict=False)
-        if cell
-    ]
-    builder.part("row", FileSpan(line=row.line, row=row.number, start=row.start, end=row.end), fields)
+    spans = [FileSpan(line=row.line, row=row.number, start=start, end=end) for start, end in row.places]
+    span = FileSpan(line=row.line, row=row.number, start=row.start, end=row.end)
+    builder.part("row", span, row_fields(columns, row.cells, spans))

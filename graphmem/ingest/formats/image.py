@@ -9,17 +9,15 @@ from typing import Any
 from PIL import ExifTags, Image, UnidentifiedImageError
 
 from graphmem.ingest.building import Builder
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
-from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
 VALUE_CHARACTERS_LIMIT = 1_000
 DIRECTORIES = (ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo)
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return what an image says of itself."""
-    builder = Builder(limits)
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add what an image says of itself."""
     try:
         with warnings.catch_warnings():
             # The library warns of many pixels; they are not decoded.
@@ -43,7 +41,7 @@ def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     builder.part(
         "property", FileSpan(), [PartField(key, value, FileSpan()) for key, value in members.items()]
     )
-    return builder.document(BY_NAME["image"], f"image/{kind.lower()}")
+    builder.media_type = f"image/{kind.lower()}"
 
 
 def _exif(image: Image.Image, builder: Builder) -> dict[str, Any]:

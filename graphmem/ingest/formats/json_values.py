@@ -14,16 +14,15 @@ import re
 from typing import Any
 
 from graphmem.ingest.building import Builder, json_value
-from graphmem.ingest.decoding import opened
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
-from graphmem.ingest.format_table import BY_NAME, Format
+from graphmem.ingest.decoding import whole_text
+from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 
 SPACE = re.compile(r"[ \t\n\r]*")
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return a JSON file."""
-    builder, text = opened(data, limits)
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add a JSON file."""
+    text = whole_text(builder, data)
     walk = Walk(text)
     position = walk.skip(0)
     if text.startswith("[", position):
@@ -33,12 +32,11 @@ def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     if walk.skip(end) != len(text):
         raise walk.error("something follows the value", end)
     builder.warn(*walk.warnings)
-    return builder.document(BY_NAME["json"])
 
 
-def parse_lines(data: bytes, limits: DocumentLimits, format: Format) -> ParsedDocument:
-    """Return a file with one JSON value per line; blank lines are left out."""
-    builder, text = opened(data, limits)
+def parse_lines(builder: Builder, data: bytes, name: str) -> None:
+    """Add a file with one JSON value per line; blank lines are left out."""
+    text = whole_text(builder, data)
     walk = Walk(text)
     start = 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -50,7 +48,6 @@ def parse_lines(data: bytes, limits: DocumentLimits, format: Format) -> ParsedDo
                 raise walk.error("a line has more than one value", end)
         start = stop + 1
     builder.warn(*walk.warnings)
-    return builder.document(format)
 
 
 def _list(builder: Builder, walk: Walk, position: int) -> int:

@@ -1,4 +1,4 @@
-"""E-mail: headers, people, and the text of the body. Attachments are named, not read.
+"""E-mail and mailboxes: headers, people, and the text of the body. Attachments are named, not read.
 
 The text has the decoded headers, an empty line and the body: the plain text if the message has one, else
 the text of its HTML. `date` is the header as it stands, `sent_at` the same time in ISO 8601.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from email.errors import HeaderParseError
@@ -18,24 +19,45 @@ from typing import Any
 
 from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
-from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.formats.web_page import plain
 
 PEOPLE = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc")
 TEXTS = ("Subject", "Date", "Message-ID", "In-Reply-To", "List-Id")
 HEADER_CHARACTERS_LIMIT = 100_000
 MESSAGE_PARTS_LIMIT = 10_000
+SEPARATOR = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
+QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return one message."""
-    builder = Builder(limits)
-    add_message(builder, data, 1)
-    return builder.document(BY_NAME["eml"])
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add one message."""
+    _add_message(builder, data, 1)
 
 
-def add_message(builder: Builder, data: bytes, number: int) -> None:
+def parse_mailbox(builder: Builder, data: bytes, name: str) -> None:
+    """Add the messages of a mailbox (mbox), between lines that begin with `From `.
+
+    The library of the same name in Python reads paths only, so the messages are parted here, by its rule.
+    """
+    places = [match.span() for match in SEPARATOR.finditer(data)]
+    if not places:
+        raise ParseFailed("The mailbox has no line that begins with From.", "damaged")
+    ends = [start for start, _ in places[1:]] + [len(data)]
+    for number, ((_, start), end) in enumerate(zip(places, ends, strict=True), 1):
+        try:
+            _add_message(builder, QUOTED_FROM.sub(rb"\1", data[start:end]), number)
+        except ParseFailed as exc:
+            if exc.code != "damaged":
+                raise
+            builder.warn(exc.reason)
+    if builder.position == 0:
+        raise ParseFailed("The mailbox has no message.", "empty")
+    builder.title = None
+    builder.metadata["messages"] = len(places)
+
+
+def _add_message(builder: Builder, data: bytes, number: int) -> None:
     """Add a message as a part; the first message names the document."""
     message = email.message_from_bytes(data, policy=email.policy.compat32)
     if not message.keys():
@@ -54,11 +76,6 @@ def add_message(builder: Builder, data: bytes, number: int) -> None:
     fields = [PartField(f.name, f.value, replace(f.span, message=number)) for f in fields]
     builder.count_cells(len(fields))
     builder.part("message", FileSpan(line=line, message=number, start=start, end=end), fields)
-
-
-def header(message: Message, name: str) -> list[str]:
-    """Return the decoded values of a header, each as one line."""
-    return [_decoded(str(value)) for value in message.get_all(name, ())]
 
 
 def _decoded(value: str) -> str:
@@ -89,17 +106,15 @@ def _people(builder: Builder, message: Message) -> Iterator[PartField]:
             else person["name"]
             for person in people
         ]
-        builder.add(f"{name}:", " ")
-        yield PartField(name.lower().replace("-", "_"), people, builder.add(", ".join(shown), "\n"))
+        yield PartField(name.lower().replace("-", "_"), people, builder.add_line(name, ", ".join(shown)))
 
 
 def _texts(builder: Builder, message: Message, number: int) -> Iterator[PartField]:
     for name in TEXTS:
-        value = next(iter(header(message, name)), "")
+        value = _decoded(str(next(iter(message.get_all(name, ())), "")))
         if not value:
             continue
-        builder.add(f"{name}:", " ")
-        span = builder.add(value, "\n")
+        span = builder.add_line(name, value)
         yield PartField(name.lower().replace("-", "_"), value, span)
         if name == "Subject" and number == 1:
             builder.title = value
@@ -121,7 +136,10 @@ def _contents(message: Message) -> tuple[list[dict[str, Any]], list[Message]]:
         part = waiting.pop()
         kind = part.get_content_type()
         payload = part.get_payload()
-        file = _file_name(part)
+        try:
+            file = _decoded(part.get_filename() or "")
+        except (ValueError, LookupError, TypeError):
+            file = ""
         if part.get_content_maintype() == "multipart" and isinstance(payload, list):
             waiting.extend(reversed([member for member in payload if isinstance(member, Message)]))
         elif part.get_content_maintype() == "multipart":
@@ -135,13 +153,6 @@ def _contents(message: Message) -> tuple[list[dict[str, Any]], list[Message]]:
         else:
             bodies.append(part)
     return attachments, bodies
-
-
-def _file_name(part: Message) -> str:
-    try:
-        return _decoded(part.get_filename() or "")
-    except (ValueError, LookupError, TypeError):
-        return ""
 
 
 def _body(parts: list[Message], builder: Builder) -> str:

@@ -16,10 +16,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from graphmem.ingest.building import Builder, json_value
-from graphmem.ingest.decoding import opened
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, PartField
-from graphmem.ingest.format_table import BY_NAME
-from graphmem.ingest.tabular import Columns
+from graphmem.ingest.decoding import whole_text
+from graphmem.ingest.document import FileSpan, PartField
+from graphmem.ingest.tabular import Columns, row_fields
 
 BLOCKS = {"paragraph_open", "fence", "code_block", "html_block"}
 FRONT_MATTER_CHARACTERS_LIMIT = 65_536
@@ -42,12 +41,11 @@ for tag, pattern, first in (
     PlainLoader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first))
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return the text with its blocks and its front matter."""
-    builder, text = opened(data, limits)
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add the text with its blocks and its front matter."""
+    text = whole_text(builder, data)
     front = front_matter(builder, text)
     _Blocks(builder, text, skipped_lines=text.count("\n", 0, front)).add()
-    return builder.document(BY_NAME["markdown"])
 
 
 def front_matter(builder: Builder, text: str) -> int:
@@ -78,11 +76,8 @@ def front_matter(builder: Builder, text: str) -> int:
 
 
 def _yaml_fields(content: str, start: int, first_line: int) -> Iterator[PartField]:
-    """Yield the members of a YAML mapping.
-
-    Raises:
-        ValueError: the YAML has aliases, which can stand for more than memory holds, or is no mapping.
-    """
+    """Yield the members of a YAML mapping."""
+    # Aliases can stand for more than memory holds.
     if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(content, yaml.SafeLoader)):
         raise ValueError("it has aliases")
     loader = PlainLoader(content)
@@ -155,11 +150,8 @@ class _Blocks:
             if self._header:
                 self._columns = Columns([content for content, _ in self._cells])
             else:
-                names = self._columns.upto(len(self._cells))
-                members = zip(names, self._cells, strict=False)
-                fields = [PartField(name, content, place) for name, (content, place) in members if content]
                 self._builder.count_cells(len(self._cells))
-                self._builder.part("row", row, fields)
+                self._builder.part("row", row, row_fields(self._columns, *zip(*self._cells, strict=True)))
         elif token.type in ("thead_open", "thead_close"):
             self._header = token.type == "thead_open"
 

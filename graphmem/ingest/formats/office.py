@@ -1,4 +1,4 @@
-"""What office documents share: their properties as metadata."""
+"""What office documents share: their properties as metadata, and the kinds of their paragraphs."""
 
 from __future__ import annotations
 
@@ -21,3 +21,24 @@ def describe(builder: Builder, properties: Any) -> None:
             value = value.isoformat()
         if value:
             builder.metadata.setdefault(RENAMED.get(name, name), value)
+
+
+def add_paragraph(builder: Builder, text: str, heading: int | None, depth: int) -> None:
+    """Add a paragraph, unless it is blank. The first heading of level 1 is the title if there is none.
+
+    Args:
+        heading: the level of a heading, None for other text.
+        depth: how many lists it stands in.
+    """
+    text = text.strip()
+    if not text:
+        return
+    span = builder.add(text, "\n")
+    if heading is not None:
+        if builder.title is None and heading == 1:
+            builder.title = text
+        builder.part("heading", span, level=max(1, heading))
+    elif depth:
+        builder.part("item", span, level=depth)
+    else:
+        builder.part("paragraph", span)

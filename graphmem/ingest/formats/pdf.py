@@ -14,8 +14,7 @@ import pypdfium2
 from pypdfium2.raw import FPDF_ERR_PASSWORD
 
 from graphmem.ingest.building import Builder
-from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
-from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.document import ParseFailed
 
 KEYS = {
     "Author": "author",
@@ -29,9 +28,8 @@ KEYS = {
 ENCRYPTED = "The PDF is encrypted: a password is needed to read it."
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return the text of the pages."""
-    builder = Builder(limits)
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add the text of the pages."""
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as exc:
@@ -41,7 +39,6 @@ def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     else:
         builder.check_page(len(document))
         _add(builder, document.get_metadata_dict(), _by_pdfium(document, builder))
-    return builder.document(BY_NAME["pdf"])
 
 
 def _add(builder: Builder, metadata: dict[str, str], pages: Iterator[str]) -> None:

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from graphmem.ingest.building import Builder
-from graphmem.ingest.decoding import opened
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument
-from graphmem.ingest.format_table import TEXT
+from graphmem.ingest.decoding import whole_text
+from graphmem.ingest.document import FileSpan
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return the text with its paragraphs."""
-    builder, text = opened(data, limits)
-    add_paragraphs(builder, text)
-    return builder.document(TEXT)
-
-
-def add_paragraphs(builder: Builder, text: str, position: int = 0, line: int = 1) -> None:
-    """Add the paragraphs of a text that stands in the document from an offset and a line on."""
-    start = first_line = end = 0
-    for content in text.split("\n"):
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add the text with its paragraphs."""
+    start = first_line = end = position = 0
+    for line, content in enumerate(whole_text(builder, data).split("\n"), 1):
         if content and not content.isspace():
             if not first_line:
                 start, first_line = position, line
@@ -27,6 +19,5 @@ def add_paragraphs(builder: Builder, text: str, position: int = 0, line: int = 1
             builder.part("paragraph", FileSpan(line=first_line, start=start, end=end))
             first_line = 0
         position += len(content) + 1
-        line += 1
     if first_line:
         builder.part("paragraph", FileSpan(line=first_line, start=start, end=end))

@@ -12,16 +12,14 @@ from pptx.exc import PackageNotFoundError
 
 from graphmem.ingest import archives
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
-from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.formats.office import describe
-from graphmem.ingest.tabular import Columns, add_row
+from graphmem.ingest.tabular import add_rows
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return the text of the slides."""
-    builder = Builder(limits)
-    archives.check(data, limits, builder)
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add the text of the slides."""
+    archives.check(data, builder)
     try:
         presentation = pptx.Presentation(io.BytesIO(data))
     except (KeyError, ValueError, PackageNotFoundError) as exc:
@@ -32,7 +30,6 @@ def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
         builder.check_page(number)
         _add_slide(builder, slide, number)
     builder.metadata["slides"] = number
-    return builder.document(BY_NAME["pptx"])
 
 
 def _add_slide(builder: Builder, slide: Any, number: int) -> None:
@@ -46,16 +43,13 @@ def _add_slide(builder: Builder, slide: Any, number: int) -> None:
                 fields.append(PartField("title", normal(text), replace(span, page=number)))
                 builder.title = builder.title or text
         elif getattr(shape, "has_table", False) and shape.has_table:
-            columns: Columns | None = None
-            for row_number, row in enumerate(shape.table.rows, 1):
-                cells = [" ".join(cell.text.split()) for cell in row.cells]
-                if any(cells):
-                    columns = add_row(builder, cells, columns, row_number, page=number)
+            rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows)
+            add_rows(builder, rows, number)
     if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
         notes = _text(slide.notes_slide.notes_text_frame)
         if notes:
-            builder.add("Notes:", " ")
-            fields.append(PartField("notes", normal(notes), replace(builder.add(notes, "\n"), page=number)))
+            span = replace(builder.add_line("Notes", notes), page=number)
+            fields.append(PartField("notes", normal(notes), span))
     end = max(start, builder.position - 1)
     builder.add("", "\n")
     builder.part("slide", FileSpan(page=number, line=line, start=start, end=end), fields, place=place)

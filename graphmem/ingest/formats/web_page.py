@@ -1,7 +1,4 @@
-"""HTML: the text that a reader sees, with headings, paragraphs, items of lists and rows of tables.
-
-Scripts, styles and templates are left out. Nothing is loaded from the network.
-"""
+"""HTML: the text that a reader sees, as headings, paragraphs, items, rows. The network is not used."""
 
 from __future__ import annotations
 
@@ -11,8 +8,7 @@ from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
 
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
-from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.document import ParseFailed
 from graphmem.ingest.tabular import Columns, add_row
 
 CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([A-Za-z0-9_.:-]{1,40})""", re.IGNORECASE)
@@ -27,25 +23,19 @@ BLOCKS = HEADINGS | {
 METADATA = {"author", "description", "keywords", "date", "generator"}
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return the visible text of a page."""
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add the visible text of a page."""
     declared = CHARSET.search(data[:CHARSET_BYTES])
     text, encoding, warnings = decoded(data, declared[1].decode() if declared else None)
-    builder = Builder(limits)
     builder.warn(*warnings)
     builder.metadata["encoding"] = encoding
     root = tree(text)
     _head(builder, root)
     PageText(builder).add(root)
-    return builder.document(BY_NAME["html"])
 
 
 def tree(text: str) -> etree._Element:
-    """Return the tree of an HTML text.
-
-    Raises:
-        ParseFailed: there is no element in it.
-    """
+    """Return the tree of an HTML text."""
     parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
     try:
         root = etree.fromstring(text.encode(), parser)
@@ -62,9 +52,9 @@ def plain(text: str, builder: Builder) -> str:
     """Return the visible text of HTML, one block a line, such as the body of a message."""
     if not text.strip():
         return ""
-    collected = Builder(builder.limits)
+    collected = Builder(builder.limits, builder.format)
     PageText(collected).add(tree(text))
-    return collected.document(BY_NAME["html"]).text.strip("\n")
+    return collected.text.strip("\n")
 
 
 def _head(builder: Builder, root: etree._Element) -> None:

@@ -19,8 +19,7 @@ from openpyxl.utils.exceptions import InvalidFileException
 
 from graphmem.ingest import archives
 from graphmem.ingest.building import Builder, json_value, normal
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParsedDocument, ParseFailed, PartField
-from graphmem.ingest.format_table import BY_NAME
+from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.formats.office import describe
 from graphmem.ingest.tabular import Columns, is_header
 
@@ -28,10 +27,9 @@ Row = tuple[int, list[tuple[int, Any]], int]
 """The number of a row, its cells that have a value (column from 1, value), and its last column."""
 
 
-def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
-    """Return the sheets of a workbook."""
-    builder = Builder(limits)
-    archives.check(data, limits, builder)
+def parse(builder: Builder, data: bytes, name: str) -> None:
+    """Add the sheets of a workbook."""
+    archives.check(data, builder)
     try:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     except (KeyError, ValueError, TypeError, InvalidFileException, zipfile.BadZipFile) as exc:
@@ -43,7 +41,6 @@ def parse(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
             builder.warn(f"The sheet {sheet.title} is hidden.")
         _add_sheet(builder, sheet, number)
     builder.metadata["sheets"] = book.sheetnames
-    return builder.document(BY_NAME["xlsx"])
 
 
 def _add_sheet(builder: Builder, sheet: Any, page: int) -> None:
@@ -95,7 +92,8 @@ def _add_row(builder: Builder, row: Row, page: int, columns: Columns | None) -> 
     number, cells, width = row
     by_column = dict(cells)
     texts = [_shown(by_column[column]) if column in by_column else "" for column in range(1, width + 1)]
-    header = columns is None and _is_header(cells, texts)
+    are_texts = all(isinstance(value, str) for _, value in cells)
+    header = columns is None and are_texts and is_header(texts[cells[0][0] - 1 :])
     columns = columns or Columns(texts if header else [])
     names = columns.upto(width)
     start, line = builder.position, builder.line
@@ -111,8 +109,3 @@ def _add_row(builder: Builder, row: Row, page: int, columns: Columns | None) -> 
     if not header:
         builder.part("row", FileSpan(page=page, line=line, row=number, start=start, end=end), fields)
     return columns
-
-
-def _is_header(cells: list[tuple[int, Any]], texts: list[str]) -> bool:
-    first = cells[0][0]
-    return all(isinstance(value, str) for _, value in cells) and is_header(texts[first - 1 :])

@@ -12,7 +12,7 @@ from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, field_name, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
-from graphmem.ingest.interpreters.text_places import find_inside
+from graphmem.ingest.interpreters.text_places import Cursor
 from graphmem.ingest.proposal import Proposal
 
 LISTS = {"emails": "email", "phones": "phone", "addresses": "address", "urls": "url"}
@@ -35,13 +35,19 @@ def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part
     fields = fields_by_name(part.fields)
     observed_at = moment(text_of(fields.get("revision")))
     members = [*_members(text, fields)]
-    if _is_organisation(fields):
+    kind, shown_as = (text_of(fields.get(name)) or "" for name in ("kind", "abshowas"))
+    if kind.lower() in ORGANISATIONS or shown_as.lower() == "company":
         draft.entity("company", members, part.span, observed_at=observed_at)
         return
-    employer = _employer(text, fields)
-    if employer is not None:
-        members.append(employer)
-    members += _department(text, fields)
+    organisation, (company, *units) = fields.get("organization"), _levels(fields) or [""]
+    employer = None
+    if organisation is not None:
+        if company.strip():
+            employer = LabelledMember("company", company, Cursor(text, organisation.span).find(company))
+            members.append(employer)
+        department = ", ".join(unit for unit in units if unit)
+        place = Cursor(text, organisation.span).find(department)
+        members.append(LabelledMember("department", department, place))
     person = draft.entity("person", members, part.span, observed_at=observed_at)
     if employer is None or person is None:
         return
@@ -61,16 +67,10 @@ def _members(text: str, fields: Mapping[str, PartField]) -> Iterator[LabelledMem
         if field is None or not isinstance(field.value, list) or not field.value:
             continue
         first = field.value[0]
-        place = find_inside(text, field.span, first) if isinstance(first, str) else field.span
+        place = Cursor(text, field.span).find(first) if isinstance(first, str) else field.span
         yield LabelledMember(single, first, place)
         if len(field.value) > 1:
             yield LabelledMember(name, field.value, field.span)
-
-
-def _is_organisation(fields: Mapping[str, PartField]) -> bool:
-    """Return whether a contact says that it is an organisation."""
-    kind, shown_as = (text_of(fields.get(name)) or "" for name in ("kind", "abshowas"))
-    return kind.lower() in ORGANISATIONS or shown_as.lower() == "company"
 
 
 def _levels(fields: Mapping[str, PartField]) -> list[str]:
@@ -80,21 +80,3 @@ def _levels(fields: Mapping[str, PartField]) -> list[str]:
         return [level for level in levels.value if isinstance(level, str)]
     name = text_of(fields.get("organization"))
     return [name] if name is not None else []
-
-
-def _employer(text: str, fields: Mapping[str, PartField]) -> LabelledMember | None:
-    name = next(iter(_levels(fields)), "")
-    field = fields.get("organization")
-    if field is None or not name.strip():
-        return None
-    return LabelledMember("company", name, find_inside(text, field.span, name))
-
-
-def _department(text: str, fields: Mapping[str, PartField]) -> list[LabelledMember]:
-    units = ", ".join(unit for unit in _levels(fields)[1:] if unit)
-    field = fields.get("organization")
-    return (
-        [LabelledMember("department", units, find_inside(text, field.span, units))]
-        if field is not None
-        else []
-    )

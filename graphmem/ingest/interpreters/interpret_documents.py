@@ -18,17 +18,9 @@ from graphmem.ingest.interpreters.text_places import heading, whole_text
 from graphmem.ingest.proposal import Proposal
 
 GENERAL_TYPE = "document"
-NAMES = {
-    "author": "author",
-    "subject": "subject",
-    "keywords": "keywords",
-    "category": "category",
-    "description": "description",
-    "comments": "comments",
-    "language": "language",
-    "width": "width",
-    "height": "height",
-}
+NAMES = (
+    "author", "subject", "keywords", "category", "description", "comments", "language", "width", "height",
+)  # fmt: skip
 EXIF_NAMES = {
     "Artist": "author",
     "ImageDescription": "description",
@@ -61,7 +53,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
 
 def _from_metadata(metadata: Mapping[str, Any], draft: ProposalDraft) -> Iterator[LabelledMember]:
     """Yield the fields that the metadata have."""
-    yield from (LabelledMember(name, metadata[key]) for key, name in NAMES.items() if key in metadata)
+    yield from (LabelledMember(name, metadata[name]) for name in NAMES if name in metadata)
     yield from (LabelledMember("page_count", metadata[key]) for key in PAGES if key in metadata)
     exif = metadata.get("exif")
     exif = exif if isinstance(exif, dict) else {}

@@ -6,8 +6,6 @@ field `entity_type_text`. A relation is a relationship whose metadata `relation_
 
 from __future__ import annotations
 
-from typing import Any
-
 from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, entity_type_of, fields_by_name, text_of
@@ -49,7 +47,8 @@ def _add_entity(
 ) -> None:
     name, spelling = (text_of(fields.get(label)) for label in ("name", "entityType"))
     texts = fields[TEXTS].value if TEXTS in fields else None
-    if name is None or spelling is None or not _are_texts(texts):
+    are_texts = isinstance(texts, list) and all(isinstance(text, str) for text in texts)
+    if name is None or spelling is None or not are_texts:
         draft.warn(f"An entity{place(part.span)} is left out: it lacks a name, a type or observations.")
         return
     folded = identity.fold_text(name)
@@ -66,10 +65,6 @@ def _add_entity(
     # A type such as note is not identified by a name unless that is its canonical name.
     canonical_name = None if (NAME,) in identity.rule(entity_type) else name
     entities[folded] = draft.entity(entity_type, members, part.span, canonical_name=canonical_name)
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _add_relation(

@@ -133,7 +133,8 @@ def _list_of_rows(document: ParsedDocument, draft: ProposalDraft) -> tuple[str, 
     parts = document.parts[:2]
     if document.format != "json" or len(parts) != 1 or parts[0].kind != "record":
         return None
-    lists = [field for field in parts[0].fields if _is_list_of_objects(field.value)]
+    filled = [field for field in parts[0].fields if isinstance(field.value, list) and field.value]
+    lists = [field for field in filled if all(isinstance(element, dict) for element in field.value)]
     names = {field_name(field.name) for field in parts[0].fields}
     if len(lists) != 1 or names & _OF_ONE_OBJECT:
         return None
@@ -149,16 +150,8 @@ def _list_of_rows(document: ParsedDocument, draft: ProposalDraft) -> tuple[str, 
     return lists[0].name, rows
 
 
-def _is_list_of_objects(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(element, dict) for element in value)
-
-
 def _elements(text: str, field: PartField) -> Iterator[Part]:
-    """Yield the objects of a list as records, with the places of their members.
-
-    Raises:
-        ParseFailed: the text has no such list at the place of the field.
-    """
+    """Yield the objects of a list as records, with the places of their members."""
     walk = Walk(text)
     position = field.span.start
     for index in range(len(field.value)):

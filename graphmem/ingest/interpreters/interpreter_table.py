@@ -25,10 +25,7 @@ NAME_SHAPE = re.compile(r"[a-z][a-z0-9_-]{0,63}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class InterpreterOptions:
-    """What an interpreter knows beside the document.
-
-    ``configuration`` has only keys that the interpreter declares.
-    """
+    """What an interpreter knows beside the document. ``configuration`` has only keys that it declares."""
 
     file_name: str | None = None
     configuration: Mapping[str, Any] = field(default_factory=dict)
@@ -39,21 +36,14 @@ Propose = Callable[[ParsedDocument, InterpreterOptions], Proposal]
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """An interpreter. ``module`` is the full name of a module with a function :data:`Propose`, ``propose``.
-
-    Attributes:
-        version: rises with every change of what the module proposes for the same document.
-        formats: names of formats, as in :mod:`graphmem.ingest.format_table`.
-        by_default: whether it reads its formats where no interpreter is named.
-        configuration_keys: the keys that its configuration may have.
-    """
+    """An interpreter. ``module`` is the full name of a module with ``propose``, a :data:`Propose`."""
 
     name: str
-    version: int
-    formats: tuple[str, ...]
+    version: int  # rises with every change of what the module proposes for the same document
+    formats: tuple[str, ...]  # names of formats, as in :mod:`graphmem.ingest.format_table`
     module: str
-    by_default: bool = True
-    configuration_keys: tuple[str, ...] = ()
+    by_default: bool = True  # whether it reads its formats where no interpreter is named
+    configuration_keys: tuple[str, ...] = ()  # the keys that its configuration may have
 
     def load(self) -> Propose:
         """Import the module."""
@@ -82,15 +72,10 @@ BY_NAME = {interpreter.name: interpreter for interpreter in INTERPRETERS}
 
 
 def interpreter_for(format: str, name: str | None = None) -> Interpreter:
-    """Return the interpreter for a format: the named one, else the first that reads it by default.
-
-    Of those that read a format by default, added ones come before those of graphmem, in order of their names.
-
-    Raises:
-        InterpretationFailed: there is none, it does not read the format, or an added one is broken.
-    """
+    """Return the named interpreter, else the first that reads the format by default, added ones first."""
     if name is not None:
-        interpreter = BY_NAME.get(name) or _added(name)
+        point = _entry_points().get(name)
+        interpreter = BY_NAME.get(name) or (_loaded(point) if point is not None else None)
         if interpreter is None:
             raise InterpretationFailed(f"There is no interpreter {name[:100]!r}.")
         if format not in interpreter.formats:
@@ -116,10 +101,6 @@ def propose(
         name: that of the interpreter; by default the one that reads the format of the document.
         file_name: the name under which the file was stored.
         configuration: ``entity_type`` for interpreters that take it.
-
-    Raises:
-        InterpretationFailed: there is no such interpreter, the configuration is wrong, or an added
-            interpreter is broken.
     """
     interpreter = interpreter_for(document.format, name)
     unknown = set(configuration or ()) - set(interpreter.configuration_keys)
@@ -152,11 +133,6 @@ def _entry_points() -> dict[str, importlib.metadata.EntryPoint]:
     return {point.name: point for point in importlib.metadata.entry_points(group=ENTRY_POINTS)}
 
 
-def _added(name: str) -> Interpreter | None:
-    point = _entry_points().get(name)
-    return None if point is None else _loaded(point)
-
-
 def _loaded(point: importlib.metadata.EntryPoint) -> Interpreter:
     try:
         interpreter = point.load()
@@ -167,11 +143,7 @@ def _loaded(point: importlib.metadata.EntryPoint) -> Interpreter:
 
 
 def _check(name: str, interpreter: object) -> None:
-    """Check what an entry point holds.
-
-    Raises:
-        ValueError: it is no interpreter, or it takes the name of another one.
-    """
+    """Check what an entry point holds."""
     if not isinstance(interpreter, Interpreter):
         raise ValueError(f"its entry point is no {Interpreter.__name__}")
     if interpreter.name != name or NAME_SHAPE.fullmatch(name) is None or name in BY_NAME:

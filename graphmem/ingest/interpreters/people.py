@@ -18,20 +18,14 @@ ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
 
 
 class Mention(NamedTuple):
-    """A person as a header or a property names one.
+    """A person as a header or a property names one."""
 
-    Attributes:
-        label: the address, else the name; ``label_span`` is its place.
-        address: an e-mail address.
-        statement: all that the file says of the person there.
-    """
-
-    label: str
+    label: str  # the address, else the name; ``label_span`` is its place
     label_span: FileSpan
     name: str | None
     name_span: FileSpan
-    address: str | None
-    statement: dict[str, Any]
+    address: str | None  # an e-mail address
+    statement: dict[str, Any]  # all that the file says of the person there
 
     @property
     def span(self) -> FileSpan:
@@ -40,17 +34,15 @@ class Mention(NamedTuple):
 
 
 def mentions(text: str, field: PartField | None) -> Iterator[Mention]:
-    """Yield the people of a field: an object with name and address, or a list of such objects.
-
-    Their places are searched one after the other: the text has the name of a person before the address.
-    """
+    """Yield the people of a field: one object or a list. The text has the name of each before the address."""
     if field is None:
         return
     cursor = Cursor(text, field.span, REACH)
     for statement in field.value if isinstance(field.value, list) else [field.value]:
         if not isinstance(statement, dict):
             continue
-        name, address = (_text(statement.get(key)) for key in ("name", "address"))
+        said = (statement.get(key) for key in ("name", "address"))
+        name, address = (text if isinstance(text, str) and text.strip() else None for text in said)
         label = address or name
         if label is None:
             continue
@@ -86,7 +78,3 @@ class People:
             index = self._draft.entity("person", members, person.span, observed_at=observed_at)
             self._by_address.setdefault(address, index)
         return self._by_address[address]
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value.strip() else None

@@ -121,7 +121,10 @@ class ProposalDraft:
         """
         if source is None or target is None:
             return
-        if source == target or self._is_one(source, target):
+        first, second = self.entities[source], self.entities[target]
+        # By the identity rule of their type.
+        are_one = first.entity_type == second.entity_type and _identity(first) == _identity(second)
+        if source == target or are_one:
             self.warn(f"A relationship of an entity to itself{place(span)} is left out.")
             return
         key = (relationship_type, source, target)
@@ -152,11 +155,6 @@ class ProposalDraft:
         """Return what was collected."""
         return Proposal(tuple(self.entities), tuple(self._relationships.values()), tuple(self._warnings))
 
-    def _is_one(self, source: int, target: int) -> bool:
-        """Return whether two items are the same entity by its type's identity rule."""
-        first, second = self.entities[source], self.entities[target]
-        return first.entity_type == second.entity_type and _identity(first) == _identity(second)
-
     def _canonical_name(self, name: Any, where: str) -> str | None:
         if is_empty(name):
             return None
@@ -176,8 +174,10 @@ class ProposalDraft:
 
     def _is_name(self, name: str) -> bool:
         """Return whether a field can have a name."""
-        shown = name[:SHOWN_CHARACTERS].encode(errors="replace").decode()
-        if not 0 < len(name) <= identity.NAME_LIMIT or not is_text(name):
+        # A lone surrogate is no text.
+        text = name.encode(errors="replace").decode()
+        shown = text[:SHOWN_CHARACTERS]
+        if not 0 < len(name) <= identity.NAME_LIMIT or text != name:
             self.warn(f"The field {shown!r} is left out: a name has 1 to {identity.NAME_LIMIT} characters.")
             return False
         if name in RESERVED:
@@ -187,11 +187,7 @@ class ProposalDraft:
 
 
 def redraft(proposal: Proposal) -> Proposal:
-    """Return a proposal after the rules of :class:`ProposalDraft`.
-
-    Raises:
-        ValueError: an entity type or a relationship type is none.
-    """
+    """Return a proposal after the rules of :class:`ProposalDraft`; ValueError: a type in it is none."""
     draft = ProposalDraft()
     for warning in proposal.warnings:
         draft.warn(str(warning))
@@ -237,15 +233,6 @@ def refusal(value: Any) -> str | None:
     if size > VALUE_CHARACTERS_LIMIT:
         return f"it has more than {VALUE_CHARACTERS_LIMIT:,} characters"
     return None
-
-
-def is_text(text: str) -> bool:
-    """Return whether a text has no lone surrogates."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def moment(text: Any) -> str | None:

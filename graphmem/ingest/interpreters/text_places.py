@@ -7,11 +7,6 @@ from dataclasses import replace
 from graphmem.ingest.document import FileSpan, ParsedDocument
 
 
-def find_inside(text: str, span: FileSpan, value: str) -> FileSpan:
-    """Return the first place of a text within a span; the span itself if it is not there."""
-    return Cursor(text, span).find(value)
-
-
 class Cursor:
     """Finds texts within a span, each after the one before."""
 

@@ -1,9 +1,9 @@
 """A maintainer's tool: resolve the dependencies of a Neo4j release and write its lock.
 
-    python -m graphmem.neo4j_local.relock 5.26.30
+    python -m tests.support.relock 5.26.30
 
-writes ``engine-5.26.lock.toml`` beside this module. Every jar is downloaded once into a temporary directory.
-Review the diff and run the tests afterwards.
+writes ``engine-5.26.lock.toml`` into ``graphmem/neo4j_local/``. Every jar is downloaded once into a temporary
+directory. Review the diff and run the tests afterwards.
 """
 
 from __future__ import annotations
