@@ -21,12 +21,6 @@ class _DocumentRow(NamedTuple):
     document: str
 
 
-class _DocumentRows(NamedTuple):
-    """The row of ``schema.documents``."""
-
-    documents: list[_DocumentRow]
-
-
 @dataclass(frozen=True, slots=True)
 class Detections:
     """What the schemas of some types say of duplicates; a type whose schema says nothing is missing.
@@ -68,6 +62,6 @@ def _of_shipped(entity_type: str) -> Detection | None:
 async def read(context: Context, types: Iterable[str]) -> Detections:
     """Return what the schemas of some types say."""
     types = sorted(types)
-    row = await context.graph.only("schema.documents", _DocumentRows, types=types)
-    documents = {each.entity_type: SchemaDocument.read(each.document).detection for each in row.documents}
+    rows = await context.graph.only("schema.documents", list[_DocumentRow], types=types)
+    documents = {each.entity_type: SchemaDocument.read(each.document).detection for each in rows}
     return Detections.of(types, documents.get)

@@ -11,7 +11,7 @@ from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.duplicate_detection import Detections
 from graphmem.duplicates.similarity import Profile
 from graphmem.reading import answers
-from graphmem.reading.shared_rows import EntityResult, TypeCounts
+from graphmem.reading.shared_rows import EntityResult, TypeCount
 from graphmem.registry import Context
 from graphmem.writing import DismissedPair, dismissed_pairs
 
@@ -27,12 +27,6 @@ class DuplicateScan:
     next_name: str | None = None
 
 
-class _TypeRows(NamedTuple):
-    """The row of ``duplicate/by_type.cypher``; each item is for :func:`duplicate_probe.profile`."""
-
-    page: list[list[Any]]
-
-
 class _NameRows(NamedTuple):
     """The row of ``duplicate/by_name.cypher``: the entities, and the last name that was read."""
 
@@ -42,8 +36,7 @@ class _NameRows(NamedTuple):
 
 async def entity_counts(context: Context) -> dict[str, int]:
     """Return the number of live entities of each type."""
-    row = await context.graph.only("duplicate.counts", TypeCounts)
-    return dict(row.counts)
+    return dict(await context.graph.only("duplicate.counts", list[TypeCount]))
 
 
 async def profile_of(context: Context, entity_id: str, detections: Detections) -> Profile:
@@ -91,15 +84,15 @@ async def _of_types(context: Context, types: Sequence[str], detections: Detectio
     limits = context.services.limits
     after = ""
     while True:
-        row = await context.graph.only(
+        rows = await context.graph.only(
             "duplicate.by_type",
-            _TypeRows,
+            list[list[Any]],
             types=types,
             after=after,
             limit=limits.duplicate_rows,
             compared=detections.fields,
         )
-        page = [duplicate_probe.profile(each, detections) for each in row.page]
+        page = [duplicate_probe.profile(each, detections) for each in rows]
         profiles += page
         is_last = len(types) > 1 or len(page) < limits.duplicate_rows
         if is_last or len(profiles) > limits.duplicate_entities:

@@ -28,7 +28,7 @@ from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, pla
 from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
-from graphmem.reading.shared_rows import ObservationRows, ObservationsOfEntity
+from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
 from graphmem.reading.source_answers import SourceReference, as_reference, read_source, read_sources
 from graphmem.reading.timeline_pages import Event
 from graphmem.reading.walk import WalkPlace, WalkRequest, walk
@@ -217,13 +217,12 @@ async def _of_source(context: Context, arguments: Neighbourhood, query: Query) -
     if arguments.include_observations:
         newest = await context.graph.one(
             "source.observations",
-            ObservationRows,
+            list[ObservationRow],
             source_id=arguments.node_id,
             limit=arguments.limit,
             **then.bounds,
         )
-        rows = newest.observations if newest else []
-        answer["observations"] = [answers.observation(observation) for observation in rows]
+        answer["observations"] = [answers.observation(observation) for observation in newest or ()]
     if arguments.include_events:
         answer["events"] = []
     return answer

@@ -71,18 +71,6 @@ class Clocks:
         return replace(self, at_ingested=known)
 
 
-class _EntitiesById(NamedTuple):
-    """The row of ``entity/by_id.cypher``."""
-
-    entities: list[EntityRow]
-
-
-class _RelationshipRows(NamedTuple):
-    """The row of ``relationship/by_key.cypher``."""
-
-    relationships: list[RelationshipRow]
-
-
 class _Lifetime(NamedTuple):
     """Whether an entity was live as of two clocks, and its type."""
 
@@ -143,9 +131,8 @@ async def entities(
     if not entity_ids:
         return []
     if clocks.now:
-        return shared_rows.refuse_stale(
-            (await context.graph.only("entity.by_id", _EntitiesById, entity_ids=list(entity_ids))).entities
-        )
+        stored = await context.graph.only("entity.by_id", list[EntityRow], entity_ids=list(entity_ids))
+        return shared_rows.refuse_stale(stored)
     rows: list[EntityRow] = []
     characters = 0
     for start in range(0, len(entity_ids), _ENTITIES_PER_READ):
@@ -174,9 +161,7 @@ async def relationships(
     if not keys:
         return []
     if clocks.now:
-        return (
-            await context.graph.only("relationship.by_key", _RelationshipRows, keys=list(keys))
-        ).relationships
+        return await context.graph.only("relationship.by_key", list[RelationshipRow], keys=list(keys))
     ends = {end for key in keys for end in ids.ends(key)}
     into = await merged(context, ends, clocks)
     states = await context.graph.only(

@@ -26,12 +26,6 @@ class _Metadata(NamedTuple):
     refold: int | None
 
 
-class _Endings(NamedTuple):
-    """The row of ``relationship/endings.cypher``."""
-
-    relationships: list[_Metadata]
-
-
 def instant(clocks: Clocks) -> int:
     """Return the time (microseconds) at which relationships are current: the request's, or the clock's."""
     return times.now() if clocks.at is None else clocks.at
@@ -53,18 +47,18 @@ async def ended(context: Context, written: Mapping[str, Collection[str]], clocks
     """
     at = instant(clocks)
     if clocks.now:
-        row = await context.graph.only(
+        rows = await context.graph.only(
             "relationship.endings",
-            _Endings,
+            list[_Metadata],
             keys=sorted(written),
             names=sorted(ending.NAMES),
             characters=VALUE_LIMIT,
         )
-        if stale := [each.key for each in row.relationships if each.refold]:
+        if stale := [each.key for each in rows if each.refold]:
             raise Stale([], stale)
         return {
             each.key
-            for each in row.relationships
+            for each in rows
             if ending.ended(((name, value) for name, value in each.fields), at) is not None
         }
     shown = sorted(written)

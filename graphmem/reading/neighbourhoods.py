@@ -72,12 +72,6 @@ class _AtOnce(NamedTuple):
     whole: bool
 
 
-class _SourcesOfEntity(NamedTuple):
-    """The row of ``source/of_entity.cypher``."""
-
-    sources: list[str]
-
-
 async def neighbourhood(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> NeighbourhoodRows:
     """Return what is around an entity, now or as of a time.
 
@@ -141,14 +135,14 @@ async def _in_parts(context: Context, request: NeighbourhoodRequest, clocks: Clo
 async def _sources(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> list[str]:
     if not request.include_sources:
         return []
-    row = await context.graph.one(
+    sources = await context.graph.one(
         "source.of_entity",
-        _SourcesOfEntity,
+        list[str],
         entity_id=request.entity_id,
         most=SOURCED_OBSERVATIONS_LIMIT,
         **clocks.bounds,
     )
-    return row.sources if row else []
+    return sources or []
 
 
 async def _events(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> list[EventRow]:

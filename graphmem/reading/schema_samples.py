@@ -22,22 +22,8 @@ Sampled = tuple[str, SchemaDocument | None, list[SampledObservation]]
 """A type, its schema document if it has one, and a sample of its newest observations."""
 
 
-class _TypeSample(NamedTuple):
-    """A type, its registered document, and a sample of its newest observations."""
-
-    type: str
-    document: str | None
-    sample: list[SampledObservation]
-
-
-class _TypeSamples(NamedTuple):
-    """The row of ``schema/sample.cypher``."""
-
-    types: list[_TypeSample]
-
-
-class _EntitySample(NamedTuple):
-    """The row of ``schema/sample_of_entity.cypher``."""
+class _Sample(NamedTuple):
+    """A type, its registered document, and a sample of its newest observations, or of those of an entity."""
 
     type: str
     document: str | None
@@ -51,18 +37,16 @@ async def of_types(context: Context, entity_type: str | None) -> list[Sampled]:
         NotFound: the type is neither stored, registered nor shipped.
     """
     all_types = entity_type is None
-    row = await context.graph.only(
+    samples = await context.graph.only(
         "schema.sample",
-        _TypeSamples,
+        list[_Sample],
         entity_type=entity_type,
         types=SAMPLED_TYPES_LIMIT if all_types else 1,
         limit=SAMPLE_LIMIT // SAMPLED_TYPES_LIMIT if all_types else SAMPLE_LIMIT,
         cut=schema_candidates.VALUE_CHARACTERS,
     )
-    if row.types or all_types:
-        return [
-            (sampled.type, _declared(sampled.type, sampled.document), sampled.sample) for sampled in row.types
-        ]
+    if samples or all_types:
+        return [(each.type, _declared(each.type, each.document), each.sample) for each in samples]
     if schema.shipped(entity_type) is None:
         raise unknown_type(entity_type)
     return [(entity_type, schema.shipped(entity_type), [])]
@@ -76,7 +60,7 @@ async def of_entity(context: Context, entity_id: str, entity_type: str | None) -
     """
     row = await context.graph.one(
         "schema.sample_of_entity",
-        _EntitySample,
+        _Sample,
         entity_id=entity_id,
         limit=SAMPLE_LIMIT,
         cut=schema_candidates.VALUE_CHARACTERS,

@@ -18,7 +18,7 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading import answers, names_in_use, withdrawn
 from graphmem.reading.budgets import Budgeted
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.shared_rows import ObservationRows
+from graphmem.reading.shared_rows import ObservationRow
 from graphmem.registry import Context
 
 OBSERVATIONS_LIMIT: Final = 1_000
@@ -140,12 +140,12 @@ def _too_many(count: int) -> InvalidInput:
 
 async def observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:
     """Return some observations by their ids, those of deleted entities too."""
-    row = await context.graph.only(
+    stored = await context.graph.only(
         "observation.by_id",
-        ObservationRows,
+        list[ObservationRow],
         observation_ids=sorted(observation_ids),
         include_deleted=True,
         include_excluded=True,
     )
-    rows = await withdrawn.observations(context, row.observations)
+    rows = await withdrawn.observations(context, stored)
     return {each["id"]: each for each in sorted(rows, key=lambda each: each["id"])}

@@ -85,14 +85,6 @@ class RelationshipRow(NamedTuple):
     refold: int | None = None
 
 
-class ObservationRows(NamedTuple):
-    """The row of ``observation/by_id.cypher``, ``relationship/observations.cypher`` and
-    ``source/observations.cypher``.
-    """
-
-    observations: list[ObservationRow]
-
-
 class ObservationsOfEntity(NamedTuple):
     """The row of ``observation/of_entity.cypher``; ``version`` and ``type`` are the entity's."""
 
@@ -124,12 +116,6 @@ class TypeCount(NamedTuple):
 
     type: str
     total: int
-
-
-class TypeCounts(NamedTuple):
-    """The row of ``duplicate/counts.cypher`` and ``relationship_type/counts.cypher``."""
-
-    counts: list[TypeCount]
 
 
 def with_survivors(page: Iterable[EntityRow], merged: Iterable[MergedEntity]) -> list[EntityRow]:

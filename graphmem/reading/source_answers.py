@@ -85,17 +85,9 @@ class SourceRow(NamedTuple):
         return next((each.declared_type for each in self.names if each.declared_type is not None), None)
 
 
-class SourceRows(NamedTuple):
-    """The row of ``source/by_id.cypher``."""
-
-    sources: list[SourceRow]
-
-
 async def read_sources(context: Context, ids: Collection[str]) -> list[SourceRow]:
     """Return those of some sources that the caller's owner has, by id."""
-    if not ids:
-        return []
-    return (await context.graph.only("source.by_id", SourceRows, ids=sorted(ids))).sources
+    return await context.graph.only("source.by_id", list[SourceRow], ids=sorted(ids)) if ids else []
 
 
 async def read_source(context: Context, source_id: str) -> SourceRow:

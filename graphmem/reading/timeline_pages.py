@@ -15,7 +15,7 @@ from graphmem.model import dates, timeline_fields, times
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, recomputed
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.shared_rows import ObservationRows
+from graphmem.reading.shared_rows import ObservationRow
 from graphmem.registry import Context
 
 EVENT_ID: Final = re.compile(r"evt_[0-9a-f]{24}", re.ASCII)
@@ -73,12 +73,6 @@ class _PendingType(NamedTuple):
     projection: str
 
 
-class _PendingTypes(NamedTuple):
-    """The row of ``event/pending.cypher``."""
-
-    pending: list[_PendingType]
-
-
 class _EventRows(NamedTuple):
     """The row of ``event/page.cypher`` and ``event/page_of.cypher``."""
 
@@ -100,12 +94,6 @@ class _StaleEntities(NamedTuple):
 
     entities: list[str]
     last: str | None
-
-
-class _EntityIds(NamedTuple):
-    """The row of ``event/entities.cypher``."""
-
-    entities: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +233,8 @@ async def fold_pending(context: Context) -> None:
     Raises:
         Stale: there are some. :func:`read_fresh` folds them again and repeats the read.
     """
-    row = await context.graph.only("event.pending", _PendingTypes)
-    await _pending(context, WantedEvents(), row.pending)
+    pending = await context.graph.only("event.pending", list[_PendingType])
+    await _pending(context, WantedEvents(), pending)
 
 
 async def _pending(context: Context, wanted: WantedEvents, pending: list[_PendingType]) -> list[str]:
@@ -304,8 +292,8 @@ async def _then(context: Context, wanted: WantedEvents, clocks: Clocks) -> Event
 async def subject_ids(context: Context, entity_type: str | None) -> list[str] | None:
     """Return the ids of all entities, ``None`` if they are too many to recompute for one answer."""
     limit = context.services.limits.recomputed_entities
-    row = await context.graph.only("event.entities", _EntityIds, entity_type=entity_type, limit=limit)
-    return row.entities if len(row.entities) <= limit else None
+    ids = await context.graph.only("event.entities", list[str], entity_type=entity_type, limit=limit)
+    return ids if len(ids) <= limit else None
 
 
 def _place(row: EventRow) -> tuple[int, str]:
@@ -362,14 +350,14 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
     rows = list(rows)
     if not rows:
         return []
-    row = await context.graph.only(
+    observation_rows = await context.graph.only(
         "observation.by_id",
-        ObservationRows,
+        list[ObservationRow],
         observation_ids=sorted({event.observation_id for event in rows}),
         include_deleted=True,
         include_excluded=True,
     )
-    observations = {observation.id: observation for observation in row.observations}
+    observations = {observation.id: observation for observation in observation_rows}
     return [
         event._replace(
             recorded_at=observations[event.observation_id].recorded_at,

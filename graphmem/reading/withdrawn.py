@@ -22,10 +22,6 @@ class _Withdrawal(NamedTuple):
     reason: str | None
 
 
-class _Withdrawals(NamedTuple):
-    exclusions: list[_Withdrawal]
-
-
 async def observations(context: Context, rows: Iterable[ObservationRow]) -> list[answers.Observation]:
     """Return the answers for some observations; one that does not count now names its withdrawals.
 
@@ -36,11 +32,11 @@ async def observations(context: Context, rows: Iterable[ObservationRow]) -> list
     withdrawn = [row.id for row in rows if not membership.counts(row.excluded)]
     if not withdrawn:
         return shown
-    row_of_withdrawals = await context.graph.only(
-        "exclusion.of_observations", _Withdrawals, observation_ids=withdrawn
+    withdrawals = await context.graph.only(
+        "exclusion.of_observations", list[_Withdrawal], observation_ids=withdrawn
     )
     by_observation: dict[str, list[answers.Fields]] = {}
-    for row in row_of_withdrawals.exclusions:
+    for row in withdrawals:
         by_observation.setdefault(row.observation_id, []).append({
             "exclusion_id": row.exclusion_id,
             "subject_kind": row.subject_kind,

@@ -18,7 +18,7 @@ from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.registry import Context
 from graphmem.search import search_engine
-from graphmem.search.kinds.kind_lookup import SchemaShapes
+from graphmem.search.kinds.kind_lookup import shapes_of
 from graphmem.search.questions import naming
 from graphmem.search.questions.naming import RESEMBLANCE, Named
 from graphmem.search.search_results import Results, Search, Semantic, Understood
@@ -205,12 +205,11 @@ async def _with_identity(context: Context, text: str, results: Results) -> Resul
     types = {row.type for row in results.rows if fields_by_id.get(row.id)}
     if not types:
         return results
-    row = await context.graph.only("schema.shapes", SchemaShapes, types=sorted(types))
     identities = {
         each.entity_type: {
             names[0] for names in SchemaDocument.read(each.document).alternatives() or () if len(names) == 1
         }
-        for each in row.shapes
+        for each in await shapes_of(context, sorted(types))
         if each.document is not None
     }
     named = [

@@ -79,23 +79,11 @@ class _KnownEntity(NamedTuple):
     related: list[_RelatedRow]
 
 
-class _KnownEntities(NamedTuple):
-    """The row of ``context/gather.cypher``."""
-
-    entities: list[_KnownEntity]
-
-
 class _Matching(NamedTuple):
     """The relationships of an entity that have words of the question."""
 
     entity_id: str
     related: list[_RelatedRow]
-
-
-class _MatchingEntities(NamedTuple):
-    """The row of ``context/matching.cypher``."""
-
-    entities: list[_Matching]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +117,9 @@ async def _known(context: Context, entity_ids: Sequence[str], focus: Focus) -> l
     """
     if not entity_ids:
         return []
-    row = await context.graph.only(
+    entities = await context.graph.only(
         "context.gather",
-        _KnownEntities,
+        list[_KnownEntity],
         entity_ids=list(entity_ids),
         newest=OBSERVATIONS_LIMIT,
         relationships=RELATIONSHIPS_LIMIT,
@@ -140,9 +128,9 @@ async def _known(context: Context, entity_ids: Sequence[str], focus: Focus) -> l
         words=sorted(map(question_words.beginning, focus.words)),
         origins=ORIGINS_LIMIT,
     )
-    answers.entities((known.entity for known in row.entities), snapshot=False)
-    _refuse_stale(related for known in row.entities for related in known.related)
-    return row.entities
+    answers.entities((known.entity for known in entities), snapshot=False)
+    _refuse_stale(related for known in entities for related in known.related)
+    return entities
 
 
 def _refuse_stale(rows: Iterable[_RelatedRow]) -> None:
@@ -224,16 +212,16 @@ async def _with_matching(context: Context, requested: list[_KnownEntity], focus:
     ]
     if not many or not focus.words:
         return requested
-    row = await context.graph.only(
+    entities = await context.graph.only(
         "context.matching",
-        _MatchingEntities,
+        list[_Matching],
         entity_ids=many,
         words=sorted(map(question_words.beginning, focus.words)),
         scanned=SCANNED_LIMIT,
         relationships=RELATIONSHIPS_LIMIT,
         characters=METADATA_LIMIT,
     )
-    matching = dict(row.entities)
+    matching = dict(entities)
     _refuse_stale(related for rows in matching.values() for related in rows)
     whole: list[_KnownEntity] = []
     for known in requested:

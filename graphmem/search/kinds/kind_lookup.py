@@ -166,12 +166,6 @@ class SchemaShape(NamedTuple):
     seen: list[str]
 
 
-class SchemaShapes(NamedTuple):
-    """The row of ``schema/shapes.cypher``."""
-
-    shapes: list[SchemaShape]
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind that a question asks for: the entities that fit, best first, and how it was understood.
@@ -227,7 +221,7 @@ async def of_phrase(
     if phrase.needs_name and not any(of_span(named, span) for span in phrase.anchors):
         return None
     types = list(phrase.kind.types) or await copy.look(lambda documents: sorted(documents.types))
-    rows, anchors = await asyncio.gather(_shapes(context, types), anchors_of(asked, types))
+    rows, anchors = await asyncio.gather(shapes_of(context, types), anchors_of(asked, types))
     shapes = [_shape(row) for row in rows]
     made = (kind_plans.plan(each, shapes, now, refers=bool(anchors)) for each in phrase.readings)
     plans = [plan for plan in made if plan is not None]
@@ -272,10 +266,9 @@ def _without(rest: Sequence[str], question: AskedNames, spans: Iterable[tuple[in
     return tuple(word for word in rest if word not in names)
 
 
-async def _shapes(context: Context, types: Sequence[str]) -> list[SchemaShape]:
+async def shapes_of(context: Context, types: Iterable[str]) -> list[SchemaShape]:
     """Return the fields of some types, as their schemas declare them and as they are stored."""
-    rows = await context.graph.only("schema.shapes", SchemaShapes, types=list(types))
-    return rows.shapes
+    return await context.graph.only("schema.shapes", list[SchemaShape], types=list(types))
 
 
 def _shape(row: SchemaShape) -> TypeShape:
