@@ -87,7 +87,6 @@ async def interpret(
     Raises:
         IdempotencyMismatch: another request had the key.
         ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: the bytes of the source cannot be had.
-        Unavailable: the database failed.
     """
     config = dict(config or {})
     asked = (source.id, interpreter, config, again)

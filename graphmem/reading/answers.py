@@ -162,12 +162,7 @@ def decoded(part: Any) -> Any:
 
 
 def relationships(rows: Iterable[RelationshipRow]) -> list[Relationship]:
-    """Return the answers for some rows of relationships.
-
-    Raises:
-        Torn: a commit changed a relationship during the read.
-        Stale: other observations of some relationships count since they were folded; the error names all.
-    """
+    """Return the answers for some rows of relationships."""
     return [relationship(row) for row in refuse_stale_relationships(rows)]
 
 
@@ -195,12 +190,7 @@ def _whole(row: EntityRow | RelationshipRow) -> None:
 
 
 def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
-    """Return the answer for an entity.
-
-    Raises:
-        Torn: a commit changed the entity during the read.
-        Stale: the entity was folded under an older schema.
-    """
+    """Return the answer for an entity."""
     _whole(row)
     if row.is_stale:
         raise Stale([row.id])
@@ -226,12 +216,7 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
 
 
 def entities(rows: Iterable[EntityRow], *, snapshot: bool = True) -> list[Entity]:
-    """Return the answers for some rows of entities.
-
-    Raises:
-        Torn: a commit changed an entity during the read.
-        Stale: some entities were folded under an older schema; the error names all of them.
-    """
+    """Return the answers for some rows of entities."""
     return [entity(row, snapshot=snapshot) for row in refuse_stale(rows)]
 
 
@@ -285,12 +270,7 @@ def relationship_observation(row: ObservationRow) -> RelationshipObservation:
 
 
 def relationship(row: RelationshipRow) -> Relationship:
-    """Return the answer for a relationship.
-
-    Raises:
-        Torn: a commit changed the relationship during the read.
-        Stale: other observations of the relationship count since it was folded.
-    """
+    """Return the answer for a relationship."""
     _whole(row)
     if row.refold:
         raise Stale([], [row.key])

@@ -124,9 +124,6 @@ async def entities(
 
     Args:
         include_deleted: also return entities that were deleted at the time of the clocks. No effect on now.
-
-    Raises:
-        Stale: some entities were folded under an older schema.
     """
     if not entity_ids:
         return []

@@ -81,11 +81,7 @@ class _CurrentPage:
         self.truncated = False
 
     def add(self, rows: Iterable[RelationshipRow], others: Iterable[EntityRow]) -> None:
-        """Add the current ones of the relationships that follow, as far as they belong to the page.
-
-        Raises:
-            Stale: other observations of some relationships count since they were folded.
-        """
+        """Add the current ones of the relationships that follow, as far as they belong to the page."""
         if not self._is_full:
             self.others |= {other.id: other for other in others}
         for row in refuse_stale_relationships(rows):

@@ -6,10 +6,9 @@ from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from graphmem.model import ending, times
-from graphmem.model.reduction import Stale
 from graphmem.reading import as_of
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.shared_rows import RelationshipRow
+from graphmem.reading.shared_rows import RelationshipRow, refuse_stale_keys
 from graphmem.registry import Context
 
 VALUE_LIMIT: Final = 80
@@ -41,9 +40,6 @@ async def ended(context: Context, written: Mapping[str, Collection[str]], clocks
 
     Args:
         written: for each relationship by its key, the keys under which it was written.
-
-    Raises:
-        Stale: other observations of some relationships count since they were folded.
     """
     at = instant(clocks)
     if clocks.now:
@@ -54,8 +50,7 @@ async def ended(context: Context, written: Mapping[str, Collection[str]], clocks
             names=sorted(ending.NAMES),
             characters=VALUE_LIMIT,
         )
-        if stale := [each.key for each in rows if each.refold]:
-            raise Stale([], stale)
+        refuse_stale_keys((each.key, each.refold) for each in rows)
         return {
             each.key
             for each in rows

@@ -170,7 +170,6 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
 
     Raises:
         InvalidCursor: the cursor belongs to another query.
-        Stale: some entities were folded under an older schema.
     """
     order = request.order
     place, _ = start_of(request, query, cursor)

@@ -46,9 +46,6 @@ async def warned(
     Args:
         types, fields: the names in the filters of the list. Shipped types are known.
         item_types: the types of the items, where the filters may name several types.
-
-    Raises:
-        Unavailable: the database failed.
     """
     named = sorted({name for name in types if name is not None})
     if items:

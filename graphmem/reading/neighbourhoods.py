@@ -77,7 +77,6 @@ async def neighbourhood(context: Context, request: NeighbourhoodRequest, clocks:
 
     Raises:
         NotFound: there is no such entity, or it was deleted by then.
-        Stale: some entities were folded under an older schema.
     """
     is_first = clocks.now and not request.current and request.place is None
     at_once = await _at_once(context, request) if is_first else None

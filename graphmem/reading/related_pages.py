@@ -105,11 +105,7 @@ async def fitting(context: Context, walk: Reached, limit: int, *, include_entiti
 async def _rows(
     context: Context, walk: Reached, entity_ids: list[str], keys: list[str]
 ) -> tuple[list[EntityRow], list[RelationshipRow]]:
-    """Return the rows of some entities and relationships of a walk, as many as fit into an answer.
-
-    Raises:
-        Stale: some entities were folded under an older schema.
-    """
+    """Return the rows of some entities and relationships of a walk, as many as fit into an answer."""
     if walk.rows is None:
         return await asyncio.gather(
             as_of.entities(context, entity_ids, walk.clocks), as_of.relationships(context, keys, walk.clocks)

@@ -154,6 +154,15 @@ def refuse_stale_relationships(rows: Iterable[RelationshipRow]) -> list[Relation
         Stale: other observations of some relationships count since they were folded; the error names all.
     """
     relationship_rows = list(rows)
-    if stale := [row.key for row in relationship_rows if row.refold]:
-        raise Stale([], stale)
+    refuse_stale_keys((row.key, row.refold) for row in relationship_rows)
     return relationship_rows
+
+
+def refuse_stale_keys(marks: Iterable[tuple[str, int | None]]) -> None:
+    """Refuse relationships, given by their keys and marks, of which some are to be folded again.
+
+    Raises:
+        Stale: other observations of some relationships count since they were folded; the error names all.
+    """
+    if stale := [key for key, refold in marks if refold]:
+        raise Stale([], stale)

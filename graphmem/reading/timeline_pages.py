@@ -168,7 +168,6 @@ async def page(context: Context, wanted: WantedEvents, clocks: Clocks) -> EventP
     Raises:
         NotFound: there is no such entity, or it was deleted by then.
         InvalidInput: as of a time, there are too many entities to recompute.
-        Stale: some entities were folded under a previous schema.
     """
     if not clocks.now:
         return await _then(context, wanted, clocks)

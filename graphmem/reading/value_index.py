@@ -7,13 +7,12 @@ So the index gives candidates, which are compared like others.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, LiteralString, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from graphmem import cypher
 from graphmem.model import comparison
 from graphmem.model.comparison import Filter
 from graphmem.reading.entity_pages import SortPlace
-from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.reading.scan import Scan, ScannedEntity, ScannedStretch, Untrusted
 
 FREQUENT_ENTITIES: Final = 2_000
@@ -82,34 +81,41 @@ class ByValue:
         return ScannedStretch([*first.candidates, *rest.candidates], rest.place, rest.ended)
 
     async def _ordered(self, place: SortPlace, reach: int) -> ScannedStretch:
-        row = await self._read(
+        row, candidates = await self.scan.settled(
             cypher.form("entity.in_value_order", self.scan.request.order.way),
+            _ValueRows,
+            _check,
             **self._common,
             key=place.key,
             after=place.id,
             beyond=_BEYOND,
             reach=reach,
         )
-        return self._stretch(row, place, reach)
+        return self._stretch(row, candidates, place, reach)
 
     async def _named(
         self, place: SortPlace, reach: int, values: list[str], way: cypher.Way
     ) -> ScannedStretch:
         if reach < 1:
             return ScannedStretch([], place, False)
-        row = await self._read(
-            cypher.form("entity.by_value", way), **self._common, values=values, after=place.id, reach=reach
+        row, candidates = await self.scan.settled(
+            cypher.form("entity.by_value", way),
+            _ValueRows,
+            _check,
+            **self._common,
+            values=values,
+            after=place.id,
+            reach=reach,
         )
-        return self._stretch(row, place, reach)
+        return self._stretch(row, candidates, place, reach)
 
-    def _stretch(self, row: _ValueRows, place: SortPlace, reach: int) -> ScannedStretch:
+    def _stretch(
+        self, row: _ValueRows, candidates: list[ScannedEntity], place: SortPlace, reach: int
+    ) -> ScannedStretch:
         self.scan.scanned += row.entries
         if self.scan.request.counted:
             self.scan.total = row.total
         last = SortPlace(row.last[1], row.last[0]) if row.last else place
-        candidates = [
-            ScannedEntity._make([*values, key]) for values, key in zip(row.candidates, row.keys, strict=True)
-        ]
         return ScannedStretch(candidates, last, row.entries < reach)
 
     async def everything(self) -> list[ScannedEntity] | None:
@@ -128,8 +134,10 @@ class ByValue:
             else FREQUENT_ENTITIES
         )
         ranges = self.wanted.ranges if keys is None else [[key, f"{key}\x00", ""] for key in keys]
-        row = await self._read(
+        row, candidates = await self.scan.settled(
             "entity.in_value_range",
+            _ValueRows,
+            _check,
             **self._common,
             ranges=ranges,
             lossy=comparison.EXACT_KEY_LENGTH,
@@ -139,24 +147,17 @@ class ByValue:
         if row.entries > most:
             return None
         self.scan.scanned = row.entries
-        return [
-            ScannedEntity._make([*values, key])
-            for values, (key,) in zip(row.candidates, row.keys, strict=True)
-        ]
+        return candidates
 
     @property
     def _common(self) -> dict[str, Any]:
         return {**self.scan.reading, "field": self.field}
 
-    async def _read(self, name: LiteralString, **params: Any) -> _ValueRows:
-        for _ in range(READ_ATTEMPTS):
-            row = await self.scan.context.graph.only(name, _ValueRows, **params)
-            if not row.trusted:
-                raise Untrusted
-            candidates = [ScannedEntity._make([*values, None]) for values in row.candidates]
-            if not await self.scan.refolded(candidates, row.heads):
-                return row
-        raise unsettled()
+
+def _check(row: _ValueRows) -> bool:
+    if not row.trusted:
+        raise Untrusted
+    return False
 
 
 async def usable(scan: Scan) -> ByValue | None:

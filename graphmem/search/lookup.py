@@ -196,9 +196,6 @@ async def _with_identity(context: Context, text: str, results: Results) -> Resul
     """Return results that name the entities of which a looked-up text is the identity, by their schema.
 
     One round trip if the text is the whole value of a field.
-
-    Raises:
-        Unavailable: the database failed.
     """
     folded = fold_text(text)
     fields_by_id = {} if results.named else {row.id: _fields_with(folded, row) for row in results.rows}

@@ -99,11 +99,7 @@ class _Comparison:
 
 
 async def by_copy(context: Context, search: Search, copy: OwnerCopy, meant: Meant) -> Results:
-    """Search an owner's live entities in an up-to-date copy of them.
-
-    Raises:
-        Unavailable: the database failed.
-    """
+    """Search an owner's live entities in an up-to-date copy of them."""
     embedder = context.services.embedder
     start = time.perf_counter()
     vector, reason = None, None

@@ -87,8 +87,6 @@ async def by_identifier(
 
     Raises:
         InvalidCursor: the place in the search is one in the order of a copy.
-        Stale: some entities were folded under an older schema.
-        Unavailable: the database failed.
     """
     limits, owner = context.services.limits, context.graph.owner
     start = time.perf_counter()

@@ -41,8 +41,6 @@ async def search(context: Context, search: Search) -> Results:
 
     Raises:
         ServiceBusy: the owner's entities are being read into memory, and not soon enough.
-        Stale: relationships of what the query names are to be folded again.
-        Unavailable: the database failed.
     """
     services = context.services
     search = dataclasses.replace(search, types=sorted(set(search.types)))
@@ -92,12 +90,7 @@ async def search(context: Context, search: Search) -> Results:
 
 
 async def _holders(context: Context, search: Search, identifier: str) -> Results:
-    """Return the entities that have an identifier which a question asks for.
-
-    Raises:
-        Stale: some entities were folded under an older schema.
-        Unavailable: the database failed.
-    """
+    """Return the entities that have an identifier which a question asks for."""
     region = context.services.settings.phone_region
     sought = written_identifiers.sought(identifier, region) or written_identifiers.code(identifier)
     search = dataclasses.replace(search, query=identifier)
@@ -134,12 +127,7 @@ async def _meant(
     by_names: list[Named],
     aliases: Mapping[str, str],
 ) -> Meant:
-    """Return what a question names, whole and in part, and what it asks for of that.
-
-    Raises:
-        Stale: relationships are to be folded again.
-        Unavailable: the database failed.
-    """
+    """Return what a question names, whole and in part, and what it asks for of that."""
     now = times.now()
     in_use = await copy.look(lambda documents: documents.types)
     types = [name for name in in_use if not search.types or name in search.types]

@@ -9,9 +9,8 @@ from typing import Any, Final, NamedTuple
 from graphmem.model import identity
 from graphmem.reading import cursors
 from graphmem.reading.entity_pages import EntityRequest
-from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.reading.pages import Page
-from graphmem.reading.scan import CandidateRows, Scan, ScannedEntity, rows_of
+from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 from graphmem.search import search_engine
@@ -99,7 +98,7 @@ async def _filtered(
     while compared < len(ranked) and not scan.is_spent and (request.counted or len(fitting) < needed):
         part = ranked[compared : compared + next(reads, step)]
         if values is None:
-            candidates = await _candidates(scan, [each.id for each in part])
+            candidates = await scan.of_ids([each.id for each in part])
             scan.scanned += len(candidates)
         else:
             candidates = [values[each.id] for each in part if each.id in values]
@@ -125,22 +124,6 @@ async def _filtered(
     if compared and not is_whole:
         following = {**_place_of(ranked[compared - 1]), "found": least}
     return Page(rows, following, not is_whole, total, scan.scanned, least)
-
-
-async def _candidates(scan: Scan, entity_ids: list[str]) -> list[ScannedEntity]:
-    """Return the compared values of some entities, in their order."""
-    for _ in range(READ_ATTEMPTS):
-        row = await scan.context.graph.only(
-            "entity.ranked",
-            CandidateRows,
-            entity_ids=entity_ids,
-            fields=scan.fields,
-            cut=scan.reading["cut"],
-        )
-        candidates = [ScannedEntity._make([*values, None]) for values in row.candidates]
-        if not await scan.refolded(candidates, row.heads):
-            return candidates
-    raise unsettled()
 
 
 def _place_of(ranked: Ranked) -> Mapping[str, Any]:

@@ -301,7 +301,7 @@ def calls_in(file: Path) -> Iterator[QueryCall]:
 
 NAMING = (".seconds_for", "_seconds", "_parameters", "._failed")
 """Functions that take the name of a query and do not run it."""
-TYPED = (".one", ".only", ".all", ".walk")
+TYPED = (".one", ".only", ".all", ".walk", ".settled")
 """Methods whose second argument is a row class."""
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from graphmem.model import canonical, ending, merged_arrays, times
 from graphmem.model.identity import CANONICAL_NAME
-from graphmem.model.reduction import Stale
 from graphmem.model.relationship import BUILTIN
 from graphmem.reading import answers
-from graphmem.reading.shared_rows import EntityRow
+from graphmem.reading.shared_rows import EntityRow, refuse_stale_keys
 from graphmem.registry import Context
 from graphmem.search import terms
 from graphmem.search.context import context_ranking as lines_of
@@ -109,12 +108,7 @@ class Subjects:
 
 
 async def _known(context: Context, entity_ids: Sequence[str], focus: Focus) -> list[_KnownEntity]:
-    """Return the facts about some entities, in the order of the ids, as many as fit into an answer.
-
-    Raises:
-        Stale: some entities were folded under an older schema, or relationships are to be folded again.
-        Torn: a commit changed an entity during the read.
-    """
+    """Return the facts about some entities, in the order of the ids, as many as fit into an answer."""
     if not entity_ids:
         return []
     entities = await context.graph.only(
@@ -129,18 +123,8 @@ async def _known(context: Context, entity_ids: Sequence[str], focus: Focus) -> l
         origins=ORIGINS_LIMIT,
     )
     answers.entities((known.entity for known in entities), snapshot=False)
-    _refuse_stale(related for known in entities for related in known.related)
+    refuse_stale_keys((each.relationship_key, each.refold) for known in entities for each in known.related)
     return entities
-
-
-def _refuse_stale(rows: Iterable[_RelatedRow]) -> None:
-    """Refuse relationships that are to be folded again.
-
-    Raises:
-        Stale: other observations of some relationships count since they were folded.
-    """
-    if stale := [row.relationship_key for row in rows if row.refold]:
-        raise Stale([], stale)
 
 
 async def known_lines(
@@ -222,7 +206,7 @@ async def _with_matching(context: Context, requested: list[_KnownEntity], focus:
         characters=METADATA_LIMIT,
     )
     matching = dict(entities)
-    _refuse_stale(related for rows in matching.values() for related in rows)
+    refuse_stale_keys((each.relationship_key, each.refold) for rows in matching.values() for each in rows)
     whole: list[_KnownEntity] = []
     for known in requested:
         keys = {related.relationship_key for related in known.related}

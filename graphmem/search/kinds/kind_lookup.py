@@ -210,10 +210,6 @@ async def of_phrase(
     Args:
         named: what the question names.
         followed: what it asks for by relationships to that.
-
-    Raises:
-        Stale: relationships are to be folded again.
-        Unavailable: the database failed.
     """
     beside = _beside(phrase, named)
     phrase = replace(phrase, rest=_without(phrase.rest, question, beside))

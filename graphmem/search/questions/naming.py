@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import ending, times
-from graphmem.model.reduction import Stale
 from graphmem.model.relationship import BUILTIN
+from graphmem.reading.shared_rows import refuse_stale_keys
 from graphmem.registry import Context
 from graphmem.search.entity_copy import IN_ALIAS, IN_NAME, SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy
@@ -183,10 +183,6 @@ async def by_relationships(
 
     Args:
         kind: the places of words that say a kind; they ask for no relationship.
-
-    Raises:
-        Stale: relationships are to be folded again.
-        Unavailable: the database failed.
     """
     followed = await _followed(context, question, named, kind)
     if not followed.words:
@@ -221,10 +217,6 @@ async def joined(
 
     Returns:
         The pairs, and whether an entity has so many relationships that older ones may be left out.
-
-    Raises:
-        Stale: relationships are to be folded again.
-        Unavailable: the database failed.
     """
     rows, is_cut = await _related(
         context,
@@ -251,8 +243,7 @@ async def _related(
         characters=METADATA_LIMIT,
         **params,
     )
-    if stale := [each.relationship_key for each in row.related if each.refold]:
-        raise Stale([], stale)
+    refuse_stale_keys((each.relationship_key, each.refold) for each in row.related)
     now, with_former = times.now(), any(piece.token in question_words.FORMER for piece in question.pieces)
     current = [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
     return current, row.cut
