@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
@@ -207,6 +207,11 @@ class CopiedEntity(NamedTuple):
     model: str | None
     packed: bytes | None
 
+    @property
+    def version(self) -> tuple[int, int]:
+        """Greater for a newer state."""
+        return self.changed, self.vectors_changed
+
 
 class CopyRows(NamedTuple):
     """The row of ``search/copy.cypher``; ``entities`` is how many the owner has."""
@@ -247,8 +252,12 @@ class FollowRows(NamedTuple):
 
 
 def change(documents: SearchCopy, changed: Sequence[CopiedEntity], model: str, mark: Mark) -> None:
-    """Put what changed into the documents of a copy, in the event loop or in a thread."""
-    newer = [each for each in changed if _is_newer(each, documents, mark)]
+    """Put what changed into the documents of a copy, in the event loop or in a thread.
+
+    A row counts that says at least as new a state of an entity as the copy has: it may be removed there.
+    """
+    first = (mark.revision + 1, 0)
+    newer = [each for each in changed if each.version >= (documents.version_of(each.id) or first)]
     for each in newer:
         if each.type is None:
             documents.remove(each.id)
@@ -257,7 +266,14 @@ def change(documents: SearchCopy, changed: Sequence[CopiedEntity], model: str, m
 
 def put(documents: SearchCopy, entities: Iterable[CopiedEntity], model: str) -> None:
     """Put entities into the documents of a copy."""
-    documents.put(_documents(entities, model))
+    documents.put(
+        EntityText(
+            each.id, each.type, each.at, each.text or "", each.packed if each.model == model else None,
+            each.model != model, each.version,
+        )
+        for each in entities
+        if each.type is not None
+    )  # fmt: skip
 
 
 def are_many(changed: Sequence[CopiedEntity]) -> bool:
@@ -265,28 +281,6 @@ def are_many(changed: Sequence[CopiedEntity]) -> bool:
     if len(changed) > INLINE_CHANGES:
         return True
     return sum(len(each.text or "") for each in changed) > INLINE_CHARACTERS
-
-
-def _documents(entities: Iterable[CopiedEntity], model: str) -> Iterator[EntityText]:
-    """Yield the documents of the entities that answers list."""
-    for entity in entities:
-        if entity.type is not None:
-            is_pending = entity.model != model
-            vectors = None if is_pending else entity.packed
-            yield EntityText(
-                entity.id, entity.type, entity.at, entity.text or "", vectors, is_pending, _version(entity)
-            )
-
-
-def _version(entity: CopiedEntity) -> tuple[int, int]:
-    return entity.changed, entity.vectors_changed
-
-
-def _is_newer(entity: CopiedEntity, documents: SearchCopy, mark: Mark) -> bool:
-    """Return whether a row says at least as new a state of an entity as a copy has: it may be removed
-    there."""
-    copied = documents.version_of(entity.id)
-    return entity.changed > mark.revision if copied is None else _version(entity) >= copied
 
 
 def is_whole(documents: list[CopiedEntity], commit: Commit) -> bool:

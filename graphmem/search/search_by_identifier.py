@@ -119,9 +119,7 @@ async def by_identifier(
     page = behind(ranked, search.after) if search.after is not None else ranked
     shown = page[: search.offset + search.limit]
     read = time.perf_counter()
-    rows, truncated = await rows_of(
-        context, [] if search.bare else [each.id for each in shown[search.offset :]]
-    )
+    rows, _ = await rows_of(context, [] if search.bare else [each.id for each in shown[search.offset :]])
     hits: dict[Strategy, list[StrategyHit]] = {
         name: [StrategyHit(each.id, each.scores[name]) for each in ranked if name in each.scores]
         for name in STRATEGIES
@@ -132,14 +130,13 @@ async def by_identifier(
         phrases=[" ".join(spelling.words) for spelling in sought.spellings[:1]],
         ran=[name for name in STRATEGIES if ran.get(name)],
         rows=rows,
-        truncated=truncated,
         ranked=shown,
         hits=hits,
         counts={name: len(listed) for name, listed in hits.items()},
         total=len(ranked),
         has_more=len(page) > len(shown),
         ordering=ORDERING,
-        coverage=VectorCoverage(False, row.total, 0, False, 0, None, False),
+        coverage=VectorCoverage(False, row.total),
         semantic="ready",
         is_exact=not is_cut,
         is_cut=is_cut,

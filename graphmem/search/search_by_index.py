@@ -135,7 +135,6 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
         ],
         ran=[name for name in STRATEGIES if ran[name]],
         rows=row.page,
-        truncated=row.truncated,
         ranked=ranked[: search.offset + search.limit],
         hits=hits,
         counts={name: len(listed) for name, listed in hits.items()},

@@ -257,51 +257,38 @@ class SearchCopies:
     async def _bring_up_to_date(
         self, key: _Key, copy: OwnerCopy, rows: FollowRows, state: OwnerState
     ) -> bool:
-        """Put what changed into a copy, compact it if that is worth it, and drop copies beyond the memory;
-        return whether the copy then has all that the state says."""
-        try:
-            is_whole = await self._apply(key, copy, rows, state)
-            if is_whole:
-                await self._tidy(key, copy)
-        except Exception:
-            # A change that was not completed may have left anything behind.
-            self._replace(key, copy, OwnerCopy(copy.model))
-            raise
-        return is_whole
-
-    async def _apply(self, key: _Key, copy: OwnerCopy, rows: FollowRows, state: OwnerState) -> bool:
         """Put what changed into a copy; return whether the copy then has all that the state says.
 
         Another search may have read later, and put more into it: of that nothing is replaced.
         """
         changed = [*rows.documents, *rows.vectors]
-        async with copy.lock:
-            mark = copy.mark
-            assert mark is not None
-            if len(changed) > CHANGED_LIMIT or state.node_key != mark.node_key:
-                # Far behind, or the owner was erased and created again: the next search reads all.
-                self._replace(key, copy, OwnerCopy(copy.model))
-                return False
-            change = partial(owner_copy.change, changed=changed, model=copy.model, mark=mark)
-            if owner_copy.are_many(changed):
-                await copy.in_thread_with_lock(change)
-            else:
-                change(copy.documents)
-            revision = state.changed.revision - (not owner_copy.is_whole(rows.documents, state.changed))
-            copy.mark = Mark(
-                mark.node_key, max(mark.revision, revision), max(mark.vectors, state.vectors_changed - 1)
-            )
-        return True
-
-    async def _tidy(self, key: _Key, copy: OwnerCopy) -> None:
-        """Compact a copy if that is worth it, and drop copies beyond the memory."""
-        if copy.documents.is_loose:
-            await copy.in_thread(_compact)
-        if copy.documents.bytes > self._memory:
-            await copy.in_thread(partial(_shrink, memory=self._memory))
+        try:
+            async with copy.lock:
+                mark = copy.mark
+                assert mark is not None
+                if len(changed) > CHANGED_LIMIT or state.node_key != mark.node_key:
+                    # Far behind, or the owner was erased and created again: the next search reads all.
+                    self._replace(key, copy, OwnerCopy(copy.model))
+                    return False
+                change = partial(owner_copy.change, changed=changed, model=copy.model, mark=mark)
+                if owner_copy.are_many(changed):
+                    await copy.in_thread_with_lock(change)
+                else:
+                    change(copy.documents)
+                revision = state.changed.revision - (not owner_copy.is_whole(rows.documents, state.changed))
+                copy.mark = Mark(
+                    mark.node_key, max(mark.revision, revision), max(mark.vectors, state.vectors_changed - 1)
+                )
+            if copy.documents.is_loose or copy.documents.bytes > self._memory:
+                await copy.in_thread(partial(_tidy, memory=self._memory))
+        except Exception:
+            # A change that was not completed may have left anything behind.
+            self._replace(key, copy, OwnerCopy(copy.model))
+            raise
         if copy.documents.bytes > self._memory:
             self._refuse(key, copy)
         self._make_room(key)
+        return True
 
     def _make_room(self, key: _Key) -> None:
         """Drop the copies that were used longest ago until the others fit into the memory."""
@@ -314,14 +301,10 @@ class SearchCopies:
                 return
 
 
-def _compact(documents: SearchCopy) -> None:
-    """Compact the documents of a copy, unless another search did so meanwhile."""
+def _tidy(documents: SearchCopy, memory: int) -> None:
+    """Compact a copy if that is worth it, and take all memory from it that it can do without."""
     if documents.is_loose:
         documents.compact()
-
-
-def _shrink(documents: SearchCopy, memory: int) -> None:
-    """Take all memory from a copy that it can do without, at the cost of time, until it fits."""
     if documents.bytes > memory:
         documents.terms.forget_stems()
     if documents.bytes > memory:

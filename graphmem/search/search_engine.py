@@ -17,7 +17,6 @@ from graphmem.model import times
 from graphmem.registry import Context
 from graphmem.search import written_identifiers
 from graphmem.search.kinds import kind_lookup
-from graphmem.search.kinds.kind_lookup import Kind
 from graphmem.search.owner_copy import OwnerCopy
 from graphmem.search.questions import mentions, naming
 from graphmem.search.questions.mentions import AskedNames
@@ -128,40 +127,22 @@ async def _meant(
     aliases: Mapping[str, str],
 ) -> Meant:
     """Return what a question names, whole and in part, and what it asks for of that."""
-    now = times.now()
+    now, kind = times.now(), None
     in_use = await copy.look(lambda documents: documents.types)
     types = [name for name in in_use if not search.types or name in search.types]
-    for phrase in kind_lookup.phrases(question, by_names, types, aliases, now)[:PHRASES_LIMIT]:
-        named, followed = await _named(context, search, copy, question, by_names, phrase.places)
-        kind = await kind_lookup.of_phrase(context, copy, question, phrase, named, followed, now)
-        if kind is not None:
-            return await _of_types(search, copy, named, followed, kind)
-    named, followed = await _named(context, search, copy, question, by_names, frozenset())
-    return await _of_types(search, copy, named, followed)
-
-
-async def _named(
-    context: Context,
-    search: Search,
-    copy: OwnerCopy,
-    question: AskedNames,
-    by_names: list[Named],
-    kind: frozenset[int],
-) -> tuple[list[Named], list[Named]]:
-    """Return what a question names, of any type, and what it asks for by relationships to that.
-
-    Args:
-        kind: the places of words that say a kind, and name nothing.
-    """
-    named = [each for each in by_names if kind.isdisjoint(range(each.start, each.end))]
-    named += await naming.by_parts(copy, question, named, kind)
-    return named, await naming.by_relationships(context, question, named, search.types, kind)
-
-
-async def _of_types(
-    search: Search, copy: OwnerCopy, named: list[Named], followed: list[Named], kind: Kind | None = None
-) -> Meant:
-    """Return what a question means, of the types that are searched."""
+    phrases = kind_lookup.phrases(question, by_names, types, aliases, now)[:PHRASES_LIMIT]
+    named: list[Named] = []
+    followed: list[Named] = []
+    for phrase in (*phrases, None):
+        # The words that say a kind name nothing.
+        places = frozenset[int]() if phrase is None else phrase.places
+        named = [each for each in by_names if places.isdisjoint(range(each.start, each.end))]
+        named += await naming.by_parts(copy, question, named, places)
+        followed = await naming.by_relationships(context, question, named, search.types, places)
+        if phrase is not None:
+            kind = await kind_lookup.of_phrase(context, copy, question, phrase, named, followed, now)
+            if kind is not None:
+                break
     ids = [each.id for each in named]
     among = await copy.look(lambda documents: documents.having_types(ids, search.types))
     return Meant([*followed, *(each for each in named if each.id in among)], kind)

@@ -181,11 +181,11 @@ class VectorCoverage(NamedTuple):
 
     searched: bool
     total: int
-    compared: int
-    indexed: bool
-    index_rows: int
-    least: float | None
-    pending: bool
+    compared: int = 0
+    indexed: bool = False
+    index_rows: int = 0
+    least: float | None = None
+    pending: bool = False
 
 
 BY_INDEX: Final = -1
@@ -257,8 +257,6 @@ class Results:
     spellings: frozenset[str]
     phrases: list[str]
     ran: list[Strategy]
-    rows: list[EntityRow]
-    truncated: bool
     ranked: list[Ranked]
     hits: dict[Strategy, list[StrategyHit]]
     counts: dict[Strategy, int]
@@ -268,6 +266,7 @@ class Results:
     coverage: VectorCoverage
     semantic: Semantic
     is_exact: bool
+    rows: list[EntityRow] = field(default_factory=list)
     is_cut: bool = False
     named: list[Named] = field(default_factory=list)
     understood: Understood | None = None

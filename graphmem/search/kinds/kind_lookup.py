@@ -78,11 +78,14 @@ async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
     is_cut = False
     if every:
         (joined, is_cut), (rows, _) = await asyncio.gather(
-            naming.joined(asked.context, asked.question, every, types, RELATED_LIMIT),
+            naming.related(
+                asked.context, asked.question, every, outgoing=None, incoming=None, types=list(types),
+                scanned=RELATED_LIMIT, limit=RELATED_LIMIT,
+            ),
             rows_of(asked.context, every),
-        )
-        for entity_id, other_id in joined:
-            related.setdefault(entity_id, set()).add(other_id)
+        )  # fmt: skip
+        for each in joined:
+            related.setdefault(each.entity_id, set()).add(each.other_id)
         for row in rows:
             values = dict(zip(row.fields, row.values, strict=True))
             texts = [row.name, row.id]
