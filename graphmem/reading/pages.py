@@ -9,7 +9,6 @@ from typing import Any, Final, Generic, NotRequired, TypeVar
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Total
-from graphmem.model import identity, times
 from graphmem.reading import cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters
@@ -130,12 +129,6 @@ def start_of(
     if arguments.cursor is None:
         return None, clocks
     place = cursors.decode(query, arguments.cursor, {**kinds, **({} if clocks.now else {"known": int})})
-    moments = [place[name] for name in ("at", "known") if name in place]
-    texts = [text for text in place.values() if isinstance(text, str)]
-    if not all(times.EARLIEST <= moment <= times.LATEST for moment in moments):
-        raise cursors.refused()
-    if any(len(text) > identity.KEY_LIMIT for text in texts):
-        raise cursors.refused()
     known = place.pop("known", None)
     return place, clocks if known is None else clocks.pinned(min(known, clocks.bounds["at_ingested"]))
 

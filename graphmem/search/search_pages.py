@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from graphmem.model import identity
 from graphmem.reading import cursors
 from graphmem.reading.entity_pages import EntityRequest
 from graphmem.reading.pages import Page
@@ -47,7 +46,11 @@ async def page(
     scan = Scan(context, request)
     among = None if request.related is None else await scan.related(request.related)
     limit = context.services.limits.compared_entities if has_filters else request.limit
-    place, found = _place(query, cursor, is_counted=has_filters)
+    place, found = None, 0
+    if cursor is not None:
+        kinds: dict[str, type] = {"points": int, "id": str, "at": int}
+        held = cursors.decode(query, cursor, {**kinds, "found": int} if has_filters else kinds)
+        place, found = RankedPlace(held["points"] / BILLIONTHS, held["id"], held["at"]), held.get("found", 0)
     search = Search(
         text,
         request.types,
@@ -128,23 +131,3 @@ async def _filtered(
 
 def _place_of(ranked: Ranked) -> Mapping[str, Any]:
     return {"points": round(ranked.points * BILLIONTHS), "id": ranked.id, "at": ranked.at}
-
-
-def _place(query: str, cursor: str | None, *, is_counted: bool) -> tuple[RankedPlace | None, int]:
-    """Return the place after which a page starts, and, where it is counted, how many were found before.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
-    """
-    if cursor is None:
-        return None, 0
-    kinds: dict[str, type] = {"points": int, "id": str, "at": int}
-    place = cursors.decode(query, cursor, {**kinds, "found": int} if is_counted else kinds)
-    found = place.get("found", 0)
-    if (
-        not 0 <= found <= cursors.ANSWERED_LIMIT
-        or abs(place["points"]) > 1_000 * BILLIONTHS
-        or len(place["id"]) > identity.KEY_LIMIT
-    ):
-        raise cursors.refused()
-    return RankedPlace(place["points"] / BILLIONTHS, place["id"], place["at"]), found

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Literal
 
 import numpy as np
@@ -56,7 +55,6 @@ FEW: Final = 4
 ROWS_AT_ONCE: Final = 2_048
 NEWEST_ROOM: Final = 1.0
 """What the newest of the other hits gain at most: named ones are raised by it, so that they stay first."""
-NO_POINTS: Final[Mapping[str, float]] = MappingProxyType({})
 Scores = npt.NDArray[np.float64]
 Documents = npt.NDArray[np.int64]
 Part = Literal["exact", "text", "name", "meaning", "newest_first"]
@@ -219,7 +217,7 @@ def rank(
     floor: float,
     among: npt.NDArray[np.bool_],
     named: Mapping[str, float],
-    fixed: Mapping[str, float] = NO_POINTS,
+    fixed: Mapping[str, float],
     least_share: float = 0.0,
     newest_first: bool = False,
 ) -> Ranking:

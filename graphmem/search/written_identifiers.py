@@ -128,13 +128,17 @@ class Sought:
 
     def _spans(self, line: str) -> Iterator[LineSpan]:
         """Yield where a line has it."""
+        for span, written in written_dates.dates_of(line) if self.is_date else ():
+            if self.date is None:
+                is_it = written.iso[:7] == self.months[0]
+            else:
+                is_it = written_dates.is_same(self.date, written)
+            if is_it:
+                yield span
         if self.date is not None:
-            yield from self._dates(line)
             return
         for month in self.months:
             yield from line_spans.places_of(line, month)
-        if self.months:
-            yield from self._days(line)
         if not (self.codes or self.phones or self.address or self.email):
             yield from line_spans.places_of(line, self.text)
             return
@@ -151,17 +155,6 @@ class Sought:
             yield from self._in_atom(parted, atom)
         if self.codes:
             yield from self._in_groups(parted, atoms)
-
-    def _dates(self, line: str) -> Iterator[LineSpan]:
-        assert self.date is not None
-        for span, written in written_dates.dates_of(line):
-            if written_dates.is_same(self.date, written):
-                yield span
-
-    def _days(self, line: str) -> Iterator[LineSpan]:
-        for span, written in written_dates.dates_of(line):
-            if written.iso[:7] == self.months[0]:
-                yield span
 
     def _numbers(self, line: str) -> Iterator[LineSpan]:
         """Yield where a line has the telephone number, in any grouping."""
@@ -266,7 +259,10 @@ def sought(looked_up: str, region: str | None = None) -> Sought | None:
         return None
     date = written_dates.parse(text)
     if date is not None:
-        return Sought(text, date=date, spellings=_spellings_of_date(date))
+        year, month, day = date.iso[:10].split("-")
+        spellings = (Spelling((year, month, day), "t"), Spelling((f"{year}{month}{day}",), "t"))
+        spellings += tuple(map(Spelling, written_dates.day_spellings(date)))
+        return Sought(text, date=date, spellings=spellings)
     if phones.is_phone(folded) and not all(map(codes.YEAR.fullmatch, folded.split())):
         return _sought_number(folded, region)
     if " " in text:
@@ -333,12 +329,3 @@ def _spellings(written: Sequence[str]) -> tuple[Spelling, ...]:
     # A possessive ending is in the last word of a text.
     every += [(*each[:-1], each[-1] + "s") for each in every[:1] if each]
     return tuple(dict.fromkeys(Spelling(each) for each in every if each))
-
-
-def _spellings_of_date(date: WrittenDate) -> tuple[Spelling, ...]:
-    year, month, day = date.iso[:10].split("-")
-    return (
-        Spelling((year, month, day), "t"),
-        Spelling((f"{year}{month}{day}",), "t"),
-        *map(Spelling, written_dates.day_spellings(date)),
-    )

@@ -295,14 +295,10 @@ def _contests(known: _KnownEntity, name: str, value: str) -> tuple[Contest, ...]
     rows.sort(key=lambda row: (row.observed_at, row.observation_id), reverse=True)
     contests: dict[str, Contest] = {}
     for _, other, observed_at, observation_id, source in rows:
-        if other != "null" and not _is_same(value, other):
+        # Values may differ by their type alone, as a schema may have converted one.
+        if other != "null" and value.strip('"') != other.strip('"'):
             contests.setdefault(other, Contest(other, observed_at, observation_id, source))
     return tuple(contests.values())[:CONTESTS_LIMIT]
-
-
-def _is_same(value: str, other: str) -> bool:
-    """Return whether two values differ by their type alone, as a schema may have converted one."""
-    return value.strip('"') == other.strip('"')
 
 
 def _relationship(
@@ -330,7 +326,7 @@ def _relationship_words(entity: EntityRow, related: _RelatedRow) -> frozenset[st
     texts = [text for name, value in related.metadata for text in (name, *words.strings_of(value))]
     if (built_in := BUILTIN.get(related.relationship_type)) is not None:
         texts.append(built_in.inverse or "")
-    texts += relationship_roles.roles(related.relationship_type, related.direction)
+    texts += relationship_roles.ROLES.get((related.relationship_type, related.direction), ())
     return _words(entity.name, related.relationship_type, related.entity_type, related.entity_name, *texts)
 
 

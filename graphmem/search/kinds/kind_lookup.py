@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from graphmem.model import canonical, schema, times
 from graphmem.model.schema import SchemaDocument
@@ -14,7 +14,7 @@ from graphmem.reading.entity_pages import EntityRequest, Order
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.registry import Context
 from graphmem.search.kinds import kind_plans, kind_questions
-from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypePlan, TypeShape
+from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypeShape
 from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_states import State
 from graphmem.search.owner_copy import KindKey, OwnerCopy
@@ -146,11 +146,6 @@ async def _ids(asked: Asked, span: tuple[int, int], types: Sequence[str]) -> lis
     return followed or [each.id for each in of_span(asked.named, span)]
 
 
-def is_related(types: Mapping[str, TypePlan], member: Member, anchor: Anchor) -> bool:
-    fields = types[member.entity_type].references
-    return member.id in anchor.related or kind_plans.refers(member, fields, anchor.spellings)
-
-
 READ_BY_ID_LIMIT: Final = 1_000
 """If the values of more entities than this are to be read, those of all of their types are read."""
 THREAD_MEMBERS: Final = 1_000
@@ -215,7 +210,8 @@ async def of_phrase(
         followed: what it asks for by relationships to that.
     """
     beside = _beside(phrase, named)
-    phrase = replace(phrase, rest=_without(phrase.rest, question, beside))
+    names = {question.pieces[place].token for span in beside for place in range(*span)}
+    phrase = replace(phrase, rest=tuple(word for word in phrase.rest if word not in names))
     asked = Asked(context, copy, question, phrase, named, followed, beside)
     if phrase.needs_name and not any(of_span(named, span) for span in phrase.anchors):
         return None
@@ -259,12 +255,6 @@ def _beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
     return [(start, end) for start, end in spans if end]
 
 
-def _without(rest: Sequence[str], question: AskedNames, spans: Iterable[tuple[int, int]]) -> tuple[str, ...]:
-    """Return the words beside a phrase that are in no name."""
-    names = {question.pieces[place].token for span in spans for place in range(*span)}
-    return tuple(word for word in rest if word not in names)
-
-
 async def shapes_of(context: Context, types: Iterable[str]) -> list[SchemaShape]:
     """Return the fields of some types, as their schemas declare them and as they are stored."""
     return await context.graph.only("schema.shapes", list[SchemaShape], types=list(types))
@@ -301,7 +291,7 @@ async def _members(
     fields = sorted({name for plan in plans for name in plan.fields})
     limit = context.services.limits.compared_entities
     if not fields:
-        of_types = await asked.copy.look(lambda documents: documents.ids_of_types(types))
+        of_types = await asked.copy.look(lambda documents: list(documents.revisions_of_types(types)))
         return [Member(each, types[0], {}) for each in of_types[:limit]], len(of_types) > limit
     scan = Scan(context, EntityRequest(types, Order("asc"), limit=0, offset=0), fields=fields)
     revisions = await asked.copy.look(lambda documents: documents.revisions_of_types(types))
@@ -323,17 +313,13 @@ async def _read(scan: Scan, read: tuple[list[ScannedEntity], bool]) -> tuple[lis
     candidates, is_truncated = read
     cut = [each.id for each in candidates if each.texts is None or "" in each.texts]
     texts, unread = await scan.whole(cut) if cut else ({}, None)
-    members = [_member(scan.fields, each, texts) for each in candidates]
+    members: list[Member] = []
+    for each in candidates:
+        values = texts.get(each.id, each.texts) or []
+        pairs = zip(scan.fields, values, strict=True) if values else ()
+        decoded = {name: canonical.decode(text) for name, text in pairs if text}
+        members.append(Member(each.id, each.type, decoded))
     return members, is_truncated or unread is not None
-
-
-def _member(
-    fields: Sequence[str], candidate: ScannedEntity, texts: Mapping[str, Sequence[str | None]]
-) -> Member:
-    read = texts.get(candidate.id, candidate.texts) or []
-    pairs = zip(fields, read, strict=True) if read else ()
-    values: dict[str, Any] = {name: canonical.decode(text) for name, text in pairs if text}
-    return Member(candidate.id, candidate.type, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,9 +356,15 @@ def _fits(plan: KindPlan, members: Sequence[Member], anchors: Sequence[Anchor]) 
         return None
     listed = plan.fits(members, used)
     by_id = {member.id: member for member in members}
+    references = {name: each.references for name, each in plan.types.items()}
     related: list[str] = []
     for anchor in anchors:
-        joined = [fit for fit in listed if is_related(plan.types, by_id[fit.id], anchor)]
+        joined = [
+            fit
+            for fit in listed
+            if fit.id in anchor.related
+            or kind_plans.refers(by_id[fit.id], references[by_id[fit.id].entity_type], anchor.spellings)
+        ]
         if joined or anchor.is_strict:
             listed = joined
             related.append(anchor.words)

@@ -118,7 +118,14 @@ class KindPlan:
         Returns ``None`` if a word of the question that can only be a value of a field is none.
         """
         states = [state for state in self.phrase.states if state.meaning in _MAY_BE_VALUES]
-        used = frozenset(state for state in states if self._is_in_use(state, members))
+        used = frozenset(
+            state
+            for state in states
+            if any(
+                kind_states.is_value_in_use(state, self.types[each.entity_type].state_fields, each.values)
+                for each in members
+            )
+        )
         unknown = [state for state in states if state.meaning == "value" and state not in used]
         return None if any(state.value not in self.declared for state in unknown) else used
 
@@ -147,18 +154,16 @@ class KindPlan:
         chosen: list[Member] = []
         for member in members:
             plan = self.types[member.entity_type]
-            key = None if depends_on_time else _texts_of(member, plan.state_fields)
+            texts = [member.values.get(name, _ABSENT) for name in plan.state_fields]
+            is_compared = depends_on_time or any(
+                not isinstance(text, str) and text is not _ABSENT for text in texts
+            )
+            key = None if is_compared else (member.entity_type, *texts)
             if key is None or key not in known:
                 known[key] = all(self._is_in(plan, member, state, is_used) for state, is_used in states)
             if known[key]:
                 chosen.append(member)
         return chosen
-
-    def _is_in_use(self, state: State, members: Sequence[Member]) -> bool:
-        return any(
-            kind_states.is_value_in_use(state, self.types[each.entity_type].state_fields, each.values)
-            for each in members
-        )
 
     def _of_sort(self, members: Sequence[Member]) -> Sequence[Member]:
         """Return the members whose sort a question names: of events that say what they are, the meetings."""
@@ -195,14 +200,6 @@ class KindPlan:
 
 
 _OPEN: Final = State("open", "open")
-
-
-def _texts_of(member: Member, fields: Iterable[str]) -> tuple[Any, ...] | None:
-    """Return the type of an entity and its values of some fields, ``None`` if one is no text."""
-    values = [member.values.get(name, _ABSENT) for name in fields]
-    if any(not isinstance(value, str) and value is not _ABSENT for value in values):
-        return None
-    return member.entity_type, *values
 
 
 def _first_moment(fields: Sequence[str], values: Mapping[str, Any]) -> Moment | None:

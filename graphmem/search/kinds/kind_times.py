@@ -234,7 +234,7 @@ def _with_bound(within: Period, bound: Bound, phrase: str, now: int) -> Period:
 def _period(tokens: Sequence[str], now: int) -> Period | None:
     phrase = " ".join(tokens)
     first, *rest = tokens
-    today = _midnight(now)
+    today = (times.EPOCH + timedelta(microseconds=now)).replace(hour=0, minute=0, second=0, microsecond=0)
     if not rest:
         if first in _FUTURE:
             return Period(phrase, "future", now, None)
@@ -250,10 +250,6 @@ def _period(tokens: Sequence[str], now: int) -> Period | None:
         return _counted(phrase, first in ("next", "coming"), count, rest[1], now) if count else None
     dated = [_bounded(phrase, *each, now) for each in intervals(tokens, today)]
     return dated[0]._replace(others=tuple(dated[1:])) if dated else None
-
-
-def _midnight(now: int) -> datetime:
-    return (times.EPOCH + timedelta(microseconds=now)).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _micros(at: datetime) -> int:

@@ -56,7 +56,9 @@ class _Lookup(NamedTuple):
     def exact(self, tokens: Sequence[str]) -> tuple[str, ...]:
         """Return the types whose name, or another name of theirs, the words are, in the singular or the
         plural."""
-        return tuple(sorted({name for form in _forms(tokens) for name in self.by_form.get(form, ())}))
+        *first, last = tokens
+        forms = {" ".join([*first, each]) for each in (last, _singular(last))}
+        return tuple(sorted({name for form in forms for name in self.by_form.get(form, ())}))
 
 
 def named_kind(tokens: Sequence[str], types: Collection[str], aliases: Mapping[str, str]) -> KindName | None:
@@ -75,8 +77,10 @@ def named_kind(tokens: Sequence[str], types: Collection[str], aliases: Mapping[s
         return KindName((), "deadline", True)
     if not exact and len(tokens) > 1:
         return None
-    is_plural = _is_plural(tokens[-1])
-    singular = _singular(tokens[-1])
+    word, singular = tokens[-1], _singular(tokens[-1])
+    is_plural = word in _IRREGULAR or singular != word
+    if word in _FOREIGN:
+        is_plural = word not in _SINGULAR_FOREIGN
     if exact:
         return KindName(exact, singular, is_plural)
     for meant in (singular, *_USUAL.get(singular, ())):
@@ -93,8 +97,11 @@ def _lookup(types: tuple[str, ...], aliases: tuple[tuple[str, str], ...]) -> _Lo
     It is made once for a set of types: 200 types take some milliseconds, and a question has dozens of words.
     """
     known = frozenset(types)
-    forms = [(form, name) for name in types for form in (_plain(name), _singular_of_name(name))]
-    forms += [(_plain(name), kind) for name, kind in aliases if kind in known]
+    forms = [(" ".join(words.tokens(name)), kind) for name, kind in aliases if kind in known]
+    for name in types:
+        parts = words.tokens(name)
+        forms.append((" ".join(parts), name))
+        forms.append((" ".join([*parts[:-1], *map(_singular, parts[-1:])]), name))
     return _Lookup(_grouped(forms), _grouped((name.split("_")[-1], name) for name in types))
 
 
@@ -104,26 +111,6 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     for first, second in pairs:
         groups.setdefault(first, set()).add(second)
     return {first: tuple(sorted(group)) for first, group in groups.items()}
-
-
-def _forms(tokens: Sequence[str]) -> set[str]:
-    *first, last = tokens
-    return {" ".join([*first, each]) for each in {last, _singular(last)}}
-
-
-def _plain(name: str) -> str:
-    return " ".join(words.tokens(name))
-
-
-def _singular_of_name(name: str) -> str:
-    parts = words.tokens(name)
-    return " ".join([*parts[:-1], _singular(parts[-1])]) if parts else ""
-
-
-def _is_plural(word: str) -> bool:
-    if word in _FOREIGN:
-        return word not in _SINGULAR_FOREIGN
-    return word in _IRREGULAR or (_singular(word) != word)
 
 
 def _singular(word: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphmem.model.identity import fold_text
 from graphmem.model.ids import ENTITY_ID
@@ -16,10 +16,11 @@ from graphmem.search import written_identifiers
 from graphmem.search.questions import grammar
 from graphmem.text import codes, phones, written_dates
 
+if TYPE_CHECKING:
+    from graphmem.search.questions.mentions import Piece
+
 CODE_DIGITS_LEAST: Final = 3
 """Digits of a code with letters, years left out: ``GPT-4`` and ``covid-19`` are words."""
-SHORT_CODE_DIGITS_LEAST: Final = 2
-"""The same of a code whose letters are capitals: ``ORD-77``."""
 LABELLED_DIGITS_LEAST: Final = 3
 """Digits of a number behind a word for a number: "order 471"."""
 NUMBER_DIGITS_LEAST: Final = 6
@@ -40,18 +41,10 @@ _AMOUNT = re.compile(r"[^\w+]*[0-9]{1,3}(?:[ .,'][0-9]{3})+(?:[.,][0-9]+)?\W*")
 _VERSION = re.compile(r"v?[0-9]+(?:\.[0-9]+)+")
 _QUANTITY = re.compile(r"[0-9]+(?:[.,][0-9]+)?[a-z]{1,4}")
 _SHORT_CODE = re.compile(r"([A-Z]{3,})[-_/]?[0-9]{2}")
+"""A code of capitals needs fewer digits: ``ORD-77``."""
 _TOKEN = re.compile(r"[a-z]+|[0-9]+")
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _YEARS = re.compile(r"(?:19|20)[0-9]{2}(?:[-/](?:(?:19|20)?[0-9]{2}))?")
-
-
-class Word(Protocol):
-    """A run of characters between blanks: its text, and whether punctuation follows."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def ends(self) -> bool: ...
 
 
 class AskedIdentifier(NamedTuple):
@@ -62,13 +55,17 @@ class AskedIdentifier(NamedTuple):
     text: str
 
 
-def identifiers_in(pieces: Sequence[Word]) -> list[AskedIdentifier]:
+def identifiers_in(pieces: Sequence[Piece]) -> list[AskedIdentifier]:
     """Return the identifiers in a question, in their order."""
     identifiers: list[AskedIdentifier] = []
     texts = [fold_text(piece.text) for piece in pieces]
     place = 0
     while place < len(pieces):
-        end = _run_end(pieces, texts, place)
+        end = place + 1
+        if codes.has_digit(texts[place]):
+            # Words in a row that have digits, and no punctuation between them.
+            while end < len(texts) and not pieces[end - 1].ends and codes.has_digit(texts[end]):
+                end += 1
         while end > place + 1 and not _is_number_in_groups(texts[place:end]):
             end -= 1
         if end == place + 1 and not _is_identifier(pieces, texts, place):
@@ -78,16 +75,6 @@ def identifiers_in(pieces: Sequence[Word]) -> list[AskedIdentifier]:
         identifiers.append(AskedIdentifier(place, end, text.removeprefix("mailto:")))
         place = end
     return identifiers
-
-
-def _run_end(pieces: Sequence[Word], texts: Sequence[str], start: int) -> int:
-    """Return the end of the words in a row that have digits, and no punctuation between them."""
-    end = start + 1
-    if not _has_digit(texts[start]):
-        return end
-    while end < len(texts) and not pieces[end - 1].ends and _has_digit(texts[end]):
-        end += 1
-    return end
 
 
 def _is_number_in_groups(texts: Sequence[str]) -> bool:
@@ -104,21 +91,18 @@ def _is_number_in_groups(texts: Sequence[str]) -> bool:
     return codes.is_grouped(text)
 
 
-def _is_identifier(pieces: Sequence[Word], texts: Sequence[str], place: int) -> bool:
+def _is_identifier(pieces: Sequence[Piece], texts: Sequence[str], place: int) -> bool:
     """Return whether a word alone is an identifier."""
     text = texts[place].removeprefix("mailto:")
     if _EMAIL.fullmatch(text) or ENTITY_ID.fullmatch(text) or _URL.fullmatch(text) or _HASH.fullmatch(text):
         return True
-    if not _has_digit(text) or written_dates.parse(text) is not None or _is_measure(text):
+    if not codes.has_digit(text) or written_dates.parse(text) is not None:
+        return False
+    if any(shape.fullmatch(text) for shape in (_AMOUNT, _YEARS, _VERSION, _QUANTITY)):
         return False
     if any(character.isalpha() for character in text):
         return _is_code(pieces[place].text)
     return _is_number(pieces, texts, place)
-
-
-def _is_measure(text: str) -> bool:
-    """Return whether a word is an amount, some years, a version or a quantity with its unit."""
-    return any(shape.fullmatch(text) for shape in (_AMOUNT, _YEARS, _VERSION, _QUANTITY))
 
 
 def _is_code(spelled: str) -> bool:
@@ -133,7 +117,7 @@ def _is_code(spelled: str) -> bool:
     )
 
 
-def _is_number(pieces: Sequence[Word], texts: Sequence[str], place: int) -> bool:
+def _is_number(pieces: Sequence[Piece], texts: Sequence[str], place: int) -> bool:
     """Return whether a word without letters is the number of something."""
     text = texts[place]
     digits = re.sub("[^0-9]", "", text)
@@ -148,7 +132,3 @@ def _is_number(pieces: Sequence[Word], texts: Sequence[str], place: int) -> bool
     after = texts[place + 1] if place + 1 < len(texts) and not pieces[place].ends else ""
     is_amount = digits.endswith("000") or before in _COMPARING or after in _UNITS
     return len(digits) >= NUMBER_DIGITS_LEAST and not is_amount
-
-
-def _has_digit(text: str) -> bool:
-    return any(character.isdigit() for character in text)

@@ -91,17 +91,6 @@ class Named(NamedTuple):
         return answered if self.field is None else {**answered, "matched_field": self.field}
 
 
-def marks(named: Sequence[Named], entity_ids: Iterable[str], *, resembles: bool) -> list[dict[str, str]]:
-    """Return what a list says of entities: how the question names each, or that it only resembles it.
-
-    Args:
-        resembles: the others resemble the question also if it names none. Otherwise nothing is said of them.
-    """
-    by_id = {each.id: each for each in reversed(named)}
-    rest = {"match": RESEMBLANCE} if named or resembles else {}
-    return [by_id[each].answered if each in by_id else rest for each in entity_ids]
-
-
 class _Related(NamedTuple):
     """A row of ``search/related.cypher``."""
 
@@ -242,8 +231,8 @@ def _partly_named(copy: SearchCopy, question: AskedNames, taken: Collection[int]
     Args:
         taken: the places of words that are no parts of names.
     """
-    people = [name for name in copy.types if question_words.is_person(name)]
-    organisations = [name for name in copy.types if question_words.is_organisation(name)]
+    people = [name for name in copy.types if name in question_words.PERSONS]
+    organisations = [name for name in copy.types if name in question_words.ORGANISATIONS]
     name_words = question.name_words
     if not name_words or not (people or organisations):
         return {}

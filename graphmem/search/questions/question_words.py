@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Final, Literal, cast
 
+from rapidfuzz.distance import Prefix
+
 from graphmem.model.identity import PEOPLE
 from graphmem.search.questions import grammar
 from graphmem.text import languages
@@ -28,9 +30,11 @@ EMPTY: Final = grammar.words("empty")
 FORMER: Final = grammar.words("former")
 """Words that ask for what has ended, too."""
 _WANTED: Final[dict[str, Wanted]] = cast("dict[str, Wanted]", grammar.meanings("wanted"))
-_PERSONS: Final = PEOPLE | grammar.words("types_of_people")
-_ORGANISATIONS: Final = grammar.words("types_of_organisations")
-_PLACES: Final = grammar.words("fields_of_places")
+PERSONS: Final = PEOPLE | grammar.words("types_of_people")
+"""Entity types of people."""
+ORGANISATIONS: Final = grammar.words("types_of_organisations")
+PLACES: Final = grammar.words("fields_of_places")
+"""Words of fields and relationship types that name a place."""
 
 
 def content_words(
@@ -54,21 +58,6 @@ def wanted(words: Iterable[str]) -> frozenset[Wanted]:
     return frozenset(_WANTED[word] for word in words if word in _WANTED)
 
 
-def is_person(entity_type: str) -> bool:
-    """Return whether an entity type is one of people."""
-    return entity_type in _PERSONS
-
-
-def is_organisation(entity_type: str) -> bool:
-    """Return whether an entity type is one of organisations."""
-    return entity_type in _ORGANISATIONS
-
-
-def names_place(words: Iterable[str]) -> bool:
-    """Return whether the words of a field or a relationship type name a place."""
-    return not _PLACES.isdisjoint(words)
-
-
 @lru_cache(maxsize=65_536)
 def is_same(word: str, other: str) -> bool:
     """Return whether two words are forms of one word: equal, one begins with the other, or endings differ."""
@@ -79,7 +68,7 @@ def is_same(word: str, other: str) -> bool:
         return True
     return any(
         word[end:] in endings and other[end:] in endings
-        for end in range(_common(word, other), STEM_LETTERS - 2, -1)
+        for end in range(Prefix.similarity(word, other), STEM_LETTERS - 2, -1)
         for endings in [_ENDINGS if end >= STEM_LETTERS else _SHORT_ENDINGS]
     )
 
@@ -98,10 +87,3 @@ def shared(question_words: Collection[str], words: Collection[str]) -> int:
     beginnings = {word[: STEM_LETTERS - 1] for word in question_words}
     near = [other for other in words if other[: STEM_LETTERS - 1] in beginnings]
     return sum(word in words or any(is_same(word, other) for other in near) for word in question_words)
-
-
-def _common(word: str, other: str) -> int:
-    """Return how many letters two words begin with in common."""
-    return next(
-        (i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other))
-    )

@@ -21,11 +21,6 @@ ROLES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
 """For a relationship type and a direction, the words for the entity at the other end."""
 
 
-def roles(relationship_type: str, direction: str) -> tuple[str, ...]:
-    """Return the words for the entity at the other end of a relationship; there may be none."""
-    return ROLES.get((relationship_type, direction), ())
-
-
 _WORDS: Final = frozenset(role for listed in ROLES.values() for role in listed)
 _PLURALS: Final = grammar.meanings("role_plurals")
 _IS_NO_VERB: Final = grammar.words("no_verb")
@@ -59,11 +54,6 @@ class FollowedRole:
     outgoing: set[str] = field(default_factory=set)
     incoming: set[str] = field(default_factory=set)
     words: dict[str, None] = field(default_factory=dict)
-
-    def add(self, relationship_type: str, direction: str, word: str) -> None:
-        """Add the relationships of a type in a direction."""
-        (self.outgoing if direction == "outgoing" else self.incoming).add(relationship_type)
-        self.words[word] = None
 
 
 def followed(
@@ -101,7 +91,8 @@ def followed(
             for direction in _directions(kind, place < first, following == "by")
         ]
         for name, direction in (roles_of_word or verbs) if place in nouns else (verbs or roles_of_word):
-            answer.add(name, direction, word)
+            (answer.outgoing if direction == "outgoing" else answer.incoming).add(name)
+            answer.words[word] = None
     return answer
 
 
