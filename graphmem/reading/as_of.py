@@ -176,25 +176,18 @@ async def relationships(
 
 async def living(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, bool]:
     """Return whether each entity was live as of the clocks. Unknown ids are left out."""
-    lifetimes, _ = await _lifetimes(context, entity_ids, clocks)
-    return {entity.id: entity.lived for entity in lifetimes}
+    return (await pinned(context, entity_ids, clocks))[0]
 
 
 async def pinned(
     context: Context, entity_ids: Iterable[str], clocks: Clocks
 ) -> tuple[dict[str, bool], Clocks]:
     """Return whether each entity was live, and the clocks for the further queries of the same answer."""
-    lifetimes, known = await _lifetimes(context, entity_ids, clocks)
-    return {entity.id: entity.lived for entity in lifetimes}, clocks.pinned(known)
+    entities, known = await lifetimes(context, entity_ids, clocks)
+    return {entity.id: entity.lived for entity in entities}, clocks.pinned(known)
 
 
-async def types(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
-    """Return the type of each entity. Unknown ids are left out."""
-    lifetimes, _ = await _lifetimes(context, entity_ids, clocks)
-    return {entity.id: entity.type for entity in lifetimes}
-
-
-async def _lifetimes(
+async def lifetimes(
     context: Context, entity_ids: Iterable[str], clocks: Clocks
 ) -> tuple[list[_Lifetime], int]:
     """Return the entities, and the time of recording (microseconds) that bounds this read."""

@@ -17,7 +17,6 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NoBool, invalid
-from graphmem.errors import InvalidInput
 from graphmem.reading import shortening
 from graphmem.registry import Context
 
@@ -83,7 +82,11 @@ def within_budget(
                 answer = await _fewer_items(context, function, arguments, whole, members, is_page)
             least = _shorten(cast("Answer", answer), budget, members)
             if least > budget and not is_receipt:
-                raise _too_small(least)
+                message = (
+                    f"one item alone takes {least:,} characters with its longest values cut: "
+                    f"give {least} or more"
+                )
+                raise invalid([{"path": "$.max_characters", "message": message}])
             return answer
 
         return run
@@ -175,8 +178,3 @@ def _shorten(answer: Answer, budget: int, members: Collection[str]) -> int:
     if not names:
         del omitted["shortened"]
     return size(answer)
-
-
-def _too_small(least: int) -> InvalidInput:
-    message = f"one item alone takes {least:,} characters with its longest values cut: give {least} or more"
-    return invalid([{"path": "$.max_characters", "message": message}])

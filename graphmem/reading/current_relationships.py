@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from graphmem.errors import InvalidInput
 from graphmem.model import times
 from graphmem.reading import answers, cursors, endings
 from graphmem.reading.as_of import Clocks
@@ -46,7 +45,11 @@ async def current_page(context: Context, wanted: WantedEdges, clocks: Clocks) ->
             break
         read += len(rows.relationships)
         if read >= READ_LIMIT:
-            raise _too_many()
+            message = (
+                f"more than {READ_LIMIT:,} relationships would have to be read to leave out those that have "
+                "ended: narrow the filters, or leave out `current`"
+            )
+            raise too_many("$.current", message)
         last = rows.relationships[-1]
         batch = replace(batch, time=last.last_observation_at, after=last.id)
     ends = {end for row in page.rows for end in (row.source, row.target)}
@@ -107,11 +110,3 @@ class _CurrentPage:
     @property
     def _is_full(self) -> bool:
         return self.truncated or len(self.rows) >= self._wanted.limit
-
-
-def _too_many() -> InvalidInput:
-    message = (
-        f"more than {READ_LIMIT:,} relationships would have to be read to leave out those that have ended: "
-        "narrow the filters, or leave out `current`"
-    )
-    return too_many("$.current", message)

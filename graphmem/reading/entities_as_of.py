@@ -29,24 +29,29 @@ async def page(
         InvalidInput: the total needs more entities than one call reduces.
     """
     after, skip, clocks = await _start(context, request, clocks, query, cursor)
-    known = clocks.bounds["at_ingested"]
-    if request.counted:
-        return await _counted(context, request, clocks, after, skip)
-    walk = _ReducedWalk(context, request, clocks, after)
+    known, counted = clocks.bounds["at_ingested"], request.counted
+    # Every entity is reduced for a total.
+    walk = _ReducedWalk(context, request, clocks, "" if counted else after)
     rows: list[EntityRow] = []
-    limit = context.services.limits.reduced_entities
-    while not walk.ended and walk.reduced < limit and len(rows) <= skip + request.limit:
-        rows += await walk.stretch()
-        if walk.characters > answers.ANSWER_CHARACTERS and len(rows) > skip:
+    total, limit = 0, context.services.limits.reduced_entities
+    while not walk.ended and (counted or (walk.reduced < limit and len(rows) <= skip + request.limit)):
+        stretch = await walk.stretch()
+        if counted and walk.reduced > limit:
+            message = f"more than {limit:,} entities would have to be reduced for a total: leave it out"
+            raise too_many("$.include_total_count", message)
+        total += len(stretch)
+        room = skip + request.limit + 1 - len(rows)
+        rows += [row for row in stretch if row.id > after][: max(0, room)]
+        if walk.characters > answers.ANSWER_CHARACTERS and len(rows) > skip and not counted:
             break
     part = rows[skip : skip + request.limit]
+    place = None
     if len(rows) > skip + len(part):
         place = {"id": part[-1].id, "skip": 0, "known": known}
-        return Page(part, place)
-    if walk.ended:
-        return Page(part)
-    place = {"id": walk.after, "skip": max(0, skip - len(rows)), "known": known}
-    return Page(part, place, truncated=len(part) < request.limit, scanned=walk.reduced)
+    elif not walk.ended:
+        place = {"id": walk.after, "skip": max(0, skip - len(rows)), "known": known}
+        return Page(part, place, truncated=len(part) < request.limit, scanned=walk.reduced)
+    return Page(part, place, total=total if counted else None)
 
 
 async def _start(
@@ -58,28 +63,6 @@ async def _start(
         return "", request.offset, pinned
     place = cursors.decode(query, cursor, {"id": str, "skip": int, "known": int})
     return place["id"], place["skip"], clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
-
-
-async def _counted(
-    context: Context, request: EntityRequest, clocks: Clocks, after: str, skip: int
-) -> Page[EntityRow]:
-    """Return a page with the total, for which every entity is reduced."""
-    walk = _ReducedWalk(context, request, clocks, "")
-    rows: list[EntityRow] = []
-    total, limit = 0, context.services.limits.reduced_entities
-    while not walk.ended:
-        stretch = await walk.stretch()
-        if walk.reduced > limit:
-            message = f"more than {limit:,} entities would have to be reduced for a total: leave it out"
-            raise too_many("$.include_total_count", message)
-        total += len(stretch)
-        room = skip + request.limit + 1 - len(rows)
-        rows += [row for row in stretch if row.id > after][: max(0, room)]
-    part = rows[skip : skip + request.limit]
-    place = None
-    if len(rows) > skip + len(part):
-        place = {"id": part[-1].id, "skip": 0, "known": clocks.bounds["at_ingested"]}
-    return Page(part, place, total=total)
 
 
 class _ReducedWalk:

@@ -125,10 +125,8 @@ async def relationship_page(context: Context, wanted: WantedEdges, clocks: Clock
     Raises:
         NotFound: there is no such entity, or it was deleted by then.
     """
-    return await _now(context, wanted) if clocks.now else await _then(context, wanted, clocks)
-
-
-async def _now(context: Context, wanted: WantedEdges) -> Found:
+    if not clocks.now:
+        return await _then(context, wanted, clocks)
     if wanted.entity_id is not None:
         return await _of_entity(context, wanted, wanted.entity_id)
     common = {**_which(wanted), **_place(wanted)}
@@ -235,8 +233,8 @@ async def _shown(
     for member in written:
         groups.setdefault(membership.surviving_key(member.key, into), []).append(member)
     shown_ends = {end for key in groups for end in ids.ends(key)}
-    lived = await as_of.living(context, shown_ends, clocks)
-    types = await as_of.types(context, shown_ends, clocks) if wanted.entity_type else {}
+    lifetimes, _ = await as_of.lifetimes(context, shown_ends, clocks)
+    lived, types = {each.id: each.lived for each in lifetimes}, {each.id: each.type for each in lifetimes}
     other = membership.survivor(wanted.other, into) if wanted.other else None
     shown: list[_Shown] = []
     for key, members in groups.items():

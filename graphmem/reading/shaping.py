@@ -13,12 +13,10 @@ from typing import Annotated, Any, Final, Literal, NotRequired, TypeVar, cast
 from pydantic import Field
 
 from graphmem.arguments import Arguments, invalid
-from graphmem.errors import InvalidInput
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading import answers, names_in_use, withdrawn
 from graphmem.reading.budgets import Budgeted
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.shared_rows import ObservationRow
 from graphmem.registry import Context
 
 OBSERVATIONS_LIMIT: Final = 1_000
@@ -104,7 +102,11 @@ async def _shape(context: Context, answer: Answer, members: Sequence[str], argum
         named = (ids for item in items if "entity_id" in item for ids in item.get("provenance", {}).values())
         winners = {winner for ids in named for winner in ids.split(",")}
         if members and len(winners) > OBSERVATIONS_LIMIT:
-            raise _too_many(len(winners))
+            message = (
+                f"full would answer {len(winners):,} observations, and a list holds at most "
+                f"{OBSERVATIONS_LIMIT:,}: give a lower limit, some `fields`, or ids"
+            )
+            raise invalid([{"path": "$.provenance", "message": message}])
         answer["provenance_observations"] = await observations(context, winners)
 
 
@@ -130,22 +132,8 @@ def _keep(entities: Iterable[Answer], fields: Sequence[str]) -> list[str]:
     return sorted(wanted - known)
 
 
-def _too_many(count: int) -> InvalidInput:
-    message = (
-        f"full would answer {count:,} observations, and a list holds at most {OBSERVATIONS_LIMIT:,}: "
-        "give a lower limit, some `fields`, or ids"
-    )
-    return invalid([{"path": "$.provenance", "message": message}])
-
-
 async def observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:
     """Return some observations by their ids, those of deleted entities too."""
-    stored = await context.graph.only(
-        "observation.by_id",
-        list[ObservationRow],
-        observation_ids=sorted(observation_ids),
-        include_deleted=True,
-        include_excluded=True,
-    )
+    stored = await withdrawn.stored_observations(context, observation_ids)
     rows = await withdrawn.observations(context, stored)
     return {each["id"]: each for each in sorted(rows, key=lambda each: each["id"])}

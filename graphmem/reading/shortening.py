@@ -63,7 +63,8 @@ def shorten(answer: Json, budget: int, size: Size, names: list[str]) -> None:
     values = list(_values(answer))
     rest = size(answer) - sum(len(value.text) for value in values)
     # The names are part of the answer.
-    rest += sum(len(name) + 3 for name in {value.name for value in _longest(values)})
+    by_length = sorted(values, key=lambda value: len(value.text), reverse=True)
+    rest += sum(len(name) + 3 for name in {value.name for value in by_length[:NAMES_LIMIT]})
     longest = max((len(value.text) for value in values), default=0)
     characters = greatest(
         LEAST_CHARACTERS,
@@ -90,10 +91,6 @@ def greatest(least: int, most: int, fits: Callable[[int], bool]) -> int:
 def member_names(part: Any) -> set[str]:
     """Return the names of all members of an answer, at any depth."""
     return {name for place in _objects(part) for name in place}
-
-
-def _longest(values: Collection[PlacedValue]) -> list[PlacedValue]:
-    return sorted(values, key=lambda value: len(value.text), reverse=True)[:NAMES_LIMIT]
 
 
 def _values(part: Any) -> Iterator[PlacedValue]:

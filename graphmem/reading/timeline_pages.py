@@ -13,9 +13,8 @@ from graphmem import cypher
 from graphmem.arguments import invalid
 from graphmem.model import dates, timeline_fields, times
 from graphmem.model.reduction import Stale
-from graphmem.reading import answers, recomputed
+from graphmem.reading import answers, recomputed, withdrawn
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.shared_rows import ObservationRow
 from graphmem.registry import Context
 
 EVENT_ID: Final = re.compile(r"evt_[0-9a-f]{24}", re.ASCII)
@@ -190,23 +189,16 @@ def _common(wanted: WantedEvents) -> dict[str, Any]:
 async def _read(context: Context, wanted: WantedEvents) -> _EventRows:
     """Return the page by the index that fits."""
     common = {**_common(wanted), "counted": wanted.counted}
-    if wanted.event_type is not None:
-        return await context.graph.only(
-            cypher.form("event.page_of", wanted.way, "event_type"),
-            _EventRows,
-            key=wanted.event_type,
-            entity_type=wanted.entity_type,
-            **common,
-        )
-    if wanted.entity_type is not None:
-        return await context.graph.only(
-            cypher.form("event.page_of", wanted.way, "entity_type"),
-            _EventRows,
-            key=wanted.entity_type,
-            entity_type=None,
-            **common,
-        )
-    return await context.graph.only(cypher.form("event.page", wanted.way), _EventRows, **common)
+    if wanted.event_type is None and wanted.entity_type is None:
+        return await context.graph.only(cypher.form("event.page", wanted.way), _EventRows, **common)
+    is_of_event = wanted.event_type is not None
+    return await context.graph.only(
+        cypher.form("event.page_of", wanted.way, "event_type" if is_of_event else "entity_type"),
+        _EventRows,
+        key=wanted.event_type if is_of_event else wanted.entity_type,
+        entity_type=wanted.entity_type if is_of_event else None,
+        **common,
+    )
 
 
 async def _of_entity(context: Context, wanted: WantedEvents, entity_id: str) -> EventPage:
@@ -349,14 +341,8 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
     rows = list(rows)
     if not rows:
         return []
-    observation_rows = await context.graph.only(
-        "observation.by_id",
-        list[ObservationRow],
-        observation_ids=sorted({event.observation_id for event in rows}),
-        include_deleted=True,
-        include_excluded=True,
-    )
-    observations = {observation.id: observation for observation in observation_rows}
+    stored = await withdrawn.stored_observations(context, (event.observation_id for event in rows))
+    observations = {observation.id: observation for observation in stored}
     return [
         event._replace(
             recorded_at=observations[event.observation_id].recorded_at,

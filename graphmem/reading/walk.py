@@ -138,7 +138,10 @@ async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: Wa
         if request.depth == 1 and clocks.now and not request.current:
             return await _one_step(whole, place)
         if not await whole.run():
-            return await _hub(whole, place)
+            # The origin alone has more relationships than a walk may read.
+            reached = await _one_step(whole, place)
+            reached.unexplored = place.answered + len(reached.entities) + reached.more
+            return reached
     order = sorted((depth, entity_id) for entity_id, depth in whole.depths.items() if depth)
     start = bisect_right(order, (place.depth, place.entity_id))
     reached = Reached(whole.origin, whole.clocks, start, order[start:])
@@ -149,13 +152,6 @@ async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: Wa
         later = to if ranks.get(to, -1) > ranks.get(near, -1) else near
         if ranks[later] >= start:
             reached.links.setdefault(later, []).append(key)
-    return reached
-
-
-async def _hub(whole: _Walk, place: WalkPlace) -> Reached:
-    """Return the entities at one step: the origin alone has more relationships than a walk may read."""
-    reached = await _one_step(whole, place)
-    reached.unexplored = place.answered + len(reached.entities) + reached.more
     return reached
 
 
@@ -233,8 +229,12 @@ class _Walk:
 
     async def run(self) -> bool:
         """Walk level by level as far as may be; return false where even the first is too much."""
-        if self.is_small and await self._run_at_once():
-            return True
+        if self.is_small:
+            small = await self.context.walk(
+                "relationship.reach", SmallWalk, edge_types=self.request.edge_types, **self._small
+            )
+            if await self._add_levels(small):
+                return True
         frontier, left = [self.root], self.limits.walk_relationships
         for depth in range(1, self.request.depth + 1):
             row = await self.expand(
@@ -249,17 +249,6 @@ class _Walk:
             if not frontier or self.unexplored:
                 break
         return True
-
-    async def _run_at_once(self) -> bool:
-        """Walk all levels in one round trip; return false where the walk is not small.
-
-        Raises:
-            NotFound: there is no entity to start from.
-        """
-        row = await self.context.walk(
-            "relationship.reach", SmallWalk, edge_types=self.request.edge_types, **self._small
-        )
-        return await self._add_levels(row)
 
     async def run_with_rows(self) -> bool:
         """Walk one or two levels in one round trip, with the rows of the first page.
@@ -363,7 +352,9 @@ class _Walk:
             if to in self.dead:
                 continue
             for key in keys:
-                near = membership.survivor(self._near(key, far_id), into)
+                near = membership.survivor(
+                    next((end for end in ids.ends(key) if end != far_id), far_id), into
+                )
                 if near != to:
                     shown_key = membership.surviving_key(key, into)
                     steps_to.setdefault(to, []).append((near, shown_key))
@@ -385,9 +376,3 @@ class _Walk:
         if roots:
             lived = await as_of.living(self.context, roots, self.clocks)
             self.dead.update(root for root in roots if not lived.get(root))
-
-    @staticmethod
-    def _near(key: str, far: str) -> str:
-        """Return the other end of a relationship."""
-        source, target = ids.ends(key)
-        return target if source == far else source

@@ -22,6 +22,17 @@ class _Withdrawal(NamedTuple):
     reason: str | None
 
 
+async def stored_observations(context: Context, observation_ids: Iterable[str]) -> list[ObservationRow]:
+    """Return the rows of some observations, those of deleted entities and those that do not count too."""
+    return await context.graph.only(
+        "observation.by_id",
+        list[ObservationRow],
+        observation_ids=sorted(set(observation_ids)),
+        include_deleted=True,
+        include_excluded=True,
+    )
+
+
 async def observations(context: Context, rows: Iterable[ObservationRow]) -> list[answers.Observation]:
     """Return the answers for some observations; one that does not count now names its withdrawals.
 
