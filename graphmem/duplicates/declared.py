@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from graphmem.duplicates.persons import SIMILARITIES, Values, compare_texts, read_place
-from graphmem.duplicates.reasons import SimilarityReason
+from graphmem.duplicates.persons import SIMILARITIES, SimilarityReason, Values, compare_texts, read_place
 from graphmem.model.identity import fold_text
 from graphmem.model.rules import FieldType
 

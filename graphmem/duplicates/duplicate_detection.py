@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from graphmem.duplicates import declared
-from graphmem.duplicates.similarity import COMPARED_FIELDS
+from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
 from graphmem.model.schema import SchemaDocument, shipped
 from graphmem.model.schema.schema_document import Detection
 from graphmem.registry import Context
@@ -37,7 +37,8 @@ class Detections:
         kinds: dict[str, Mapping[str, str]] = {}
         thresholds: dict[str, float] = {}
         for name in types:
-            detection = registered(name) or _of_shipped(name)
+            document = shipped(name)
+            detection = registered(name) or (document.detection if document else None)
             if detection is not None and detection.fields:
                 kinds[name] = declared.kinds_of(detection.fields, COMPARED_FIELDS)
             if detection is not None and detection.threshold is not None:
@@ -54,14 +55,28 @@ class Detections:
         return self.kinds_by_type.get(entity_type, COMPARED_FIELDS)
 
 
-def _of_shipped(entity_type: str) -> Detection | None:
-    document = shipped(entity_type)
-    return document.detection if document else None
-
-
 async def read(context: Context, types: Iterable[str]) -> Detections:
     """Return what the schemas of some types say."""
     types = sorted(types)
     rows = await context.graph.only("schema.documents", list[_DocumentRow], types=types)
     documents = {each.entity_type: SchemaDocument.read(each.document).detection for each in rows}
     return Detections.of(types, documents.get)
+
+
+VALUE_CHARACTERS_LIMIT: Final = 1_000
+"""A longer value is not compared; as in ``duplicate/_row.cypher``."""
+
+
+def profile(row: Sequence[Any], detections: Detections) -> Profile:
+    """Return an entity from an item of ``duplicate/_row.cypher``."""
+    entity_id, entity_type, name, observations, created_at, fields, values = row
+    kinds = detections.kinds(entity_type)
+    # A commit may fall between the reading of the fields and that of their values: then neither is compared.
+    pairs = zip(fields, values, strict=True) if len(fields) == len(values) else ()
+    texts = compared(((field, value) for field, value in pairs if value is not None), kinds)
+    return Profile(entity_id, entity_type, name, texts, (observations, -created_at), kinds)
+
+
+def compared(values: Iterable[tuple[str, str]], kinds: Mapping[str, str]) -> dict[str, str]:
+    """Return those values of a snapshot that are compared, as ``duplicate/_row.cypher`` does."""
+    return {name: text for name, text in values if name in kinds and len(text) <= VALUE_CHARACTERS_LIMIT}

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from graphmem.duplicates import duplicate_probe
 from graphmem.duplicates.blocking import Pair
-from graphmem.duplicates.duplicate_detection import Detections
+from graphmem.duplicates.duplicate_detection import Detections, compared, profile
 from graphmem.duplicates.similarity import Profile
 from graphmem.reading import answers
 from graphmem.reading.shared_rows import EntityResult, TypeCount
@@ -50,7 +49,7 @@ async def profile_of(context: Context, entity_id: str, detections: Detections) -
         raise answers.no_entity(entity_id)
     entity = row.entity
     kinds = detections.kinds(entity.type)
-    texts = duplicate_probe.compared(zip(entity.fields, entity.values, strict=True), kinds)
+    texts = compared(zip(entity.fields, entity.values, strict=True), kinds)
     weight = entity.observation_count, -(entity.created_at or 0)
     return Profile(entity.id, entity.type, entity.name, texts, weight, kinds)
 
@@ -92,12 +91,12 @@ async def _of_types(context: Context, types: Sequence[str], detections: Detectio
             limit=limits.duplicate_rows,
             compared=detections.fields,
         )
-        page = [duplicate_probe.profile(each, detections) for each in rows]
+        page = [profile(each, detections) for each in rows]
         profiles += page
         is_last = len(types) > 1 or len(page) < limits.duplicate_rows
         if is_last or len(profiles) > limits.duplicate_entities:
             return profiles
-        after = max(profile.entity_id for profile in page)
+        after = max(each.entity_id for each in page)
 
 
 async def _along_names(
@@ -118,8 +117,8 @@ async def _along_names(
         )
         if row.last is None:
             return DuplicateScan(list(profiles.values()))
-        page = (duplicate_probe.profile(each, detections) for each in row.page)
-        profiles.update((profile.entity_id, profile) for profile in page)
+        page = (profile(each, detections) for each in row.page)
+        profiles.update((each.entity_id, each) for each in page)
         # The next stretch begins with the last page of this one, so that neighbours across its end meet.
         began, after = after, row.last
         if len(profiles) >= limits.duplicate_entities:

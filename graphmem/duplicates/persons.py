@@ -22,6 +22,16 @@ from graphmem.model import dates
 from graphmem.model.identity import fold_text, words
 from graphmem.model.nicknames import are_forms_of_one_name
 
+
+class SimilarityReason(NamedTuple):
+    """One comparison: the two values as stored, and their similarity."""
+
+    field: str
+    a: str
+    b: str
+    similarity: float
+
+
 Values = Mapping[str, tuple[str, str]]
 """``(field, stored value)`` by comparable form."""
 Agreement = Literal["equal", "near", "different"]

@@ -110,7 +110,14 @@ async def interpret(
         await _end_failed(context, interpretation, exc.reason)
         return Outcome(await read_interpretation(context, interpretation.id))
     interpretation = _new_interpretation(context, source, reader, config, runs)
-    earlier = _earlier_run(runs, interpretation)
+    # The run of the same interpreter, version and configuration, unless it failed.
+    earlier = next(
+        (
+            row for row in runs
+            if row.key == interpretation.key and row.status != Status.FAILED and not row.withdrawn
+        ),
+        None,
+    )  # fmt: skip
     if earlier is not None and not again:
         return Outcome(earlier, unchanged=True)
     if (replayed := await _of_key(context, interpretation, asked, key)) is not None:
@@ -230,17 +237,6 @@ async def _end_failed(context: Context, interpretation: Interpretation, reason: 
 def _has_ended(refusal: StoreRefused) -> bool:
     """Whether a transaction was refused because its interpretation has ended already."""
     return refusal.details["issues"][0]["code"] == ENDED
-
-
-def _earlier_run(runs: list[InterpretationRow], interpretation: Interpretation) -> InterpretationRow | None:
-    """Return the run of the same interpreter, version and configuration, unless it failed."""
-    return next(
-        (
-            row for row in runs
-            if row.key == interpretation.key and row.status != Status.FAILED and not row.withdrawn
-        ),
-        None,
-    )  # fmt: skip
 
 
 def _new_interpretation(

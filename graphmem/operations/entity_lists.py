@@ -24,7 +24,15 @@ from graphmem.reading import answers, compared_pages, cursors, entities_as_of, e
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS
-from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order, RelatedTo
+from graphmem.reading.entity_pages import (
+    FIELD,
+    ORDERS,
+    EntityRequest,
+    Order,
+    RelatedTo,
+    SnapshotFilters,
+    check_field_name,
+)
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import IndexedPageEnvelope, Paged
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
@@ -35,7 +43,6 @@ from graphmem.reading.shaping import (
     Shaped,
     shaped,
 )
-from graphmem.reading.snapshot_filters import SnapshotFilters, check_field_name
 from graphmem.registry import Context, Scope, operation
 from graphmem.search import search_pages
 from graphmem.search.lookup import NamedEntity, named_entities

@@ -1,22 +1,81 @@
-"""Pages of relationships without those that have ended.
+"""Relationships that are current, and those that have ended, now or as of a time.
 
-Whether a relationship has ended is worked out from its metadata (:mod:`graphmem.model.ending`). So
-relationships are read in their order, and the ended ones are left out, until the page is full.
+Whether one has ended is worked out from its metadata (:mod:`graphmem.model.ending`) when it is read.
+So a page of current relationships reads them in their order, and leaves out the ended ones, until it is full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
-from graphmem.model import times
-from graphmem.reading import answers, cursors, endings
+from graphmem.model import ending, times
+from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import too_many
 from graphmem.reading.relationship_pages import Found, WantedEdges, relationship_page
-from graphmem.reading.shared_rows import EntityRow, RelationshipRow, refuse_stale_relationships
+from graphmem.reading.shared_rows import (
+    EntityRow,
+    RelationshipRow,
+    refuse_stale_keys,
+    refuse_stale_relationships,
+)
 from graphmem.registry import Context
+
+VALUE_LIMIT: Final = 80
+"""Characters of a value that may be the end of a relationship; longer ones are not read."""
+_READ_AT_ONCE: Final = 500
+"""Relationships that one query recomputes."""
+
+
+class _Metadata(NamedTuple):
+    """The fields of a relationship that may say that it ended."""
+
+    key: str
+    fields: list[list[str]]
+    refold: int | None
+
+
+def instant(clocks: Clocks) -> int:
+    """Return the time (microseconds) at which relationships are current: the request's, or the clock's."""
+    return times.now() if clocks.at is None else clocks.at
+
+
+def has_ended(row: RelationshipRow, at: int) -> bool:
+    """Return whether a relationship ended before a time."""
+    return ending.ended(zip(row.fields, row.values, strict=True), at) is not None
+
+
+async def ended(context: Context, written: Mapping[str, Collection[str]], clocks: Clocks) -> set[str]:
+    """Return the keys of the relationships that have ended as of the clocks.
+
+    Args:
+        written: for each relationship by its key, the keys under which it was written.
+    """
+    at = instant(clocks)
+    if clocks.now:
+        rows = await context.graph.only(
+            "relationship.endings",
+            list[_Metadata],
+            keys=sorted(written),
+            names=sorted(ending.NAMES),
+            characters=VALUE_LIMIT,
+        )
+        refuse_stale_keys((each.key, each.refold) for each in rows)
+        return {
+            each.key
+            for each in rows
+            if ending.ended(((name, value) for name, value in each.fields), at) is not None
+        }
+    shown = sorted(written)
+    found: set[str] = set()
+    for start in range(0, len(shown), _READ_AT_ONCE):
+        keys = [key for each in shown[start : start + _READ_AT_ONCE] for key in sorted(written[each])]
+        rows = await as_of.relationships(context, keys, clocks)
+        found.update(row.key for row in rows if has_ended(row, at))
+    return found
+
 
 READ_LIMIT: Final = 20_000
 """Relationships that one call reads; a page or a total that needs more is refused."""
@@ -31,7 +90,7 @@ async def current_page(context: Context, wanted: WantedEdges, clocks: Clocks) ->
         InvalidInput: more relationships than the limit would have to be read.
         NotFound: there is no such entity, or it was deleted by then.
     """
-    page = _CurrentPage(wanted, endings.instant(clocks))
+    page = _CurrentPage(wanted, instant(clocks))
     batch = replace(wanted, offset=0, counted=False, limit=max(wanted.limit + 1, READ_AT_ONCE))
     if wanted.counted:
         # The total is that of all pages.
@@ -88,7 +147,7 @@ class _CurrentPage:
         if not self._is_full:
             self.others |= {other.id: other for other in others}
         for row in refuse_stale_relationships(rows):
-            if endings.has_ended(row, self._at):
+            if has_ended(row, self._at):
                 continue
             self.total += 1
             if (row.last_observation_at, row.id) >= (self._wanted.time, self._wanted.after):

@@ -18,7 +18,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from graphmem.model import ids, membership
-from graphmem.reading import answers, as_of, endings
+from graphmem.reading import answers, as_of, current_relationships
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.walk_rows import (
     Level,
@@ -360,7 +360,7 @@ class _Walk:
                     steps_to.setdefault(to, []).append((near, shown_key))
                     written.setdefault(shown_key, set()).add(key)
         if self.request.current:
-            ended = await endings.ended(self.context, written, self.clocks)
+            ended = await current_relationships.ended(self.context, written, self.clocks)
             current = {to: [step for step in steps if step[1] not in ended] for to, steps in steps_to.items()}
             steps_to = {to: steps for to, steps in current.items() if steps}
         if not self.clocks.now:

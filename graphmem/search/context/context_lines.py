@@ -16,7 +16,7 @@ from graphmem.search import terms
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_page import AboutSearch
 from graphmem.search.context.context_ranking import About, Contest, Focus, Line
-from graphmem.search.questions import question_words, relationship_roles
+from graphmem.search.questions import question_words
 from graphmem.text import words
 
 ORIGINS_LIMIT: Final = 3
@@ -326,7 +326,7 @@ def _relationship_words(entity: EntityRow, related: _RelatedRow) -> frozenset[st
     texts = [text for name, value in related.metadata for text in (name, *words.strings_of(value))]
     if (built_in := BUILTIN.get(related.relationship_type)) is not None:
         texts.append(built_in.inverse or "")
-    texts += relationship_roles.ROLES.get((related.relationship_type, related.direction), ())
+    texts += question_words.ROLES.get((related.relationship_type, related.direction), ())
     return _words(entity.name, related.relationship_type, related.entity_type, related.entity_name, *texts)
 
 

@@ -14,7 +14,7 @@ from graphmem.search.kinds import kind_times
 from graphmem.search.kinds.kind_states import AFTER_ITS_NOUN, OPPOSITE, STATE_WORDS, STATES, VERBS, State
 from graphmem.search.kinds.kind_times import TIME_WORDS, Period
 from graphmem.search.kinds.kind_words import TYPE_WORDS, KindName, named_kind
-from graphmem.search.questions import grammar, question_words, relationship_roles
+from graphmem.search.questions import grammar, question_words
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames, Piece
 
 BEFORE: Final = grammar.words("before_kinds")
@@ -375,7 +375,7 @@ class _Reader:
         if not phrase.kind.is_plural or phrase.rest or not phrase.kind.types:
             return None
         if phrase.anchors:
-            is_role = any(relationship_roles.says_role(token) for token in self.tokens[start:end])
+            is_role = any(question_words.says_role(token) for token in self.tokens[start:end])
             return None if is_role else replace(phrase, needs_name=True)
         outside = [token for place, token in enumerate(self.tokens) if not start <= place < end]
         is_asked = all(token in ASKING | LINKS | BEFORE or token in question_words.EMPTY for token in outside)

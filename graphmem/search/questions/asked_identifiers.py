@@ -14,7 +14,7 @@ from graphmem.model.identity import fold_text
 from graphmem.model.ids import ENTITY_ID
 from graphmem.search import written_identifiers
 from graphmem.search.questions import grammar
-from graphmem.text import codes, phones, written_dates
+from graphmem.text import codes, identifiers, written_dates
 
 if TYPE_CHECKING:
     from graphmem.search.questions.mentions import Piece
@@ -84,7 +84,7 @@ def _is_number_in_groups(texts: Sequence[str]) -> bool:
         return False
     if any(written_dates.parse(each) is not None for each in texts):
         return False
-    if phones.is_phone(text) and not all(map(_YEAR.fullmatch, texts)):
+    if identifiers.is_phone(text) and not all(map(_YEAR.fullmatch, texts)):
         digits = sum(map(str.isdigit, text))
         is_dialled = text.startswith(("+", "0")) and digits >= PHONE_DIGITS_LEAST
         return is_dialled or digits >= written_identifiers.DIALLED_DIGITS_LEAST
@@ -121,7 +121,7 @@ def _is_number(pieces: Sequence[Piece], texts: Sequence[str], place: int) -> boo
     """Return whether a word without letters is the number of something."""
     text = texts[place]
     digits = re.sub("[^0-9]", "", text)
-    if phones.is_phone(text) and text.startswith(("+", "0")) and len(digits) >= PHONE_DIGITS_LEAST:
+    if identifiers.is_phone(text) and text.startswith(("+", "0")) and len(digits) >= PHONE_DIGITS_LEAST:
         return True
     parts = re.split("[-/]", text)
     if not all(part.isdecimal() for part in parts):

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from graphmem.model.identity import fold_text, index_key
 from graphmem.search import terms
-from graphmem.search.questions import grammar, question_words, relationship_roles
+from graphmem.search.questions import grammar, question_words
 from graphmem.search.questions.asked_identifiers import AskedIdentifier, identifiers_in
 from graphmem.text import identifiers, languages, words
 
@@ -248,7 +248,7 @@ def read(text: str, region: str | None = None) -> AskedNames:
 
 def _asks(token: str) -> bool:
     """Return whether a word asks for something of what is named."""
-    return token in ATTRIBUTES or relationship_roles.says_role(token)
+    return token in ATTRIBUTES or question_words.says_role(token)
 
 
 def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:

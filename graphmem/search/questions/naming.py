@@ -11,9 +11,9 @@ from graphmem.reading.shared_rows import refuse_stale_keys
 from graphmem.registry import Context
 from graphmem.search.entity_copy import IN_ALIAS, IN_NAME, SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy
-from graphmem.search.questions import grammar, mentions, question_words, relationship_roles
+from graphmem.search.questions import grammar, mentions, question_words
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames, NamePart, WordRun
-from graphmem.search.questions.relationship_roles import FollowedRole
+from graphmem.search.questions.question_words import FollowedRole
 from graphmem.text import identifiers
 
 RESEMBLANCE: Final = "resemblance"
@@ -209,7 +209,7 @@ async def _followed(
     spans = [(each.start, each.end) for each in named]
     if not spans:
         return FollowedRole()
-    followed = relationship_roles.followed(tokens, question.nouns, spans, tuple(BUILTIN.values()))
+    followed = question_words.followed(tokens, question.nouns, spans, tuple(BUILTIN.values()))
     taken = {place for start, end in spans for place in range(start, end)}
     is_asked = not _ASKING.isdisjoint(tokens)
     is_open = any(
@@ -220,7 +220,7 @@ async def _followed(
     if followed.words or not is_open:
         return followed
     known = await context.services.vocabulary.current()
-    return relationship_roles.followed(tokens, question.nouns, spans, tuple(known.kinds.values()))
+    return question_words.followed(tokens, question.nouns, spans, tuple(known.kinds.values()))
 
 
 def _partly_named(copy: SearchCopy, question: AskedNames, taken: Collection[int]) -> dict[str, NamePart]:

@@ -1,14 +1,21 @@
-"""The words of a question: which of them say what is wanted, and which words are forms of one word."""
+"""The words of a question: which of them say what is wanted, and which words are forms of one word.
+
+A question has a word such as boss, employer or owner where a relationship has another: "Tom's boss" is whom
+Tom reports to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal, cast
 
 from rapidfuzz.distance import Prefix
 
 from graphmem.model.identity import PEOPLE
+from graphmem.model.relationship import RelationshipKind
 from graphmem.search.questions import grammar
 from graphmem.text import languages
 
@@ -87,3 +94,106 @@ def shared(question_words: Collection[str], words: Collection[str]) -> int:
     beginnings = {word[: STEM_LETTERS - 1] for word in question_words}
     near = [other for other in words if other[: STEM_LETTERS - 1] in beginnings]
     return sum(word in words or any(is_same(word, other) for other in near) for word in question_words)
+
+
+ROLES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    (name, direction): roles
+    for direction in ("outgoing", "incoming")
+    for name, roles in grammar.lists(f"roles_{direction}").items()
+}
+"""For a relationship type and a direction, the words for the entity at the other end."""
+
+
+_WORDS: Final = frozenset(role for listed in ROLES.values() for role in listed)
+_PLURALS: Final = grammar.meanings("role_plurals")
+_IS_NO_VERB: Final = grammar.words("no_verb")
+"""Words of relationship types that say nothing of their own."""
+_PASSIVE: Final = re.compile(r"[A-Z0-9_]+_BY")
+_OF: Final = re.compile(r"[A-Z0-9_]+_OF")
+
+
+def _role(word: str) -> str:
+    """Return the role that a word names in the singular, or the word."""
+    if word in _WORDS:
+        return word
+    singulars = (_PLURALS.get(word, ""), word.removesuffix("s"), word.removesuffix("es"))
+    return next((each for each in singulars if each in _WORDS), word)
+
+
+def says_role(word: str) -> bool:
+    """Return whether a word is one for the entity at the other end of some relationship."""
+    return _role(word) in _WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedRole:
+    """The relationships that a question asks for, of what it names.
+
+    Attributes:
+        outgoing, incoming: the types of relationships from what is named, and to it.
+        words: the words of the question that say so, in their order.
+    """
+
+    outgoing: set[str] = field(default_factory=set)
+    incoming: set[str] = field(default_factory=set)
+    words: dict[str, None] = field(default_factory=dict)
+
+
+def followed(
+    words: Sequence[str],
+    nouns: Collection[int],
+    named: Iterable[tuple[int, int]],
+    types: Collection[RelationshipKind],
+) -> FollowedRole:
+    """Return the relationships that a question asks for, by their roles or by the words of their types.
+
+    "Who reports to Tom" asks for those who do, "who does Tom report to" for the one at the other end.
+
+    Args:
+        words: of the question, in their order; empty where something is no single word.
+        nouns: the places of words that are nouns for sure: "report" is one in "Tom's report".
+        named: where names begin and end; a name has at least one word.
+        types: the relationship types that are known.
+    """
+    spans = sorted(named)
+    answer = FollowedRole()
+    if not spans:
+        return answer
+    taken = {place for start, end in spans for place in range(start, end)}
+    first = spans[0][0]
+    for place, word in enumerate(words):
+        if not word or place in taken:
+            continue
+        role = _role(word)
+        roles_of_word = [key for key, listed in ROLES.items() if role in listed]
+        following = words[place + 1] if place + 1 < len(words) else ""
+        verbs = [
+            (kind.name, direction)
+            for kind in types
+            if _says_type(word, kind.name)
+            for direction in _directions(kind, place < first, following == "by")
+        ]
+        for name, direction in (roles_of_word or verbs) if place in nouns else (verbs or roles_of_word):
+            (answer.outgoing if direction == "outgoing" else answer.incoming).add(name)
+            answer.words[word] = None
+    return answer
+
+
+def _says_type(word: str, relationship_type: str) -> bool:
+    telling = [each for each in relationship_type.lower().split("_") if each not in _IS_NO_VERB]
+    return len(word) > 2 and word not in EMPTY and bool(telling) and is_same(word, telling[0])
+
+
+def _directions(kind: RelationshipKind, is_before: bool, is_passive: bool) -> tuple[str, ...]:
+    """Return the directions from what is named that a word of a type asks for.
+
+    Args:
+        is_before: the word comes before the name.
+        is_passive: the word is followed by "by".
+    """
+    if kind.inverse == kind.name:
+        return ("outgoing", "incoming")
+    if _OF.fullmatch(kind.name):
+        return ("incoming",)
+    is_incoming = is_before != (is_passive != bool(_PASSIVE.fullmatch(kind.name)))
+    return ("incoming",) if is_incoming else ("outgoing",)

@@ -28,7 +28,6 @@ from graphmem.search.questions import (
     mentions,
     naming,
     question_words,
-    relationship_roles,
 )
 from graphmem.search.term_vocabulary import TermVocabulary
 from graphmem.text import languages
@@ -132,7 +131,7 @@ def _no_whole_identifiers(patch: Patch) -> None:
 
 
 GRAMMAR: Final = (
-    kind_questions, kind_states, kind_times, kind_words, mentions, question_words, relationship_roles,
+    kind_questions, kind_states, kind_times, kind_words, mentions, question_words,
     asked_identifiers,
 )  # fmt: skip
 """The modules that have tables of the grammar."""
@@ -206,8 +205,8 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "whole names": _without((naming, "by_names", lambda *_: [])),
     "parts of names": _without((naming, "by_parts", _nothing)),
     "relationships": _without((naming, "by_relationships", _nothing)),
-    "words of roles (boss)": _without((relationship_roles, "ROLES", {})),
-    "words of relationship types": _without((relationship_roles, "_says_type", lambda *_: False)),
+    "words of roles (boss)": _without((question_words, "ROLES", {})),
+    "words of relationship types": _without((question_words, "_says_type", lambda *_: False)),
     "orders and titles before names": _without(
         (mentions, "_COMMANDS", frozenset()), (mentions, "_TITLES", frozenset())
     ),
