@@ -1,4 +1,7 @@
-"""Cursors: where the next page of a query starts. A cursor is opaque and fits one query only."""
+"""Cursors: where the next page of a query starts. A cursor is opaque and fits one query only.
+
+Whatever takes a cursor raises what :func:`decode` and :func:`refuse_both` raise.
+"""
 
 from __future__ import annotations
 

@@ -169,9 +169,6 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
 
     Args:
         query: the fingerprint that the cursor is bound to.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
     """
     order = request.order
     place, _ = start_of(request, query, cursor)
@@ -210,11 +207,7 @@ def place_of(request: EntityRequest, place: SortPlace, skip: int = 0) -> dict[st
 
 
 def start_of(request: EntityRequest, query: str, cursor: str | None) -> tuple[SortPlace, int]:
-    """Return the place that a page starts from, and how many entities it skips there.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
-    """
+    """Return the place that a page starts from, and how many entities it skips there."""
     order = request.order
     if cursor is None:
         return order.start(request.least), request.offset

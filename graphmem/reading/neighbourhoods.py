@@ -73,11 +73,7 @@ class _AtOnce(NamedTuple):
 
 
 async def neighbourhood(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> NeighbourhoodRows:
-    """Return what is around an entity, now or as of a time.
-
-    Raises:
-        NotFound: there is no such entity, or it was deleted by then.
-    """
+    """Return what is around an entity, now or as of a time."""
     is_first = clocks.now and not request.current and request.place is None
     at_once = await _at_once(context, request) if is_first else None
     return at_once or await _in_parts(context, request, clocks)

@@ -120,10 +120,6 @@ def start_of(
 
     Args:
         kinds: the type of each part of the place.
-
-    Raises:
-        InvalidInput: the request has a cursor and an offset.
-        InvalidCursor: the cursor belongs to another query.
     """
     cursors.refuse_both(arguments.cursor, arguments.offset)
     if arguments.cursor is None:
@@ -139,12 +135,7 @@ def place_then(place: Mapping[str, Any], clocks: Clocks) -> dict[str, Any]:
 
 
 def page_of(arguments: Paged, query: Query, items: Sequence[T], key: Callable[[T], str]) -> Page[T]:
-    """Return the page of a list that was read as a whole. Its cursors hold the key of the last item.
-
-    Raises:
-        InvalidInput: the request has a cursor and an offset.
-        InvalidCursor: the cursor belongs to another query.
-    """
+    """Return the page of a list that was read as a whole. Its cursors hold the key of the last item."""
     place, _ = start_of(arguments, query, {"key": str, "answered": int}, Clocks())
     start = arguments.offset
     if place is not None:
@@ -164,10 +155,6 @@ def newest_window(arguments: Paged, query: str) -> dict[str, Any]:
 
     Args:
         query: the fingerprint that binds the cursor to its query.
-
-    Raises:
-        InvalidInput: the request has a cursor and an offset.
-        InvalidCursor: the cursor belongs to another query.
     """
     cursors.refuse_both(arguments.cursor, arguments.offset)
     at, after = cursors.newest_first(query, arguments.cursor)

@@ -120,11 +120,7 @@ class Found:
 
 
 async def relationship_page(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
-    """Return a page of relationships, now or as of a time.
-
-    Raises:
-        NotFound: there is no such entity, or it was deleted by then.
-    """
+    """Return a page of relationships, now or as of a time."""
     if not clocks.now:
         return await _then(context, wanted, clocks)
     if wanted.entity_id is not None:

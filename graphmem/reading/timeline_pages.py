@@ -162,12 +162,7 @@ def event(row: EventRow) -> Event:
 
 
 async def page(context: Context, wanted: WantedEvents, clocks: Clocks) -> EventPage:
-    """Return a page of events, now or as of a time.
-
-    Raises:
-        NotFound: there is no such entity, or it was deleted by then.
-        InvalidInput: as of a time, there are too many entities to recompute.
-    """
+    """Return a page of events, now or as of a time."""
     if not clocks.now:
         return await _then(context, wanted, clocks)
     if wanted.entity_id is not None:

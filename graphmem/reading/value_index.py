@@ -64,11 +64,7 @@ class ByValue:
         return by_id and not request.counted and self.wanted is not None and self.wanted.keys is not None
 
     async def stretch(self, place: SortPlace, reach: int) -> ScannedStretch:
-        """Return the candidates that follow a place.
-
-        Raises:
-            Untrusted: the index lacks the field of some type.
-        """
+        """Return the candidates that follow a place."""
         if self.wanted is not None:
             return await self._named(place, reach, self.wanted.keys or [], self.scan.request.order.way)
         # Entities without the field come last, by id, in both directions: their places have no key.
@@ -122,9 +118,6 @@ class ByValue:
         """Return all candidates of the filter, or None if they are more than one call compares.
 
         If many entities fit and another index has the requested order, reading along that index is faster.
-
-        Raises:
-            Untrusted: the index lacks the field of some type.
         """
         assert self.wanted is not None
         request, keys = self.scan.request, self.wanted.keys

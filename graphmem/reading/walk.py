@@ -127,11 +127,7 @@ class Reached:
 
 
 async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: WalkPlace) -> Reached:
-    """Walk from a place on.
-
-    Raises:
-        NotFound: there is no such entity.
-    """
+    """Walk from a place on."""
     whole = _Walk(context, request, clocks)
     await whole.start()
     if not (place == WalkPlace() and await whole.run_with_rows()):
@@ -254,9 +250,6 @@ class _Walk:
         """Walk one or two levels in one round trip, with the rows of the first page.
 
         Returns false where the walk is longer, is as of a time, or is not small.
-
-        Raises:
-            NotFound: there is no entity to start from.
         """
         if not self.is_small or self.request.depth > _AROUND_DEPTH:
             return False

@@ -36,11 +36,6 @@ async def page(
 
     Args:
         newest_first: see :class:`Search`.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
-        InvalidInput: the entity to which hits are to be related has too many relationships.
-        NotFound: there is no such entity.
     """
     has_filters = bool(request.filters) or request.since is not None or request.related is not None
     scan = Scan(context, request)
