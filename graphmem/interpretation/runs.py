@@ -259,7 +259,8 @@ def _new_interpretation(
     )
     replaces = tuple(
         row.id for row in runs
-        if row.status == Status.COMPLETED and not row.withdrawn and row.by_interpreter
+        # A caller names no parser.
+        if row.status == Status.COMPLETED and not row.withdrawn and row.parser
     )  # fmt: skip
     return replace(interpretation, run=next_run(runs, interpretation), replaces=replaces)
 

@@ -81,11 +81,6 @@ class InterpretationRow(NamedTuple):
         """What the runs of one reading share: interpreter, version and hash of the configuration."""
         return self.interpreter, self.version, self.config_hash
 
-    @property
-    def by_interpreter(self) -> bool:
-        """Whether an interpreter of graphmem made it, once it is completed: a caller names no parser."""
-        return bool(self.parser)
-
 
 class InterpretationPage(NamedTuple):
     """The row of ``interpretation/page.cypher`` and ``interpretation/page_by_source.cypher``."""

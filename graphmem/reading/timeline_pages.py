@@ -265,7 +265,13 @@ async def _then(context: Context, wanted: WantedEvents, clocks: Clocks) -> Event
     shown_then = await then(context, entity_ids, clocks)
     if wanted.entity_id is not None and not shown_then.live:
         raise answers.no_entity(wanted.entity_id)
-    events = [event for event in shown_then.events if _fits(event, wanted)]
+    events = [
+        event
+        for event in shown_then.events
+        if wanted.since <= event.at < wanted.until
+        and wanted.event_type in (None, event.event_type)
+        and wanted.entity_type in (None, event.entity_type)
+    ]
     events.sort(key=_place, reverse=wanted.descending)
     start = wanted.start
     rest = [
@@ -284,14 +290,6 @@ async def subject_ids(context: Context, entity_type: str | None) -> list[str] | 
 
 def _place(row: EventRow) -> tuple[int, str]:
     return row.at, row.id
-
-
-def _fits(row: EventRow, wanted: WantedEvents) -> bool:
-    return (
-        wanted.since <= row.at < wanted.until
-        and wanted.event_type in (None, row.event_type)
-        and wanted.entity_type in (None, row.entity_type)
-    )
 
 
 class Then(NamedTuple):

@@ -62,20 +62,6 @@ class EntityText(NamedTuple):
     version: tuple[int, int] = (0, 0)
 
 
-def _batches(documents: Iterable[EntityText]) -> Iterator[list[EntityText]]:
-    """Yield documents in batches of so many characters."""
-    batch: list[EntityText] = []
-    characters = 0
-    for document in documents:
-        batch.append(document)
-        characters += len(document.text)
-        if characters >= CHARACTERS_AT_ONCE:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
-
-
 class Posting(NamedTuple):
     """Documents that have a term, and how often each has it.
 
@@ -150,7 +136,15 @@ class SearchCopy:
         listed = {document.id: document for document in documents}
         for entity_id in listed:
             self.remove(entity_id)
-        for batch in _batches(listed.values()):
+        batch: list[EntityText] = []
+        characters = 0
+        for document in listed.values():
+            batch.append(document)
+            characters += len(document.text)
+            if characters >= CHARACTERS_AT_ONCE:
+                self._add(batch)
+                batch, characters = [], 0
+        if batch:
             self._add(batch)
 
     def remove(self, entity_id: str) -> None:

@@ -124,14 +124,6 @@ class OwnerCopy:
     entities: int | None = None
     entities_read: int = 0
 
-    def may_be_missing(self, entities_limit: int) -> bool:
-        """Return whether searches are answered without the copy while it is not read.
-
-        Args:
-            entities_limit: an owner with at most so many entities has all of them compared.
-        """
-        return self.is_too_large or self.failures > 0 or (self.entities or 0) > entities_limit
-
     async def look(self, function: Callable[[SearchCopy], T]) -> T:
         """Return what a function of the copy answers that reads few of its documents, in the event loop."""
         async with self.lock:
@@ -168,12 +160,6 @@ class OwnerCopy:
             while not thread.done():
                 with contextlib.suppress(asyncio.CancelledError):
                     await asyncio.wait([thread])
-
-
-INLINE_CHANGES: Final = 100
-"""At most so many changed entities are put into a copy in the event loop; more in a thread."""
-INLINE_CHARACTERS: Final = 50_000
-"""The same for the characters of their texts: 5 ms."""
 
 
 class Commit(NamedTuple):
@@ -274,13 +260,6 @@ def put(documents: SearchCopy, entities: Iterable[CopiedEntity], model: str) -> 
         for each in entities
         if each.type is not None
     )  # fmt: skip
-
-
-def are_many(changed: Sequence[CopiedEntity]) -> bool:
-    """Return whether it takes long to put what changed into a copy."""
-    if len(changed) > INLINE_CHANGES:
-        return True
-    return sum(len(each.text or "") for each in changed) > INLINE_CHARACTERS
 
 
 def is_whole(documents: list[CopiedEntity], commit: Commit) -> bool:

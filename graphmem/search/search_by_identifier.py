@@ -29,7 +29,6 @@ from graphmem.search.search_results import (
     VectorCoverage,
 )
 from graphmem.search.written_identifiers import Extent, Sought
-from graphmem.settings import Limits
 from graphmem.text import identifiers, words
 
 VALUE_CHARACTERS: Final = 2_000
@@ -125,6 +124,13 @@ async def by_identifier(
         for name in STRATEGIES
     }
     ran: dict[Strategy, bool] = {"exact": bool(identifiers_of), "text": bool(clauses)}
+    what = "a date" if sought.is_date else "an identifier"
+    notes = [] if named else [f"meaning was not searched: the query is {what}"]
+    if is_cut:
+        notes.append(
+            f"more than {limits.search_identified:,} entities may have it, or their values are large: only "
+            "the ones that the index ranks first were compared"
+        )
     return Results(
         spellings=frozenset(word for spelling in sought.spellings for word in spelling.words),
         phrases=[" ".join(spelling.words) for spelling in sought.spellings[:1]],
@@ -142,23 +148,12 @@ async def by_identifier(
         is_cut=is_cut,
         named=named,
         fields={entity_id: each.field for entity_id, each in matches.items()},
-        notes=_notes(sought, limits, is_named=bool(named), is_cut=is_cut),
+        notes=notes,
         milliseconds={
             "database": round((read - start) * 1000, 2),
             "rows": round((time.perf_counter() - read) * 1000, 2),
         },
     )
-
-
-def _notes(sought: Sought, limits: Limits, *, is_named: bool, is_cut: bool) -> list[str]:
-    what = "a date" if sought.is_date else "an identifier"
-    notes = [] if is_named else [f"meaning was not searched: the query is {what}"]
-    if is_cut:
-        notes.append(
-            f"more than {limits.search_identified:,} entities may have it, or their values are large: only "
-            "the ones that the index ranks first were compared"
-        )
-    return notes
 
 
 async def _matches(

@@ -37,6 +37,10 @@ from graphmem.settings import Limits
 
 ROWS_AT_ONCE: Final = 1_000
 """Entities of one read, of a whole copy or of what changed: more at once would hold up the event loop."""
+INLINE_CHANGES: Final = 100
+"""At most so many changed entities are put into a copy in the event loop; more in a thread."""
+INLINE_CHARACTERS: Final = 50_000
+"""The same for the characters of their texts: 5 ms."""
 CHANGED_LIMIT: Final = 50_000
 """If more entities than this changed since the last search, the copy is read anew."""
 FAILED_SECONDS: Final = 5.0
@@ -123,7 +127,8 @@ class SearchCopies:
                 self._drop(key)
                 return Followed(OwnerCopy(model), [], {})
             if not is_read:
-                if copy.may_be_missing(limits.compared_exactly):
+                is_given_up = copy.is_too_large or copy.failures > 0
+                if is_given_up or (copy.entities or 0) > limits.compared_exactly:
                     return Followed(None, rows.exact, aliases)
                 continue
             if await self._bring_up_to_date(key, copy, rows, rows.state):
@@ -271,7 +276,8 @@ class SearchCopies:
                     self._replace(key, copy, OwnerCopy(copy.model))
                     return False
                 change = partial(owner_copy.change, changed=changed, model=copy.model, mark=mark)
-                if owner_copy.are_many(changed):
+                characters = sum(len(each.text or "") for each in changed)
+                if len(changed) > INLINE_CHANGES or characters > INLINE_CHARACTERS:
                     await copy.in_thread_with_lock(change)
                 else:
                     change(copy.documents)

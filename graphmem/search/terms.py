@@ -44,7 +44,7 @@ def of_text(text: str) -> TextTerms:
     terms = _split(values)
     if " 20" in text or " 19" in text or text[:2] in ("19", "20"):
         for year, month, day in _DATE.findall(text):
-            terms += _date_terms(year, month, day)
+            terms += f"#m{int(month)}", f"#d{int(day)}", f"#{year}-{month}-{day}"
     return TextTerms(_split(name), _split(aliases) if aliases else [], terms)
 
 
@@ -63,15 +63,10 @@ def _split(text: str) -> list[str]:
     tokens = [token for token in text.split() if token != _SEPARATOR]
     if text.isascii():
         return tokens
-    return tokens + [first + second for first, second in pairwise(tokens) if _are_dense(first, second)]
-
-
-def _are_dense(first: str, second: str) -> bool:
-    return words.is_dense(first) and words.is_dense(second)
-
-
-def _date_terms(year: str, month: str, day: str) -> tuple[str, str, str]:
-    return f"#m{int(month)}", f"#d{int(day)}", f"#{year}-{month}-{day}"
+    is_dense = words.is_dense
+    return tokens + [
+        first + second for first, second in pairwise(tokens) if is_dense(first) and is_dense(second)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +125,7 @@ def of_question(text: str, known: Collection[str] = (), *, begins: bool = False)
         is_whole = not (query.last_begins and place == len(places) - 1)
         concepts.setdefault(spellings, Concept(spellings, piece, is_whole))
     for first, second in pairwise(places):
-        if first[0] == second[0] and _are_dense(first[1], second[1]):
+        if first[0] == second[0] and words.is_dense(first[1]) and words.is_dense(second[1]):
             term = (first[1] + second[1],)
             concepts.setdefault(term, Concept(term, first[0]))
     for term in _whole_dates([token for _, token in places], months):
@@ -191,7 +186,7 @@ def _whole_dates(tokens: Sequence[str], months: dict[str, int]) -> Iterator[str]
     """Yield the terms of the days that a question names: in the order of ISO 8601, or with the name of a
     month."""
     for year, month, day in _DATE.findall(" ".join(tokens)):
-        yield _date_terms(year, month, day)[2]
+        yield f"#{year}-{month}-{day}"
     for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
         name, day = (first, second) if first in months else (second, first)
         number = _DAY.fullmatch(day)

@@ -101,11 +101,6 @@ class Subjects:
     about: AboutSearch = field(default_factory=AboutSearch)
     is_newest_first: bool = False
 
-    @property
-    def ids(self) -> list[str]:
-        """The ids of all of them, each once."""
-        return list(dict.fromkeys([*self.named, *self.resembling]))
-
 
 async def _known(context: Context, entity_ids: Sequence[str], focus: Focus) -> list[_KnownEntity]:
     """Return the facts about some entities, in the order of the ids, as many as fit into an answer."""
@@ -142,7 +137,8 @@ async def known_lines(
     """
     language = terms.language_of_question(" ".join(question))
     focus = Focus(question_words.content_words(question, (), language), question_words.wanted(question))
-    requested = await _known(context, subjects.ids, focus)
+    ids = list(dict.fromkeys([*subjects.named, *subjects.resembling]))
+    requested = await _known(context, ids, focus)
     names = {
         word
         for known in requested

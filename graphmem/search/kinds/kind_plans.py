@@ -242,7 +242,7 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
         )
     )
     meanings = {state.meaning for state in phrase.states}
-    due = kind_times.due_fields(shape.fields) if "overdue" in meanings else []
+    due = kind_times.listed(kind_times.FIELDS["due"], shape.fields) if "overdue" in meanings else []
     times: list[str] = []
     if phrase.period is not None:
         meaning = next(iter(meanings), None)
