@@ -135,7 +135,7 @@ class _Model:
         body = {
             "model": self._settings.llm_model,
             "messages": model_prompt.messages(types, text),
-            "response_format": model_prompt.response_format(),
+            "response_format": model_prompt.RESPONSE_FORMAT,
             "temperature": 0,
             # Its successor, max_completion_tokens, is unknown to many services.
             "max_tokens": self._settings.llm_output_tokens,

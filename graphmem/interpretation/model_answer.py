@@ -101,13 +101,10 @@ class ModelAnswers:
                 spans[name] = self._places.span(*min(ranges, key=lambda each: abs(each[0] - near)))
         if not fields:
             return None
-        self._entities.append(ProposedEntity(entity_type, fields, spans, self._whole(spans.values())))
+        start = min(span.start or 0 for span in spans.values())
+        whole = self._places.span(start, max(span.end or 0 for span in spans.values()))
+        self._entities.append(ProposedEntity(entity_type, fields, spans, whole))
         return len(self._entities) - 1
-
-    def _whole(self, spans: Iterable[FileSpan]) -> FileSpan:
-        """Return the place from the first to the last of some spans."""
-        ranges = [(span.start or 0, span.end or 0) for span in spans]
-        return self._places.span(min(start for start, _ in ranges), max(end for _, end in ranges))
 
     def _relate(self, link: AnsweredRelationship, indexes: Sequence[int | None], piece: PromptPiece) -> None:
         if link.relationship_type not in relationship.BUILTIN:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from graphmem.ingest.document import ParsedDocument
@@ -155,9 +155,8 @@ def system_message(types: KnownTypes) -> str:
     return "\n".join(parts)
 
 
-def response_format() -> Mapping[str, Any]:
-    """Return the form of the answer, as the API takes it."""
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": "proposal", "strict": True, "schema": ANSWER_SCHEMA},
-    }
+RESPONSE_FORMAT: Final = {
+    "type": "json_schema",
+    "json_schema": {"name": "proposal", "strict": True, "schema": ANSWER_SCHEMA},
+}
+"""The form of the answer, as the API takes it."""

@@ -279,7 +279,14 @@ class Scan:
 
         A call that has read as much as it may leaves the last ones out.
         """
-        kept = [each for each in candidates if self._in_time(each) and not self._excluded(each)]
+        updated, created = self.request.updated_since, self.request.created_since
+        kept = [
+            each
+            for each in candidates
+            if (updated is None or each.updated_at >= updated)
+            and (created is None or each.created_at >= created)
+            and not self._excluded(each)
+        ]
         cut = [each.id for each in kept if each.texts is None or "" in each.texts]
         if not cut:
             return kept, len(candidates)
@@ -293,12 +300,6 @@ class Scan:
             if each.id in compared_ids
         ]
         return [each for each in kept if each.texts is not None and not self._excluded(each)], compared
-
-    def _in_time(self, candidate: ScannedEntity) -> bool:
-        updated, created = self.request.updated_since, self.request.created_since
-        return (updated is None or candidate.updated_at >= updated) and (
-            created is None or candidate.created_at >= created
-        )
 
     def _excluded(self, candidate: ScannedEntity) -> bool:
         """Return whether the values read so far show that a candidate does not fit."""
@@ -334,10 +335,9 @@ class Scan:
             return [], None
         rows, truncated = await rows_of(self.context, [each.id for each in candidates], self.request)
         last = next(each for each in candidates if each.id == rows[-1].id) if truncated else None
-        return [row for row in rows if self._still_fits(row)], last
-
-    def _still_fits(self, row: EntityRow) -> bool:
-        return comparison.matches_all(self.request.filters, dict(zip(row.fields, row.values, strict=True)))
+        filters = self.request.filters
+        values = ((row, dict(zip(row.fields, row.values, strict=True))) for row in rows)
+        return [row for row, snapshot in values if comparison.matches_all(filters, snapshot)], last
 
 
 def place_at(candidate: ScannedEntity) -> SortPlace:

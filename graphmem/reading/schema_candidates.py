@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from typing_extensions import TypedDict
@@ -232,12 +233,11 @@ def recommendations(
     seen = profiles(sample)
     stored = [observation for observation in sample if observation.kind == "value"]
     result: list[Recommendation] = []
+    propose = partial(_recommendation, entity_type)
     for candidate in candidates(entity_type, document, sample):
         name, kind, count = candidate["field_name"], candidate["recommended_type"], candidate["frequency"]
         message = f"{name} is not declared, and {count} of {len(sample)} observations have it"
-        result.append(
-            _recommendation(entity_type, "add_field", name, kind, candidate["confidence"], count, message)
-        )
+        result.append(propose("add_field", name, kind, candidate["confidence"], count, message))
     for name, profile in seen.items():
         declared = document.fields.get(name) if document else None
         if declared is None or declared.is_union or profile.frequency < MIN_OBSERVATIONS:
@@ -249,9 +249,7 @@ def recommendations(
                 f"and {fitting} of {profile.frequency} values have this type"
             )
             sure = profile.confidence(name, kind)
-            result.append(
-                _recommendation(entity_type, "change_type", name, kind, sure, profile.frequency, message)
-            )
+            result.append(propose("change_type", name, kind, sure, profile.frequency, message))
     for name, profile in seen.items():
         declared = document.fields.get(name) if document else None
         if len(stored) < MIN_OBSERVATIONS or profile.stored < len(stored) or (declared and declared.required):
@@ -260,11 +258,7 @@ def recommendations(
         message = f"all {len(stored)} stored observations have {name}"
         sure = round(len(stored) / (len(stored) + 1), 4)
         change = {"new_fields": {name: {"type": kind, "required": True}}}
-        result.append(
-            _recommendation(
-                entity_type, "require_field", name, kind, sure, profile.frequency, message, change
-            )
-        )
+        result.append(propose("require_field", name, kind, sure, profile.frequency, message, change))
     return result + _identities(entity_type, document, seen, stored)
 
 

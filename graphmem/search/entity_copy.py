@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmem.search import terms
-from graphmem.search.term_vocabulary import GrowingArray, TermVocabulary
+from graphmem.search.terms import GrowingArray, TermVocabulary
 from graphmem.text import languages
 
 DIMENSIONS: Final = 256

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.search import search_ranking, term_vocabulary, terms
+from graphmem.search import search_ranking, terms
 from graphmem.search.entity_copy import DIMENSIONS, EntityText, SearchCopy
 from graphmem.search.search_ranking import K1, B, Ranking
-from graphmem.search.term_vocabulary import TermVocabulary
+from graphmem.search.terms import TermVocabulary
 from graphmem.text import languages, words
 from tests.support.examples import examples
 
@@ -337,7 +337,7 @@ def test_entities_that_the_copy_does_not_have_have_no_time() -> None:
 @examples(200)
 def test_terms_that_begin_with_a_text_are_found_whatever_came_and_went(steps: list[tuple[str, str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(term_vocabulary, "SORTED_AT_ONCE", 4)
+        patch.setattr(terms, "SORTED_AT_ONCE", 4)
         known = TermVocabulary()
         for step, text in steps:
             if step == "add":

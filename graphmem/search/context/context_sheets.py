@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 from typing_extensions import TypedDict
@@ -55,19 +55,13 @@ class Mentioned(TypedDict):
     canonical_name: str
 
 
-class _Fact(NamedTuple):
-    """A field or a relationship as text; the text is empty if the name of its entity says it."""
-
-    line: Line
-    text: str
-
-
 class TextSheet:
     """Each entity is a line with its name, type, id and latest time, then its fields and relationships."""
 
     def __init__(self, view: View) -> None:
         self._view = view
-        self._facts: list[_Fact] = []
+        # The text is empty if the name of its entity says it.
+        self._facts: list[tuple[Line, str]] = []
         self._begun: Counter[str] = Counter()
 
     def cost(self, line: Line, limit: int, unit: Unit) -> int:
@@ -78,22 +72,22 @@ class TextSheet:
         return cost(text, unit) - 2 * (unit == "characters")
 
     def add(self, line: Line, limit: int) -> None:
-        self._facts.append(_Fact(line, self._text(line, limit)))
+        self._facts.append((line, self._text(line, limit)))
         self._begun[line.about.id] += 1
 
     def remove_last(self) -> None:
-        self._begun[self._facts.pop().line.about.id] -= 1
+        self._begun[self._facts.pop()[0].about.id] -= 1
 
     @property
     def members(self) -> dict[str, Any]:
         """The lines, that of the most useful fact first."""
-        by_entity: dict[str, list[_Fact]] = {}
-        for fact in self._facts:
-            by_entity.setdefault(fact.line.about.id, []).append(fact)
+        by_entity: dict[str, list[tuple[Line, str]]] = {}
+        for line, text in self._facts:
+            by_entity.setdefault(line.about.id, []).append((line, text))
         lines: list[str] = []
         for facts in by_entity.values():
-            head = _head(facts[0].line, max(fact.line.observed_at for fact in facts))
-            text = "; ".join(fact.text for fact in facts if fact.text)
+            head = _head(facts[0][0], max(line.observed_at for line, _ in facts))
+            text = "; ".join(text for _, text in facts if text)
             lines.append(f"{head}: {text}" if text else head)
         return {"lines": lines}
 

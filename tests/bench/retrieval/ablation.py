@@ -29,7 +29,7 @@ from graphmem.search.questions import (
     naming,
     question_words,
 )
-from graphmem.search.term_vocabulary import TermVocabulary
+from graphmem.search.terms import TermVocabulary
 from graphmem.text import languages
 from tests.bench.retrieval import changes, dialogues, office, office_things, topics
 from tests.bench.retrieval.measuring import NEWEST_FIRST, Owner
@@ -42,7 +42,8 @@ Patch = pytest.MonkeyPatch
 
 def _no_stop_words(patch: Patch) -> None:
     none: dict[str, frozenset[str]] = dict.fromkeys(languages.stop_words(), frozenset())
-    patch.setattr(terms, "languages", SimpleNamespace(stop_words=lambda: none, months=languages.months))
+    without = SimpleNamespace(stop_words=lambda: none, months=languages.months, stems=languages.stems)
+    patch.setattr(terms, "languages", without)
 
 
 def _no_stems(patch: Patch) -> None:
