@@ -30,6 +30,7 @@ from graphmem.reading.walk_rows import (
     WalkRows,
 )
 from graphmem.registry import Context
+from graphmem.settings import Limits
 
 _NO_LIMIT = 2**31 - 2
 """More rows than there are. The database slices lists by 32 bits."""
@@ -103,8 +104,8 @@ class Reached:
         rows: the rows of the first page, if they came with the walk.
     """
 
-    origin: WalkOrigin | None
-    clocks: Clocks
+    origin: WalkOrigin | None = None
+    clocks: Clocks = field(default_factory=Clocks)
     answered: int = 0
     entities: list[tuple[int, str]] = field(default_factory=list)
     links: dict[str, list[str]] = field(default_factory=dict)
@@ -128,54 +129,32 @@ class Reached:
 
 async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: WalkPlace) -> Reached:
     """Walk from a place on."""
-    whole = _Walk(context, request, clocks)
+    # One round trip cannot leave out what has ended.
+    is_small = clocks.now and not request.current
+    whole = _Walk(context=context, request=request, clocks=clocks, root=request.entity_id, is_small=is_small)
     await whole.start()
     if not (place == WalkPlace() and await whole.run_with_rows()):
         if request.depth == 1 and clocks.now and not request.current:
-            return await _one_step(whole, place)
+            await whole.one_step(place)
+            return whole
         if not await whole.run():
             # The origin alone has more relationships than a walk may read.
-            reached = await _one_step(whole, place)
-            reached.unexplored = place.answered + len(reached.entities) + reached.more
-            return reached
+            await whole.one_step(place)
+            whole.unexplored = place.answered + len(whole.entities) + whole.more
+            return whole
     order = sorted((depth, entity_id) for entity_id, depth in whole.depths.items() if depth)
-    start = bisect_right(order, (place.depth, place.entity_id))
-    reached = Reached(whole.origin, whole.clocks, start, order[start:])
-    reached.hubs, reached.unexplored, reached.paths = whole.hubs, whole.unexplored, whole.paths
-    reached.root, reached.written, reached.rows = whole.root, whole.written, whole.rows
+    whole.answered = start = bisect_right(order, (place.depth, place.entity_id))
+    whole.entities = order[start:]
     ranks = {entity_id: i for i, (_, entity_id) in enumerate(order)}
     for key, (near, to) in whole.edges.items():
         later = to if ranks.get(to, -1) > ranks.get(near, -1) else near
         if ranks[later] >= start:
-            reached.links.setdefault(later, []).append(key)
-    return reached
+            whole.links.setdefault(later, []).append(key)
+    return whole
 
 
-async def _one_step(whole: _Walk, place: WalkPlace) -> Reached:
-    """Return the entities at one step after a place; a hub has any number of them.
-
-    Of a walk through current relationships, the counts of what follows include those that have ended.
-    """
-    limit, after = whole.request.limit, place.entity_id
-    room = max(limit, _CURRENT_ROOM) if whole.request.current else limit
-    while True:
-        row = await whole.expand([whole.root], after=after, room=room, most=_NO_LIMIT, through=True)
-        neighbours = [Neighbour.of(values) for values in row.neighbours]
-        await whole.add(neighbours, 1)
-        entities = sorted((1, entity_id) for entity_id, depth in whole.depths.items() if depth)
-        if len(entities) >= limit or len(neighbours) == row.total or not whole.request.current:
-            break
-        after = neighbours[-1].id
-    reached = Reached(whole.origin, whole.clocks, place.answered, entities, paths=whole.paths)
-    reached.root, reached.written = whole.root, whole.written
-    for key, ends in whole.edges.items():
-        reached.links.setdefault(next(end for end in ends if end != whole.root), []).append(key)
-    reached.more = row.total - len(neighbours)
-    reached.more_links = row.links - sum(len(neighbour.keys) for neighbour in neighbours)
-    return reached
-
-
-class _Walk:
+@dataclass(slots=True, kw_only=True)
+class _Walk(Reached):
     """The state of a walk.
 
     Attributes:
@@ -183,28 +162,20 @@ class _Walk:
         edges: the two ends of each relationship, by the key under which it is shown.
         into: as of a time, the survivor of each merged entity.
         dead: as of a time, survivors that were deleted.
-        written: as of a time, the keys under which each relationship was written.
         is_small: whether all levels may still be walked in one round trip.
     """
 
-    def __init__(self, context: Context, request: WalkRequest, clocks: Clocks) -> None:
-        self.context = context
-        self.limits = context.services.limits
-        self.request = request
-        self.clocks = clocks
-        self.origin: WalkOrigin | None = None
-        self.root = request.entity_id
-        self.into: dict[str, str] = {}
-        self.depths: dict[str, int] = {}
-        self.edges: dict[str, tuple[str, str]] = {}
-        self.paths: dict[str, tuple[str, ...]] = {}
-        self.hubs: set[str] = set()
-        self.dead: set[str] = set()
-        self.written: dict[str, set[str]] = {}
-        self.unexplored = 0
-        # One round trip cannot leave out what has ended.
-        self.is_small = clocks.now and not request.current
-        self.rows: WalkRows | None = None
+    context: Context
+    request: WalkRequest
+    is_small: bool
+    into: dict[str, str] = field(default_factory=dict)
+    depths: dict[str, int] = field(default_factory=dict)
+    edges: dict[str, tuple[str, str]] = field(default_factory=dict)
+    dead: set[str] = field(default_factory=set)
+
+    @property
+    def limits(self) -> Limits:
+        return self.context.services.limits
 
     async def start(self) -> None:
         """As of a time, start at the survivor of the requested entity. Now, the first query answers it."""
@@ -222,6 +193,28 @@ class _Walk:
         self.origin = origin
         if not self.depths:
             self._start_at(origin.id)
+
+    async def one_step(self, place: WalkPlace) -> None:
+        """Read the entities at one step after a place; a hub has any number of them.
+
+        Of a walk through current relationships, the counts of what follows include those that have ended.
+        """
+        limit, after = self.request.limit, place.entity_id
+        room = max(limit, _CURRENT_ROOM) if self.request.current else limit
+        while True:
+            row = await self.expand([self.root], after=after, room=room, most=_NO_LIMIT, through=True)
+            neighbours = [Neighbour.of(values) for values in row.neighbours]
+            await self.add(neighbours, 1)
+            self.entities = sorted((1, entity_id) for entity_id, depth in self.depths.items() if depth)
+            is_full = len(self.entities) >= limit or len(neighbours) == row.total
+            if is_full or not self.request.current:
+                break
+            after = neighbours[-1].id
+        self.answered, self.rows = place.answered, None
+        for key, ends in self.edges.items():
+            self.links.setdefault(next(end for end in ends if end != self.root), []).append(key)
+        self.more = row.total - len(neighbours)
+        self.more_links = row.links - sum(len(neighbour.keys) for neighbour in neighbours)
 
     async def run(self) -> bool:
         """Walk level by level as far as may be; return false where even the first is too much."""
