@@ -310,7 +310,9 @@ def combined(
     elif level == "alike":
         # Equal identifiers are in the base already.
         others = [each for each in comparisons if not (each.kind in _WEIGHED and each.agreement == "equal")]
-        likely = _probability(_bits(base) + bits_of(others)) if base else 0.0
+        least = min(base, 1.0 - 2.0**-40)
+        bits = math.log2(least / (1.0 - least)) if base else 0.0
+        likely = _probability(bits + bits_of(others)) if base else 0.0
         likely = likely if equal else min(likely, base)
     else:
         likely = _probability(NAME_BITS[level] + bits_of(comparisons)) if equal else base
@@ -321,11 +323,6 @@ def combined(
         is_outweighed = level == "alike" and len(equal - HOME) + bool(equal & HOME) > 1
         likely = min(likely, DAY_CONFLICT_LIMIT if is_outweighed else conflict_limit)
     return likely
-
-
-def _bits(score: float) -> float:
-    score = min(score, 1.0 - 2.0**-40)
-    return math.log2(score / (1.0 - score))
 
 
 def _probability(bits: float) -> float:

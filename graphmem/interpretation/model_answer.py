@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -88,7 +88,9 @@ class ModelAnswers:
             self.warn(f"An entity is left out: {_shown(entity.entity_type)} is no entity type.")
             return None
         occurrences = [self._places.occurrences(field.quote, piece) for field in entity.fields]
-        near = _anchor(occurrences)
+        # An entity stands at a quote of it that occurs once, else at the first one.
+        quoted = sorted(filter(None, occurrences), key=lambda ranges: len(ranges) > 1)
+        near = quoted[0][0][0] if quoted else 0
         fields: dict[str, Any] = {}
         spans: dict[str, FileSpan] = {}
         for field, ranges in zip(entity.fields, occurrences, strict=True):
@@ -136,13 +138,6 @@ def _refusal(field: AnsweredField, ranges: Sequence[tuple[int, int]]) -> str | N
 
 def _folded(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _anchor(occurrences: Iterable[Sequence[tuple[int, int]]]) -> int:
-    """Return where an entity stands: at a quote of it that occurs once, else at the first one."""
-    places = [ranges for ranges in occurrences if ranges]
-    first = next((ranges for ranges in places if len(ranges) == 1), places[0] if places else ())
-    return first[0][0] if first else 0
 
 
 def _shown(text: str) -> str:

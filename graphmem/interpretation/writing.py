@@ -174,7 +174,12 @@ class _ObservationWriter:
             fields["canonical_name"] = proposed.canonical_name
         path = f"$.entities[{index}]"
         item = reader.observation(index, path, path, about, fields)
-        return None if item is None else replace(item, places=self._places(proposed))
+        if item is None:
+            return None
+        places: dict[str, Any] = {} if proposed.span is None else proposed.span.as_dict()
+        spans = {name: self._place(span, proposed.fields.get(name)) for name, span in proposed.spans.items()}
+        places |= {"fields": spans} if spans else {}
+        return replace(item, places=canonical.encode(places) if places else None)
 
     def _link(
         self, reader: ItemReader, index: int, proposed: ProposedRelationship, ids: Sequence[str], count: int
@@ -189,12 +194,6 @@ class _ObservationWriter:
             return None
         places = canonical.encode(self._place(proposed.span, None)) if proposed.span else None
         return replace(link, places=places, observed_at=_time(proposed.observed_at))
-
-    def _places(self, proposed: ProposedEntity) -> str | None:
-        places = {} if proposed.span is None else proposed.span.as_dict()
-        fields = {name: self._place(span, proposed.fields.get(name)) for name, span in proposed.spans.items()}
-        every: dict[str, Any] = {**places, **({"fields": fields} if fields else {})}
-        return canonical.encode(every) if every else None
 
     def _place(self, span: FileSpan, value: Any) -> dict[str, Any]:
         """Return a place with the text there, unless that is the value itself."""

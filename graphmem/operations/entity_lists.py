@@ -205,31 +205,30 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     cursors.refuse_both(arguments.cursor, arguments.offset)
     request = await _request(context, arguments)
     query = cursors.fingerprint(context, "entities.query", arguments)
-    matches = await search_pages.page(
+    matches, results = await search_pages.page(
         context, search, request, query, arguments.cursor, newest_first=arguments.newest_first
     )
-    results = matches.results
     page: EntityPage = {
         "entities": named_entities(
-            answers.entities(matches.page.items, snapshot=arguments.include_snapshots),
+            answers.entities(matches.items, snapshot=arguments.include_snapshots),
             results.named,
             resembles=results.marks_rest,
         ),
-        **matches.page.envelope(arguments, query),
+        **matches.envelope(arguments, query),
         "applied_search_strategies": list(results.ran),
         "semantic": results.semantic,
         **await names_in_use.warned(
             context,
-            matches.page.items,
+            matches.items,
             request.types,
             request.filters,
-            {row.type for row in matches.page.items},
+            {row.type for row in matches.items},
         ),
     }
     if results.understood is not None:
         page["understood"] = results.understood
-    if matches.page.scanned is not None:
-        page["scanned"] = matches.page.scanned
+    if matches.scanned is not None:
+        page["scanned"] = matches.scanned
     if not results.is_exact:
         page["exact"] = False
     if results.notes:

@@ -28,7 +28,13 @@ async def page(
         InvalidCursor: the cursor belongs to another query.
         InvalidInput: the total needs more entities than one call reduces.
     """
-    after, skip, clocks = await _start(context, request, clocks, query, cursor)
+    after, skip = "", request.offset
+    if cursor is None:
+        _, clocks = await as_of.pinned(context, [], clocks)
+    else:
+        held = cursors.decode(query, cursor, {"id": str, "skip": int, "known": int})
+        after, skip = held["id"], held["skip"]
+        clocks = clocks.pinned(min(held["known"], clocks.bounds["at_ingested"]))
     known, counted = clocks.bounds["at_ingested"], request.counted
     # Every entity is reduced for a total.
     walk = _ReducedWalk(context, request, clocks, "" if counted else after)
@@ -52,17 +58,6 @@ async def page(
         place = {"id": walk.after, "skip": max(0, skip - len(rows)), "known": known}
         return Page(part, place, truncated=len(part) < request.limit, scanned=walk.reduced)
     return Page(part, place, total=total if counted else None)
-
-
-async def _start(
-    context: Context, request: EntityRequest, clocks: Clocks, query: str, cursor: str | None
-) -> tuple[str, int, Clocks]:
-    """Return the id after which the page starts, how many entities it skips, and the pinned clocks."""
-    if cursor is None:
-        _, pinned = await as_of.pinned(context, [], clocks)
-        return "", request.offset, pinned
-    place = cursors.decode(query, cursor, {"id": str, "skip": int, "known": int})
-    return place["id"], place["skip"], clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
 
 
 class _ReducedWalk:

@@ -33,7 +33,6 @@ from graphmem.search.search_results import (
     STRATEGIES,
     Ordering,
     Ranked,
-    RankedPlace,
     Results,
     Search,
     Strategy,
@@ -185,7 +184,7 @@ def _compared(
     )
 
 
-def _after(copy: SearchCopy, ranking: Ranking, after: RankedPlace | None) -> tuple[float, str] | None:
+def _after(copy: SearchCopy, ranking: Ranking, after: Ranked | None) -> tuple[float, str] | None:
     """Return the points and the id behind which hits follow."""
     if after is None:
         return None

@@ -20,7 +20,6 @@ from graphmem.search.search_results import (
     STRATEGIES,
     Ordering,
     Ranked,
-    RankedPlace,
     Results,
     Search,
     Strategy,
@@ -161,7 +160,7 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
     )
 
 
-def behind(ranked: list[Ranked], after: RankedPlace) -> list[Ranked]:
+def behind(ranked: list[Ranked], after: Ranked) -> list[Ranked]:
     """Return the hits behind a place.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from graphmem.reading import cursors
 from graphmem.reading.entity_pages import EntityRequest
@@ -13,23 +13,16 @@ from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 from graphmem.search import search_engine
-from graphmem.search.search_results import Ranked, RankedPlace, Results, Search
+from graphmem.search.search_results import Ranked, Results, Search
 
 BILLIONTHS: Final = 1_000_000_000
 """Points in a cursor are whole numbers."""
 
 
-class SearchPage(NamedTuple):
-    """A page of a search, and the search itself."""
-
-    page: Page[EntityRow]
-    results: Results
-
-
 async def page(
     context: Context, text: str, request: EntityRequest, query: str, cursor: str | None, *, newest_first: bool
-) -> SearchPage:
-    """Return a page of the hits that fit a request, best first.
+) -> tuple[Page[EntityRow], Results]:
+    """Return a page of the hits that fit a request, best first, and the search itself.
 
     A page with filters reads hits in their order until it is full, or until it has compared
     ``Limits.compared_entities``: then ``next_cursor`` goes on behind them.
@@ -45,7 +38,7 @@ async def page(
     if cursor is not None:
         kinds: dict[str, type] = {"points": int, "id": str, "at": int}
         held = cursors.decode(query, cursor, {**kinds, "found": int} if has_filters else kinds)
-        place, found = RankedPlace(held["points"] / BILLIONTHS, held["id"], held["at"]), held.get("found", 0)
+        place, found = Ranked(held["id"], held["points"] / BILLIONTHS, {}, held["at"]), held.get("found", 0)
     search = Search(
         text,
         request.types,
@@ -63,13 +56,13 @@ async def page(
         page = await _filtered(scan, among, ranked, found, has_more=has_more, is_cut=results.is_cut)
         # Hits that a cut list lacks might fit.
         results = replace(results, is_exact=results.is_exact and not results.is_cut)
-        return SearchPage(page, results)
+        return page, results
     rows, truncated = await rows_of(context, [each.id for each in ranked], request)
     last = ranked[-1] if ranked else None
     if truncated:
         last = next(each for each in ranked if each.id == rows[-1].id)
     following = _place_of(last) if last is not None and (truncated or results.has_more) else None
-    return SearchPage(Page(rows, following, truncated, results.total), results)
+    return Page(rows, following, truncated, results.total), results
 
 
 async def _filtered(

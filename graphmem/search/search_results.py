@@ -122,11 +122,6 @@ _MEANINGS: Final = {
 }
 
 
-def _plain(time: str) -> str:
-    """Return a time to the minute, and a midnight as its date."""
-    return time[:10] if time[10:].startswith("T00:00:00.000000") else f"{time[:16]}Z"
-
-
 def _sentence(understood: Understood, besides: str) -> str:
     """Return in one sentence how a question was understood.
 
@@ -142,8 +137,9 @@ def _sentence(understood: Understood, besides: str) -> str:
         for state in understood.get("states", ())
     ]
     if (time := understood.get("time")) is not None:
+        # A time is said to the minute, and a midnight as its date.
         bounds = [
-            f"{word} {_plain(bound)}"
+            f"{word} " + (bound[:10] if bound[10:].startswith("T00:00:00.000000") else f"{bound[:16]}Z")
             for word, bound in (("from", time["from"]), ("before", time["to"]))
             if bound is not None
         ]
@@ -201,21 +197,9 @@ class Ranked(NamedTuple):
 
     id: str
     points: float
-    scores: dict[Strategy, float]
+    scores: Mapping[Strategy, float]
     at: int = BY_INDEX
     parts: Mapping[str, float] = MappingProxyType({})
-
-
-class RankedPlace(NamedTuple):
-    """A place in the order of all hits: behind a hit with this id, which had these points.
-
-    As long as the hit is the same, its place counts, not its points: those of all hits change with what is
-    stored. ``at`` is as in :class:`Ranked`: an order that the indexes began is theirs to its end.
-    """
-
-    points: float
-    id: str
-    at: int
 
 
 class StrategyHit(NamedTuple):
@@ -290,7 +274,8 @@ class Search:
         looks_up: an entity is looked up, whose identifiers and names were compared before: what resembles the
             query little is left out.
         listed: also answer the first hits of each strategy by itself.
-        after: only hits behind this place.
+        after: only hits behind this one. As long as it is the same, its place counts, not its points: those
+            of all hits change with what is stored. An order that the indexes began is theirs to its end.
         newest_first: of the hits about the matter of the best one, the newest come first.
         apart: where the query names something, what resembles it little is left out.
         bare: leave the rows of the entities out.
@@ -303,7 +288,7 @@ class Search:
     offset: int = 0
     looks_up: bool = False
     listed: bool = False
-    after: RankedPlace | None = None
+    after: Ranked | None = None
     newest_first: bool = False
     apart: bool = True
     bare: bool = False

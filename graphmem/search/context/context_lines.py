@@ -42,16 +42,6 @@ class _WinnerTime(NamedTuple):
     observed_at: int
 
 
-class _ContestRow(NamedTuple):
-    """A value that contests the value of a field."""
-
-    field: str
-    value: str
-    observed_at: int
-    observation_id: str
-    observation_source: str
-
-
 class _RelatedRow(NamedTuple):
     """A relationship of an entity, and the entity at its other end."""
 
@@ -74,7 +64,7 @@ class _KnownEntity(NamedTuple):
     entity: EntityRow
     ranks: list[str]
     winners: list[_WinnerTime]
-    contested: list[_ContestRow]
+    contested: list[Contest]
     related: list[_RelatedRow]
 
 
@@ -290,10 +280,10 @@ def _contests(known: _KnownEntity, name: str, value: str) -> tuple[Contest, ...]
     rows = [row for row in known.contested if row.field == name]
     rows.sort(key=lambda row: (row.observed_at, row.observation_id), reverse=True)
     contests: dict[str, Contest] = {}
-    for _, other, observed_at, observation_id, source in rows:
+    for row in rows:
         # Values may differ by their type alone, as a schema may have converted one.
-        if other != "null" and value.strip('"') != other.strip('"'):
-            contests.setdefault(other, Contest(other, observed_at, observation_id, source))
+        if row.value != "null" and value.strip('"') != row.value.strip('"'):
+            contests.setdefault(row.value, row)
     return tuple(contests.values())[:CONTESTS_LIMIT]
 
 

@@ -48,10 +48,10 @@ ENDED_WEIGHT_FACTOR: Final = 0.8
 """Weight of an entity that is related by a relationship which has ended, as a factor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(NamedTuple):
     """A value of a field that did not win although it is not older than the winner."""
 
+    field: str
     value: str
     observed_at: int
     observation_id: str

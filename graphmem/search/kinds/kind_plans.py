@@ -258,13 +258,15 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
         return None
     is_due = phrase.period is not None and phrase.period.is_due
     reads_states = bool(meanings) or is_due or not phrase.kind.types
+    texts = sorted(shape.texts - shape.dated - states.keys())
+    references = [name for name in texts if name.lower() not in _FREE_TEXT]
     return TypePlan(
         states if reads_states else {},
         valued,
         times,
         due,
         _sorts(phrase, shape),
-        _references(shape, states) if refers else (),
+        tuple(references[:REFERENCE_FIELDS_LIMIT]) if refers else (),
     )
 
 
@@ -274,11 +276,6 @@ def _sorts(phrase: Phrase, shape: TypeShape) -> tuple[str, ...]:
         return ()
     named = {*_SORT_FIELDS, f"{shape.entity_type}_type", f"{shape.entity_type}_kind"}
     return tuple(sorted(named & shape.fields))
-
-
-def _references(shape: TypeShape, states: Collection[str]) -> tuple[str, ...]:
-    fields = [name for name in sorted(shape.texts) if name.lower() not in _FREE_TEXT and name not in states]
-    return tuple(name for name in fields if name not in shape.dated)[:REFERENCE_FIELDS_LIMIT]
 
 
 Spellings = frozenset[frozenset[str]]

@@ -47,17 +47,21 @@ _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _YEARS = re.compile(r"(?:19|20)[0-9]{2}(?:[-/](?:(?:19|20)?[0-9]{2}))?")
 
 
-class AskedIdentifier(NamedTuple):
-    """An identifier in a question: the places of its words, from ``start`` up to ``end``, and its text."""
+class WordRun(NamedTuple):
+    """Consecutive words of a question, from ``start`` up to ``end``, and the identifiers they may be.
+
+    ``pairs``: (kind, index key), where they are looked up.
+    """
 
     start: int
     end: int
     text: str
+    pairs: frozenset[tuple[str, str]] = frozenset()
 
 
-def identifiers_in(pieces: Sequence[Piece]) -> list[AskedIdentifier]:
+def identifiers_in(pieces: Sequence[Piece]) -> list[WordRun]:
     """Return the identifiers in a question, in their order."""
-    identifiers: list[AskedIdentifier] = []
+    found: list[WordRun] = []
     texts = [fold_text(piece.text) for piece in pieces]
     place = 0
     while place < len(pieces):
@@ -72,9 +76,9 @@ def identifiers_in(pieces: Sequence[Piece]) -> list[AskedIdentifier]:
             place = end
             continue
         text = " ".join(piece.text for piece in pieces[place:end])
-        identifiers.append(AskedIdentifier(place, end, text.removeprefix("mailto:")))
+        found.append(WordRun(place, end, text.removeprefix("mailto:")))
         place = end
-    return identifiers
+    return found
 
 
 def _is_number_in_groups(texts: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from graphmem.model.identity import fold_text, index_key
 from graphmem.search import terms
 from graphmem.search.questions import grammar, question_words
-from graphmem.search.questions.asked_identifiers import AskedIdentifier, identifiers_in
+from graphmem.search.questions.asked_identifiers import WordRun, identifiers_in
 from graphmem.text import identifiers, languages, words
 
 NAME_WORDS: Final = 6
@@ -40,15 +40,6 @@ _TITLES: Final = grammar.words("titles")
 """Words before the name of a person that are no part of it."""
 _CONTRACTED: Final = grammar.words("contracted")
 """Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
-
-
-class WordRun(NamedTuple):
-    """Consecutive words of a question, from ``start`` up to ``end``, and the identifiers they may be."""
-
-    start: int
-    end: int
-    text: str
-    pairs: frozenset[tuple[str, str]]
 
 
 class NamePart(NamedTuple):
@@ -104,10 +95,7 @@ class AskedNames:
                     pairs = {pair for each in {phrase, bare, text} for pair in _pairs(each, self.region)}
                     runs.append(WordRun(start, end, text, frozenset(pairs)))
         longer = [each for each in self.asked_identifiers if each.end - each.start > NAME_WORDS]
-        return [
-            WordRun(each.start, each.end, each.text, frozenset(_pairs(each.text, self.region)))
-            for each in longer
-        ] + runs
+        return [each._replace(pairs=frozenset(_pairs(each.text, self.region))) for each in longer] + runs
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
@@ -115,7 +103,7 @@ class AskedNames:
         return {pair for run in self.runs for pair in run.pairs}
 
     @cached_property
-    def asked_identifiers(self) -> list[AskedIdentifier]:
+    def asked_identifiers(self) -> list[WordRun]:
         """The e-mail addresses, numbers and other identifiers in the question: each means itself alone."""
         return identifiers_in(self.pieces)
 
