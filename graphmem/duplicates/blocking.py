@@ -67,7 +67,6 @@ def propose(
 
     Args:
         around: ids; only pairs with one of these entities, each compared with all others of its type.
-        pairs_limit: most pairs to compare.
     """
     by_type: dict[str, dict[str, Profile]] = {}
     for profile in profiles:

@@ -21,12 +21,7 @@ DIFFERENT_LIMIT: Final = 0.84
 
 
 def kinds_of(fields: Iterable[tuple[str, FieldType]], usual: Mapping[str, str]) -> dict[str, str]:
-    """Return the kind of each declared field.
-
-    Args:
-        fields: names and types.
-        usual: the kinds of the usual fields.
-    """
+    """Return the kind of each declared field."""
     return {name: usual.get(name) or ("~" if kind == "string" else "=") + name for name, kind in fields}
 
 

@@ -304,11 +304,7 @@ def _companies(a: Profile, b: Profile) -> tuple[float, tuple[str, str]] | None:
 def _limit(
     kind: str, rule: Rule, a: Profile, b: Profile, proven: bool, reasons: list[SimilarityReason] | None = None
 ) -> float:
-    """Return the highest score that the values of one kind, or their absence, allow.
-
-    Args:
-        reasons: gets the values that differ.
-    """
+    """Return the highest score that the values of one kind, or their absence, allow."""
     values_a, values_b = a.values.get(kind), b.values.get(kind)
     if not values_a or not values_b:
         return name_similarity.OMISSION_LIMIT if kind in rule.needed and (values_a or values_b) else 1.0

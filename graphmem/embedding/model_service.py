@@ -76,9 +76,6 @@ class ModelService:
     async def ask(self, span: str, body: dict[str, Any]) -> bytes:
         """Return what the service answers.
 
-        Args:
-            span: the name of each attempt in traces.
-
         Raises:
             Refused: another attempt would be refused as well.
             TooLong: the answer is too long.

@@ -130,11 +130,7 @@ def _fitting_count(answer: Answer, members: Sequence[str], limit: int, budget: i
 
 
 def _say_left_out(answer: Answer, whole: Answer, arguments: Any, paged: str) -> None:
-    """Say how many items are left out, and where they are.
-
-    Args:
-        paged: the list of a page.
-    """
+    """Say how many items are left out, and where they are."""
     counts = {
         name: len(value) - len(answer.get(name, ()))
         for name, value in whole.items()

@@ -62,9 +62,6 @@ def encode(query: Query, place: Mapping[str, Any]) -> str:
 def decode(query: Query, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]:
     """Return the place that a cursor of this query holds; its parts are within :data:`BOUNDS`.
 
-    Args:
-        kinds: the type of each part of the place.
-
     Raises:
         InvalidCursor: this is no cursor, or it belongs to another query.
     """

@@ -165,11 +165,7 @@ class _SortedRows(NamedTuple):
 
 
 async def page(context: Context, request: EntityRequest, query: str, cursor: str | None) -> Page[EntityRow]:
-    """Return a page of entities along an index, with one read.
-
-    Args:
-        query: the fingerprint that the cursor is bound to.
-    """
+    """Return a page of entities along an index, with one read."""
     order = request.order
     place, _ = start_of(request, query, cursor)
     common: dict[str, Any] = {

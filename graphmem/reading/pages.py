@@ -91,7 +91,6 @@ class Page(Generic[T]):
         """Return the shared part of the answer.
 
         Args:
-            query: the fingerprint that binds the cursor to its query.
             is_counted: whether the total is answered unasked: it is known anyway.
         """
         envelope: PageEnvelope = {"limit": arguments.limit, "offset": arguments.offset}
@@ -117,9 +116,6 @@ def start_of(
 
     As of a time, the place holds the time of recording that the first page saw: pages tile although
     observations of that time are recorded meanwhile.
-
-    Args:
-        kinds: the type of each part of the place.
     """
     cursors.refuse_both(arguments.cursor, arguments.offset)
     if arguments.cursor is None:
@@ -152,9 +148,6 @@ def newest_window(arguments: Paged, query: str) -> dict[str, Any]:
     """Return the parameters by which a query reads one row more than a page, in the order of newest first.
 
     The order is that of times, newest first, then of ids.
-
-    Args:
-        query: the fingerprint that binds the cursor to its query.
     """
     cursors.refuse_both(arguments.cursor, arguments.offset)
     at, after = cursors.newest_first(query, arguments.cursor)

@@ -196,11 +196,7 @@ def candidates(
     min_frequency: int = MIN_OBSERVATIONS,
     min_confidence: float = 0.8,
 ) -> list[Candidate]:
-    """Return the fields that could be declared, highest confidence first.
-
-    Args:
-        document: the registered or shipped schema; ``None`` if the type has none.
-    """
+    """Return the fields that could be declared, highest confidence first."""
     declared = document.fields if document else {}
     result: list[Candidate] = []
     for name, profile in profiles(sample).items():
@@ -225,11 +221,7 @@ def candidates(
 def recommendations(
     entity_type: str, document: SchemaDocument | None, sample: list[SampledObservation]
 ) -> list[Recommendation]:
-    """Return the changes that a sample suggests: additions first, then types, requirements and identity.
-
-    Args:
-        document: the registered or shipped schema; ``None`` if the type has none.
-    """
+    """Return the changes that a sample suggests: additions first, then types, requirements and identity."""
     seen = profiles(sample)
     stored = [observation for observation in sample if observation.kind == "value"]
     result: list[Recommendation] = []

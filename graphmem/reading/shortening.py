@@ -115,9 +115,6 @@ def _values(part: Any) -> Iterator[PlacedValue]:
 def drop(answer: Json, budget: int, size: Size, kept: Collection[str]) -> dict[str, int]:
     """Take members from the ends of lists and objects of an answer until it fits, or none is left.
 
-    Args:
-        kept: lists that lose nothing.
-
     Returns:
         How many members each list lost.
     """

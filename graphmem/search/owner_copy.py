@@ -46,11 +46,7 @@ class KindMembers:
         return BYTES_PER_MEMBER * sum(map(len, self._kept.values()))
 
     def missing(self, key: KindKey, revisions: Mapping[str, int]) -> list[str]:
-        """Return the entities whose values are not kept, or were read before they changed.
-
-        Args:
-            revisions: the revision that wrote each entity last, by id.
-        """
+        """Return the entities whose values are not kept, or were read before they changed."""
         kept = self._kept.get(key, {})
         return [
             entity_id
@@ -59,12 +55,7 @@ class KindMembers:
         ]
 
     def put(self, key: KindKey, revisions: Mapping[str, int], members: Iterable[Member]) -> list[Member]:
-        """Keep the values of some entities, drop those of entities that are gone, and return all.
-
-        Args:
-            revisions: of all entities of the types.
-            members: what was read of those that were missing.
-        """
+        """Keep the values of some entities, drop those of entities that are gone, and return all."""
         kept, read = self._kept.pop(key, {}), list(members)
         kept.update({each.id: _Kept(revisions[each.id], each) for each in read if each.id in revisions})
         if read or kept.keys() != revisions.keys():

@@ -80,10 +80,6 @@ async def by_identifier(
 ) -> Results:
     """Search an owner's live entities for one identifier or date.
 
-    Args:
-        sought: what the query of the search is looked for as.
-        identifiers_of: the (kind, index key) pairs that it may stand for.
-
     Raises:
         InvalidCursor: the place in the search is one in the order of a copy.
     """

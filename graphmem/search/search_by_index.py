@@ -70,9 +70,6 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
     """Search an owner's live entities, in one round trip; further ones where the index has to be read again.
 
     A look-up searches meaning only if no words match. Numbers alone have no meaning.
-
-    Args:
-        identifiers_of: the (kind, index key) pairs of the identifiers and names in the query.
     """
     has_meaning = words.has_letter(search.query)
     text_query = words.parse_query(search.query, begins=has_meaning and not search.looks_up)

@@ -104,9 +104,6 @@ def _with_holders(
     """Return a search, and what it names, with the entities that have the identifier which it asks for.
 
     Beside what it names, a look-up answers only what has the identifier: nothing similar to the rest.
-
-    Args:
-        hits: what the search means besides.
     """
     if holders is None:
         return search, named

@@ -26,9 +26,6 @@ async def page(
 
     A page with filters reads hits in their order until it is full, or until it has compared
     ``Limits.compared_entities``: then ``next_cursor`` goes on behind them.
-
-    Args:
-        newest_first: see :class:`Search`.
     """
     has_filters = bool(request.filters) or request.since is not None or request.related is not None
     scan = Scan(context, request)

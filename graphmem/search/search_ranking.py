@@ -182,11 +182,7 @@ class Ranking:
         return {name: part for name, part in parts.items() if part}
 
     def first(self, limit: int, after: tuple[float, str] | None = None) -> list[int]:
-        """Return the numbers of the best hits, best first; ties by id.
-
-        Args:
-            after: only hits behind these points and this id.
-        """
+        """Return the numbers of the best hits, best first; ties by id."""
         if after is None:
             return self.best(self.points, self.hits, limit)
         points, entity_id = after
@@ -225,12 +221,10 @@ def rank(
 
     Args:
         floor: the least similarity of a document that has none of the words.
-        among: which documents may be hits.
         named: further points of documents that an identifier names, by id.
         fixed: the points of documents that nothing else changes, by id.
         least_share: the least share of the question in a document that is a hit by its words alone. Without
             it, documents that are half as similar as the best one follow where there are hits at all.
-        newest_first: of the hits about the matter of the best one, the newest come first.
     """
     similarities = np.zeros(len(copy.ids)) if vector is None else copy.similarities(vector)
     similarities = np.round(similarities, DIGITS)
@@ -275,10 +269,6 @@ def raise_newest(copy: SearchCopy, points: Scores, hits: Documents) -> Scores:
 
     The points of these hits are between those of the best one and one more, in the order of their times, and
     at equal times in that of points, then of ids.
-
-    Args:
-        points: of each document, rounded.
-        hits: the numbers of the documents that are hits.
     """
     if not len(hits):
         return points

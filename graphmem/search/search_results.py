@@ -64,14 +64,7 @@ def understood_of(
     *,
     is_truncated: bool,
 ) -> Understood:
-    """Return how a question was read.
-
-    Args:
-        used: the states that are values in use.
-        related: the names that what fits is related to.
-        rest: the words that say something else.
-        count: how many entities fit.
-    """
+    """Return how a question was read."""
     phrase, types = plan.phrase, sorted(plan.types)
     understood: Understood = {
         "words": phrase.text,
@@ -123,11 +116,7 @@ _MEANINGS: Final = {
 
 
 def _sentence(understood: Understood, besides: str) -> str:
-    """Return in one sentence how a question was understood.
-
-    Args:
-        besides: what else holds of the entities.
-    """
+    """Return in one sentence how a question was understood."""
     kinds_of = " or ".join(understood["entity_types"][:5]) or "entity"
     parts = [f"every {kinds_of}"]
     parts += [

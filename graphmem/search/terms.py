@@ -333,11 +333,7 @@ class TermVocabulary:
         return found
 
     def keep(self, is_used: npt.NDArray[np.bool_]) -> None:
-        """Drop the terms that are not used, and number the others anew in their order.
-
-        Args:
-            is_used: of each term, by number.
-        """
+        """Drop the terms that are not used, and number the others anew in their order."""
         self._terms = [term for term, is_kept in zip(self._terms, is_used.tolist(), strict=True) if is_kept]
         self.numbers = {term: number for number, term in enumerate(self._terms)}
         self._characters = sum(map(sys.getsizeof, self._terms))

@@ -248,11 +248,7 @@ class Sought:
 
 
 def sought(looked_up: str, region: str | None = None) -> Sought | None:
-    """Return what a looked-up text is looked for as, ``None`` if it is words.
-
-    Args:
-        region: the country of telephone numbers without a country code, such as ``DE``.
-    """
+    """Return what a looked-up text is looked for as, ``None`` if it is words."""
     folded = " ".join(line_spans.lines_of(looked_up)).strip()
     text = line_spans.bare(folded)
     if not text or codes.YEAR.fullmatch(text):

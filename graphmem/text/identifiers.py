@@ -45,12 +45,7 @@ LIST_ELEMENTS_LIMIT: Final = 50
 
 
 def identifiers(snapshot: Mapping[str, Any], canonical_name: str) -> set[tuple[str, str]]:
-    """Return the (kind, index key) pairs by which an entity with these current values is found.
-
-    Args:
-        snapshot: the current values of (at least) the fields in :data:`FIELDS`.
-        canonical_name: the entity's name.
-    """
+    """Return the (kind, index key) pairs by which an entity with these current values is found."""
     pairs = {
         pair
         for pair in identity.identifiers(snapshot, canonical_name)
@@ -107,9 +102,6 @@ def candidates(looked_up: str, region: str | None = None) -> set[tuple[str, str]
     """Return every (kind, index key) pair that a looked-up text may stand for.
 
     An external id is tried with and without blanks and hyphens, because it may be stored so.
-
-    Args:
-        region: the country of phone numbers without a country code, such as ``DE``.
     """
     text = fold_text(looked_up)
     if not text:
@@ -149,11 +141,7 @@ def normalise_phone(folded: str) -> str | None:
 
 
 def regional_phones(folded: str, region: str | None) -> Iterator[str]:
-    """Yield how a number of a region may be stored as well: with its country, and as it is dialled there.
-
-    Args:
-        region: the country that is meant where the number names none, such as ``DE``.
-    """
+    """Yield how a number of a region may be stored as well: with its country, and as it is dialled there."""
     import phonenumbers
 
     if region is None or not is_phone(folded):
@@ -169,11 +157,7 @@ def regional_phones(folded: str, region: str | None) -> Iterator[str]:
 
 
 def written_phones(number: str, region: str | None) -> Iterator[str]:
-    """Yield how people write a normalised number: grouped as in its country, with the country and without.
-
-    Args:
-        region: the country that is meant where the number names none, such as ``DE``.
-    """
+    """Yield how people write a normalised number: grouped as in its country, with the country and without."""
     import phonenumbers
 
     try:

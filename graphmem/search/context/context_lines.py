@@ -119,9 +119,6 @@ async def known_lines(
 
     A relationship between two of the entities is one line, of the entity that comes first.
 
-    Args:
-        question: the words of the question.
-
     Returns:
         The lines without an order, and what the question asks of what it names.
     """

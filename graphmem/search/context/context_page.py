@@ -100,8 +100,6 @@ def fitted(
     Args:
         skip: how many lines earlier pages have.
         sheet: shows lines in one format; it is empty.
-        query: the fingerprint that binds the cursor to its query.
-        about: what the answer says of the search.
     """
     beside: dict[str, Any] = {**about}
     if cost(beside.get("understood"), unit) * UNDERSTOOD_SHARE > budget:

@@ -168,12 +168,7 @@ class FieldsSheet:
 def _parts(
     line: Line, view: View, limit: int, numbers: dict[str, int]
 ) -> tuple[dict[str, Any], list[Mentioned]]:
-    """Return the answer for a line and for the entities that no earlier line names.
-
-    Args:
-        limit: characters of a value or a name; a longer one is cut.
-        numbers: the numbers of the entities that earlier lines name.
-    """
+    """Return the answer for a line and for the entities that no earlier line names."""
     new: dict[str, Mentioned] = {}
 
     def number(about: About) -> int:

@@ -179,13 +179,7 @@ class Kind:
 def phrases(
     question: AskedNames, named: Sequence[Named], types: Collection[str], aliases: Mapping[str, str], now: int
 ) -> list[Phrase]:
-    """Return the kinds that a question may ask for, the likeliest first; a name is no kind.
-
-    Args:
-        named: what whole names in the question name.
-        types: the types that count.
-        aliases: types by their other names.
-    """
+    """Return the kinds that a question may ask for, the likeliest first; a name is no kind."""
     spans = [(each.start, each.end) for each in named if each.end]
     read = kind_questions.read(question, types, aliases, now)
     return [phrase for phrase in read if not any(kind_questions.covers(span, phrase) for span in spans)]
@@ -204,10 +198,6 @@ async def of_phrase(
 
     Two round trips: the schemas and what is named, then the entities that are compared; none for all of a
     type.
-
-    Args:
-        named: what the question names.
-        followed: what it asks for by relationships to that.
     """
     beside = _beside(phrase, named)
     names = {question.pieces[place].token for span in beside for place in range(*span)}

@@ -130,11 +130,7 @@ class KindPlan:
         return None if any(state.value not in self.declared for state in unknown) else used
 
     def fits(self, members: Sequence[Member], used: Collection[State]) -> list[Fit]:
-        """Return the entities that fit.
-
-        Args:
-            used: the states that are values in use.
-        """
+        """Return the entities that fit."""
         fits: list[Fit] = []
         period = self.phrase.period
         for member in self._in_states(self._of_sort(members), used):
@@ -210,11 +206,7 @@ def _first_moment(fields: Sequence[str], values: Mapping[str, Any]) -> Moment | 
 
 
 def plan(phrase: Phrase, shapes: Iterable[TypeShape], now: int, *, refers: bool) -> KindPlan | None:
-    """Return how a question for a kind is answered, ``None`` if no type has the fields for it.
-
-    Args:
-        refers: names are compared with the fields that may refer to something.
-    """
+    """Return how a question for a kind is answered, ``None`` if no type has the fields for it."""
     types: dict[str, TypePlan] = {}
     declared: set[str] = set()
     for shape in shapes:

@@ -383,8 +383,6 @@ def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str
     """Return the kinds that the words of a question may ask for, the one that says most first.
 
     Args:
-        types: the entity types of the owner.
-        aliases: types by the other names that their schemas declare.
         now: in microseconds.
     """
     # Words are as search compares them, and a date of ISO 8601 is as it is written.

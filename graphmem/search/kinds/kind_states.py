@@ -108,8 +108,6 @@ def is_in(
     Whether something is overdue depends on time as well: then only a field that says so is compared.
 
     Args:
-        kinds: the fields that may say a state (:func:`state_fields`).
-        values: the decoded values of the entity's fields.
         only_value: the state is a value in use, and means no more than this value.
     """
     if state.meaning == "overdue":

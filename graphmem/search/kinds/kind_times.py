@@ -196,7 +196,6 @@ def period(tokens: Sequence[str], now: int) -> Period | None:
     """Return the time that consecutive words say, ``None`` if they say none.
 
     Args:
-        tokens: words as search compares them, or a day as ISO 8601 writes it.
         now: in microseconds.
     """
     if (bound := _BOUNDS.get(tokens[0])) is None:

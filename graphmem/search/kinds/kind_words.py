@@ -66,8 +66,6 @@ def named_kind(tokens: Sequence[str], types: Collection[str], aliases: Mapping[s
 
     Args:
         tokens: one to :data:`TYPE_WORDS` words, as search compares them.
-        types: the types that the owner has.
-        aliases: types by their other names.
     """
     if not all(tokens) or not all(token.isalnum() for token in tokens):
         return None

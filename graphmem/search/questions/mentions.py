@@ -108,11 +108,7 @@ class AskedNames:
         return identifiers_in(self.pieces)
 
     def unknown_identifier(self, named: Iterable[tuple[int, int]] = ()) -> str | None:
-        """Return the first identifier in the question that is none of what it names, if there is one.
-
-        Args:
-            named: the places of what names something, each from a start up to an end.
-        """
+        """Return the first identifier in the question that is none of what it names, if there is one."""
         spans = list(named)
         unknown = (
             each for each in self.asked_identifiers
@@ -215,11 +211,7 @@ class AskedNames:
 
 
 def read(text: str, region: str | None = None) -> AskedNames:
-    """Return the words of a question.
-
-    Args:
-        region: the country of phone numbers without a country code, such as ``DE``.
-    """
+    """Return the words of a question."""
     spellings = tuple(text.split()[:QUESTION_WORDS])
     language = terms.language_of_question(text[: words.TEXT_LIMIT])
     stop_words = question_words.EMPTY | languages.stop_words().get(language or "", frozenset())

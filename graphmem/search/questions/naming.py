@@ -135,11 +135,7 @@ def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> li
 async def by_parts(
     copy: OwnerCopy, question: AskedNames, named: Sequence[Named], kind: Collection[int]
 ) -> list[Named]:
-    """Return the entities that parts of their names name, besides those that are named already.
-
-    Args:
-        kind: the places of words that say a kind; they are no parts of names.
-    """
+    """Return the entities that parts of their names name, besides those that are named already."""
     taken = {*kind, *(place for each in named for place in range(each.start, each.end))}
     ids = {each.id for each in named}
     parts = await copy.look(lambda documents: _partly_named(documents, question, taken))
@@ -160,9 +156,6 @@ async def by_relationships(
     """Return the entities that a question asks for by their relationships to what it names.
 
     One round trip if it asks for any; another one where the types of relationships are read again.
-
-    Args:
-        kind: the places of words that say a kind; they ask for no relationship.
     """
     followed = await _followed(context, question, named, kind)
     if not followed.words:
@@ -227,9 +220,6 @@ def _partly_named(copy: SearchCopy, question: AskedNames, taken: Collection[int]
     """Return the entities that a question calls by parts of their names, by id, with the first such part.
 
     Of two entities that have the same part, the one with more parts of the question is meant.
-
-    Args:
-        taken: the places of words that are no parts of names.
     """
     people = [name for name in copy.types if name in question_words.PERSONS]
     organisations = [name for name in copy.types if name in question_words.ORGANISATIONS]
