@@ -260,12 +260,6 @@ def _whole(name: Name) -> tuple[str, ...]:
     return whole if len(whole) > 1 else name.words
 
 
-def lacks_words(name: Name, other: Name) -> bool:
-    """Return whether one name is a single word, and the other more."""
-    counts = sorted((len(_whole(name)), len(_whole(other))))
-    return counts[0] == 1 < counts[1]
-
-
 def name_level(name: Name, other: Name) -> NameLevel:
     """Return how two names agree that :func:`.name_similarity.similarity` finds to differ."""
     short, long = name_similarity.by_length(_whole(name), _whole(other))
@@ -277,7 +271,7 @@ def name_level(name: Name, other: Name) -> NameLevel:
         matched.append((place, -there, best))
     same = [alike for place, _, alike in matched if alike >= SAME and len(short[place]) > 1]
     other_words = [(place, there) for place, there, alike in matched if alike < LOOSE_WORD]
-    if lacks_words(name, other):
+    if len(short) == 1 < len(long):
         return "part" if same else "different"
     if not other_words:
         return "loose" if same or min(alike for _, _, alike in matched) >= 0.65 else "different"

@@ -364,10 +364,10 @@ def _date(text: str) -> str:
 
 _READ: dict[str, Callable[[str], str]] = {
     "name": fold_text, "external_id": fold_text, "number": fold_text, "vendor": fold_text,
-    "email": lambda text: identifiers.normalise_email(fold_text(text)),
+    "email": lambda text: fold_text(text).removeprefix("mailto:"),
     "phone": lambda text: identifiers.significant_digits(fold_text(text)),
     "url": lambda text: identifiers.comparable_url(fold_text(text)),
-    "domain": lambda text: identifiers.comparable_host(fold_text(text)),
+    "domain": lambda text: identifiers.comparable_url(fold_text(text)).partition("/")[0],
     "date": _date, "born": persons.read_day, "official_id": persons.read_code, "postcode": persons.read_code,
     "address": persons.read_place, "city": persons.read_place,
 }  # fmt: skip

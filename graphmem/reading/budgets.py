@@ -167,7 +167,7 @@ def _shorten(answer: Answer, budget: int, members: Collection[str]) -> int:
     if size(answer) > budget:
         dropped = shortening.drop(answer, budget, size, members)
         omitted["left_out"] = {**omitted.get("left_out", {}), **dropped}
-        present = shortening.member_names(answer)
+        present = {name for place in shortening.objects(answer) for name in place}
         names[:] = [name for name in names if name in present]
     while size(answer) > budget and names:
         names.pop()

@@ -40,7 +40,9 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
     indexed = await _usable(scan)
     if indexed is not None:
         with contextlib.suppress(Untrusted):
-            if indexed.is_order or indexed.goes_by_id:
+            # The index may give a filter's hits in the order of ids.
+            by_id = request.order.key is None and request.order.field is None and not request.counted
+            if indexed.wanted is None or (by_id and indexed.wanted.keys is not None):
                 # Index hits fit, except values that the index stores cut short; those are compared below.
                 first = skip + request.limit + 1
                 return await _along(scan, indexed.stretch, place, skip, (first,))
@@ -196,18 +198,6 @@ class ByValue:
     scan: Scan
     field: str
     wanted: Filter | None
-
-    @property
-    def is_order(self) -> bool:
-        """Whether the index gives the requested order."""
-        return self.wanted is None
-
-    @property
-    def goes_by_id(self) -> bool:
-        """Whether the request is ordered by id, and the index gives the filter's hits in that order."""
-        request = self.scan.request
-        by_id = request.order.key is None and request.order.field is None
-        return by_id and not request.counted and self.wanted is not None and self.wanted.keys is not None
 
     async def stretch(self, place: SortPlace, reach: int) -> ScannedStretch:
         """Return the candidates that follow a place."""

@@ -100,7 +100,9 @@ async def current_page(context: Context, wanted: WantedEdges, clocks: Clocks) ->
         rows = await relationship_page(context, batch, clocks)
         clocks = rows.clocks
         page.add(rows.relationships, rows.others)
-        if not rows.more or not rows.relationships or page.is_complete:
+        # The page may be full, and it may be known that more follow.
+        enough = page.truncated or page.following > wanted.offset + wanted.limit
+        if not rows.more or not rows.relationships or (enough and not wanted.counted):
             break
         read += len(rows.relationships)
         if read >= READ_LIMIT:
@@ -159,12 +161,6 @@ class _CurrentPage:
             self.truncated = bool(self.rows) and self._characters > answers.ANSWER_CHARACTERS
             if not self.truncated:
                 self.rows.append(row)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether nothing more has to be read: the page is full, and it is known that more follow."""
-        enough = self.truncated or self.following > self._wanted.offset + self._wanted.limit
-        return enough and not self._wanted.counted
 
     @property
     def _is_full(self) -> bool:

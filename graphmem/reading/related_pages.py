@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import bisect
+import itertools
 from dataclasses import dataclass
 from typing import NotRequired
 
@@ -118,12 +120,8 @@ async def _rows(
 
 def _count_within(counts: list[int], most: int) -> int:
     """Return how many counts, from the first on, sum up to at most ``most``; at least one if there is any."""
-    total = 0
-    for i, count in enumerate(counts):
-        total += count
-        if total > most:
-            return max(i, 1)
-    return len(counts)
+    within = bisect.bisect_right(list(itertools.accumulate(counts)), most)
+    return max(within, min(len(counts), 1))
 
 
 async def origin(context: Context, reached: Reached) -> tuple[str, str, int]:

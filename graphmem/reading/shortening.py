@@ -88,11 +88,6 @@ def greatest(least: int, most: int, fits: Callable[[int], bool]) -> int:
     return least + bisect.bisect_left(range(least + 1, most + 1), True, key=lambda number: not fits(number))
 
 
-def member_names(part: Any) -> set[str]:
-    """Return the names of all members of an answer, at any depth."""
-    return {name for place in _objects(part) for name in place}
-
-
 def _values(part: Any) -> Iterator[PlacedValue]:
     """Yield the values of a part of an answer; what stands in two places of the answer, once."""
     seen: set[int] = set()
@@ -146,12 +141,12 @@ def _first(members: Any, count: int) -> Any:
 
 def _places(part: Any, name: str) -> Iterator[Json]:
     """Yield the objects of an answer that have a list or an object of this name."""
-    return (place for place in _objects(part) if isinstance(place.get(name), (list, dict)))
+    return (place for place in objects(part) if isinstance(place.get(name), (list, dict)))
 
 
-def _objects(part: Any) -> Iterator[Json]:
+def objects(part: Any) -> Iterator[Json]:
     """Yield all objects of an answer, at any depth."""
     if isinstance(part, dict):
         yield cast("Json", part)
     for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        yield from _objects(inner)
+        yield from objects(inner)

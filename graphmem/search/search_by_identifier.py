@@ -185,27 +185,29 @@ def _compared(sought: Sought, proposed: Iterable[_Proposed]) -> dict[str, _Match
 
 def _value(sought: Sought, name: str, values: Iterable[tuple[str, str]]) -> _Match | None:
     """Return the value that has the identifier: rather all of a value, and a field before the name."""
-    best: _Match | None = None
-    for field, text in values:
-        for string in words.strings_of(text):
-            extent = sought.extent_in(string)
-            if extent is not None and (best is None or _strength(extent, field) > _strength(*best)):
-                best = _Match(extent, field)
+    found = (
+        _Match(extent, field)
+        for field, text in values
+        for string in words.strings_of(text)
+        if (extent := sought.extent_in(string)) is not None
+    )
+    best = max(found, key=lambda each: (each.extent.value, is_identifying(each.field)), default=None)
     of_name = sought.extent_in(name)
     if of_name is not None and (best is None or of_name.value > best.extent.value):
         best = _Match(of_name, CANONICAL_NAME)
     return best
 
 
-def _strength(extent: Extent, field: str) -> tuple[int, bool]:
-    return extent.value, _IDENTIFYING.search(field) is not None
+def is_identifying(field: str | None) -> bool:
+    """Return whether the name of a field says that it is a number or a code."""
+    return _IDENTIFYING.search(field or "") is not None
 
 
 def _ranked(named: Iterable[Named], texts: dict[str, float]) -> list[Ranked]:
     """Return the hits in their order."""
     ranked: dict[str, Ranked] = {}
     for each in named:
-        points = each.points + IDENTIFYING_STEP * (_IDENTIFYING.search(each.field or "") is not None)
+        points = each.points + IDENTIFYING_STEP * is_identifying(each.field)
         scores: dict[Strategy, float] = {"exact": float(each.kind)}
         if each.id in texts:
             scores["text"] = texts[each.id]

@@ -41,17 +41,12 @@ ORDERING: Final = Ordering(
 )
 
 
-class _StrategyRank(NamedTuple):
-    """The rank of an entity in the list of a strategy; ``strategy`` is an index into ``STRATEGIES``."""
-
-    strategy: int
-    rank: int
-
-
 class _RankedRow(NamedTuple):
+    """An entity; ``ranks`` are pairs of an index into ``STRATEGIES`` and the rank in its list."""
+
     id: str
     points: float
-    ranks: list[_StrategyRank]
+    ranks: list[list[int]]
 
 
 class _SearchRows(NamedTuple):
@@ -118,7 +113,7 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
         Ranked(
             each.id,
             each.points,
-            {STRATEGIES[place.strategy]: scores[STRATEGIES[place.strategy]][each.id] for place in each.ranks},
+            {STRATEGIES[number]: scores[STRATEGIES[number]][each.id] for number, _ in each.ranks},
         )
         for each in row.ranked
     ]

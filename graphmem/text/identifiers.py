@@ -76,17 +76,12 @@ def _values(value: Any) -> Iterator[str]:
             yield text
 
 
-def normalise_email(folded: str) -> str:
-    """Return an e-mail address as look-up and similarity compare it."""
-    return folded.removeprefix("mailto:")
-
-
 def keys(kind: str, text: str) -> set[tuple[str, str]]:
     """Return the (kind, index key) pairs under which a folded value of a kind is found."""
     if kind == "phone":
         return {("phone", index_key(normalise_phone(text) or text))}
     if kind == "email":
-        return {("email", index_key(normalise_email(text)))}
+        return {("email", index_key(text.removeprefix("mailto:")))}
     if kind in ("url", "domain"):
         address = parse_url(text)
         if address is None:
@@ -207,8 +202,3 @@ def parse_url(folded: str) -> Address | None:
 def comparable_url(folded: str) -> str:
     """Return a folded text without scheme, ``www.``, fragment and last slash: what similarity compares."""
     return _SCHEME.sub("", folded.partition("#")[0]).removeprefix("www.").rstrip("/")
-
-
-def comparable_host(folded: str) -> str:
-    """Return the part of :func:`comparable_url` up to the first slash."""
-    return comparable_url(folded).partition("/")[0]
