@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Annotated, Any, Final, NotRequired, TypeVar, cast
 
 import orjson
@@ -56,9 +56,13 @@ class Budgeted(TypedDict):
     omitted: NotRequired[Omitted]
 
 
+Answering = Callable[[Context, A], Coroutine[Any, Any, T]]
+"""A function of an operation."""
+
+
 def within_budget(
     *members: str, is_page: bool = False, is_receipt: bool = False
-) -> Callable[[Callable[[Context, A], Awaitable[T]]], Callable[[Context, A], Coroutine[Any, Any, T]]]:
+) -> Callable[[Answering[A, T]], Answering[A, T]]:
     """Decorate an operation whose answer stays within ``max_characters`` where the request has it.
 
     Args:
@@ -68,9 +72,7 @@ def within_budget(
         is_receipt: whether the answer is of a write. It keeps all ids, even if it then exceeds the budget.
     """
 
-    def decorate(
-        function: Callable[[Context, A], Awaitable[T]],
-    ) -> Callable[[Context, A], Coroutine[Any, Any, T]]:
+    def decorate(function: Answering[A, T]) -> Answering[A, T]:
         @functools.wraps(function)
         async def run(context: Context, arguments: A) -> T:
             budget: int | None = getattr(arguments, "max_characters", None)
@@ -101,7 +103,7 @@ def size(answer: Mapping[str, Any]) -> int:
 
 async def _fewer_items(
     context: Context,
-    function: Callable[[Context, A], Awaitable[T]],
+    function: Answering[A, T],
     arguments: Any,
     whole: Answer,
     members: Sequence[str],

@@ -7,15 +7,15 @@ An operation that answers entities takes :data:`FieldNames` and :data:`Provenanc
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import Annotated, Any, Final, Literal, NotRequired, TypeVar, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
 from pydantic import Field
 
 from graphmem.arguments import Arguments, invalid
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading import answers, names_in_use, withdrawn
-from graphmem.reading.budgets import Budgeted
+from graphmem.reading.budgets import A, Answer, Answering, Budgeted, T
 from graphmem.reading.names_in_use import Warned
 from graphmem.registry import Context
 
@@ -32,10 +32,6 @@ ProvenanceLevel = Annotated[
     Field(description="ids: which observation set each field; full: these observations too."),
 ]
 
-Answer = dict[str, Any]
-A = TypeVar("A", bound=Arguments)
-T = TypeVar("T")
-
 
 class Shaped(Warned):
     """What shaping adds to an answer.
@@ -51,11 +47,7 @@ class OneEntity(answers.Entity, Shaped, Budgeted):
     """An entity, alone in its answer."""
 
 
-def shaped(
-    *members: str,
-) -> Callable[
-    [Callable[[Context, A], Awaitable[T]]], Callable[[Context, A], Coroutine[Any, Any, T]]
-]:  # fmt: skip
+def shaped(*members: str) -> Callable[[Answering[A, T]], Answering[A, T]]:
     """Decorate an operation that answers entities.
 
     Args:
@@ -64,9 +56,7 @@ def shaped(
             their metadata stays whole.
     """
 
-    def decorate(
-        function: Callable[[Context, A], Awaitable[T]],
-    ) -> Callable[[Context, A], Coroutine[Any, Any, T]]:
+    def decorate(function: Answering[A, T]) -> Answering[A, T]:
         @functools.wraps(function)
         async def run(context: Context, arguments: A) -> T:
             answer = await function(context, arguments)

@@ -104,8 +104,7 @@ class SearchCopies:
 
         Args:
             model: the model whose vectors count.
-            identifiers: the parameters ``pairs``, ``kinds``, ``types`` and ``list_limit`` of
-                ``search.follow``.
+            identifiers: parameters of ``search.follow``.
 
         Raises:
             ServiceBusy: the copy of an owner whose entities must be compared exactly is still being read.

@@ -112,11 +112,8 @@ class _RelatedRows(NamedTuple):
 def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> list[Named]:
     """Return the entities that whole names or identifiers in a question name, strongest kind first.
 
-    A name within a longer one that names something names nothing: of "New York Times", York is no name.
-
-    Args:
-        text: the question; a name may be longer than the runs of words that are looked up.
-        exact: the entities that pairs of the question name.
+    A name within a longer one that names something names nothing: of "New York Times", York is no name. A
+    name may also be longer than the runs of words that are looked up: the whole ``text``.
     """
     longest_runs: list[tuple[ExactMatch, WordRun]] = []
     for match in exact:
