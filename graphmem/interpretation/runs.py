@@ -131,11 +131,7 @@ async def interpret(
 async def _of_key(
     context: Context, interpretation: Interpretation, asked: tuple[Any, ...], key: str | None
 ) -> InterpretationRow | None:
-    """Return the interpretation that a request with this key made before, else keep the key for this one.
-
-    Raises:
-        IdempotencyMismatch: another request had the key.
-    """
+    """Return the interpretation that a request with this key made before, else keep the key for this one."""
     if key is None:
         return None
     try:

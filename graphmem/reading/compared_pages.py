@@ -28,9 +28,7 @@ async def page(context: Context, request: EntityRequest, query: str, cursor: str
     """Return a page of entities that fit the request.
 
     Raises:
-        InvalidCursor: the cursor belongs to another query.
         InvalidInput: the request compares more entities than one call may.
-        NotFound: there is no entity to which they are to be related.
     """
     place, skip = start_of(request, query, cursor)
     scan = Scan(context, request)

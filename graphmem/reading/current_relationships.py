@@ -88,7 +88,6 @@ async def current_page(context: Context, wanted: WantedEdges, clocks: Clocks) ->
 
     Raises:
         InvalidInput: more relationships than the limit would have to be read.
-        NotFound: there is no such entity, or it was deleted by then.
     """
     page = _CurrentPage(wanted, instant(clocks))
     batch = replace(wanted, offset=0, counted=False, limit=max(wanted.limit + 1, READ_AT_ONCE))

@@ -84,11 +84,7 @@ def decode(query: Query, cursor: str, kinds: Mapping[str, type]) -> dict[str, An
 def newest_first(query: str, cursor: str | None, latest: int = times.LATEST) -> tuple[int, str]:
     """Return the time and id after which a page starts, in the order of times, newest first, then of ids.
 
-    Args:
-        latest: the time (microseconds) from which the first page starts.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
+    The first page starts at ``latest`` (microseconds).
     """
     if cursor is None:
         return latest, LAST

@@ -25,7 +25,6 @@ async def page(
     The first page pins the time of recording, so that later commits are in none of the pages.
 
     Raises:
-        InvalidCursor: the cursor belongs to another query.
         InvalidInput: the total needs more entities than one call reduces.
     """
     after, skip = "", request.offset

@@ -145,10 +145,7 @@ def page_of(arguments: Paged, query: Query, items: Sequence[T], key: Callable[[T
 
 
 def newest_window(arguments: Paged, query: str) -> dict[str, Any]:
-    """Return the parameters by which a query reads one row more than a page, in the order of newest first.
-
-    The order is that of times, newest first, then of ids.
-    """
+    """Return the parameters by which a query reads one row more than a page, newest first, then by id."""
     cursors.refuse_both(arguments.cursor, arguments.offset)
     at, after = cursors.newest_first(query, arguments.cursor)
     return {
@@ -163,11 +160,7 @@ def newest_window(arguments: Paged, query: str) -> dict[str, Any]:
 def newest_page(
     arguments: Paged, rows: list[T], total: int, place: Callable[[T], tuple[int, str]]
 ) -> Page[T]:
-    """Return the page of the rows that were read by a :func:`newest_window`.
-
-    Args:
-        place: returns the time (microseconds) and the id of a row.
-    """
+    """Return the page of the rows of a :func:`newest_window`; ``place``: time (microseconds) and id of one."""
     items = rows[: arguments.limit]
     if len(rows) == len(items):
         return Page(items, total=total)

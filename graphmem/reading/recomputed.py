@@ -119,11 +119,7 @@ async def _own(
 
 
 async def _merged(context: Context, group: list[_Own], at: int, known: int) -> OwnState:
-    """Return the merged state of a survivor and its members, folded under the rules of the survivor's type.
-
-    Args:
-        group: the survivor, then its members.
-    """
+    """Return the merged state of a survivor and then its members, folded under the rules of its type."""
     rules = group[0].rules
     states = []
     for own in group:

@@ -119,11 +119,7 @@ class TypeCount(NamedTuple):
 
 
 def with_survivors(page: Iterable[EntityRow], merged: Iterable[MergedEntity]) -> list[EntityRow]:
-    """Return a page of ``entity/_page.cypher``; a merged entity has the schema version of its survivor.
-
-    Raises:
-        Stale: some entities were folded under an older schema; the error names all of them.
-    """
+    """Return a page of ``entity/_page.cypher``; a merged entity has the schema version of its survivor."""
     merged_by_id = {entity.id: entity for entity in merged}
     rows: list[EntityRow] = []
     for row in page:
@@ -148,21 +144,13 @@ def refuse_stale(rows: Iterable[EntityRow]) -> list[EntityRow]:
 
 
 def refuse_stale_relationships(rows: Iterable[RelationshipRow]) -> list[RelationshipRow]:
-    """Return rows of relationships as they are.
-
-    Raises:
-        Stale: other observations of some relationships count since they were folded; the error names all.
-    """
+    """Return rows of relationships as they are, unless some are to be folded again."""
     relationship_rows = list(rows)
     refuse_stale_keys((row.key, row.refold) for row in relationship_rows)
     return relationship_rows
 
 
 def refuse_stale_keys(marks: Iterable[tuple[str, int | None]]) -> None:
-    """Refuse relationships, given by their keys and marks, of which some are to be folded again.
-
-    Raises:
-        Stale: other observations of some relationships count since they were folded; the error names all.
-    """
+    """Raise ``Stale`` if some relationships, given by keys and marks, are to be folded again."""
     if stale := [key for key, refold in marks if refold]:
         raise Stale([], stale)

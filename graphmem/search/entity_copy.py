@@ -355,8 +355,7 @@ class SearchCopy:
         return self._arrays.vectors.values[self._arrays.first_rows.values[documents]].astype(np.float64)
 
     def similarities(self, vector: Sequence[float]) -> npt.NDArray[np.float64]:
-        """Return the cosine of a vector and each document, that of its most similar passage; 0 without a
-        vector.
+        """Return the cosine of a vector and each document's most similar passage; 0 without a vector.
 
         Args:
             vector: integers of at most 127, so that every sum is exact and the same on every machine.

@@ -254,7 +254,6 @@ def put(documents: SearchCopy, entities: Iterable[CopiedEntity], model: str) -> 
 
 
 def is_whole(documents: list[CopiedEntity], commit: Commit) -> bool:
-    """Return whether all that a commit wrote is among the rows: a later commit is visible after it as a
-    whole."""
+    """Return whether all that a commit wrote is among the rows: a later commit is visible after it."""
     seen = sum(each.changed == commit.revision for each in documents)
     return seen >= commit.entities or any(each.changed > commit.revision for each in documents)

@@ -108,7 +108,6 @@ class SearchCopies:
 
         Raises:
             ServiceBusy: the copy of an owner whose entities must be compared exactly is still being read.
-            Unavailable: the database failed.
         """
         key = _Key(owner, model)
         for _ in range(FOLLOW_ATTEMPTS):
@@ -135,11 +134,7 @@ class SearchCopies:
         raise ServiceBusy("this owner's entities change faster than they can be read: try again in a moment")
 
     async def _wait_for(self, key: _Key, copy: OwnerCopy, limits: Limits) -> None:
-        """Begin to read a copy, and wait for it as long as a search may.
-
-        Raises:
-            ServiceBusy: it takes too long, and the owner's entities must be compared exactly.
-        """
+        """Begin to read a copy, and wait for it as long as a search may."""
         if copy.loading is None:
             if time.monotonic() < copy.not_before:
                 return
@@ -231,8 +226,7 @@ class SearchCopies:
         )
 
     async def _read(self, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]) -> FollowRows:
-        """Read what changed since the mark of a copy, and what identifiers name; without a mark, the latter
-        alone."""
+        """Read what identifiers name, and what changed since the mark of a copy if it has one."""
         queries, mark = self._database.reads(owner), copy.mark or Mark("", 0, 0)
         limit = 0 if copy.mark is None else ROWS_AT_ONCE
         # Only a document that waits for its vector changes without a commit of the writer.

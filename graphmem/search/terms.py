@@ -150,8 +150,7 @@ def language_of_question(text: str) -> str | None:
 
 
 def _language(tokens: Sequence[str], known: Collection[str]) -> str | None:
-    """Return the language of a question: a question of few words has few stop words, so one of them is
-    enough."""
+    """Return the language of a question, which has few words: one stop word is enough."""
     counts = {
         name: sum(token in listed for token in tokens) for name, listed in languages.stop_words().items()
     }
@@ -164,8 +163,7 @@ def _language(tokens: Sequence[str], known: Collection[str]) -> str | None:
 
 
 def _is_bigram_part(places: Sequence[tuple[int, str]], place: int) -> bool:
-    """Return whether a character of a dense script stands beside another: then the two are compared
-    together."""
+    """Return whether a character of a dense script is compared together with one beside it."""
     piece, token = places[place]
     if not words.is_dense(token):
         return False
@@ -188,8 +186,7 @@ def _dates(tokens: Sequence[str], months: dict[str, int]) -> dict[int, tuple[str
 
 
 def _whole_dates(tokens: Sequence[str], months: dict[str, int]) -> Iterator[str]:
-    """Yield the terms of the days that a question names: in the order of ISO 8601, or with the name of a
-    month."""
+    """Yield the terms of the days that a question names, by ISO 8601 or with the name of a month."""
     for year, month, day in _DATE.findall(" ".join(tokens)):
         yield f"#{year}-{month}-{day}"
     for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):

@@ -201,10 +201,7 @@ async def _with_matching(context: Context, requested: list[_KnownEntity], focus:
 
 
 def _weights(requested: Sequence[_KnownEntity], named: Collection[str]) -> dict[str, float]:
-    """Return the weights of the requested entities.
-
-    Where the question names entities, what only resembles it weighs less, what is related to them a bit more.
-    """
+    """Return the weights of the requested entities: beside what is named, what resembles it weighs less."""
     weights: dict[str, float] = {}
     beside = 0
     for known in requested:

@@ -168,8 +168,7 @@ def ordered(lines: Iterable[Line], focus: Focus) -> list[Line]:
 
 
 def in_order_of_places(lines: Sequence[Line], focus: Focus, places: range) -> list[Line]:
-    """Return lines of which those in some places are at least as useful as those in later ones, as far as the
-    best line of each place goes."""
+    """Return lines, the best of each of some places at least as useful as the best of any later place."""
     best: dict[int, float] = {}
     for line in lines:
         if line.place in places:

@@ -54,8 +54,7 @@ class _Lookup(NamedTuple):
     by_ending: Mapping[str, tuple[str, ...]]
 
     def exact(self, tokens: Sequence[str]) -> tuple[str, ...]:
-        """Return the types whose name, or another name of theirs, the words are, in the singular or the
-        plural."""
+        """Return the types of which the words are a name, in the singular or the plural."""
         *first, last = tokens
         forms = {" ".join([*first, each]) for each in (last, _singular(last))}
         return tuple(sorted({name for form in forms for name in self.by_form.get(form, ())}))

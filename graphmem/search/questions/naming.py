@@ -180,8 +180,7 @@ async def by_relationships(
 async def related(
     context: Context, question: AskedNames, entity_ids: list[str], **params: Any
 ) -> tuple[list[_Related], bool]:
-    """Return relationships of entities that have not ended, or all if the question asks for former ones; and
-    whether older ones may be left out, since an entity has very many."""
+    """Return the relationships of entities that are current, or also former as asked; and whether some lack."""
     row = await context.graph.only(
         "search.related", _RelatedRows, entity_ids=entity_ids, characters=METADATA_LIMIT, **params
     )

@@ -185,12 +185,7 @@ def _says_type(word: str, relationship_type: str) -> bool:
 
 
 def _directions(kind: RelationshipKind, is_before: bool, is_passive: bool) -> tuple[str, ...]:
-    """Return the directions from what is named that a word of a type asks for.
-
-    Args:
-        is_before: the word comes before the name.
-        is_passive: the word is followed by "by".
-    """
+    """Return the directions from a name that a word of a type, before the name or before "by", means."""
     if kind.inverse == kind.name:
         return ("outgoing", "incoming")
     if _OF.fullmatch(kind.name):
