@@ -160,7 +160,7 @@ def newest_window(arguments: Paged, query: str) -> dict[str, Any]:
 def newest_page(
     arguments: Paged, rows: list[T], total: int, place: Callable[[T], tuple[int, str]]
 ) -> Page[T]:
-    """Return the page of the rows of a :func:`newest_window`; ``place``: time (microseconds) and id of one."""
+    """Return the page of the rows of a :func:`newest_window`; ``place``: time in microseconds, and id."""
     items = rows[: arguments.limit]
     if len(rows) == len(items):
         return Page(items, total=total)

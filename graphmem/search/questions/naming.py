@@ -180,7 +180,7 @@ async def by_relationships(
 async def related(
     context: Context, question: AskedNames, entity_ids: list[str], **params: Any
 ) -> tuple[list[_Related], bool]:
-    """Return the relationships of entities that are current, or also former as asked; and whether some lack."""
+    """Return relationships of entities, current or former as asked, and whether some are left out."""
     row = await context.graph.only(
         "search.related", _RelatedRows, entity_ids=entity_ids, characters=METADATA_LIMIT, **params
     )
