@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
-from graphmem.duplicates import declared
 from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
 from graphmem.model.schema import SchemaDocument, shipped
 from graphmem.model.schema.schema_document import Detection
@@ -40,7 +39,10 @@ class Detections:
             document = shipped(name)
             detection = registered(name) or (document.detection if document else None)
             if detection is not None and detection.fields:
-                kinds[name] = declared.kinds_of(detection.fields, COMPARED_FIELDS)
+                kinds[name] = {
+                    field: COMPARED_FIELDS.get(field) or ("~" if kind == "string" else "=") + field
+                    for field, kind in detection.fields
+                }
             if detection is not None and detection.threshold is not None:
                 thresholds[name] = detection.threshold
         return cls(kinds, thresholds)

@@ -44,8 +44,8 @@ from graphmem.reading.shaping import (
     shaped,
 )
 from graphmem.registry import Context, Scope, operation
-from graphmem.search import search_pages
 from graphmem.search.lookup import NamedEntity, named_entities
+from graphmem.search.search_engine import search_page
 from graphmem.search.search_results import NEWEST_FIRST, SearchText, Semantic, Understood
 
 
@@ -205,7 +205,7 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     cursors.refuse_both(arguments.cursor, arguments.offset)
     request = await _request(context, arguments)
     query = cursors.fingerprint(context, "entities.query", arguments)
-    matches, results = await search_pages.page(
+    matches, results = await search_page(
         context, search, request, query, arguments.cursor, newest_first=arguments.newest_first
     )
     page: EntityPage = {
