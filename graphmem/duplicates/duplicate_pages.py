@@ -10,7 +10,7 @@ from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.duplicate_detection import Detections, compared, profile
 from graphmem.duplicates.similarity import Profile
 from graphmem.reading import answers
-from graphmem.reading.shared_rows import EntityResult, TypeCount
+from graphmem.reading.shared_rows import EntityResult
 from graphmem.registry import Context
 from graphmem.writing import DismissedPair, dismissed_pairs
 
@@ -31,11 +31,6 @@ class _NameRows(NamedTuple):
 
     page: list[list[Any]]
     last: str | None
-
-
-async def entity_counts(context: Context) -> dict[str, int]:
-    """Return the number of live entities of each type."""
-    return dict(await context.graph.only("duplicate.counts", list[TypeCount]))
 
 
 async def profile_of(context: Context, entity_id: str, detections: Detections) -> Profile:

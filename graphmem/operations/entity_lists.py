@@ -212,7 +212,7 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
         "entities": named_entities(
             answers.entities(matches.items, snapshot=arguments.include_snapshots),
             results.named,
-            resembles=results.marks_rest,
+            resembles=results.understood is not None or results.unknown is not None,
         ),
         **matches.envelope(arguments, query),
         "applied_search_strategies": list(results.ran),

@@ -21,7 +21,7 @@ from graphmem.arguments import (
 )
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
-from graphmem.reading import answers, cursors, names_in_use, withdrawn
+from graphmem.reading import answers, cursors, names_in_use
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
@@ -123,7 +123,7 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     if arguments.include_total_count:
         total = await _total(context, arguments, listed)
     answer: ObservationPage = {
-        "observations": await withdrawn.observations(context, rows),
+        "observations": await answers.with_withdrawals(context, rows),
         **Page(rows, place, listed.truncated, total).envelope(arguments, query),
         **await names_in_use.warned(context, rows, [arguments.filters.entity_type]),
     }

@@ -188,11 +188,6 @@ def answer(row: StoredSchemaRow, versions: list[VersionRow] | None = None) -> Sc
     return schema_answer
 
 
-def unstored(entity_type: str) -> StoredSchemaRow:
-    """Return the row of a type without stored entities."""
-    return StoredSchemaRow(entity_type, None, None, [], [], None, 0, 0)
-
-
 def unknown_type(entity_type: str, nearest: str | None = None) -> NotFound:
     """Return the error for a type that is neither stored, registered nor shipped.
 

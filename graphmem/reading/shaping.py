@@ -14,7 +14,7 @@ from pydantic import Field
 
 from graphmem.arguments import Arguments, invalid
 from graphmem.model.identity import CANONICAL_NAME
-from graphmem.reading import answers, names_in_use, withdrawn
+from graphmem.reading import answers, names_in_use
 from graphmem.reading.budgets import A, Answer, Answering, Budgeted, T
 from graphmem.reading.names_in_use import Warned
 from graphmem.registry import Context
@@ -124,6 +124,6 @@ def _keep(entities: Iterable[Answer], fields: Sequence[str]) -> list[str]:
 
 async def observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:
     """Return some observations by their ids, those of deleted entities too."""
-    stored = await withdrawn.stored_observations(context, observation_ids)
-    rows = await withdrawn.observations(context, stored)
+    stored = await answers.stored_observations(context, observation_ids)
+    rows = await answers.with_withdrawals(context, stored)
     return {each["id"]: each for each in sorted(rows, key=lambda each: each["id"])}

@@ -13,7 +13,7 @@ from graphmem import cypher
 from graphmem.arguments import invalid
 from graphmem.model import dates, timeline_fields, times
 from graphmem.model.reduction import Stale
-from graphmem.reading import answers, recomputed, withdrawn
+from graphmem.reading import answers, recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.registry import Context
 
@@ -334,7 +334,7 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
     rows = list(rows)
     if not rows:
         return []
-    stored = await withdrawn.stored_observations(context, (event.observation_id for event in rows))
+    stored = await answers.stored_observations(context, (event.observation_id for event in rows))
     observations = {observation.id: observation for observation in stored}
     return [
         event._replace(

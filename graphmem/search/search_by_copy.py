@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -64,21 +64,10 @@ NEWEST_ORDERING: Final = ORDERING._replace(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Meant:
-    """What a question names, and the kind that it asks for."""
-
-    named: list[Named]
-    kind: Kind | None = None
-
-    @property
-    def hits(self) -> list[Named]:
-        """What is of the kind, then what is named besides."""
-        return [*(self.kind.named if self.kind is not None else ()), *self.named]
-
-
-async def by_copy(context: Context, search: Search, copy: OwnerCopy, meant: Meant) -> Results:
-    """Search an owner's live entities in an up-to-date copy of them."""
+async def by_copy(
+    context: Context, search: Search, copy: OwnerCopy, named: Sequence[Named], kind: Kind | None
+) -> Results:
+    """Search an owner's live entities in an up-to-date copy of them, beside what is named and of a kind."""
     embedder = context.services.embedder
     start = time.perf_counter()
     vector, reason = None, None
@@ -90,7 +79,7 @@ async def by_copy(context: Context, search: Search, copy: OwnerCopy, meant: Mean
     embedded = time.perf_counter()
     results = await copy.compare(
         partial(
-            _compared, search=search, meant=meant, embedder=embedder, vector=vector, reason=reason,
+            _compared, search=search, named=named, kind=kind, embedder=embedder, vector=vector, reason=reason,
             limit=context.services.limits.search_list if search.listed else 0,
         ),
         context.services.database.heavy,
@@ -113,7 +102,8 @@ def _compared(
     copy: SearchCopy,
     *,
     search: Search,
-    meant: Meant,
+    named: Sequence[Named],
+    kind: Kind | None,
     embedder: Embedder,
     vector: Vector | None,
     reason: str | None,
@@ -137,8 +127,8 @@ def _compared(
     if search.among is not None:
         # A new array: the one for all types is the copy's own.
         among = among & copy.of_ids(search.among)
-    named = meant.hits
-    is_apart = search.apart and bool(named or meant.kind is not None)
+    named = [*(() if kind is None else kind.named), *named]
+    is_apart = search.apart and bool(named or kind is not None)
     ranking = search_ranking.rank(
         copy,
         match,
@@ -147,7 +137,7 @@ def _compared(
         among=among,
         # An entity that is named in several ways counts for the best one, which comes first.
         named={hit.id: hit.points for hit in reversed(named)},
-        fixed={} if meant.kind is None else meant.kind.points,
+        fixed={} if kind is None else kind.points,
         least_share=LOOKED_UP_SHARE if search.looks_up else NAMED_SHARE if is_apart else 0.0,
         newest_first=search.newest_first,
     )
@@ -179,7 +169,7 @@ def _compared(
         semantic="unavailable" if reason is not None else "pending" if is_pending else "ready",
         is_exact=True,
         named=named,
-        understood=None if meant.kind is None else meant.kind.understood,
+        understood=None if kind is None else kind.understood,
         notes=[*notes, f"meaning was not searched: {reason}"] if reason is not None and has_words else notes,
     )
 

@@ -65,15 +65,11 @@ class _Key(NamedTuple):
     model: str
 
 
-class Followed(NamedTuple):
-    """The copy of an owner, the entities that identifiers name, and other names of types, as of one read.
+Followed = tuple[OwnerCopy | None, list[ExactMatch], Mapping[str, str]]
+"""The copy of an owner, the entities that identifiers name, and other names of types, as of one read.
 
-    ``copy`` is ``None`` if the search is answered without one.
-    """
-
-    copy: OwnerCopy | None
-    exact: list[ExactMatch]
-    aliases: Mapping[str, str]
+There is no copy if the search is answered without one.
+"""
 
 
 class SearchCopies:
@@ -123,14 +119,14 @@ class SearchCopies:
             aliases = {alias.name: alias.type for alias in rows.aliases}
             if rows.state is None:
                 self._drop(key)
-                return Followed(OwnerCopy(model), [], {})
+                return OwnerCopy(model), [], {}
             if not is_read:
                 is_given_up = copy.is_too_large or copy.failures > 0
                 if is_given_up or (copy.entities or 0) > limits.compared_exactly:
-                    return Followed(None, rows.exact, aliases)
+                    return None, rows.exact, aliases
                 continue
             if await self._bring_up_to_date(key, copy, rows, rows.state):
-                return Followed(copy, rows.exact, aliases)
+                return copy, rows.exact, aliases
         raise ServiceBusy("this owner's entities change faster than they can be read: try again in a moment")
 
     async def _wait_for(self, key: _Key, copy: OwnerCopy, limits: Limits) -> None:

@@ -22,11 +22,12 @@ from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 from graphmem.search import written_identifiers
 from graphmem.search.kinds import kind_lookup
+from graphmem.search.kinds.kind_lookup import Kind
 from graphmem.search.owner_copy import OwnerCopy
 from graphmem.search.questions import mentions, naming
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Named
-from graphmem.search.search_by_copy import Meant, by_copy
+from graphmem.search.search_by_copy import by_copy
 from graphmem.search.search_by_identifier import by_identifier
 from graphmem.search.search_by_index import by_index
 from graphmem.search.search_results import BY_INDEX, Ranked, Results, Search
@@ -81,12 +82,13 @@ async def search(context: Context, search: Search) -> Results:
         results = await by_index(context, search, pairs)
         results = replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
     else:
-        meant = await _meant(context, search, copy, question, named, aliases)
-        if search.looks_up and not meant.hits and first is not None:
+        named, kind = await _meant(context, search, copy, question, named, aliases)
+        of_kind = [] if kind is None else kind.named
+        if search.looks_up and not (of_kind or named) and first is not None:
             # What is similar to the rest of the question does not have the identifier.
             return holders or await _holders(context, search, first)
-        search, named = _with_holders(search, meant.named, holders, meant.hits)
-        results = await by_copy(context, search, copy, replace(meant, named=named))
+        search, named = _with_holders(search, named, holders, of_kind)
+        results = await by_copy(context, search, copy, named, kind)
     if holders is None or holders.named:
         return results
     notes = [*results.notes, f"no entity has the identifier {unknown}"]
@@ -127,8 +129,8 @@ async def _meant(
     question: AskedNames,
     by_names: list[Named],
     aliases: Mapping[str, str],
-) -> Meant:
-    """Return what a question names, whole and in part, and what it asks for of that."""
+) -> tuple[list[Named], Kind | None]:
+    """Return what a question names, whole and in part, and by relationships to that; and the kind meant."""
     now, kind = times.now(), None
     in_use = await copy.look(lambda documents: documents.types)
     types = [name for name in in_use if not search.types or name in search.types]
@@ -147,7 +149,7 @@ async def _meant(
                 break
     ids = [each.id for each in named]
     among = await copy.look(lambda documents: documents.having_types(ids, search.types))
-    return Meant([*followed, *(each for each in named if each.id in among)], kind)
+    return [*followed, *(each for each in named if each.id in among)], kind
 
 
 BILLIONTHS: Final = 1_000_000_000

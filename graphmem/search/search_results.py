@@ -248,11 +248,6 @@ class Results:
     notes: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)
 
-    @property
-    def marks_rest(self) -> bool:
-        """Whether what the query does not name only resembles it, also where it names nothing."""
-        return self.understood is not None or self.unknown is not None
-
 
 @dataclass(frozen=True, slots=True)
 class Search:
