@@ -15,7 +15,7 @@ import structlog
 
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
-from graphmem.duplicates.duplicate_detection import Detections, compared, profile
+from graphmem.duplicates.duplicate_pages import Detections, compared, profile
 from graphmem.duplicates.similarity import Profile
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical, identity

@@ -19,8 +19,7 @@ from graphmem.errors import LanguageModelUnavailable
 from graphmem.ingest.document import ParsedDocument
 from graphmem.ingest.proposal import InterpretationFailed, Proposal
 from graphmem.interpretation import model_prompt
-from graphmem.interpretation.model_answer import ModelAnswer, ModelAnswers
-from graphmem.interpretation.model_prompt import KnownTypes, known_types
+from graphmem.interpretation.model_prompt import KnownTypes, ModelAnswer, ModelAnswers, known_types
 from graphmem.model import schema
 from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.settings import Settings

@@ -21,13 +21,14 @@ from graphmem.interpretation.readings import (
     reader_of,
 )
 from graphmem.model import canonical, times
-from graphmem.reading.interpretation_answers import (
+from graphmem.reading.source_answers import (
     InterpretationRow,
+    SourceRow,
     next_run,
     read_interpretation,
     read_runs,
+    read_source,
 )
-from graphmem.reading.source_answers import SourceRow, read_source
 from graphmem.registry import Context, Services
 from graphmem.storing.withdrawal_changes import apply_withdrawals
 from graphmem.writing import Receipt

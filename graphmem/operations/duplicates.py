@@ -19,7 +19,7 @@ from graphmem.arguments import (
     NoBool,
     invalid,
 )
-from graphmem.duplicates import blocking, duplicate_detection, duplicate_pages, similarity
+from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.duplicate_candidates import reason_of
 from graphmem.duplicates.similarity import Profile
@@ -122,7 +122,7 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
     20,000 entities, see `truncated`.
     """
     counts = dict(await context.graph.only("duplicate.counts", list[TypeCount]))
-    detections = await duplicate_detection.read(context, counts)
+    detections = await duplicate_pages.detections_of(context, counts)
     named: list[Profile] = []
     if arguments.entity_id is not None:
         named = [await duplicate_pages.profile_of(context, arguments.entity_id, detections)]

@@ -18,7 +18,7 @@ from graphmem.arguments import Text
 from graphmem.model import times
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.search.kinds.kind_plans import KindPlan
-from graphmem.search.kinds.kind_states import State
+from graphmem.search.kinds.kind_words import State
 from graphmem.search.questions.naming import Named
 
 

@@ -6,7 +6,7 @@ from typing import Any, LiteralString
 
 from graphmem import cypher
 from graphmem.duplicates import duplicate_candidates
-from graphmem.duplicates.duplicate_detection import Detections
+from graphmem.duplicates.duplicate_pages import Detections
 from graphmem.registry import Services
 from tests.cypher.test_costs import parts
 from tests.support.event_loop import Loop

@@ -16,7 +16,7 @@ from graphmem.registry import Context
 from graphmem.search.kinds import kind_plans, kind_questions
 from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypeShape
 from graphmem.search.kinds.kind_questions import Phrase
-from graphmem.search.kinds.kind_states import State
+from graphmem.search.kinds.kind_words import State
 from graphmem.search.owner_copy import KindKey, OwnerCopy
 from graphmem.search.questions import naming
 from graphmem.search.questions.mentions import AskedNames, Piece

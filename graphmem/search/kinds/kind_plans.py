@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from graphmem.search.kinds import kind_states, kind_times
+from graphmem.search.kinds import kind_times, kind_words
 from graphmem.search.kinds.kind_questions import Phrase
-from graphmem.search.kinds.kind_states import State
 from graphmem.search.kinds.kind_times import Moment
+from graphmem.search.kinds.kind_words import State
 from graphmem.search.questions import grammar
 from graphmem.text import words
 
@@ -122,7 +122,7 @@ class KindPlan:
             state
             for state in states
             if any(
-                kind_states.is_value_in_use(state, self.types[each.entity_type].state_fields, each.values)
+                kind_words.is_value_in_use(state, self.types[each.entity_type].state_fields, each.values)
                 for each in members
             )
         )
@@ -163,12 +163,12 @@ class KindPlan:
 
     def _of_sort(self, members: Sequence[Member]) -> Sequence[Member]:
         """Return the members whose sort a question names: of events that say what they are, the meetings."""
-        singular = kind_states.plain(self.phrase.kind.singular)
+        singular = kind_words.plain(self.phrase.kind.singular)
         chosen = [
             member
             for member in members
             if any(
-                isinstance(value := member.values.get(name), str) and kind_states.plain(value) == singular
+                isinstance(value := member.values.get(name), str) and kind_words.plain(value) == singular
                 for name in self.types[member.entity_type].sorts
             )
         ]
@@ -177,19 +177,19 @@ class KindPlan:
     def _is_in(self, plan: TypePlan, member: Member, state: State, is_used: bool) -> bool:
         kinds = plan.state_fields
         if state.meaning == "overdue":
-            if kind_states.is_in(state, kinds, member.values, only_value=False):
+            if kind_words.is_in(state, kinds, member.values, only_value=False):
                 return True
             due = _first_moment(plan.due, member.values)
-            is_open = kind_states.is_in(_OPEN, plan.states, member.values, only_value=False)
+            is_open = kind_words.is_in(_OPEN, plan.states, member.values, only_value=False)
             is_known = is_open is True or (is_open is None and not plan.states)
             return due is not None and due.end <= self.now and is_known
         compared = kinds if is_used or state.meaning == "value" else plan.states
-        return kind_states.is_in(state, compared, member.values, only_value=is_used) is True
+        return kind_words.is_in(state, compared, member.values, only_value=is_used) is True
 
     def _moment(self, plan: TypePlan, member: Member) -> Moment | None:
         """Return the date of an entity that the time of a question is about, or by which it is ordered."""
         if self.leaves_ended_out and (
-            kind_states.is_in(_OPEN, plan.states, member.values, only_value=False) is False
+            kind_words.is_in(_OPEN, plan.states, member.values, only_value=False) is False
         ):
             return None
         return _first_moment(plan.times or plan.due, member.values)
@@ -214,7 +214,7 @@ def plan(phrase: Phrase, shapes: Iterable[TypeShape], now: int, *, refers: bool)
         if made is not None:
             types[shape.entity_type] = made
             declared.update(
-                kind_states.plain(value)
+                kind_words.plain(value)
                 for values in shape.enums.values()
                 for value in values
                 if isinstance(value, str)
@@ -224,13 +224,13 @@ def plan(phrase: Phrase, shapes: Iterable[TypeShape], now: int, *, refers: bool)
 
 def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | None:
     """Return the fields of a type that answer a question, ``None`` if it lacks one that is needed."""
-    states = kind_states.state_fields(shape.entity_type, shape.fields)
+    states = kind_words.state_fields(shape.entity_type, shape.fields)
     wanted = {state.value for state in phrase.states if state.meaning == "value"}
     valued = tuple(
         sorted(
             name
             for name, values in shape.enums.items()
-            if any(isinstance(value, str) and kind_states.plain(value) in wanted for value in values)
+            if any(isinstance(value, str) and kind_words.plain(value) in wanted for value in values)
         )
     )
     meanings = {state.meaning for state in phrase.states}

@@ -11,9 +11,18 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from graphmem.search.kinds import kind_times
-from graphmem.search.kinds.kind_states import AFTER_ITS_NOUN, OPPOSITE, STATE_WORDS, STATES, VERBS, State
 from graphmem.search.kinds.kind_times import TIME_WORDS, Period
-from graphmem.search.kinds.kind_words import TYPE_WORDS, KindName, named_kind
+from graphmem.search.kinds.kind_words import (
+    AFTER_ITS_NOUN,
+    OPPOSITE,
+    STATE_WORDS,
+    STATES,
+    TYPE_WORDS,
+    VERBS,
+    KindName,
+    State,
+    named_kind,
+)
 from graphmem.search.questions import grammar, question_words
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames
 

@@ -21,7 +21,7 @@ from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.search import search_engine, search_ranking, terms
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.kinds import kind_lookup, kind_plans, kind_questions, kind_states, kind_times, kind_words
+from graphmem.search.kinds import kind_lookup, kind_plans, kind_questions, kind_times, kind_words
 from graphmem.search.questions import (
     asked_identifiers,
     grammar,
@@ -132,7 +132,7 @@ def _no_whole_identifiers(patch: Patch) -> None:
 
 
 GRAMMAR: Final = (
-    kind_questions, kind_states, kind_times, kind_words, mentions, question_words,
+    kind_questions, kind_times, kind_words, mentions, question_words,
     asked_identifiers,
 )  # fmt: skip
 """The modules that have tables of the grammar."""
