@@ -154,8 +154,9 @@ class _ObservationWriter:
                 ends_interpretation=ends,
             )
         except StoreRefused as exc:
-            loops = _loops(exc)
-            if not loops:
+            issues = exc.details["issues"]
+            loops = {issue["index"] for issue in issues if "index" in issue}
+            if not loops or any(issue["code"] != "ERR_RELATIONSHIP_TO_ITSELF" for issue in issues):
                 raise
             # A registered identity rule or a merge makes one entity of what the file has as two.
             others = [each for index, each in enumerate(relationships) if index not in loops]
@@ -204,14 +205,6 @@ class _ObservationWriter:
         if text and text != value:
             place["quote"] = text if len(text) <= QUOTED_CHARACTERS else text[: QUOTED_CHARACTERS - 1] + "…"
         return place
-
-
-def _loops(refused: StoreRefused) -> set[int]:
-    """Return the indexes of relationships that are refused because both ends are one entity; no others."""
-    issues = refused.details["issues"]
-    if any(issue["code"] != "ERR_RELATIONSHIP_TO_ITSELF" for issue in issues):
-        return set()
-    return {issue["index"] for issue in issues if "index" in issue}
 
 
 def _time(text: str | None) -> int | None:

@@ -316,7 +316,13 @@ class _Walk(Reached):
         """Add the entities that a step reaches; return the ids of those that no earlier step reached."""
         neighbours = list(neighbours)
         if not self.clocks.now:
-            await self._resolve({end for _, keys in neighbours for key in keys for end in ids.ends(key)})
+            # The survivors as of the clocks, and which of the survivors were deleted.
+            ends = {end for _, keys in neighbours for key in keys for end in ids.ends(key)}
+            more = await as_of.merged(self.context, ends, self.clocks)
+            self.into |= more
+            if roots := {membership.survivor(entity_id, more) for entity_id in more}:
+                lived = await as_of.living(self.context, roots, self.clocks)
+                self.dead.update(root for root in roots if not lived.get(root))
         steps_to = await self._steps_to(neighbours)
         fresh: list[str] = []
         for to, steps in sorted(steps_to.items()):
@@ -353,12 +359,3 @@ class _Walk(Reached):
             for shown_key, keys in written.items():
                 self.written.setdefault(shown_key, set()).update(keys)
         return steps_to
-
-    async def _resolve(self, entity_ids: set[str]) -> None:
-        """Read the survivors of some entities as of the clocks, and which of the survivors were deleted."""
-        more = await as_of.merged(self.context, entity_ids, self.clocks)
-        self.into |= more
-        roots = {membership.survivor(entity_id, more) for entity_id in more}
-        if roots:
-            lived = await as_of.living(self.context, roots, self.clocks)
-            self.dead.update(root for root in roots if not lived.get(root))

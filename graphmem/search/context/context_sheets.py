@@ -18,7 +18,7 @@ from graphmem.embedding import token_counts
 from graphmem.embedding.token_counts import Unit
 from graphmem.model import canonical, times
 from graphmem.search.context import context_ranking as lines_of
-from graphmem.search.context.context_ranking import About, Contest, Line
+from graphmem.search.context.context_ranking import About, Line
 
 CONTEST_LIMIT: Final = 200
 """Characters of a contesting value; a longer one is cut."""
@@ -202,22 +202,20 @@ def _parts(
     if is_cut:
         shown["cut"] = True
     if line.contested:
+        contest_limit = min(limit, CONTEST_LIMIT)
         shown["contested"] = [
-            _contested(contest, view.question_words, min(limit, CONTEST_LIMIT)) for contest in line.contested
+            {
+                "value": orjson.Fragment(lines_of.excerpt(each.value, view.question_words, contest_limit)[0]),
+                "observed_at": times.render(each.observed_at),
+                "observation_id": each.observation_id,
+                "observation_source": each.observation_source,
+            }
+            for each in line.contested
         ]
     if not view.with_ids:
         for part in (shown, *shown.get("contested", ())):
             del part["observation_id"]
     return shown, list(new.values())
-
-
-def _contested(contest: Contest, question_words: frozenset[str], limit: int) -> dict[str, Any]:
-    return {
-        "value": orjson.Fragment(lines_of.excerpt(contest.value, question_words, limit)[0]),
-        "observed_at": times.render(contest.observed_at),
-        "observation_id": contest.observation_id,
-        "observation_source": contest.observation_source,
-    }
 
 
 def cost(value: Any, unit: Unit) -> int:
