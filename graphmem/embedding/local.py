@@ -54,6 +54,8 @@ class LocalEmbedder:
 
     def _model(self) -> tuple[Tokenizer, np.ndarray]:
         """Return the tokenizer and the table of vectors, loaded at the first call."""
+        if self._loaded is not None:
+            return self._loaded
         import numpy as np
         from safetensors import safe_open
 
