@@ -8,7 +8,8 @@ row classes as well where the field is annotated so::
         origin: EntityRow | None
         total: int
 
-A row class that is made by position may hold row classes itself.
+A row class that is made by position may hold row classes itself. A query with one column needs no row class:
+the type of its column stands in place of one, such as ``list[EntityRow]``.
 
 Values are not checked at run time: a test compares every row class with the header of its query.
 """
@@ -37,12 +38,16 @@ _PLAIN: Mapping[str, tuple[type, ...]] = {
 
 
 def typed(row_class: type[R], row: Mapping[str, Any]) -> R:
-    """Return a row as an instance of its row class.
+    """Return a row as an instance of its row class, or the value of its only column.
 
     Raises:
         KeyError: the row lacks a column of the class.
         TypeError: a list in it has another length than its row class.
     """
+    if not _is_row_class(row_class):
+        (value,) = row.values()
+        convert = _conversion(row_class)
+        return value if convert is None else convert(value)
     return row_class(*[
         row[column] if convert is None else convert(row[column]) for column, convert in _columns(row_class)
     ])  # fmt: skip
@@ -69,6 +74,7 @@ def _columns(row_class: type) -> tuple[tuple[str, Convert | None], ...]:
     return tuple((name, _conversion(annotation)) for name, annotation in columns(row_class).items())
 
 
+@cache
 def _conversion(annotation: Any) -> Convert | None:
     """Return what makes the value of a column, ``None`` where the value stays as it is."""
     annotation = without_none(annotation)

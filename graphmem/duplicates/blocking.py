@@ -67,7 +67,6 @@ def propose(
 
     Args:
         around: ids; only pairs with one of these entities, each compared with all others of its type.
-        pairs_limit: most pairs to compare.
     """
     by_type: dict[str, dict[str, Profile]] = {}
     for profile in profiles:
@@ -81,9 +80,13 @@ def propose(
             pairs.add(_equal(members))
             sure = len(pairs.keys)
             pairs.add(_by_words(members))
-            pairs.add(_sorted(members))
+            # All entities sorted by name, then sorted by the name read backwards.
+            named = [(name.packed, i) for i, member in enumerate(members) for name, _ in member.names]
+            backwards = [(packed[::-1], i) for packed, i in named]
+            pairs.add([i for _, i in sorted(order)] for order in (named, backwards))
         else:
-            pairs.add_around([i for i, profile in enumerate(members) if profile.entity_id in around])
+            centres = [i for i, profile in enumerate(members) if profile.entity_id in around]
+            pairs.add([i, j] for i in centres for j in range(len(members)))
             sure = len(pairs.keys)
         compared, complete = compared + len(pairs.keys), complete and not pairs.full
         similar += _compared(members, pairs.keys, sure, threshold)
@@ -112,10 +115,6 @@ class _Pairs:
                 if len(keys) > self.most:
                     self.full = True
                     return
-
-    def add_around(self, centres: list[int]) -> None:
-        """Add all pairs that contain one of the ``centres``."""
-        self.add([i, j] for i in centres for j in range(self.count))
 
 
 def _compared(members: list[Profile], keys: Collection[int], sure: int, threshold: float) -> Iterator[Pair]:
@@ -184,10 +183,3 @@ def _by_words(members: list[Profile]) -> Iterator[list[int]]:
             for key in keys:
                 blocks.setdefault(key, []).append(i)
     yield from _shared(blocks)
-
-
-def _sorted(members: list[Profile]) -> Iterator[list[int]]:
-    """Yield all entities sorted by name, then sorted by the name read backwards."""
-    named = [(name.packed, i) for i, member in enumerate(members) for name, _ in member.names]
-    yield [i for _, i in sorted(named)]
-    yield [i for _, i in sorted((packed[::-1], i) for packed, i in named)]

@@ -6,29 +6,17 @@ number, a date or a truth value. The usual fields, such as an e-mail address, ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from graphmem.duplicates.persons import SIMILARITIES, Values, compare_texts, read_place
-from graphmem.duplicates.reasons import SimilarityReason
+from graphmem.duplicates.persons import SIMILARITIES, SimilarityReason, Values, compare_texts, read_place
 from graphmem.model.identity import fold_text
-from graphmem.model.rules import FieldType
 
 READ: Final[dict[str, Callable[[str], str]]] = {"~": read_place, "=": fold_text}
 """How values are compared, by the first character of the kind."""
 EVIDENCE: Final = {("~", "equal"): 0.95, ("~", "near"): 0.8, ("=", "equal"): 0.6}
 DIFFERENT_LIMIT: Final = 0.84
 """The highest score of a pair that differs in a declared field: below the default threshold."""
-
-
-def kinds_of(fields: Iterable[tuple[str, FieldType]], usual: Mapping[str, str]) -> dict[str, str]:
-    """Return the kind of each declared field.
-
-    Args:
-        fields: names and types.
-        usual: the kinds of the usual fields.
-    """
-    return {name: usual.get(name) or ("~" if kind == "string" else "=") + name for name, kind in fields}
 
 
 def compare(

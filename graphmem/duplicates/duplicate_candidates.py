@@ -1,28 +1,36 @@
-"""The likely duplicates of created entities, as the answer of a store lists them."""
+"""The likely duplicates of created entities, as the answer of a store lists them.
+
+Their neighbours in the index of identifiers are read after the commit, without the owner's lock: nothing that
+is written depends on them. :mod:`graphmem.duplicates.blocking` compares them.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 import structlog
 
-from graphmem.duplicates import blocking, duplicate_pages, duplicate_probe, similarity
+from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
-from graphmem.duplicates.duplicate_detection import Detections
-from graphmem.duplicates.duplicate_probe import Neighbours
+from graphmem.duplicates.duplicate_pages import Detections, compared, profile
+from graphmem.duplicates.similarity import Profile
 from graphmem.errors import GraphmemError
+from graphmem.model import canonical, identity
 from graphmem.reading import answers
 from graphmem.registry import Context
 from graphmem.storing.acceptance import StoredEntity
+from graphmem.text import identifiers
 from graphmem.writing import Receipt
 
 LIKELY_SCORE = 0.9
 """The least score of a pair that a store lists, unless the schema of the type has another."""
 CANDIDATES_PER_ENTITY = 5
 """Likely duplicates that a store lists for one entity."""
+NEIGHBOURS_EACH_SIDE = 4
+"""Names that are read on each side of each name of a created entity."""
 LOOK_SECONDS = 2.0
 """Time limit of the search for likely duplicates, once the database has run it."""
 
@@ -30,7 +38,7 @@ _log = structlog.get_logger("graphmem.duplicates")
 
 
 class _NearRows(NamedTuple):
-    """The row of ``duplicate/near.cypher``; :func:`duplicate_probe.neighbours` reads it."""
+    """The row of ``duplicate/near.cypher``: the ids near each created entity, and the rows of these."""
 
     near: list[list[Any]]
     profiles: list[list[Any]]
@@ -39,17 +47,16 @@ class _NearRows(NamedTuple):
 async def name_likely(
     context: Context, receipt: Receipt, stored: Sequence[StoredEntity]
 ) -> list[dict[str, Any]]:
-    """Add its likely duplicates to each entity that a store created. Returns warnings.
-
-    The candidates are read after the commit, so a failure becomes a warning.
-    """
+    """Add its likely duplicates to each entity that a store created. Returns warnings; a failure is one."""
     many = sum(item.action == "created" for item in receipt.items)
     limit = context.services.limits.probed_entities
     if many > limit:
         return [_not_looked_for(f"{many} entities were created, duplicates are listed for {limit}")]
     try:
-        detections = _detections(context, receipt)
-        likely = await _likely(context, await _near(context, receipt, detections), detections) if many else {}
+        # The writer has just read the schemas of the stored types.
+        detection_of = context.services.writers.detection_of(context.actor.owner)
+        detections = Detections.of({item.entity_type for item in receipt.items}, detection_of)
+        likely = await _likely(context, receipt, detections) if many else {}
     except (GraphmemError, TimeoutError):
         return [_not_looked_for("the database did not answer in time")]
     except Exception:
@@ -67,37 +74,23 @@ def _not_looked_for(reason: str) -> dict[str, Any]:
     return {"code": "DUPLICATES_NOT_LOOKED_FOR", "message": message}
 
 
-def _detections(context: Context, receipt: Receipt) -> Detections:
-    """Return what the schemas of the stored types say; the writer has just read them."""
-    detection_of = context.services.writers.detection_of(context.actor.owner)
-    return Detections.of({item.entity_type for item in receipt.items}, detection_of)
-
-
 async def _seconds(context: Context, query: str) -> float:
     """Return the seconds that a look may take. Shortly after a start its first run takes far longer."""
     return await context.services.database.planning.seconds_for(query, LOOK_SECONDS)
 
 
-async def _near(context: Context, receipt: Receipt, detections: Detections) -> Neighbours:
-    """Read the entities near those that a receipt creates, or would create."""
-    created = duplicate_probe.created(receipt, detections)
-    async with asyncio.timeout(await _seconds(context, "duplicate.near")):
-        row = await context.graph.only(
-            "duplicate.near",
-            _NearRows,
-            **duplicate_probe.parameters(duplicate_probe.probes(created), detections),
-        )
-    return duplicate_probe.neighbours(created, row.near, row.profiles, detections)
-
-
 async def _likely(
-    context: Context, near: Neighbours, detections: Detections
+    context: Context, receipt: Receipt, detections: Detections
 ) -> dict[str, list[answers.Likeness]]:
     """Return the likely duplicates of the created entities, by id, without dismissed pairs."""
+    new = created(receipt, detections)
+    async with asyncio.timeout(await _seconds(context, "duplicate.near")):
+        row = await context.graph.only("duplicate.near", _NearRows, **parameters(new, detections))
+    near = {each.entity_id: each for each in (profile(each, detections) for each in row.profiles)}
     proposed: dict[str, list[Pair]] = {}
-    for entity_id, beside in near.ids.items():
-        entities = [near.created[entity_id], *(near.profiles[near_id] for near_id in beside)]
-        least = detections.thresholds.get(near.created[entity_id].entity_type, LIKELY_SCORE)
+    for entity_id, near_ids in row.near:
+        entities = [new[entity_id], *(near[near_id] for near_id in near_ids)]
+        least = detections.thresholds.get(new[entity_id].entity_type, LIKELY_SCORE)
         proposed[entity_id] = blocking.propose(entities, least, {entity_id}).pairs
     async with asyncio.timeout(await _seconds(context, "dismissal.of_entities")):
         dismissed = await duplicate_pages.dismissed(context, chain.from_iterable(proposed.values()))
@@ -106,6 +99,49 @@ async def _likely(
             :CANDIDATES_PER_ENTITY
         ]
         for entity_id, pairs in proposed.items()
+    }
+
+
+def created(receipt: Receipt, detections: Detections) -> dict[str, Profile]:
+    """Return the profiles of the entities that a request created, by id."""
+    profiles: dict[str, Profile] = {}
+    for item, name, fold in zip(receipt.items, receipt.names, receipt.folds, strict=True):
+        if item.action == "created":
+            kinds = detections.kinds(item.entity_type)
+            texts = compared(((field, winner.value) for field, winner in fold.items()), kinds)
+            profiles[item.entity_id] = Profile(item.entity_id, item.entity_type, name, texts, kinds=kinds)
+    return profiles
+
+
+def parameters(created: Mapping[str, Profile], detections: Detections) -> dict[str, Any]:
+    """Return the parameters of ``duplicate/_near.cypher``: where to look for the neighbours of new entities.
+
+    For many entities fewer names are read around each, so that a large store does not take twice its time.
+    The number depends on the request alone, not on others in its turn.
+    """
+    shared = 10 * NEIGHBOURS_EACH_SIDE // max(1, len(created))
+    reach = max(1, min(NEIGHBOURS_EACH_SIDE, shared))
+    probes = [_probe(entity, reach) for entity in created.values()]
+    return {"probes": probes, "reach": reach if probes else 0, "compared": detections.fields}
+
+
+def _probe(entity: Profile, reach: int) -> dict[str, Any]:
+    """Return the places in the index of identifiers near which duplicates of an entity stand."""
+    values = {
+        name: canonical.decode(text) for name, text in entity.texts.items() if name in identifiers.FIELDS
+    }
+    exact = identifiers.identifiers(values, entity.name)
+    beside = {pair for pair in exact if pair[0] in ("name", "tokens")}
+    for name, _ in entity.names:
+        # Without honorifics, legal forms and accents, as others may have stored it.
+        for kind, parts in (("name", name.words), ("tokens", sorted(name.words))):
+            beside.add((kind, identity.index_key(" ".join(parts))))
+    return {
+        "id": entity.entity_id,
+        "type": entity.entity_type,
+        "exact": sorted(map(list, exact | beside)),
+        "beside": sorted(map(list, beside)),
+        "reach": reach,
     }
 
 

@@ -1,19 +1,96 @@
-"""The entities that one call compares for duplicates: all of an owner, or a stretch of them by name."""
+"""What is compared for duplicates: the fields of each type, and the entities of one call.
+
+Schemas may say which fields count, and from which score a pair is proposed. One call compares all entities of
+an owner, or a stretch of them by name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
-from graphmem.duplicates import duplicate_probe
 from graphmem.duplicates.blocking import Pair
-from graphmem.duplicates.duplicate_detection import Detections
-from graphmem.duplicates.similarity import Profile
+from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
+from graphmem.model.schema import SchemaDocument, shipped
+from graphmem.model.schema.schema_document import Detection
 from graphmem.reading import answers
-from graphmem.reading.shared_rows import EntityResult, TypeCounts
+from graphmem.reading.shared_rows import EntityResult
 from graphmem.registry import Context
 from graphmem.writing import DismissedPair, dismissed_pairs
+
+FIELDS: Final = sorted(COMPARED_FIELDS)
+"""The fields that are compared of a type whose schema names none."""
+
+
+class _DocumentRow(NamedTuple):
+    entity_type: str
+    document: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detections:
+    """What the schemas of some types say of duplicates; a type whose schema says nothing is missing.
+
+    ``kinds_by_type`` has the kind of each field that is compared, ``thresholds`` the least score of a pair.
+    """
+
+    kinds_by_type: Mapping[str, Mapping[str, str]]
+    thresholds: Mapping[str, float]
+
+    @classmethod
+    def of(cls, types: Iterable[str], registered: Callable[[str], Detection | None]) -> Self:
+        """Return what registered schemas say, or else shipped ones."""
+        kinds: dict[str, Mapping[str, str]] = {}
+        thresholds: dict[str, float] = {}
+        for name in types:
+            document = shipped(name)
+            detection = registered(name) or (document.detection if document else None)
+            if detection is not None and detection.fields:
+                kinds[name] = {
+                    field: COMPARED_FIELDS.get(field) or ("~" if kind == "string" else "=") + field
+                    for field, kind in detection.fields
+                }
+            if detection is not None and detection.threshold is not None:
+                thresholds[name] = detection.threshold
+        return cls(kinds, thresholds)
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of all fields that may be compared, sorted."""
+        return sorted({*FIELDS, *(name for kinds in self.kinds_by_type.values() for name in kinds)})
+
+    def kinds(self, entity_type: str) -> Mapping[str, str]:
+        """Return the kind of each field of a type that is compared."""
+        return self.kinds_by_type.get(entity_type, COMPARED_FIELDS)
+
+
+async def detections_of(context: Context, types: Iterable[str]) -> Detections:
+    """Return what the schemas of some types say."""
+    types = sorted(types)
+    rows = await context.graph.only("schema.documents", list[_DocumentRow], types=types)
+    documents = {each.entity_type: SchemaDocument.read(each.document).detection for each in rows}
+    return Detections.of(types, documents.get)
+
+
+VALUE_CHARACTERS_LIMIT: Final = 1_000
+"""A longer value is not compared; as in ``duplicate/_row.cypher``."""
+
+
+def profile(row: Sequence[Any], detections: Detections) -> Profile:
+    """Return an entity from an item of ``duplicate/_row.cypher``."""
+    entity_id, entity_type, name, observations, created_at, fields, values = row
+    kinds = detections.kinds(entity_type)
+    # A commit may fall between the reading of the fields and that of their values: then neither is compared.
+    pairs = zip(fields, values, strict=True) if len(fields) == len(values) else ()
+    texts = compared(((field, value) for field, value in pairs if value is not None), kinds)
+    return Profile(entity_id, entity_type, name, texts, (observations, -created_at), kinds)
+
+
+def compared(values: Iterable[tuple[str, str]], kinds: Mapping[str, str]) -> dict[str, str]:
+    """Return those values of a snapshot that are compared, as ``duplicate/_row.cypher`` does."""
+    return {name: text for name, text in values if name in kinds and len(text) <= VALUE_CHARACTERS_LIMIT}
+
 
 NAMES_LIMIT = 100_000
 """Names that one call reads at most, including those of entities of other types."""
@@ -27,23 +104,11 @@ class DuplicateScan:
     next_name: str | None = None
 
 
-class _TypeRows(NamedTuple):
-    """The row of ``duplicate/by_type.cypher``; each item is for :func:`duplicate_probe.profile`."""
-
-    page: list[list[Any]]
-
-
 class _NameRows(NamedTuple):
     """The row of ``duplicate/by_name.cypher``: the entities, and the last name that was read."""
 
     page: list[list[Any]]
     last: str | None
-
-
-async def entity_counts(context: Context) -> dict[str, int]:
-    """Return the number of live entities of each type."""
-    row = await context.graph.only("duplicate.counts", TypeCounts)
-    return dict(row.counts)
 
 
 async def profile_of(context: Context, entity_id: str, detections: Detections) -> Profile:
@@ -57,7 +122,7 @@ async def profile_of(context: Context, entity_id: str, detections: Detections) -
         raise answers.no_entity(entity_id)
     entity = row.entity
     kinds = detections.kinds(entity.type)
-    texts = duplicate_probe.compared(zip(entity.fields, entity.values, strict=True), kinds)
+    texts = compared(zip(entity.fields, entity.values, strict=True), kinds)
     weight = entity.observation_count, -(entity.created_at or 0)
     return Profile(entity.id, entity.type, entity.name, texts, weight, kinds)
 
@@ -91,20 +156,20 @@ async def _of_types(context: Context, types: Sequence[str], detections: Detectio
     limits = context.services.limits
     after = ""
     while True:
-        row = await context.graph.only(
+        rows = await context.graph.only(
             "duplicate.by_type",
-            _TypeRows,
+            list[list[Any]],
             types=types,
             after=after,
             limit=limits.duplicate_rows,
             compared=detections.fields,
         )
-        page = [duplicate_probe.profile(each, detections) for each in row.page]
+        page = [profile(each, detections) for each in rows]
         profiles += page
         is_last = len(types) > 1 or len(page) < limits.duplicate_rows
         if is_last or len(profiles) > limits.duplicate_entities:
             return profiles
-        after = max(profile.entity_id for profile in page)
+        after = max(each.entity_id for each in page)
 
 
 async def _along_names(
@@ -125,8 +190,8 @@ async def _along_names(
         )
         if row.last is None:
             return DuplicateScan(list(profiles.values()))
-        page = (duplicate_probe.profile(each, detections) for each in row.page)
-        profiles.update((profile.entity_id, profile) for profile in page)
+        page = (profile(each, detections) for each in row.page)
+        profiles.update((each.entity_id, each) for each in page)
         # The next stretch begins with the last page of this one, so that neighbours across its end meet.
         began, after = after, row.last
         if len(profiles) >= limits.duplicate_entities:

@@ -22,6 +22,16 @@ from graphmem.model import dates
 from graphmem.model.identity import fold_text, words
 from graphmem.model.nicknames import are_forms_of_one_name
 
+
+class SimilarityReason(NamedTuple):
+    """One comparison: the two values as stored, and their similarity."""
+
+    field: str
+    a: str
+    b: str
+    similarity: float
+
+
 Values = Mapping[str, tuple[str, str]]
 """``(field, stored value)`` by comparable form."""
 Agreement = Literal["equal", "near", "different"]
@@ -250,12 +260,6 @@ def _whole(name: Name) -> tuple[str, ...]:
     return whole if len(whole) > 1 else name.words
 
 
-def lacks_words(name: Name, other: Name) -> bool:
-    """Return whether one name is a single word, and the other more."""
-    counts = sorted((len(_whole(name)), len(_whole(other))))
-    return counts[0] == 1 < counts[1]
-
-
 def name_level(name: Name, other: Name) -> NameLevel:
     """Return how two names agree that :func:`.name_similarity.similarity` finds to differ."""
     short, long = name_similarity.by_length(_whole(name), _whole(other))
@@ -267,7 +271,7 @@ def name_level(name: Name, other: Name) -> NameLevel:
         matched.append((place, -there, best))
     same = [alike for place, _, alike in matched if alike >= SAME and len(short[place]) > 1]
     other_words = [(place, there) for place, there, alike in matched if alike < LOOSE_WORD]
-    if lacks_words(name, other):
+    if len(short) == 1 < len(long):
         return "part" if same else "different"
     if not other_words:
         return "loose" if same or min(alike for _, _, alike in matched) >= 0.65 else "different"
@@ -300,7 +304,9 @@ def combined(
     elif level == "alike":
         # Equal identifiers are in the base already.
         others = [each for each in comparisons if not (each.kind in _WEIGHED and each.agreement == "equal")]
-        likely = _probability(_bits(base) + bits_of(others)) if base else 0.0
+        least = min(base, 1.0 - 2.0**-40)
+        bits = math.log2(least / (1.0 - least)) if base else 0.0
+        likely = _probability(bits + bits_of(others)) if base else 0.0
         likely = likely if equal else min(likely, base)
     else:
         likely = _probability(NAME_BITS[level] + bits_of(comparisons)) if equal else base
@@ -311,11 +317,6 @@ def combined(
         is_outweighed = level == "alike" and len(equal - HOME) + bool(equal & HOME) > 1
         likely = min(likely, DAY_CONFLICT_LIMIT if is_outweighed else conflict_limit)
     return likely
-
-
-def _bits(score: float) -> float:
-    score = min(score, 1.0 - 2.0**-40)
-    return math.log2(score / (1.0 - score))
 
 
 def _probability(bits: float) -> float:

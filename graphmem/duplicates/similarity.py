@@ -19,11 +19,10 @@ from typing import Any, NamedTuple
 
 from graphmem.duplicates import declared, name_similarity, persons
 from graphmem.duplicates.name_similarity import Kind, Name
-from graphmem.duplicates.persons import Comparison, NameLevel
-from graphmem.duplicates.reasons import SimilarityReason
+from graphmem.duplicates.persons import Comparison, NameLevel, SimilarityReason
 from graphmem.model import canonical, times
 from graphmem.model.identity import PEOPLE, fold_text, identity_value
-from graphmem.text import identifiers, phones, urls
+from graphmem.text import identifiers
 
 LOWEST_THRESHOLD = 0.5
 CONFLICT_LIMIT = 0.3
@@ -145,7 +144,10 @@ class Profile:
             if kind is None or (kind in persons.ONLY and self.rule.kind != "person"):
                 continue
             read = declared.READ[kind[0]] if kind[0] in declared.READ else _READ[kind]
-            for text in _texts(_decoded(self.texts[name])):
+            stored = self.texts[name]
+            # A text without escapes is cut out, which is faster.
+            is_plain = stored[:1] == '"' and "\\" not in stored
+            for text in _texts(stored[1:-1] if is_plain else canonical.decode(stored)):
                 comparable = read(text)
                 if comparable:
                     values.setdefault(kind, {}).setdefault(comparable, (name, text))
@@ -224,7 +226,11 @@ def score(a: Profile, b: Profile) -> Score:
     if rule.kind == "person" and (comparisons or not alike):
         # What has a lower score without an equal value does not depend on the level.
         is_open = combined > persons.RELATIVES_LIMIT or persons.are_anchored(comparisons)
-        level = _name_level(a, b) if is_open and not alike else "alike"
+        level: NameLevel = "alike"
+        if is_open and not alike:
+            # Those names count that agree most.
+            levels = {persons.name_level(name, other) for name, _ in a.names for other, _ in b.names}
+            level = next(each for each in persons.NAME_LEVELS if each in levels)
         is_identified = bool(equal_kinds & persons.IDENTIFYING)
         combined = persons.combined(combined, level, comparisons, CONFLICT_LIMIT, is_identified=is_identified)
     combined = min(combined, limit)
@@ -254,12 +260,6 @@ def _names_alike(a: Profile, b: Profile, reasons: list[SimilarityReason]) -> flo
         reasons.append(SimilarityReason("name", text_a, text_b, best))
     # Equal names prove nothing: people share names.
     return min(best, 0.97)
-
-
-def _name_level(a: Profile, b: Profile) -> NameLevel:
-    """Return how those names of two people agree that agree most."""
-    levels = {persons.name_level(name, other) for name, _ in a.names for other, _ in b.names}
-    return next(level for level in persons.NAME_LEVELS if level in levels)
 
 
 def _explain(comparisons: Iterable[Comparison], reasons: list[SimilarityReason]) -> None:
@@ -304,11 +304,7 @@ def _companies(a: Profile, b: Profile) -> tuple[float, tuple[str, str]] | None:
 def _limit(
     kind: str, rule: Rule, a: Profile, b: Profile, proven: bool, reasons: list[SimilarityReason] | None = None
 ) -> float:
-    """Return the highest score that the values of one kind, or their absence, allow.
-
-    Args:
-        reasons: gets the values that differ.
-    """
+    """Return the highest score that the values of one kind, or their absence, allow."""
     values_a, values_b = a.values.get(kind), b.values.get(kind)
     if not values_a or not values_b:
         return name_similarity.OMISSION_LIMIT if kind in rule.needed and (values_a or values_b) else 1.0
@@ -345,11 +341,6 @@ def _dates(first: Mapping[str, tuple[str, str]], second: Mapping[str, tuple[str,
     return name_similarity.OMISSION_LIMIT if all(hours) and not hours[0] & hours[1] else 1.0
 
 
-def _decoded(text: str) -> Any:
-    """Return the value of canonical JSON; a text without escapes is cut out, which is faster."""
-    return text[1:-1] if text[:1] == '"' and "\\" not in text else canonical.decode(text)
-
-
 def _texts(value: Any) -> Iterable[str]:
     """Yield a value as text, or the elements of a list (20 at most)."""
     for element in value[:20] if isinstance(value, list) else (value,):
@@ -373,10 +364,10 @@ def _date(text: str) -> str:
 
 _READ: dict[str, Callable[[str], str]] = {
     "name": fold_text, "external_id": fold_text, "number": fold_text, "vendor": fold_text,
-    "email": lambda text: identifiers.normalise_email(fold_text(text)),
-    "phone": lambda text: phones.significant_digits(fold_text(text)),
-    "url": lambda text: urls.comparable(fold_text(text)),
-    "domain": lambda text: urls.comparable_host(fold_text(text)),
+    "email": lambda text: fold_text(text).removeprefix("mailto:"),
+    "phone": lambda text: identifiers.significant_digits(fold_text(text)),
+    "url": lambda text: identifiers.comparable_url(fold_text(text)),
+    "domain": lambda text: identifiers.comparable_url(fold_text(text)).partition("/")[0],
     "date": _date, "born": persons.read_day, "official_id": persons.read_code, "postcode": persons.read_code,
     "address": persons.read_place, "city": persons.read_place,
 }  # fmt: skip

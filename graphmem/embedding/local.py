@@ -50,8 +50,26 @@ class LocalEmbedder:
         Raises:
             ConfigurationInvalid: the model's files are missing or cannot be read.
         """
+        self._model()
+
+    def _model(self) -> tuple[Tokenizer, np.ndarray]:
+        """Return the tokenizer and the table of vectors, loaded at the first call."""
+        if self._loaded is not None:
+            return self._loaded
+        import numpy as np
+        from safetensors import safe_open
+
         with self._lock:
-            self._loaded = self._loaded or _load()
+            if self._loaded is None:
+                words = tokenizer()
+                weights = _files() / "weights" / "l2_supercat_256.safetensors"
+                try:
+                    with safe_open(weights, framework="np") as file:
+                        table = file.get_tensor("embedding.weight").astype(np.float32)
+                except Exception as exc:
+                    raise _unreadable(exc) from exc
+                self._loaded = words, np.ascontiguousarray(table)
+            return self._loaded
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
         """Return the vector of each text."""
@@ -63,10 +81,7 @@ class LocalEmbedder:
         """Return the direction of the weighted sum of the vectors of a question's parts."""
         import numpy as np
 
-        if self._loaded is None:
-            self.warm()
-        assert self._loaded is not None
-        tokenizer, table = self._loaded
+        tokenizer, table = self._model()
         total = np.zeros(table.shape[1])
         for text, weight in parts:
             pieces = tokenizer.encode(text.lower(), add_special_tokens=False).ids
@@ -75,14 +90,13 @@ class LocalEmbedder:
 
     def vectors(self, texts: Sequence[str]) -> list[Vector | None]:
         """Return the vector of each text, in this thread."""
-        if self._loaded is None:
-            self.warm()
-        assert self._loaded is not None
-        return [
-            vector
-            for start in range(0, len(texts), BATCH_SIZE)
-            for vector in _embed(*self._loaded, texts[start : start + BATCH_SIZE])
-        ]
+        tokenizer, table = self._model()
+        vectors: list[Vector | None] = []
+        for start in range(0, len(texts), BATCH_SIZE):
+            batch = [text.lower() for text in texts[start : start + BATCH_SIZE]]
+            encoded = tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+            vectors += _directions([table[each.ids].sum(axis=0) for each in encoded])
+        return vectors
 
 
 @cache
@@ -107,19 +121,6 @@ def tokenizer() -> Tokenizer:
     return loaded
 
 
-def _load() -> tuple[Tokenizer, np.ndarray]:
-    import numpy as np
-    from safetensors import safe_open
-
-    words = tokenizer()
-    try:
-        with safe_open(_files() / "weights" / "l2_supercat_256.safetensors", framework="np") as file:
-            table = np.ascontiguousarray(file.get_tensor("embedding.weight").astype(np.float32))
-    except Exception as exc:
-        raise _unreadable(exc) from exc
-    return words, table
-
-
 def _files() -> Path:
     """Return the directory of the package that holds the model."""
     spec = find_spec("wordllama")
@@ -130,16 +131,6 @@ def _files() -> Path:
 
 def _unreadable(error: Exception) -> ConfigurationInvalid:
     return ConfigurationInvalid(f"the model of the package wordllama cannot be read: {error}")
-
-
-def _embed(tokenizer: Any, table: np.ndarray, texts: Sequence[str]) -> list[Vector | None]:
-    pieces = [
-        encoding.ids
-        for encoding in tokenizer.encode_batch_fast(
-            [text.lower() for text in texts], add_special_tokens=False
-        )
-    ]
-    return _directions([table[ids].sum(axis=0) for ids in pieces])
 
 
 def _directions(totals: Sequence[np.ndarray]) -> list[Vector | None]:

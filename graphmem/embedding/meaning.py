@@ -132,10 +132,6 @@ def text_of(name: str, fields: Iterable[tuple[str, str]]) -> str:
     """Return the text of an entity for a model: its name, then the strings of its values.
 
     Values that are only an address, a number or a time are left out: they distort the vector.
-
-    Args:
-        name: the entity's name.
-        fields: its fields with their canonical JSON.
     """
     parts: dict[str, None] = {name: None}
     room = TEXT_LIMIT - len(name)

@@ -40,8 +40,11 @@ class Refused(Exception):
         self.status, self.text = status, text
 
 
-class TooLong(Exception):
+class TooLong(Unanswered):
     """The answer has more than ``ANSWER_BYTES_LIMIT`` bytes."""
+
+    def __init__(self) -> None:
+        super().__init__(f"answers more than {ANSWER_BYTES_LIMIT:,} bytes")
 
 
 class ModelService:
@@ -76,13 +79,9 @@ class ModelService:
     async def ask(self, span: str, body: dict[str, Any]) -> bytes:
         """Return what the service answers.
 
-        Args:
-            span: the name of each attempt in traces.
-
         Raises:
             Refused: another attempt would be refused as well.
-            TooLong: the answer is too long.
-            Unanswered: there is no answer in time.
+            Unanswered: there is no answer in time, or it is too long.
         """
         last: Unanswered | None = None
         try:
@@ -116,7 +115,7 @@ class ModelService:
                 async for part in answer.aiter_bytes():
                     content += part
                     if len(content) > ANSWER_BYTES_LIMIT:
-                        raise TooLong
+                        raise TooLong()
         except httpx.TimeoutException as exc:
             raise Unanswered("does not answer in time", wait=True) from exc
         except httpx.HTTPError as exc:

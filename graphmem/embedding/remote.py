@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from graphmem.embedding.meaning import DIMENSIONS, Vector, Weighted, stored_name
-from graphmem.embedding.model_service import ANSWER_BYTES_LIMIT, ModelService, Refused, TooLong, Unanswered
+from graphmem.embedding.model_service import ModelService, Refused, Unanswered
 from graphmem.errors import EmbeddingRefused, EmbeddingUnavailable
 from graphmem.model import canonical
 from graphmem.observability.tracing import NO_TRACES, Tracer
@@ -52,10 +52,6 @@ class RemoteEmbedder:
             return self._read(await self._service.ask("embeddings", body), len(texts))
         except Refused as exc:
             raise EmbeddingRefused(f"the embedding service {exc}") from exc
-        except TooLong as exc:
-            raise EmbeddingUnavailable(
-                f"the embedding service answers more than {ANSWER_BYTES_LIMIT:,} bytes"
-            ) from exc
         except Unanswered as exc:
             raise EmbeddingUnavailable(f"the embedding service {exc}") from exc
 

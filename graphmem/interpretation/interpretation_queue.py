@@ -18,7 +18,7 @@ import structlog
 from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError
 from graphmem.model import times
-from graphmem.reading.interpretation_answers import InterpretationRow
+from graphmem.reading.source_answers import InterpretationRow
 from graphmem.registry import Context
 from graphmem.writing.new_interpretation import Interpretation, Status
 

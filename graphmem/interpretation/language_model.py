@@ -19,8 +19,7 @@ from graphmem.errors import LanguageModelUnavailable
 from graphmem.ingest.document import ParsedDocument
 from graphmem.ingest.proposal import InterpretationFailed, Proposal
 from graphmem.interpretation import model_prompt
-from graphmem.interpretation.model_answer import ModelAnswer, ModelAnswers
-from graphmem.interpretation.model_prompt import KnownTypes, known_types
+from graphmem.interpretation.model_prompt import KnownTypes, ModelAnswer, ModelAnswers, known_types
 from graphmem.model import schema
 from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.settings import Settings
@@ -135,7 +134,7 @@ class _Model:
         body = {
             "model": self._settings.llm_model,
             "messages": model_prompt.messages(types, text),
-            "response_format": model_prompt.response_format(),
+            "response_format": model_prompt.RESPONSE_FORMAT,
             "temperature": 0,
             # Its successor, max_completion_tokens, is unknown to many services.
             "max_tokens": self._settings.llm_output_tokens,

@@ -3,16 +3,27 @@
 The task is the same for every document. The document stands apart from it, as data between two lines that no
 document can hold. Of the owner's schemas only the names and types of fields are in the prompt, and of what is
 stored nothing.
+
+Of the answer, only what the text states is taken: a value or a relationship whose quote is not in the text is
+left out.
 """
 
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from graphmem.ingest.document import ParsedDocument
+from pydantic import BaseModel, JsonValue
+
+from graphmem.ingest.document import FileSpan, ParsedDocument, Part
+from graphmem.ingest.interpreters.labels import entity_type_of, field_name, is_empty
+from graphmem.ingest.interpreters.proposal_draft import SHOWN_CHARACTERS, redraft
+from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
 from graphmem.model import canonical, relationship, schema
 
 VERSION: Final = 1
@@ -155,9 +166,183 @@ def system_message(types: KnownTypes) -> str:
     return "\n".join(parts)
 
 
-def response_format() -> Mapping[str, Any]:
-    """Return the form of the answer, as the API takes it."""
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": "proposal", "strict": True, "schema": ANSWER_SCHEMA},
-    }
+RESPONSE_FORMAT: Final = {
+    "type": "json_schema",
+    "json_schema": {"name": "proposal", "strict": True, "schema": ANSWER_SCHEMA},
+}
+"""The form of the answer, as the API takes it."""
+
+
+OCCURRENCES_LIMIT: Final = 100
+"""Occurrences of one quote that are compared."""
+ADDRESS_MARKS: Final = ("@", "://")
+"""What an e-mail or web address holds. Addresses identify entities, so their quotes must hold them."""
+
+
+class AnsweredField(BaseModel):
+    """A value and the passage that states it."""
+
+    name: str
+    value: JsonValue
+    quote: str
+
+
+class AnsweredEntity(BaseModel):
+    """An entity with its values."""
+
+    entity_type: str
+    fields: list[AnsweredField]
+
+
+class AnsweredRelationship(BaseModel):
+    """A relationship; ``source`` and ``target`` are indexes of entities of the same answer."""
+
+    relationship_type: str
+    source: int
+    target: int
+    quote: str
+
+
+class ModelAnswer(BaseModel):
+    """The answer about one piece of a document, as :data:`ANSWER_SCHEMA` asks for it."""
+
+    entities: list[AnsweredEntity]
+    relationships: list[AnsweredRelationship]
+
+
+class ModelAnswers:
+    """Collects the answers about the pieces of one document."""
+
+    def __init__(self, document: ParsedDocument) -> None:
+        self._places = _Places(document)
+        self._entities: list[ProposedEntity] = []
+        self._relationships: list[ProposedRelationship] = []
+        self._warnings: dict[str, None] = {}
+
+    def warn(self, sentence: str) -> None:
+        """Add a warning once."""
+        self._warnings[sentence] = None
+
+    def add(self, answer: ModelAnswer, piece: PromptPiece) -> None:
+        """Add the answer about a piece. A quote is looked for in that piece."""
+        indexes = [self._entity(entity, piece) for entity in answer.entities]
+        for link in answer.relationships:
+            self._relate(link, indexes, piece)
+
+    def proposal(self) -> Proposal:
+        """Return what was collected, after the rules of all proposals."""
+        return redraft(Proposal(tuple(self._entities), tuple(self._relationships), tuple(self._warnings)))
+
+    def _entity(self, entity: AnsweredEntity, piece: PromptPiece) -> int | None:
+        """Add an entity and return its index; ``None`` if nothing of it is taken."""
+        entity_type = entity_type_of(entity.entity_type)
+        if entity_type is None:
+            self.warn(f"An entity is left out: {_shown(entity.entity_type)} is no entity type.")
+            return None
+        occurrences = [self._places.occurrences(field.quote, piece) for field in entity.fields]
+        # An entity stands at a quote of it that occurs once, else at the first one.
+        quoted = sorted(filter(None, occurrences), key=lambda ranges: len(ranges) > 1)
+        near = quoted[0][0][0] if quoted else 0
+        fields: dict[str, Any] = {}
+        spans: dict[str, FileSpan] = {}
+        for field, ranges in zip(entity.fields, occurrences, strict=True):
+            name = field_name(field.name)
+            reason = _refusal(field, ranges)
+            if reason is not None:
+                self.warn(f"The field {_shown(name)} of an entity {entity_type} is left out: {reason}.")
+            elif name not in fields and not is_empty(field.value):
+                fields[name] = field.value
+                spans[name] = self._places.span(*min(ranges, key=lambda each: abs(each[0] - near)))
+        if not fields:
+            return None
+        start = min(span.start or 0 for span in spans.values())
+        whole = self._places.span(start, max(span.end or 0 for span in spans.values()))
+        self._entities.append(ProposedEntity(entity_type, fields, spans, whole))
+        return len(self._entities) - 1
+
+    def _relate(self, link: AnsweredRelationship, indexes: Sequence[int | None], piece: PromptPiece) -> None:
+        if link.relationship_type not in relationship.BUILTIN:
+            self.warn(f"{_shown(link.relationship_type)} is no relationship type: it is left out.")
+            return
+        source, target = (
+            indexes[end] if 0 <= end < len(indexes) else None for end in (link.source, link.target)
+        )
+        if source is None or target is None:
+            self.warn(f"A relationship {link.relationship_type} is left out: one of its entities is missing.")
+            return
+        ranges = self._places.occurrences(link.quote, piece)
+        if not ranges:
+            self.warn(f"A relationship {link.relationship_type} is left out: its quote is not in the text.")
+            return
+        span = self._places.span(*ranges[0])
+        self._relationships.append(ProposedRelationship(link.relationship_type, source, target, span=span))
+
+
+def _refusal(field: AnsweredField, ranges: Sequence[tuple[int, int]]) -> str | None:
+    """Return why a value is not taken, ``None`` if it is."""
+    if not ranges:
+        return "its quote is not in the text"
+    value = field.value
+    if isinstance(value, str) and any(mark in value for mark in ADDRESS_MARKS):
+        return None if _folded(value) in _folded(field.quote) else "its address is not in its quote"
+    return None
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _shown(text: str) -> str:
+    return repr(text[:SHOWN_CHARACTERS])
+
+
+class _Places:
+    """Finds quotes in the text of a document, and says where they are."""
+
+    def __init__(self, document: ParsedDocument) -> None:
+        self._text = document.text
+        self._line_ends = [match.start() for match in re.finditer("\n", document.text)]
+        self._parts = sorted(
+            (part for part in document.parts if part.span.start is not None),
+            key=lambda part: part.span.start or 0,
+        )
+        self._starts = [part.span.start or 0 for part in self._parts]
+        pages = [part for part in self._parts if part.span.page is not None]
+        self._page_starts = [part.span.start or 0 for part in pages]
+        self._pages = [part.span.page for part in pages]
+
+    def occurrences(self, quote: str, piece: PromptPiece) -> list[tuple[int, int]]:
+        """Return where a quote stands in a piece; runs of white space are equal if it stands nowhere else."""
+        words = unicodedata.normalize("NFC", quote).split()
+        if not words:
+            return []
+        exact = re.escape(unicodedata.normalize("NFC", quote).strip())
+        return self._matches(exact, piece) or self._matches(r"\s++".join(map(re.escape, words)), piece)
+
+    def _matches(self, pattern: str, piece: PromptPiece) -> list[tuple[int, int]]:
+        ranges: list[tuple[int, int]] = []
+        for match in re.compile(pattern).finditer(self._text, *piece):
+            ranges.append(match.span())
+            if len(ranges) == OCCURRENCES_LIMIT:
+                break
+        return ranges
+
+    def span(self, start: int, end: int) -> FileSpan:
+        """Return the place of a range: its page and line, and the row, cell or message that holds it."""
+        index = bisect_right(self._page_starts, start) - 1
+        page = self._pages[index] if index >= 0 else None
+        around = self._around(start, end) or FileSpan(page=page)
+        return replace(around, line=bisect_left(self._line_ends, start) + 1, start=start, end=end)
+
+    def _around(self, start: int, end: int) -> FileSpan | None:
+        """Return the span of the last part that begins before a range, or of its field, if it holds it."""
+        index = bisect_right(self._starts, start) - 1
+        part: Part | None = self._parts[index] if index >= 0 else None
+        if part is None or not _holds(part.span, start, end):
+            return None
+        spans = (field.span for field in part.fields if _holds(field.span, start, end))
+        return next(spans, part.span)
+
+
+def _holds(span: FileSpan, start: int, end: int) -> bool:
+    return span.start is not None and span.end is not None and span.start <= start and end <= span.end

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
-from graphmem.ingest.document import ParsedDocument, ParseFailed
+from graphmem.ingest.document import ParseFailed
 from graphmem.interpretation import language_model
 from graphmem.model import schema
 from graphmem.reading.schema_rows import SchemaPageRow
@@ -94,9 +94,16 @@ async def read(
             document = await parsing.parsed(path, source.declared_type, source.name or "")
         parser = f"{document.parser} {document.parser_version}"
         if _asks_model(context, document.format, interpreter):
-            return await _read_by_model(context, document, parser, config)
-        reader = _reader(document.format, interpreter, parser)
-        return await asyncio.to_thread(_proposed, document, reader, source.name, config)
+            schemas = await known_schemas(context)
+            settings, tracer = context.services.settings, context.services.tracer
+            chosen = _model_reader(context, schemas, parser)
+            proposal = await language_model.propose(document, schemas, settings, config, tracer)
+        else:
+            chosen = reader = _reader(document.format, interpreter, parser)
+            proposal = await asyncio.to_thread(
+                propose, document, reader.interpreter, file_name=source.name or None, configuration=config
+            )
+        return Reading(chosen, proposal, document.text, (*document.warnings, *proposal.warnings))
     except (ParseFailed, InterpretationFailed) as exc:
         raise ReadingFailed(exc.reason, reader) from exc
 
@@ -118,23 +125,6 @@ def _model_reader(context: Context, schemas: list[schema.SchemaDocument], parser
     settings = context.services.settings
     config = language_model.configuration(schemas, settings)
     return SourceReader(language_model.NAME, language_model.VERSION, parser, settings.llm_model, config)
-
-
-async def _read_by_model(
-    context: Context, document: ParsedDocument, parser: str, config: Mapping[str, Any]
-) -> Reading:
-    schemas = await known_schemas(context)
-    reader = _model_reader(context, schemas, parser)
-    settings, tracer = context.services.settings, context.services.tracer
-    proposal = await language_model.propose(document, schemas, settings, config, tracer)
-    return Reading(reader, proposal, document.text, (*document.warnings, *proposal.warnings))
-
-
-def _proposed(
-    document: ParsedDocument, reader: SourceReader, name: str | None, config: Mapping[str, Any]
-) -> Reading:
-    proposal = propose(document, reader.interpreter, file_name=name or None, configuration=config)
-    return Reading(reader, proposal, document.text, (*document.warnings, *proposal.warnings))
 
 
 def _reader(format: str, interpreter: str | None, parser: str = "") -> SourceReader:

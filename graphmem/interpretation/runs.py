@@ -21,13 +21,14 @@ from graphmem.interpretation.readings import (
     reader_of,
 )
 from graphmem.model import canonical, times
-from graphmem.reading.interpretation_answers import (
+from graphmem.reading.source_answers import (
     InterpretationRow,
+    SourceRow,
     next_run,
     read_interpretation,
     read_runs,
+    read_source,
 )
-from graphmem.reading.source_answers import SourceRow, read_source
 from graphmem.registry import Context, Services
 from graphmem.storing.withdrawal_changes import apply_withdrawals
 from graphmem.writing import Receipt
@@ -87,7 +88,6 @@ async def interpret(
     Raises:
         IdempotencyMismatch: another request had the key.
         ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: the bytes of the source cannot be had.
-        Unavailable: the database failed.
     """
     config = dict(config or {})
     asked = (source.id, interpreter, config, again)
@@ -111,7 +111,14 @@ async def interpret(
         await _end_failed(context, interpretation, exc.reason)
         return Outcome(await read_interpretation(context, interpretation.id))
     interpretation = _new_interpretation(context, source, reader, config, runs)
-    earlier = _earlier_run(runs, interpretation)
+    # The run of the same interpreter, version and configuration, unless it failed.
+    earlier = next(
+        (
+            row for row in runs
+            if row.key == interpretation.key and row.status != Status.FAILED and not row.withdrawn
+        ),
+        None,
+    )  # fmt: skip
     if earlier is not None and not again:
         return Outcome(earlier, unchanged=True)
     if (replayed := await _of_key(context, interpretation, asked, key)) is not None:
@@ -125,11 +132,7 @@ async def interpret(
 async def _of_key(
     context: Context, interpretation: Interpretation, asked: tuple[Any, ...], key: str | None
 ) -> InterpretationRow | None:
-    """Return the interpretation that a request with this key made before, else keep the key for this one.
-
-    Raises:
-        IdempotencyMismatch: another request had the key.
-    """
+    """Return the interpretation that a request with this key made before, else keep the key for this one."""
     if key is None:
         return None
     try:
@@ -233,17 +236,6 @@ def _has_ended(refusal: StoreRefused) -> bool:
     return refusal.details["issues"][0]["code"] == ENDED
 
 
-def _earlier_run(runs: list[InterpretationRow], interpretation: Interpretation) -> InterpretationRow | None:
-    """Return the run of the same interpreter, version and configuration, unless it failed."""
-    return next(
-        (
-            row for row in runs
-            if row.key == interpretation.key and row.status != Status.FAILED and not row.withdrawn
-        ),
-        None,
-    )  # fmt: skip
-
-
 def _new_interpretation(
     context: Context,
     source: SourceRow,
@@ -264,7 +256,8 @@ def _new_interpretation(
     )
     replaces = tuple(
         row.id for row in runs
-        if row.status == Status.COMPLETED and not row.withdrawn and row.by_interpreter
+        # A caller names no parser.
+        if row.status == Status.COMPLETED and not row.withdrawn and row.parser
     )  # fmt: skip
     return replace(interpretation, run=next_run(runs, interpretation), replaces=replaces)
 

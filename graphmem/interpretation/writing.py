@@ -154,8 +154,9 @@ class _ObservationWriter:
                 ends_interpretation=ends,
             )
         except StoreRefused as exc:
-            loops = _loops(exc)
-            if not loops:
+            issues = exc.details["issues"]
+            loops = {issue["index"] for issue in issues if "index" in issue}
+            if not loops or any(issue["code"] != "ERR_RELATIONSHIP_TO_ITSELF" for issue in issues):
                 raise
             # A registered identity rule or a merge makes one entity of what the file has as two.
             others = [each for index, each in enumerate(relationships) if index not in loops]
@@ -174,7 +175,12 @@ class _ObservationWriter:
             fields["canonical_name"] = proposed.canonical_name
         path = f"$.entities[{index}]"
         item = reader.observation(index, path, path, about, fields)
-        return None if item is None else replace(item, places=self._places(proposed))
+        if item is None:
+            return None
+        places: dict[str, Any] = {} if proposed.span is None else proposed.span.as_dict()
+        spans = {name: self._place(span, proposed.fields.get(name)) for name, span in proposed.spans.items()}
+        places |= {"fields": spans} if spans else {}
+        return replace(item, places=canonical.encode(places) if places else None)
 
     def _link(
         self, reader: ItemReader, index: int, proposed: ProposedRelationship, ids: Sequence[str], count: int
@@ -190,12 +196,6 @@ class _ObservationWriter:
         places = canonical.encode(self._place(proposed.span, None)) if proposed.span else None
         return replace(link, places=places, observed_at=_time(proposed.observed_at))
 
-    def _places(self, proposed: ProposedEntity) -> str | None:
-        places = {} if proposed.span is None else proposed.span.as_dict()
-        fields = {name: self._place(span, proposed.fields.get(name)) for name, span in proposed.spans.items()}
-        every: dict[str, Any] = {**places, **({"fields": fields} if fields else {})}
-        return canonical.encode(every) if every else None
-
     def _place(self, span: FileSpan, value: Any) -> dict[str, Any]:
         """Return a place with the text there, unless that is the value itself."""
         place: dict[str, Any] = span.as_dict()
@@ -205,14 +205,6 @@ class _ObservationWriter:
         if text and text != value:
             place["quote"] = text if len(text) <= QUOTED_CHARACTERS else text[: QUOTED_CHARACTERS - 1] + "…"
         return place
-
-
-def _loops(refused: StoreRefused) -> set[int]:
-    """Return the indexes of relationships that are refused because both ends are one entity; no others."""
-    issues = refused.details["issues"]
-    if any(issue["code"] != "ERR_RELATIONSHIP_TO_ITSELF" for issue in issues):
-        return set()
-    return {issue["index"] for issue in issues if "index" in issue}
 
 
 def _time(text: str | None) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -20,18 +19,9 @@ from graphmem.reading.shared_rows import EntityResult
 from graphmem.registry import Context, Scope, operation
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_lines import Subjects, known_lines
-from graphmem.search.context.context_page import (
-    AboutSearch,
-    ContextPage,
-    FieldsSheet,
-    Format,
-    Sheet,
-    View,
-    fitted,
-    with_hint,
-)
+from graphmem.search.context.context_page import AboutSearch, ContextPage, Format, fitted, with_hint
 from graphmem.search.context.context_ranking import Focus, Line
-from graphmem.search.context.context_text import TextSheet
+from graphmem.search.context.context_sheets import FieldsSheet, TextSheet, View
 from graphmem.search.questions import naming
 from graphmem.search.search_engine import search
 from graphmem.search.search_results import NEWEST_FIRST, Results, Search
@@ -105,10 +95,13 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     # Other fields are other lines: a cursor counts lines, so it is bound to the fields.
     name = ":".join(["context.retrieve", *sorted(set(arguments.fields))])
     query = cursors.fingerprint(context, name, arguments, apart={"budget", "unit", "format"})
-    skip = _skipped(query, arguments.cursor)
+    skip = 0
+    if arguments.cursor is not None:
+        skip = cursors.decode(query, arguments.cursor, {"answered": int})["answered"]
     subjects, hint = await _subjects(context, arguments)
     known, focus = await known_lines(context, subjects, words.tokens(arguments.question or ""))
-    lines = lines_of.ordered(_wanted(known, arguments.fields), focus)
+    wanted = [line for line in known if not arguments.fields or line.field in arguments.fields]
+    lines = lines_of.ordered(wanted, focus)
     page = await _page(arguments, lines, skip, focus, query, subjects.about)
     if page["lines"]:
         return page
@@ -118,10 +111,6 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
         names = ", ".join(sorted({line.field for line in known}))
         hint = f"no line is of these fields; there are lines of {names}"
     return with_hint(page, hint[:HINT_LIMIT]) if hint else page
-
-
-def _wanted(lines: list[Line], fields: Sequence[str]) -> list[Line]:
-    return [line for line in lines if not fields or line.field in fields]
 
 
 async def _page(
@@ -138,36 +127,18 @@ async def _page(
     )
     view = View(focus.around, with_ids)
 
-    def make_sheet() -> Sheet:
-        return TextSheet(view) if arguments.format == "text" else FieldsSheet(view)
+    sheet_class = TextSheet if arguments.format == "text" else FieldsSheet
 
     def fit(budget: int, unit: Unit) -> ContextPage:
-        return fitted(lines, skip, make_sheet, budget, unit, query, about)
+        return fitted(lines, skip, sheet_class(view), budget, unit, query, about)
 
     # The tokens of a large answer are counted beside the event loop.
     in_thread = arguments.budget > BUDGET_IN_LOOP
-    page = (
-        await asyncio.to_thread(fit, arguments.budget, arguments.unit)
-        if in_thread
-        else fit(arguments.budget, arguments.unit)
-    )
+    wanted = arguments.budget, arguments.unit
+    page = await asyncio.to_thread(fit, *wanted) if in_thread else fit(*wanted)
     if arguments.max_characters is not None and size(page) > arguments.max_characters:
         page = fit(arguments.max_characters, "characters")
     return page
-
-
-def _skipped(query: str, cursor: str | None) -> int:
-    """Return the number of lines on earlier pages.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
-    """
-    if cursor is None:
-        return 0
-    skip = cursors.decode(query, cursor, {"answered": int})["answered"]
-    if not 0 <= skip <= cursors.ANSWERED_LIMIT:
-        raise cursors.refused()
-    return skip
 
 
 async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subjects, str]:

@@ -19,7 +19,7 @@ from graphmem.arguments import (
     NoBool,
     invalid,
 )
-from graphmem.duplicates import blocking, duplicate_detection, duplicate_pages, similarity
+from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.duplicate_candidates import reason_of
 from graphmem.duplicates.similarity import Profile
@@ -29,6 +29,7 @@ from graphmem.model.dismissals import pair_of
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Page, Paged, PageEnvelope
+from graphmem.reading.shared_rows import TypeCount
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import Reason, Writing, not_found, submit, transaction
 from graphmem.writing import DismissalRequest, DismissedPair
@@ -120,8 +121,8 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
     has only once (the day of an event, the number of an invoice) rule a pair out. One call compares up to
     20,000 entities, see `truncated`.
     """
-    counts = await duplicate_pages.entity_counts(context)
-    detections = await duplicate_detection.read(context, counts)
+    counts = dict(await context.graph.only("duplicate.counts", list[TypeCount]))
+    detections = await duplicate_pages.detections_of(context, counts)
     named: list[Profile] = []
     if arguments.entity_id is not None:
         named = [await duplicate_pages.profile_of(context, arguments.entity_id, detections)]

@@ -24,7 +24,15 @@ from graphmem.reading import answers, compared_pages, cursors, entities_as_of, e
 from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import PAGE_ARGUMENTS
-from graphmem.reading.entity_pages import FIELD, ORDERS, EntityRequest, Order, RelatedTo
+from graphmem.reading.entity_pages import (
+    FIELD,
+    ORDERS,
+    EntityRequest,
+    Order,
+    RelatedTo,
+    SnapshotFilters,
+    check_field_name,
+)
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import IndexedPageEnvelope, Paged
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
@@ -35,10 +43,9 @@ from graphmem.reading.shaping import (
     Shaped,
     shaped,
 )
-from graphmem.reading.snapshot_filters import SnapshotFilters, check_field_name
 from graphmem.registry import Context, Scope, operation
-from graphmem.search import search_pages
 from graphmem.search.lookup import NamedEntity, named_entities
+from graphmem.search.search_engine import search_page
 from graphmem.search.search_results import NEWEST_FIRST, SearchText, Semantic, Understood
 
 
@@ -198,31 +205,30 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     cursors.refuse_both(arguments.cursor, arguments.offset)
     request = await _request(context, arguments)
     query = cursors.fingerprint(context, "entities.query", arguments)
-    matches = await search_pages.page(
+    matches, results = await search_page(
         context, search, request, query, arguments.cursor, newest_first=arguments.newest_first
     )
-    results = matches.results
     page: EntityPage = {
         "entities": named_entities(
-            answers.entities(matches.page.items, snapshot=arguments.include_snapshots),
+            answers.entities(matches.items, snapshot=arguments.include_snapshots),
             results.named,
-            resembles=results.marks_rest,
+            resembles=results.understood is not None or results.unknown is not None,
         ),
-        **matches.page.envelope(arguments, query),
+        **matches.envelope(arguments, query),
         "applied_search_strategies": list(results.ran),
         "semantic": results.semantic,
         **await names_in_use.warned(
             context,
-            matches.page.items,
+            matches.items,
             request.types,
             request.filters,
-            {row.type for row in matches.page.items},
+            {row.type for row in matches.items},
         ),
     }
     if results.understood is not None:
         page["understood"] = results.understood
-    if matches.page.scanned is not None:
-        page["scanned"] = matches.page.scanned
+    if matches.scanned is not None:
+        page["scanned"] = matches.scanned
     if not results.is_exact:
         page["exact"] = False
     if results.notes:

@@ -28,12 +28,11 @@ from graphmem.model import canonical, items, times
 from graphmem.model.items import Item, ItemReader
 from graphmem.operations.sources import SourceId
 from graphmem.operations.store import ENTITY_LIMIT, RELATIONSHIP_LIMIT, NewRelationship, read_links
-from graphmem.reading import cursors, interpretation_answers
+from graphmem.reading import cursors, source_answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
-from graphmem.reading.interpretation_answers import Interpretation, InterpretationPage, as_interpretation
 from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
 from graphmem.reading.places_in_files import KEYS, read_places
-from graphmem.reading.source_answers import read_source
+from graphmem.reading.source_answers import Interpretation, InterpretationPage, as_interpretation, read_source
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import (
     Parts,
@@ -169,8 +168,8 @@ async def _with_number(
     """Write an interpretation as the next run of its interpreter over its source."""
     types = [link.relationship_type for link in arguments.relationships]
     for attempt in range(RUN_ATTEMPTS):
-        runs = await interpretation_answers.read_runs(context, interpretation.source_id)
-        run = interpretation_answers.next_run(runs, interpretation)
+        runs = await source_answers.read_runs(context, interpretation.source_id)
+        run = source_answers.next_run(runs, interpretation)
         try:
             return await accept(
                 context,
@@ -275,7 +274,7 @@ class OneInterpretation(Interpretation, Budgeted):
 @within_budget()
 async def get_interpretation(context: Context, arguments: GetInterpretation) -> OneInterpretation:
     """Return one interpretation: its interpreter, how far it is, and what it made."""
-    row = await interpretation_answers.read_interpretation(context, arguments.interpretation_id)
+    row = await source_answers.read_interpretation(context, arguments.interpretation_id)
     return {**as_interpretation(row)}
 
 

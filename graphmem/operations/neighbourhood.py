@@ -18,17 +18,16 @@ from graphmem.arguments import (
 )
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
-from graphmem.reading import answers, as_of, cursors, related_pages, timeline_pages
+from graphmem.reading import answers, as_of, cursors, neighbourhoods, timeline_pages
 from graphmem.reading.as_of import AsOf, Bounds, Clocks
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.cursors import ANSWERED_LIMIT, Query
 from graphmem.reading.fresh import read_fresh
-from graphmem.reading.neighbourhoods import NeighbourhoodRequest, neighbourhood
+from graphmem.reading.neighbourhoods import NeighbourhoodRequest, RelatedPage, neighbourhood
 from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, place_then, start_of
-from graphmem.reading.related_pages import RelatedPage
 from graphmem.reading.relationship_lookup import RelationshipType, known_types
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
-from graphmem.reading.shared_rows import ObservationRows, ObservationsOfEntity
+from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
 from graphmem.reading.source_answers import SourceReference, as_reference, read_source, read_sources
 from graphmem.reading.timeline_pages import Event
 from graphmem.reading.walk import WalkPlace, WalkRequest, walk
@@ -217,13 +216,12 @@ async def _of_source(context: Context, arguments: Neighbourhood, query: Query) -
     if arguments.include_observations:
         newest = await context.graph.one(
             "source.observations",
-            ObservationRows,
+            list[ObservationRow],
             source_id=arguments.node_id,
             limit=arguments.limit,
             **then.bounds,
         )
-        rows = newest.observations if newest else []
-        answer["observations"] = [answers.observation(observation) for observation in rows]
+        answer["observations"] = [answers.observation(observation) for observation in newest or ()]
     if arguments.include_events:
         answer["events"] = []
     return answer
@@ -303,11 +301,11 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
     start = WalkPlace(place.get("depth", 0), place.get("entity", ""), place.get("answered", 0))
     reached = await walk(context, request, clocks, start)
     reached.skip(arguments.offset)
-    page = await related_pages.fitting(
+    page = await neighbourhoods.fitting(
         context, reached, arguments.limit, include_entities=arguments.include_entities
     )
-    part = related_pages.as_page(reached, page)
-    kind, name, version = await related_pages.origin(context, reached)
+    part = neighbourhoods.as_page(reached, page)
+    kind, name, version = await neighbourhoods.origin(context, reached)
     answer: RelatedPage = {
         "entity_id": reached.root,
         "entity_type": kind,
@@ -325,8 +323,8 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         answer["entities"] = [{**answers.entity(row), "depth": depths[row.id]} for row in page.entities]
     if arguments.include_paths:
         answer["paths"] = {
-            entity_id: related_pages.path(reached.root, reached.paths[entity_id])
+            entity_id: neighbourhoods.path(reached.root, reached.paths[entity_id])
             for _, entity_id in page.reached
         }
-    related_pages.add_left_out(answer, reached, page)
+    neighbourhoods.add_left_out(answer, reached, page)
     return answer

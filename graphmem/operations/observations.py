@@ -21,11 +21,11 @@ from graphmem.arguments import (
 )
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
-from graphmem.reading import answers, cursors, names_in_use, withdrawn
+from graphmem.reading import answers, cursors, names_in_use
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
-from graphmem.reading.shared_rows import ObservationRow, ObservationRows, ObservationsOfEntity
+from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
 from graphmem.registry import Context, Scope, operation
 from graphmem.search.lookup import find_exactly
 from graphmem.storing.acceptance import Observing, accept, entries, not_found
@@ -123,7 +123,7 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     if arguments.include_total_count:
         total = await _total(context, arguments, listed)
     answer: ObservationPage = {
-        "observations": await withdrawn.observations(context, rows),
+        "observations": await answers.with_withdrawals(context, rows),
         **Page(rows, place, listed.truncated, total).envelope(arguments, query),
         **await names_in_use.warned(context, rows, [arguments.filters.entity_type]),
     }
@@ -147,12 +147,6 @@ class _RecordedRows(NamedTuple):
     page: list[ObservationRow]
     truncated: bool
     more: bool
-
-
-class _Total(NamedTuple):
-    """The row of the queries that count observations."""
-
-    total: int
 
 
 class _Listed(NamedTuple):
@@ -187,32 +181,30 @@ async def _total(context: Context, arguments: QueryObservations, listed: _Listed
     if listed.entity is not None:
         if filters.entity_type not in (None, listed.entity.type):
             return 0
-        counted = await context.graph.only(
+        return await context.graph.only(
             "observation.count_of_entity",
-            _Total,
+            int,
             entity_id=filters.entity_id,
             recorded_since=filters.recorded_since,
             include_excluded=arguments.include_excluded,
             **filters.observed,
         )
-    elif filters.created_since is None:
-        counted = await context.graph.only(
+    if filters.created_since is None:
+        return await context.graph.only(
             "observation.count_until",
-            _Total,
+            int,
             types=types,
             **filters.observed,
             **included,
         )
-    else:
-        counted = await context.graph.only(
-            "observation.count_since",
-            _Total,
-            recorded_since=filters.recorded_since,
-            types=types,
-            **filters.observed,
-            **included,
-        )
-    return counted.total
+    return await context.graph.only(
+        "observation.count_since",
+        int,
+        recorded_since=filters.recorded_since,
+        types=types,
+        **filters.observed,
+        **included,
+    )
 
 
 async def _page(context: Context, arguments: QueryObservations, query: str) -> _Listed:
@@ -300,14 +292,14 @@ async def _of_source(context: Context, arguments: QueryObservations, window: dic
 async def _named_observation(context: Context, arguments: QueryObservations) -> _Listed:
     """Return the named observation, whether it counts or not, if it fits the other filters."""
     filters = arguments.filters
-    row = await context.graph.only(
+    rows = await context.graph.only(
         "observation.by_id",
-        ObservationRows,
+        list[ObservationRow],
         observation_ids=[filters.observation_id],
         include_deleted=arguments.include_deleted,
         include_excluded=True,
     )
-    fitting = [observation for observation in row.observations if _fits(observation, filters)]
+    fitting = [observation for observation in rows if _fits(observation, filters)]
     return _Listed(fitting[arguments.offset :], total=len(fitting))
 
 

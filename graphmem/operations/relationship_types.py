@@ -14,7 +14,7 @@ from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, Registration
 from graphmem.reading import cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.reading.shared_rows import TypeCounts
+from graphmem.reading.shared_rows import TypeCount
 from graphmem.registry import Context, Scope, operation
 
 
@@ -128,10 +128,8 @@ async def list_relationship_types(context: Context, arguments: ListRelationshipT
         entries = [entry for entry in entries if _has(entry, arguments.keyword)]
     query = cursors.fingerprint(context, "relationship_types.list", arguments)
     page = page_of(arguments, query, entries, lambda entry: entry["relationship_type"])
-    row = await context.graph.only(
-        "relationship_type.counts", TypeCounts, types=[entry["relationship_type"] for entry in page.items]
-    )
-    counts = dict(row.counts)
+    names = [entry["relationship_type"] for entry in page.items]
+    counts = dict(await context.graph.only("relationship_type.counts", list[TypeCount], types=names))
     return {
         "relationship_types": [
             {**entry, "relationship_count": counts.get(entry["relationship_type"], 0)} for entry in page.items

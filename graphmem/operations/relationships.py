@@ -42,7 +42,7 @@ from graphmem.reading.relationship_lookup import (
 )
 from graphmem.reading.relationship_pages import WantedEdges, relationship_page
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
-from graphmem.reading.shared_rows import ObservationRows
+from graphmem.reading.shared_rows import ObservationRow
 from graphmem.registry import Context, Scope, operation
 
 _TYPE_FILTER = "$.filters.relationship_type"
@@ -244,7 +244,7 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
     )
     history = await context.graph.only(
         "relationship.observations",
-        ObservationRows,
+        list[ObservationRow],
         keys=keys,
         include_members=clocks.now,
         time=times.LATEST if place is None else place["at"],
@@ -254,9 +254,9 @@ async def relationship_snapshot(context: Context, arguments: RelationshipSnapsho
         reach=arguments.offset + arguments.limit + 1,
         **then.bounds,
     )
-    observations = history.observations[: arguments.limit]
+    observations = history[: arguments.limit]
     following = None
-    if len(history.observations) > len(observations):
+    if len(history) > len(observations):
         last = observations[-1]
         following = place_then({"at": last.observed_at, "id": last.id}, then)
     return {

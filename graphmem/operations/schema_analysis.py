@@ -9,7 +9,7 @@ from pydantic import Field
 
 from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Spelled
 from graphmem.errors import NotFound
-from graphmem.reading import schema_candidates, schema_samples
+from graphmem.reading import schema_candidates
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.schema_candidates import Candidate, Recommendation
 from graphmem.registry import Context, Scope, operation
@@ -24,7 +24,7 @@ class Analyze(Arguments):
         int,
         Field(
             ge=1,
-            le=schema_samples.SAMPLE_LIMIT,
+            le=schema_candidates.SAMPLE_LIMIT,
             description="Least number of observations that have the field.",
         ),
         NoBool,
@@ -60,9 +60,11 @@ async def analyze(context: Context, arguments: Analyze) -> Analyzed:
     first 20 types.
     """
     if arguments.entity_id is not None:
-        sampled = [await schema_samples.of_entity(context, arguments.entity_id, arguments.entity_type)]
+        sampled = [
+            await schema_candidates.sample_of_entity(context, arguments.entity_id, arguments.entity_type)
+        ]
     else:
-        sampled = await schema_samples.of_types(context, arguments.entity_type)
+        sampled = await schema_candidates.samples_of_types(context, arguments.entity_type)
     limits = {"min_frequency": arguments.min_frequency, "min_confidence": arguments.min_confidence}
     return {
         "candidates": [
@@ -110,7 +112,7 @@ async def recommend(context: Context, arguments: Recommend) -> Recommended:
 
     `change` has the arguments with which `update_schema_incremental` makes the change.
     """
-    ((kind, document, sample),) = await schema_samples.of_types(context, arguments.entity_type)
+    ((kind, document, sample),) = await schema_candidates.samples_of_types(context, arguments.entity_type)
     return {
         "entity_type": kind,
         "recommendations": schema_candidates.recommendations(kind, document, sample),

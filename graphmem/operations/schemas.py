@@ -137,7 +137,8 @@ async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
     if row is not None:
         return {**schema_rows.answer(row.schema, row.versions)}
     if schema.shipped(kind) is not None:
-        return {**schema_rows.answer(schema_rows.unstored(kind), [])}
+        unstored = schema_rows.StoredSchemaRow(kind, None, None, [], [], None, 0, 0)
+        return {**schema_rows.answer(unstored, [])}
     warnings = (await names_in_use.warned(context, (), [kind])).get("warnings", [])
     raise schema_rows.unknown_type(kind, next((warning["nearest"] for warning in warnings), None))
 

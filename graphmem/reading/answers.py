@@ -6,13 +6,13 @@ Values are canonical JSON in the database. An answer contains these texts as the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NotRequired
+from typing import Any, Final, NamedTuple, NotRequired
 
 import orjson
 from typing_extensions import TypedDict
 
 from graphmem.errors import NotFound
-from graphmem.model import canonical, ids, times
+from graphmem.model import canonical, ids, membership, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale, Torn, checksum
 from graphmem.reading.shared_rows import (
@@ -22,6 +22,7 @@ from graphmem.reading.shared_rows import (
     refuse_stale,
     refuse_stale_relationships,
 )
+from graphmem.registry import Context
 
 Fields = dict[str, Any]
 ANSWER_CHARACTERS: Final = 8_000_000
@@ -165,12 +166,7 @@ def decoded(part: Any) -> Any:
 
 
 def relationships(rows: Iterable[RelationshipRow]) -> list[Relationship]:
-    """Return the answers for some rows of relationships.
-
-    Raises:
-        Torn: a commit changed a relationship during the read.
-        Stale: other observations of some relationships count since they were folded; the error names all.
-    """
+    """Return the answers for some rows of relationships."""
     return [relationship(row) for row in refuse_stale_relationships(rows)]
 
 
@@ -198,12 +194,7 @@ def _whole(row: EntityRow | RelationshipRow) -> None:
 
 
 def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
-    """Return the answer for an entity.
-
-    Raises:
-        Torn: a commit changed the entity during the read.
-        Stale: the entity was folded under an older schema.
-    """
+    """Return the answer for an entity."""
     _whole(row)
     if row.is_stale:
         raise Stale([row.id])
@@ -229,12 +220,7 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
 
 
 def entities(rows: Iterable[EntityRow], *, snapshot: bool = True) -> list[Entity]:
-    """Return the answers for some rows of entities.
-
-    Raises:
-        Torn: a commit changed an entity during the read.
-        Stale: some entities were folded under an older schema; the error names all of them.
-    """
+    """Return the answers for some rows of entities."""
     return [entity(row, snapshot=snapshot) for row in refuse_stale(rows)]
 
 
@@ -290,12 +276,7 @@ def relationship_observation(row: ObservationRow) -> RelationshipObservation:
 
 
 def relationship(row: RelationshipRow) -> Relationship:
-    """Return the answer for a relationship.
-
-    Raises:
-        Torn: a commit changed the relationship during the read.
-        Stale: other observations of the relationship count since it was folded.
-    """
+    """Return the answer for a relationship."""
     _whole(row)
     if row.refold:
         raise Stale([], [row.key])
@@ -314,3 +295,53 @@ def relationship(row: RelationshipRow) -> Relationship:
         "snapshot": snapshot,
         "provenance": provenance,
     }
+
+
+class _Withdrawal(NamedTuple):
+    """A row of ``exclusion/of_observations.cypher``."""
+
+    observation_id: str
+    exclusion_id: str
+    subject_kind: str
+    subject: str
+    recorded_at: int
+    reason: str | None
+
+
+async def stored_observations(context: Context, observation_ids: Iterable[str]) -> list[ObservationRow]:
+    """Return the rows of some observations, those of deleted entities and those that do not count too."""
+    return await context.graph.only(
+        "observation.by_id",
+        list[ObservationRow],
+        observation_ids=sorted(set(observation_ids)),
+        include_deleted=True,
+        include_excluded=True,
+    )
+
+
+async def with_withdrawals(context: Context, rows: Iterable[ObservationRow]) -> list[Observation]:
+    """Return the answers for some observations; one that does not count now names its withdrawals.
+
+    They are read only if there is such an observation.
+    """
+    rows = list(rows)
+    shown = [observation(row) for row in rows]
+    withdrawn = [row.id for row in rows if not membership.counts(row.excluded)]
+    if not withdrawn:
+        return shown
+    withdrawals = await context.graph.only(
+        "exclusion.of_observations", list[_Withdrawal], observation_ids=withdrawn
+    )
+    by_observation: dict[str, list[Fields]] = {}
+    for row in withdrawals:
+        by_observation.setdefault(row.observation_id, []).append({
+            "exclusion_id": row.exclusion_id,
+            "subject_kind": row.subject_kind,
+            "subject_id": row.subject,
+            "since": times.render(row.recorded_at),
+            "reason": row.reason,
+        })  # fmt: skip
+    for answer in shown:
+        if answer["id"] in by_observation:
+            answer["exclusions"] = by_observation[answer["id"]]
+    return shown

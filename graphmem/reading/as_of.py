@@ -71,18 +71,6 @@ class Clocks:
         return replace(self, at_ingested=known)
 
 
-class _EntitiesById(NamedTuple):
-    """The row of ``entity/by_id.cypher``."""
-
-    entities: list[EntityRow]
-
-
-class _RelationshipRows(NamedTuple):
-    """The row of ``relationship/by_key.cypher``."""
-
-    relationships: list[RelationshipRow]
-
-
 class _Lifetime(NamedTuple):
     """Whether an entity was live as of two clocks, and its type."""
 
@@ -136,16 +124,12 @@ async def entities(
 
     Args:
         include_deleted: also return entities that were deleted at the time of the clocks. No effect on now.
-
-    Raises:
-        Stale: some entities were folded under an older schema.
     """
     if not entity_ids:
         return []
     if clocks.now:
-        return shared_rows.refuse_stale(
-            (await context.graph.only("entity.by_id", _EntitiesById, entity_ids=list(entity_ids))).entities
-        )
+        stored = await context.graph.only("entity.by_id", list[EntityRow], entity_ids=list(entity_ids))
+        return shared_rows.refuse_stale(stored)
     rows: list[EntityRow] = []
     characters = 0
     for start in range(0, len(entity_ids), _ENTITIES_PER_READ):
@@ -174,9 +158,7 @@ async def relationships(
     if not keys:
         return []
     if clocks.now:
-        return (
-            await context.graph.only("relationship.by_key", _RelationshipRows, keys=list(keys))
-        ).relationships
+        return await context.graph.only("relationship.by_key", list[RelationshipRow], keys=list(keys))
     ends = {end for key in keys for end in ids.ends(key)}
     into = await merged(context, ends, clocks)
     states = await context.graph.only(
@@ -194,25 +176,18 @@ async def relationships(
 
 async def living(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, bool]:
     """Return whether each entity was live as of the clocks. Unknown ids are left out."""
-    lifetimes, _ = await _lifetimes(context, entity_ids, clocks)
-    return {entity.id: entity.lived for entity in lifetimes}
+    return (await pinned(context, entity_ids, clocks))[0]
 
 
 async def pinned(
     context: Context, entity_ids: Iterable[str], clocks: Clocks
 ) -> tuple[dict[str, bool], Clocks]:
     """Return whether each entity was live, and the clocks for the further queries of the same answer."""
-    lifetimes, known = await _lifetimes(context, entity_ids, clocks)
-    return {entity.id: entity.lived for entity in lifetimes}, clocks.pinned(known)
+    entities, known = await lifetimes(context, entity_ids, clocks)
+    return {entity.id: entity.lived for entity in entities}, clocks.pinned(known)
 
 
-async def types(context: Context, entity_ids: Iterable[str], clocks: Clocks) -> dict[str, str]:
-    """Return the type of each entity. Unknown ids are left out."""
-    lifetimes, _ = await _lifetimes(context, entity_ids, clocks)
-    return {entity.id: entity.type for entity in lifetimes}
-
-
-async def _lifetimes(
+async def lifetimes(
     context: Context, entity_ids: Iterable[str], clocks: Clocks
 ) -> tuple[list[_Lifetime], int]:
     """Return the entities, and the time of recording (microseconds) that bounds this read."""

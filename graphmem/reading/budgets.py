@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Annotated, Any, Final, NotRequired, TypeVar, cast
 
 import orjson
@@ -17,7 +17,6 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NoBool, invalid
-from graphmem.errors import InvalidInput
 from graphmem.reading import shortening
 from graphmem.registry import Context
 
@@ -57,9 +56,13 @@ class Budgeted(TypedDict):
     omitted: NotRequired[Omitted]
 
 
+Answering = Callable[[Context, A], Coroutine[Any, Any, T]]
+"""A function of an operation."""
+
+
 def within_budget(
     *members: str, is_page: bool = False, is_receipt: bool = False
-) -> Callable[[Callable[[Context, A], Awaitable[T]]], Callable[[Context, A], Coroutine[Any, Any, T]]]:
+) -> Callable[[Answering[A, T]], Answering[A, T]]:
     """Decorate an operation whose answer stays within ``max_characters`` where the request has it.
 
     Args:
@@ -69,9 +72,7 @@ def within_budget(
         is_receipt: whether the answer is of a write. It keeps all ids, even if it then exceeds the budget.
     """
 
-    def decorate(
-        function: Callable[[Context, A], Awaitable[T]],
-    ) -> Callable[[Context, A], Coroutine[Any, Any, T]]:
+    def decorate(function: Answering[A, T]) -> Answering[A, T]:
         @functools.wraps(function)
         async def run(context: Context, arguments: A) -> T:
             budget: int | None = getattr(arguments, "max_characters", None)
@@ -83,7 +84,11 @@ def within_budget(
                 answer = await _fewer_items(context, function, arguments, whole, members, is_page)
             least = _shorten(cast("Answer", answer), budget, members)
             if least > budget and not is_receipt:
-                raise _too_small(least)
+                message = (
+                    f"one item alone takes {least:,} characters with its longest values cut: "
+                    f"give {least} or more"
+                )
+                raise invalid([{"path": "$.max_characters", "message": message}])
             return answer
 
         return run
@@ -98,7 +103,7 @@ def size(answer: Mapping[str, Any]) -> int:
 
 async def _fewer_items(
     context: Context,
-    function: Callable[[Context, A], Awaitable[T]],
+    function: Answering[A, T],
     arguments: Any,
     whole: Answer,
     members: Sequence[str],
@@ -127,11 +132,7 @@ def _fitting_count(answer: Answer, members: Sequence[str], limit: int, budget: i
 
 
 def _say_left_out(answer: Answer, whole: Answer, arguments: Any, paged: str) -> None:
-    """Say how many items are left out, and where they are.
-
-    Args:
-        paged: the list of a page.
-    """
+    """Say how many items are left out, and where they are."""
     counts = {
         name: len(value) - len(answer.get(name, ()))
         for name, value in whole.items()
@@ -168,15 +169,10 @@ def _shorten(answer: Answer, budget: int, members: Collection[str]) -> int:
     if size(answer) > budget:
         dropped = shortening.drop(answer, budget, size, members)
         omitted["left_out"] = {**omitted.get("left_out", {}), **dropped}
-        present = shortening.member_names(answer)
+        present = {name for place in shortening.objects(answer) for name in place}
         names[:] = [name for name in names if name in present]
     while size(answer) > budget and names:
         names.pop()
     if not names:
         del omitted["shortened"]
     return size(answer)
-
-
-def _too_small(least: int) -> InvalidInput:
-    message = f"one item alone takes {least:,} characters with its longest values cut: give {least} or more"
-    return invalid([{"path": "$.max_characters", "message": message}])

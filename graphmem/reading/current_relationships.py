@@ -1,23 +1,81 @@
-"""Pages of relationships without those that have ended.
+"""Relationships that are current, and those that have ended, now or as of a time.
 
-Whether a relationship has ended is worked out from its metadata (:mod:`graphmem.model.ending`). So
-relationships are read in their order, and the ended ones are left out, until the page is full.
+Whether one has ended is worked out from its metadata (:mod:`graphmem.model.ending`) when it is read.
+So a page of current relationships reads them in their order, and leaves out the ended ones, until it is full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
-from graphmem.errors import InvalidInput
-from graphmem.model import times
-from graphmem.reading import answers, cursors, endings
+from graphmem.model import ending, times
+from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import too_many
 from graphmem.reading.relationship_pages import Found, WantedEdges, relationship_page
-from graphmem.reading.shared_rows import EntityRow, RelationshipRow, refuse_stale_relationships
+from graphmem.reading.shared_rows import (
+    EntityRow,
+    RelationshipRow,
+    refuse_stale_keys,
+    refuse_stale_relationships,
+)
 from graphmem.registry import Context
+
+VALUE_LIMIT: Final = 80
+"""Characters of a value that may be the end of a relationship; longer ones are not read."""
+_READ_AT_ONCE: Final = 500
+"""Relationships that one query recomputes."""
+
+
+class _Metadata(NamedTuple):
+    """The fields of a relationship that may say that it ended."""
+
+    key: str
+    fields: list[list[str]]
+    refold: int | None
+
+
+def instant(clocks: Clocks) -> int:
+    """Return the time (microseconds) at which relationships are current: the request's, or the clock's."""
+    return times.now() if clocks.at is None else clocks.at
+
+
+def has_ended(row: RelationshipRow, at: int) -> bool:
+    """Return whether a relationship ended before a time."""
+    return ending.ended(zip(row.fields, row.values, strict=True), at) is not None
+
+
+async def ended(context: Context, written: Mapping[str, Collection[str]], clocks: Clocks) -> set[str]:
+    """Return the keys of the relationships that have ended as of the clocks.
+
+    Args:
+        written: for each relationship by its key, the keys under which it was written.
+    """
+    at = instant(clocks)
+    if clocks.now:
+        rows = await context.graph.only(
+            "relationship.endings",
+            list[_Metadata],
+            keys=sorted(written),
+            names=sorted(ending.NAMES),
+            characters=VALUE_LIMIT,
+        )
+        refuse_stale_keys((each.key, each.refold) for each in rows)
+        return {
+            each.key
+            for each in rows
+            if ending.ended(((name, value) for name, value in each.fields), at) is not None
+        }
+    shown = sorted(written)
+    found: set[str] = set()
+    for start in range(0, len(shown), _READ_AT_ONCE):
+        keys = [key for each in shown[start : start + _READ_AT_ONCE] for key in sorted(written[each])]
+        rows = await as_of.relationships(context, keys, clocks)
+        found.update(row.key for row in rows if has_ended(row, at))
+    return found
+
 
 READ_LIMIT: Final = 20_000
 """Relationships that one call reads; a page or a total that needs more is refused."""
@@ -30,9 +88,8 @@ async def current_page(context: Context, wanted: WantedEdges, clocks: Clocks) ->
 
     Raises:
         InvalidInput: more relationships than the limit would have to be read.
-        NotFound: there is no such entity, or it was deleted by then.
     """
-    page = _CurrentPage(wanted, endings.instant(clocks))
+    page = _CurrentPage(wanted, instant(clocks))
     batch = replace(wanted, offset=0, counted=False, limit=max(wanted.limit + 1, READ_AT_ONCE))
     if wanted.counted:
         # The total is that of all pages.
@@ -42,11 +99,17 @@ async def current_page(context: Context, wanted: WantedEdges, clocks: Clocks) ->
         rows = await relationship_page(context, batch, clocks)
         clocks = rows.clocks
         page.add(rows.relationships, rows.others)
-        if not rows.more or not rows.relationships or page.is_complete:
+        # The page may be full, and it may be known that more follow.
+        enough = page.truncated or page.following > wanted.offset + wanted.limit
+        if not rows.more or not rows.relationships or (enough and not wanted.counted):
             break
         read += len(rows.relationships)
         if read >= READ_LIMIT:
-            raise _too_many()
+            message = (
+                f"more than {READ_LIMIT:,} relationships would have to be read to leave out those that have "
+                "ended: narrow the filters, or leave out `current`"
+            )
+            raise too_many("$.current", message)
         last = rows.relationships[-1]
         batch = replace(batch, time=last.last_observation_at, after=last.id)
     ends = {end for row in page.rows for end in (row.source, row.target)}
@@ -81,15 +144,11 @@ class _CurrentPage:
         self.truncated = False
 
     def add(self, rows: Iterable[RelationshipRow], others: Iterable[EntityRow]) -> None:
-        """Add the current ones of the relationships that follow, as far as they belong to the page.
-
-        Raises:
-            Stale: other observations of some relationships count since they were folded.
-        """
+        """Add the current ones of the relationships that follow, as far as they belong to the page."""
         if not self._is_full:
             self.others |= {other.id: other for other in others}
         for row in refuse_stale_relationships(rows):
-            if endings.has_ended(row, self._at):
+            if has_ended(row, self._at):
                 continue
             self.total += 1
             if (row.last_observation_at, row.id) >= (self._wanted.time, self._wanted.after):
@@ -103,19 +162,5 @@ class _CurrentPage:
                 self.rows.append(row)
 
     @property
-    def is_complete(self) -> bool:
-        """Whether nothing more has to be read: the page is full, and it is known that more follow."""
-        enough = self.truncated or self.following > self._wanted.offset + self._wanted.limit
-        return enough and not self._wanted.counted
-
-    @property
     def _is_full(self) -> bool:
         return self.truncated or len(self.rows) >= self._wanted.limit
-
-
-def _too_many() -> InvalidInput:
-    message = (
-        f"more than {READ_LIMIT:,} relationships would have to be read to leave out those that have ended: "
-        "narrow the filters, or leave out `current`"
-    )
-    return too_many("$.current", message)

@@ -1,4 +1,7 @@
-"""Cursors: where the next page of a query starts. A cursor is opaque and fits one query only."""
+"""Cursors: where the next page of a query starts. A cursor is opaque and fits one query only.
+
+Whatever takes a cursor raises what :func:`decode` and :func:`refuse_both` raise.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,14 @@ Query = str | Callable[[], str]
 with a cursor or a next page needs it."""
 ANSWERED_LIMIT: Final = 1_000_000_000
 """Items that a cursor can say were answered before."""
+_INT64: Final = (-(1 << 63), (1 << 63) - 1)
+BOUNDS: Final[Mapping[str, tuple[int, int]]] = {
+    **dict.fromkeys(("at", "known"), (times.EARLIEST, times.LATEST)),
+    **dict.fromkeys(("answered", "found", "skip"), (0, ANSWERED_LIMIT)),
+}
+"""Bounds of the numbers in a cursor; others have 64 bits, as in the database. Times are microseconds."""
+TEXT_LIMIT: Final = identity.KEY_LIMIT + 20
+"""Characters of a text in a cursor: no key of an index has more."""
 PAGE_ARGUMENTS: Final = frozenset({
     "cursor", "limit", "offset", "include_total_count", "fields", "provenance", "max_characters"
 })  # fmt: skip
@@ -49,10 +60,7 @@ def encode(query: Query, place: Mapping[str, Any]) -> str:
 
 
 def decode(query: Query, cursor: str, kinds: Mapping[str, type]) -> dict[str, Any]:
-    """Return the place that a cursor of this query holds.
-
-    Args:
-        kinds: the type of each part of the place.
+    """Return the place that a cursor of this query holds; its parts are within :data:`BOUNDS`.
 
     Raises:
         InvalidCursor: this is no cursor, or it belongs to another query.
@@ -66,22 +74,22 @@ def decode(query: Query, cursor: str, kinds: Mapping[str, type]) -> dict[str, An
         raise refused()
     if set(place) != set(kinds) or any(type(place[name]) is not kind for name, kind in kinds.items()):
         raise refused()
+    for name, part in place.items():
+        least, most = BOUNDS.get(name, _INT64)
+        if not (len(part) <= TEXT_LIMIT if isinstance(part, str) else least <= part <= most):
+            raise refused()
     return place
 
 
 def newest_first(query: str, cursor: str | None, latest: int = times.LATEST) -> tuple[int, str]:
     """Return the time and id after which a page starts, in the order of times, newest first, then of ids.
 
-    Args:
-        latest: the time (microseconds) from which the first page starts.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
+    The first page starts at ``latest`` (microseconds).
     """
     if cursor is None:
         return latest, LAST
     place = decode(query, cursor, {"at": int, "id": str})
-    if not times.EARLIEST <= place["at"] <= latest or len(place["id"]) > identity.KEY_LIMIT:
+    if place["at"] > latest:
         raise refused()
     return place["at"], place["id"]
 

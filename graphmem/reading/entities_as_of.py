@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Final
 
 from graphmem import cypher
-from graphmem.model import identity, times
 from graphmem.reading import answers, as_of, cursors, recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import EntityRequest, too_many
@@ -26,64 +25,38 @@ async def page(
     The first page pins the time of recording, so that later commits are in none of the pages.
 
     Raises:
-        InvalidCursor: the cursor belongs to another query.
         InvalidInput: the total needs more entities than one call reduces.
     """
-    after, skip, clocks = await _start(context, request, clocks, query, cursor)
-    known = clocks.bounds["at_ingested"]
-    if request.counted:
-        return await _counted(context, request, clocks, after, skip)
-    walk = _ReducedWalk(context, request, clocks, after)
-    rows: list[EntityRow] = []
-    limit = context.services.limits.reduced_entities
-    while not walk.ended and walk.reduced < limit and len(rows) <= skip + request.limit:
-        rows += await walk.stretch()
-        if walk.characters > answers.ANSWER_CHARACTERS and len(rows) > skip:
-            break
-    part = rows[skip : skip + request.limit]
-    if len(rows) > skip + len(part):
-        place = {"id": part[-1].id, "skip": 0, "known": known}
-        return Page(part, place)
-    if walk.ended:
-        return Page(part)
-    place = {"id": walk.after, "skip": max(0, skip - len(rows)), "known": known}
-    return Page(part, place, truncated=len(part) < request.limit, scanned=walk.reduced)
-
-
-async def _start(
-    context: Context, request: EntityRequest, clocks: Clocks, query: str, cursor: str | None
-) -> tuple[str, int, Clocks]:
-    """Return the id after which the page starts, how many entities it skips, and the pinned clocks."""
+    after, skip = "", request.offset
     if cursor is None:
-        _, pinned = await as_of.pinned(context, [], clocks)
-        return "", request.offset, pinned
-    place = cursors.decode(query, cursor, {"id": str, "skip": int, "known": int})
-    fits = len(place["id"]) <= identity.KEY_LIMIT and 0 <= place["skip"] <= 1 << 62
-    if not (fits and times.EARLIEST <= place["known"] <= times.LATEST):
-        raise cursors.refused()
-    return place["id"], place["skip"], clocks.pinned(min(place["known"], clocks.bounds["at_ingested"]))
-
-
-async def _counted(
-    context: Context, request: EntityRequest, clocks: Clocks, after: str, skip: int
-) -> Page[EntityRow]:
-    """Return a page with the total, for which every entity is reduced."""
-    walk = _ReducedWalk(context, request, clocks, "")
+        _, clocks = await as_of.pinned(context, [], clocks)
+    else:
+        held = cursors.decode(query, cursor, {"id": str, "skip": int, "known": int})
+        after, skip = held["id"], held["skip"]
+        clocks = clocks.pinned(min(held["known"], clocks.bounds["at_ingested"]))
+    known, counted = clocks.bounds["at_ingested"], request.counted
+    # Every entity is reduced for a total.
+    walk = _ReducedWalk(context, request, clocks, "" if counted else after)
     rows: list[EntityRow] = []
     total, limit = 0, context.services.limits.reduced_entities
-    while not walk.ended:
+    while not walk.ended and (counted or (walk.reduced < limit and len(rows) <= skip + request.limit)):
         stretch = await walk.stretch()
-        if walk.reduced > limit:
+        if counted and walk.reduced > limit:
             message = f"more than {limit:,} entities would have to be reduced for a total: leave it out"
             raise too_many("$.include_total_count", message)
         total += len(stretch)
         room = skip + request.limit + 1 - len(rows)
         rows += [row for row in stretch if row.id > after][: max(0, room)]
+        if walk.characters > answers.ANSWER_CHARACTERS and len(rows) > skip and not counted:
+            break
     part = rows[skip : skip + request.limit]
     place = None
     if len(rows) > skip + len(part):
-        place = {"id": part[-1].id, "skip": 0, "known": clocks.bounds["at_ingested"]}
-    return Page(part, place, total=total)
+        place = {"id": part[-1].id, "skip": 0, "known": known}
+    elif not walk.ended:
+        place = {"id": walk.after, "skip": max(0, skip - len(rows)), "known": known}
+        return Page(part, place, truncated=len(part) < request.limit, scanned=walk.reduced)
+    return Page(part, place, total=total if counted else None)
 
 
 class _ReducedWalk:

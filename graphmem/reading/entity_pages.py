@@ -7,15 +7,19 @@ order and compares in Python (:mod:`graphmem.reading.scan`).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic_core.core_schema import ValidationInfo
 
 from graphmem import cypher
 from graphmem.arguments import invalid
 from graphmem.cypher import Way
 from graphmem.errors import InvalidInput
-from graphmem.model import identity
+from graphmem.model import comparison, identity
 from graphmem.model.comparison import Filter
 from graphmem.reading import cursors, shared_rows
 from graphmem.reading.pages import Page
@@ -63,9 +67,7 @@ class Order:
         """Return the place before the first entity, or before the first key of at least ``least``."""
         if self.way == "asc":
             return SortPlace(self.least if least is None else least, "")
-        return SortPlace(
-            cursors.LAST * (identity.KEY_LIMIT + 20) if self.is_by_text else _GREATEST, cursors.LAST
-        )
+        return SortPlace(cursors.LAST * cursors.TEXT_LIMIT if self.is_by_text else _GREATEST, cursors.LAST)
 
     @property
     def least(self) -> Key:
@@ -163,15 +165,7 @@ class _SortedRows(NamedTuple):
 
 
 async def page(context: Context, request: EntityRequest, query: str, cursor: str | None) -> Page[EntityRow]:
-    """Return a page of entities along an index, with one read.
-
-    Args:
-        query: the fingerprint that the cursor is bound to.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
-        Stale: some entities were folded under an older schema.
-    """
+    """Return a page of entities along an index, with one read."""
     order = request.order
     place, _ = start_of(request, query, cursor)
     common: dict[str, Any] = {
@@ -209,11 +203,7 @@ def place_of(request: EntityRequest, place: SortPlace, skip: int = 0) -> dict[st
 
 
 def start_of(request: EntityRequest, query: str, cursor: str | None) -> tuple[SortPlace, int]:
-    """Return the place that a page starts from, and how many entities it skips there.
-
-    Raises:
-        InvalidCursor: the cursor belongs to another query.
-    """
+    """Return the place that a page starts from, and how many entities it skips there."""
     order = request.order
     if cursor is None:
         return order.start(request.least), request.offset
@@ -221,13 +211,65 @@ def start_of(request: EntityRequest, query: str, cursor: str | None) -> tuple[So
     if order.key is not None or order.field is not None:
         kinds["key"] = str if order.is_by_text else int
     place = cursors.decode(query, cursor, kinds)
-    key = place.get("key", "")
-    fits = len(key) <= identity.KEY_LIMIT + 20 if isinstance(key, str) else _LEAST <= key <= _GREATEST
-    if not (fits and len(place["id"]) <= identity.KEY_LIMIT and 0 <= place["skip"] <= _GREATEST):
-        raise cursors.refused()
-    return SortPlace(key, place["id"]), place["skip"]
+    return SortPlace(place.get("key", ""), place["id"]), place["skip"]
 
 
 def too_many(path: str, message: str) -> InvalidInput:
     """Return the error of a request that compares more than one call may."""
     return invalid([{"path": path, "message": message}])
+
+
+FILTERS_LIMIT = 10
+"""Fields that one query filters on."""
+
+
+class SnapshotFilter(BaseModel):
+    """What the value of one field must be."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    op: comparison.Op = Field(description="How values compare.")
+    value: Any = Field(description="A string, a number or a boolean; of in a list of these.")
+
+    @field_validator("value", mode="after")
+    @classmethod
+    def _fits_the_op(cls, value: Any, info: ValidationInfo) -> Any:
+        fault = comparison.problem(info.data["op"], value) if "op" in info.data else None
+        if fault is not None:
+            _, message = fault
+            raise ValueError(message)
+        return value
+
+
+def _of_text(raw: Any) -> Any:
+    """Return what a query string holds as JSON."""
+    if not isinstance(raw, str):
+        return raw
+    try:
+        return json.loads(raw)
+    except ValueError:
+        raise ValueError('filters are JSON: {"field": {"op": "eq", "value": …}}') from None
+
+
+def _named(filters: dict[str, SnapshotFilter]) -> dict[str, SnapshotFilter]:
+    for name in filters:
+        check_field_name(name)
+    return filters
+
+
+def check_field_name(name: str) -> None:
+    if not 0 < len(name) <= identity.NAME_LIMIT:
+        raise ValueError(f"a field name has 1 to {identity.NAME_LIMIT} characters")
+    if name == identity.CANONICAL_NAME:
+        raise ValueError("canonical_name is what an entity is called, and no field of its snapshot")
+
+
+SnapshotFilters = Annotated[
+    dict[str, SnapshotFilter],
+    BeforeValidator(_of_text),
+    AfterValidator(_named),
+    Field(
+        max_length=FILTERS_LIMIT,
+        description="What fields of the snapshot must be: {field: {op, value}}, all of them.",
+    ),
+]

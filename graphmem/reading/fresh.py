@@ -1,4 +1,7 @@
-"""Reading again until an answer is whole: of one committed state, and folded under today's schemas."""
+"""Reading again until an answer is whole: of one committed state, and folded under today's schemas.
+
+Whatever reads may raise ``Torn``, ``Stale`` or ``Unavailable``: docstrings name the other errors.
+"""
 
 from __future__ import annotations
 

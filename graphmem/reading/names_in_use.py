@@ -32,12 +32,6 @@ class _Head(NamedTuple):
     fields: list[str]
 
 
-class _Heads(NamedTuple):
-    """The row of ``schema/names.cypher``."""
-
-    heads: list[_Head]
-
-
 async def warned(
     context: Context,
     items: Collection[object],
@@ -52,9 +46,6 @@ async def warned(
     Args:
         types, fields: the names in the filters of the list. Shipped types are known.
         item_types: the types of the items, where the filters may name several types.
-
-    Raises:
-        Unavailable: the database failed.
     """
     named = sorted({name for name in types if name is not None})
     if items:
@@ -63,9 +54,9 @@ async def warned(
     unknown = [name for name in absent if schema.shipped(name) is None]
     if not (fields or unknown):
         return {}
-    row = await context.graph.only("schema.names", _Heads, types=named, with_fields=bool(fields))
-    in_use = {head.entity_type for head in row.heads} | set(schema.shipped_types())
-    known = {name for head in row.heads for name in head.fields}
+    heads = await context.graph.only("schema.names", list[_Head], types=named, with_fields=bool(fields))
+    in_use = {head.entity_type for head in heads} | set(schema.shipped_types())
+    known = {name for head in heads for name in head.fields}
     for name in named or in_use:
         shipped = schema.shipped(name)
         known.update(shipped.fields if shipped else ())

@@ -9,7 +9,6 @@ from typing import Any, Final, Generic, NotRequired, TypeVar
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Total
-from graphmem.model import identity, times
 from graphmem.reading import cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters
@@ -92,7 +91,6 @@ class Page(Generic[T]):
         """Return the shared part of the answer.
 
         Args:
-            query: the fingerprint that binds the cursor to its query.
             is_counted: whether the total is answered unasked: it is known anyway.
         """
         envelope: PageEnvelope = {"limit": arguments.limit, "offset": arguments.offset}
@@ -118,24 +116,11 @@ def start_of(
 
     As of a time, the place holds the time of recording that the first page saw: pages tile although
     observations of that time are recorded meanwhile.
-
-    Args:
-        kinds: the type of each part of the place.
-
-    Raises:
-        InvalidInput: the request has a cursor and an offset.
-        InvalidCursor: the cursor belongs to another query.
     """
     cursors.refuse_both(arguments.cursor, arguments.offset)
     if arguments.cursor is None:
         return None, clocks
     place = cursors.decode(query, arguments.cursor, {**kinds, **({} if clocks.now else {"known": int})})
-    moments = [place[name] for name in ("at", "known") if name in place]
-    texts = [text for text in place.values() if isinstance(text, str)]
-    if not all(times.EARLIEST <= moment <= times.LATEST for moment in moments):
-        raise cursors.refused()
-    if any(len(text) > identity.KEY_LIMIT for text in texts):
-        raise cursors.refused()
     known = place.pop("known", None)
     return place, clocks if known is None else clocks.pinned(min(known, clocks.bounds["at_ingested"]))
 
@@ -146,12 +131,7 @@ def place_then(place: Mapping[str, Any], clocks: Clocks) -> dict[str, Any]:
 
 
 def page_of(arguments: Paged, query: Query, items: Sequence[T], key: Callable[[T], str]) -> Page[T]:
-    """Return the page of a list that was read as a whole. Its cursors hold the key of the last item.
-
-    Raises:
-        InvalidInput: the request has a cursor and an offset.
-        InvalidCursor: the cursor belongs to another query.
-    """
+    """Return the page of a list that was read as a whole. Its cursors hold the key of the last item."""
     place, _ = start_of(arguments, query, {"key": str, "answered": int}, Clocks())
     start = arguments.offset
     if place is not None:
@@ -165,17 +145,7 @@ def page_of(arguments: Paged, query: Query, items: Sequence[T], key: Callable[[T
 
 
 def newest_window(arguments: Paged, query: str) -> dict[str, Any]:
-    """Return the parameters by which a query reads one row more than a page, in the order of newest first.
-
-    The order is that of times, newest first, then of ids.
-
-    Args:
-        query: the fingerprint that binds the cursor to its query.
-
-    Raises:
-        InvalidInput: the request has a cursor and an offset.
-        InvalidCursor: the cursor belongs to another query.
-    """
+    """Return the parameters by which a query reads one row more than a page, newest first, then by id."""
     cursors.refuse_both(arguments.cursor, arguments.offset)
     at, after = cursors.newest_first(query, arguments.cursor)
     return {
@@ -190,11 +160,7 @@ def newest_window(arguments: Paged, query: str) -> dict[str, Any]:
 def newest_page(
     arguments: Paged, rows: list[T], total: int, place: Callable[[T], tuple[int, str]]
 ) -> Page[T]:
-    """Return the page of the rows that were read by a :func:`newest_window`.
-
-    Args:
-        place: returns the time (microseconds) and the id of a row.
-    """
+    """Return the page of the rows of a :func:`newest_window`; ``place``: time in microseconds, and id."""
     items = rows[: arguments.limit]
     if len(rows) == len(items):
         return Page(items, total=total)

@@ -48,11 +48,7 @@ _PLACE: Final = TypeAdapter(FilePlace)
 
 
 def read_places(reader: ItemReader, index: int, path: str, raw: Mapping[str, Any]) -> str | None:
-    """Return the places of an item as they are stored, ``None`` if it has none. Faults become issues.
-
-    Args:
-        path: where the item stands in the request.
-    """
+    """Return the places of an item as they are stored, ``None`` if it has none. Faults become issues."""
     places: dict[str, Any] = {}
     if raw.get("span") is not None:
         places |= _read(reader, index, f"{path}.span", raw["span"])
@@ -78,10 +74,6 @@ def place_of(places: Mapping[str, Any], field: str, value: Any) -> dict[str, Any
     """Return the place of one field, with its text as ``quote`` where that is known; empty without place.
 
     A field without a place of its own has that of its observation.
-
-    Args:
-        places: those of the observation.
-        value: the value that the observation gave the field.
     """
     own = places.get("fields", {}).get(field)
     if own is None:

@@ -58,14 +58,13 @@ class _OwnRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecomputedEntities:
-    """Entities as of two clocks, in microseconds.
+    """Entities as of two clocks, of which ``at_ingested`` bounds the read (microseconds).
 
     ``rows`` lacks ``absent`` entities: the observations that gave them values were withdrawn. ``into`` has
     the survivor of each merged entity. ``rows``, ``absent``, ``folds`` and ``rules`` are by the id of the
     survivor.
     """
 
-    at: int
     at_ingested: int
     rows: dict[str, EntityRow]
     absent: dict[str, EntityRow]
@@ -107,7 +106,7 @@ async def entities(
         folds[entity_id], rules[entity_id] = state.fold, group[0].rules
         shown = absent if all(member.unmade for member in group) else rows
         shown[entity_id] = _row(group[0], state, version)
-    return RecomputedEntities(at, known, rows, absent, into, folds, rules)
+    return RecomputedEntities(known, rows, absent, into, folds, rules)
 
 
 async def _own(
@@ -120,11 +119,7 @@ async def _own(
 
 
 async def _merged(context: Context, group: list[_Own], at: int, known: int) -> OwnState:
-    """Return the merged state of a survivor and its members, folded under the rules of the survivor's type.
-
-    Args:
-        group: the survivor, then its members.
-    """
+    """Return the merged state of a survivor and then its members, folded under the rules of its type."""
     rules = group[0].rules
     states = []
     for own in group:

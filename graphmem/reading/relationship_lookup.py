@@ -28,12 +28,6 @@ class _StoredRelationship(NamedTuple):
     relationship: RelationshipRow
 
 
-class _RelationshipKey(NamedTuple):
-    """The row of ``relationship/named.cypher``."""
-
-    key: str
-
-
 async def known_types(context: Context, names: Mapping[str, str]) -> list[str]:
     """Return relationship types in canonical spelling.
 
@@ -130,10 +124,10 @@ async def written_keys(context: Context, key: str, clocks: Clocks) -> tuple[list
 
 async def key_of_id(context: Context, relationship_id: str) -> str:
     """Return the key of the relationship with an id, deleted and merged ones included."""
-    row = await context.graph.one("relationship.named", _RelationshipKey, id=relationship_id)
-    if row is None:
+    key = await context.graph.one("relationship.named", str, id=relationship_id)
+    if key is None:
         raise no_relationship(relationship_id)
-    return row.key
+    return key
 
 
 def no_relationship(key: str) -> NotFound:

@@ -84,12 +84,6 @@ class _WrittenRelationship(NamedTuple):
     live: bool
 
 
-class _WrittenRelationships(NamedTuple):
-    """The row of ``relationship/at_all.cypher`` and ``relationship/at_entities.cypher``."""
-
-    relationships: list[_WrittenRelationship]
-
-
 @dataclass(frozen=True, slots=True)
 class Found:
     """The rows of a page of relationships.
@@ -126,15 +120,9 @@ class Found:
 
 
 async def relationship_page(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
-    """Return a page of relationships, now or as of a time.
-
-    Raises:
-        NotFound: there is no such entity, or it was deleted by then.
-    """
-    return await _now(context, wanted) if clocks.now else await _then(context, wanted, clocks)
-
-
-async def _now(context: Context, wanted: WantedEdges) -> Found:
+    """Return a page of relationships, now or as of a time."""
+    if not clocks.now:
+        return await _then(context, wanted, clocks)
     if wanted.entity_id is not None:
         return await _of_entity(context, wanted, wanted.entity_id)
     common = {**_which(wanted), **_place(wanted)}
@@ -188,8 +176,8 @@ async def _then(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
     lived, clocks = await as_of.pinned(context, filter(None, [wanted.entity_id]), clocks)
     root, subject_ids = wanted.entity_id, None
     if wanted.entity_id is None:
-        row = await context.graph.only(
-            "relationship.at_all", _WrittenRelationships, type=wanted.relationship_type, **clocks.bounds
+        written = await context.graph.only(
+            "relationship.at_all", list[_WrittenRelationship], type=wanted.relationship_type, **clocks.bounds
         )
     else:
         if wanted.entity_id not in lived:
@@ -201,16 +189,16 @@ async def _then(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
         if not (lived[root] or wanted.include_deleted):
             raise answers.no_entity(wanted.entity_id)
         subject_ids = membership.members(root, into)
-        row = await context.graph.only(
+        written = await context.graph.only(
             "relationship.at_entities",
-            _WrittenRelationships,
+            list[_WrittenRelationship],
             subject_ids=subject_ids,
             outgoing=wanted.outgoing,
             incoming=wanted.incoming,
             type=wanted.relationship_type,
             **clocks.bounds,
         )
-    shown = await _shown(context, row.relationships, wanted, root, clocks)
+    shown = await _shown(context, written, wanted, root, clocks)
     rest = [each for each in shown if (each.last, each.relationship_id) < (wanted.time, wanted.after)]
     page = rest[wanted.offset : wanted.offset + wanted.limit]
     rows = await _recomputed(context, wanted, root, clocks, [key for each in page for key in each.keys])
@@ -241,8 +229,8 @@ async def _shown(
     for member in written:
         groups.setdefault(membership.surviving_key(member.key, into), []).append(member)
     shown_ends = {end for key in groups for end in ids.ends(key)}
-    lived = await as_of.living(context, shown_ends, clocks)
-    types = await as_of.types(context, shown_ends, clocks) if wanted.entity_type else {}
+    lifetimes, _ = await as_of.lifetimes(context, shown_ends, clocks)
+    lived, types = {each.id: each.lived for each in lifetimes}, {each.id: each.type for each in lifetimes}
     other = membership.survivor(wanted.other, into) if wanted.other else None
     shown: list[_Shown] = []
     for key, members in groups.items():

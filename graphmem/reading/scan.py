@@ -7,15 +7,14 @@ are read whole and compared once more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, LiteralString, NamedTuple, TypeVar
 
 from graphmem import cypher
 from graphmem.model import canonical, comparison, ending, times
-from graphmem.model.reduction import Stale
 from graphmem.model.rules import NULL
-from graphmem.reading import answers, endings, shared_rows
+from graphmem.reading import answers, current_relationships, shared_rows
 from graphmem.reading.entity_pages import EntityRequest, Key, RelatedTo, SortPlace, too_many
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.reading.shared_rows import EntityRow, MergedEntity
@@ -24,6 +23,7 @@ from graphmem.settings import Limits
 
 CANDIDATE_CHARACTERS: Final = 1_000
 """Characters of values that are read of each candidate, over all compared fields."""
+C = TypeVar("C")
 ROWS_PER_READ: Final = 50
 REFOLDS_PER_CALL: Final = 200
 """Entities that are folded again with one write."""
@@ -133,57 +133,48 @@ class Scan:
     async def everything(self) -> list[ScannedEntity] | None:
         """Return all candidates, or None if they are more than one call compares."""
         limit = self.limits.compared_entities
-        candidates = await self._first(limit + 1, whole=limit)
-        return None if len(candidates) > limit else candidates
+        candidates = await self._first(limit + 1, lambda row: len(row.candidates) > limit)
+        if len(candidates) > limit:
+            return None
+        self.scanned = len(candidates)
+        return candidates
 
     async def as_many_as_may_be(self) -> tuple[list[ScannedEntity], bool]:
         """Return as many candidates as one call compares, the first by id of each type, and whether there are
         more."""
         limit = self.limits.compared_entities
-        candidates = await self._first(limit + 1)
+        candidates = await self._first(limit + 1, None)
         return candidates[:limit], len(candidates) > limit
 
-    async def _first(self, most: int, whole: int | None = None) -> list[ScannedEntity]:
-        """Return at most ``most`` candidates; if they are more than ``whole``, some may be outdated."""
+    async def _first(
+        self, most: int, is_enough: Callable[[CandidateRows], bool] | None
+    ) -> list[ScannedEntity]:
         request = self.request
-        for _ in range(READ_ATTEMPTS):
-            row = await self.context.graph.only(
-                "entity.candidates",
-                CandidateRows,
-                **self.reading,
-                since=request.since,
-                updated_since=request.updated_since,
-                created_since=request.created_since,
-                key=request.order.key,
-                most=most,
-            )
-            candidates = [
-                ScannedEntity._make([*values, key])
-                for values, (key,) in zip(row.candidates, row.keys or [], strict=True)
-            ]
-            if whole is not None and len(candidates) > whole:
-                return candidates
-            if not await self.refolded(candidates, row.heads):
-                self.scanned = len(candidates)
-                return candidates
-        raise unsettled()
+        _, candidates = await self.settled(
+            "entity.candidates",
+            CandidateRows,
+            is_enough,
+            **self.reading,
+            since=request.since,
+            updated_since=request.updated_since,
+            created_since=request.created_since,
+            key=request.order.key,
+            most=most,
+        )
+        return candidates
 
     async def of_ids(self, entity_ids: Sequence[str]) -> list[ScannedEntity]:
         """Return those of some entities that are listed, in the given order."""
-        for _ in range(READ_ATTEMPTS if entity_ids else 0):
-            row = await self.context.graph.only(
-                "entity.ranked",
-                CandidateRows,
-                entity_ids=list(entity_ids),
-                fields=self.fields,
-                cut=self.reading["cut"],
-            )
-            candidates = [ScannedEntity._make([*values, None]) for values in row.candidates]
-            if not await self.refolded(candidates, row.heads):
-                return candidates
-        if entity_ids:
-            raise unsettled()
-        return []
+        if not entity_ids:
+            return []
+        _, candidates = await self.settled(
+            "entity.ranked",
+            CandidateRows,
+            entity_ids=list(entity_ids),
+            fields=self.fields,
+            cut=self.reading["cut"],
+        )
+        return candidates
 
     async def related(self, related: RelatedTo) -> list[ScannedEntity]:
         """Return the candidates that a relationship, which has not ended, joins to an entity.
@@ -191,23 +182,10 @@ class Scan:
         Raises:
             InvalidInput: the entity has more relationships than one call compares entities.
             NotFound: there is no such entity.
-            Stale: relationships are to be folded again.
         """
         limit = self.limits.compared_entities
-        for _ in range(READ_ATTEMPTS):
-            row = await self.context.graph.only(
-                "entity.joined",
-                _JoinedRows,
-                entity_id=related.entity_id,
-                relationship_types=list(related.relationship_types),
-                types=self.request.types,
-                fields=self.fields,
-                cut=self.reading["cut"],
-                key=self.request.order.key,
-                names=sorted(ending.NAMES),
-                characters=endings.VALUE_LIMIT,
-                most=limit + 1,
-            )
+
+        def check(row: _JoinedRows) -> bool:
             if row.entity_id is None:
                 raise answers.no_entity(related.entity_id)
             if row.compared > limit:
@@ -216,50 +194,69 @@ class Scan:
                     f"the entity has more than {limit:,} relationships: name fewer relationship_types, or "
                     "read them by pages with POST /retrieve_related_entities",
                 )
-            if stale := [each.relationship_key for each in row.joined if each.refold]:
-                raise Stale([], stale)
-            now = times.now()
-            joined = {each.id for each in row.joined if ending.ended(each.metadata, now) is None}
-            candidates = [
-                ScannedEntity._make([*values, key])
-                for values, (key,) in zip(row.candidates, row.keys or [], strict=True)
-                if values[0] in joined
-            ]
-            if not await self.refolded(candidates, row.heads):
-                self.scanned = len(candidates)
-                return candidates
-        raise unsettled()
+            shared_rows.refuse_stale_keys((each.relationship_key, each.refold) for each in row.joined)
+            return False
+
+        row, candidates = await self.settled(
+            "entity.joined",
+            _JoinedRows,
+            check,
+            entity_id=related.entity_id,
+            relationship_types=list(related.relationship_types),
+            types=self.request.types,
+            fields=self.fields,
+            cut=self.reading["cut"],
+            key=self.request.order.key,
+            names=sorted(ending.NAMES),
+            characters=current_relationships.VALUE_LIMIT,
+            most=limit + 1,
+        )
+        now = times.now()
+        joined = {each.id for each in row.joined if ending.ended(each.metadata, now) is None}
+        candidates = [each for each in candidates if each.id in joined]
+        self.scanned = len(candidates)
+        return candidates
 
     async def stretch(self, place: SortPlace, reach: int) -> ScannedStretch:
         """Return the candidates that follow a place in the order of an index."""
         order = self.request.order
+        common: dict[str, Any] = {**self.reading, "after": place.id, "reach": reach}
+        if order.key is None:
+            _, candidates = await self.settled(cypher.form("entity.scan", order.way), CandidateRows, **common)
+        else:
+            _, candidates = await self.settled(
+                cypher.form("entity.scan_sorted", order.way, order.key),
+                CandidateRows,
+                key=place.key,
+                least=order.least if self.request.least is None else self.request.least,
+                **common,
+            )
+        self.scanned += len(candidates)
+        last = place_at(candidates[-1]) if candidates else place
+        return ScannedStretch(candidates, last, len(candidates) < reach)
+
+    async def settled(
+        self,
+        name: LiteralString,
+        row_class: type[C],
+        is_enough: Callable[[C], bool] | None = None,
+        /,
+        **params: Any,
+    ) -> tuple[C, list[ScannedEntity]]:
+        """Return the row of a query, and its candidates, none of which was folded under an older schema.
+
+        Args:
+            is_enough: whether the candidates of a row are returned as they are.
+        """
         for _ in range(READ_ATTEMPTS):
-            if order.key is None:
-                row = await self.context.graph.only(
-                    cypher.form("entity.scan", order.way),
-                    CandidateRows,
-                    **self.reading,
-                    after=place.id,
-                    reach=reach,
-                )
-            else:
-                row = await self.context.graph.only(
-                    cypher.form("entity.scan_sorted", order.way, order.key),
-                    CandidateRows,
-                    **self.reading,
-                    after=place.id,
-                    key=place.key,
-                    least=order.least if self.request.least is None else self.request.least,
-                    reach=reach,
-                )
-            keys: list[Key] = row.keys or [""] * len(row.candidates)
+            row: Any = await self.context.graph.only(name, row_class, **params)
             candidates = [
-                ScannedEntity._make([*values, key]) for values, key in zip(row.candidates, keys, strict=True)
+                # A key that may be null comes in a list of its own.
+                ScannedEntity._make([*values, *(key if isinstance(key, list) else [key])])
+                for values, key in zip(row.candidates, row.keys or [""] * len(row.candidates), strict=True)
             ]
-            if not await self.refolded(candidates, row.heads):
-                self.scanned += len(candidates)
-                last = place_at(candidates[-1]) if candidates else place
-                return ScannedStretch(candidates, last, len(candidates) < reach)
+            if (is_enough and is_enough(row)) or not await self.refolded(candidates, row.heads):
+                return row, candidates
         raise unsettled()
 
     async def refolded(self, candidates: Sequence[ScannedEntity], heads: Iterable[list[Any]]) -> bool:
@@ -282,7 +279,14 @@ class Scan:
 
         A call that has read as much as it may leaves the last ones out.
         """
-        kept = [each for each in candidates if self._in_time(each) and not self._excluded(each)]
+        updated, created = self.request.updated_since, self.request.created_since
+        kept = [
+            each
+            for each in candidates
+            if (updated is None or each.updated_at >= updated)
+            and (created is None or each.created_at >= created)
+            and not self._excluded(each)
+        ]
         cut = [each.id for each in kept if each.texts is None or "" in each.texts]
         if not cut:
             return kept, len(candidates)
@@ -296,12 +300,6 @@ class Scan:
             if each.id in compared_ids
         ]
         return [each for each in kept if each.texts is not None and not self._excluded(each)], compared
-
-    def _in_time(self, candidate: ScannedEntity) -> bool:
-        updated, created = self.request.updated_since, self.request.created_since
-        return (updated is None or candidate.updated_at >= updated) and (
-            created is None or candidate.created_at >= created
-        )
 
     def _excluded(self, candidate: ScannedEntity) -> bool:
         """Return whether the values read so far show that a candidate does not fit."""
@@ -337,10 +335,9 @@ class Scan:
             return [], None
         rows, truncated = await rows_of(self.context, [each.id for each in candidates], self.request)
         last = next(each for each in candidates if each.id == rows[-1].id) if truncated else None
-        return [row for row in rows if self._still_fits(row)], last
-
-    def _still_fits(self, row: EntityRow) -> bool:
-        return comparison.matches_all(self.request.filters, dict(zip(row.fields, row.values, strict=True)))
+        filters = self.request.filters
+        values = ((row, dict(zip(row.fields, row.values, strict=True))) for row in rows)
+        return [row for row, snapshot in values if comparison.matches_all(filters, snapshot)], last
 
 
 def place_at(candidate: ScannedEntity) -> SortPlace:

@@ -14,14 +14,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from typing_extensions import TypedDict
 
-from graphmem.model import canonical, identity
+from graphmem.errors import NotFound
+from graphmem.model import canonical, identity, schema
 from graphmem.model.discovery import shape_of
 from graphmem.model.rules import FieldType
 from graphmem.model.schema import SchemaDocument
+from graphmem.reading.schema_rows import unknown_type
+from graphmem.registry import Context
 
 VALUE_CHARACTERS: Final = 64
 """Characters of each value in the sample; longer values are cut."""
@@ -192,11 +196,7 @@ def candidates(
     min_frequency: int = MIN_OBSERVATIONS,
     min_confidence: float = 0.8,
 ) -> list[Candidate]:
-    """Return the fields that could be declared, highest confidence first.
-
-    Args:
-        document: the registered or shipped schema; ``None`` if the type has none.
-    """
+    """Return the fields that could be declared, highest confidence first."""
     declared = document.fields if document else {}
     result: list[Candidate] = []
     for name, profile in profiles(sample).items():
@@ -221,20 +221,15 @@ def candidates(
 def recommendations(
     entity_type: str, document: SchemaDocument | None, sample: list[SampledObservation]
 ) -> list[Recommendation]:
-    """Return the changes that a sample suggests: additions first, then types, requirements and identity.
-
-    Args:
-        document: the registered or shipped schema; ``None`` if the type has none.
-    """
+    """Return the changes that a sample suggests: additions first, then types, requirements and identity."""
     seen = profiles(sample)
     stored = [observation for observation in sample if observation.kind == "value"]
     result: list[Recommendation] = []
+    propose = partial(_recommendation, entity_type)
     for candidate in candidates(entity_type, document, sample):
         name, kind, count = candidate["field_name"], candidate["recommended_type"], candidate["frequency"]
         message = f"{name} is not declared, and {count} of {len(sample)} observations have it"
-        result.append(
-            _recommendation(entity_type, "add_field", name, kind, candidate["confidence"], count, message)
-        )
+        result.append(propose("add_field", name, kind, candidate["confidence"], count, message))
     for name, profile in seen.items():
         declared = document.fields.get(name) if document else None
         if declared is None or declared.is_union or profile.frequency < MIN_OBSERVATIONS:
@@ -246,9 +241,7 @@ def recommendations(
                 f"and {fitting} of {profile.frequency} values have this type"
             )
             sure = profile.confidence(name, kind)
-            result.append(
-                _recommendation(entity_type, "change_type", name, kind, sure, profile.frequency, message)
-            )
+            result.append(propose("change_type", name, kind, sure, profile.frequency, message))
     for name, profile in seen.items():
         declared = document.fields.get(name) if document else None
         if len(stored) < MIN_OBSERVATIONS or profile.stored < len(stored) or (declared and declared.required):
@@ -257,11 +250,7 @@ def recommendations(
         message = f"all {len(stored)} stored observations have {name}"
         sure = round(len(stored) / (len(stored) + 1), 4)
         change = {"new_fields": {name: {"type": kind, "required": True}}}
-        result.append(
-            _recommendation(
-                entity_type, "require_field", name, kind, sure, profile.frequency, message, change
-            )
-        )
+        result.append(propose("require_field", name, kind, sure, profile.frequency, message, change))
     return result + _identities(entity_type, document, seen, stored)
 
 
@@ -312,3 +301,67 @@ def _recommendation(
         "source": "observations",
         "status": "pending",
     }  # fmt: skip
+
+
+SAMPLE_LIMIT = 2_000
+"""Observations that an analysis reads, the newest ones."""
+SAMPLED_TYPES_LIMIT = 20
+"""Types that an analysis of all types reads; each type has an equal share of the sample."""
+
+
+Sampled = tuple[str, SchemaDocument | None, list[SampledObservation]]
+"""A type, its schema document if it has one, and a sample of its newest observations."""
+
+
+class _Sample(NamedTuple):
+    """A type, its registered document, and a sample of its newest observations, or of those of an entity."""
+
+    type: str
+    document: str | None
+    sample: list[SampledObservation]
+
+
+async def samples_of_types(context: Context, entity_type: str | None) -> list[Sampled]:
+    """Return a sample of a type, or of the first types by name if none is given.
+
+    Raises:
+        NotFound: the type is neither stored, registered nor shipped.
+    """
+    all_types = entity_type is None
+    samples = await context.graph.only(
+        "schema.sample",
+        list[_Sample],
+        entity_type=entity_type,
+        types=SAMPLED_TYPES_LIMIT if all_types else 1,
+        limit=SAMPLE_LIMIT // SAMPLED_TYPES_LIMIT if all_types else SAMPLE_LIMIT,
+        cut=VALUE_CHARACTERS,
+    )
+    if samples or all_types:
+        return [(each.type, _declared(each.type, each.document), each.sample) for each in samples]
+    if schema.shipped(entity_type) is None:
+        raise unknown_type(entity_type)
+    return [(entity_type, schema.shipped(entity_type), [])]
+
+
+async def sample_of_entity(context: Context, entity_id: str, entity_type: str | None) -> Sampled:
+    """Return a sample of the observations of one entity.
+
+    Raises:
+        NotFound: no live entity has this id, or it has another type.
+    """
+    row = await context.graph.one(
+        "schema.sample_of_entity",
+        _Sample,
+        entity_id=entity_id,
+        limit=SAMPLE_LIMIT,
+        cut=VALUE_CHARACTERS,
+    )
+    if row is None or entity_type not in (None, row.type):
+        what = "entity" if entity_type is None else entity_type
+        raise NotFound(f"there is no {what} {entity_id}", entity_id=entity_id)
+    return row.type, _declared(row.type, row.document), row.sample
+
+
+def _declared(entity_type: str, document: str | None) -> SchemaDocument | None:
+    """Return the schema document of a type: the registered one, or else the shipped one."""
+    return schema.shipped(entity_type) if document is None else SchemaDocument.read(document)

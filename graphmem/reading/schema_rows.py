@@ -160,7 +160,11 @@ def answer(row: StoredSchemaRow, versions: list[VersionRow] | None = None) -> Sc
     elif shipped is not None:
         origin, document = "shipped", declared(shipped, schema.VERSION)
     else:
-        origin, document = "discovered", _discovered(row.entity_type, seen)
+        # Of a type that nobody declared, the fields have the types of their values.
+        unnamed = SchemaDocument(row.entity_type, additional_fields="show", mismatch="show")
+        origin, document = "discovered", declared(unnamed, None)
+        document["fields"] = {name: {"type": types, "required": False} for name, types in seen.items()}
+        document["field_names"] = sorted(seen)
     schema_answer: Schema = {
         **document,
         "origin": origin,
@@ -182,19 +186,6 @@ def answer(row: StoredSchemaRow, versions: list[VersionRow] | None = None) -> Sc
             for version in versions
         ]
     return schema_answer
-
-
-def unstored(entity_type: str) -> StoredSchemaRow:
-    """Return the row of a type without stored entities."""
-    return StoredSchemaRow(entity_type, None, None, [], [], None, 0, 0)
-
-
-def _discovered(entity_type: str, seen: dict[str, str]) -> Declared:
-    """Return the document of a type that nobody declared: its fields have the types of their values."""
-    document = declared(SchemaDocument(entity_type, additional_fields="show", mismatch="show"), None)
-    document["fields"] = {name: {"type": types, "required": False} for name, types in seen.items()}
-    document["field_names"] = sorted(seen)
-    return document
 
 
 def unknown_type(entity_type: str, nearest: str | None = None) -> NotFound:

@@ -7,18 +7,16 @@ An operation that answers entities takes :data:`FieldNames` and :data:`Provenanc
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import Annotated, Any, Final, Literal, NotRequired, TypeVar, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, Final, Literal, NotRequired, cast
 
 from pydantic import Field
 
 from graphmem.arguments import Arguments, invalid
-from graphmem.errors import InvalidInput
 from graphmem.model.identity import CANONICAL_NAME
-from graphmem.reading import answers, names_in_use, withdrawn
-from graphmem.reading.budgets import Budgeted
+from graphmem.reading import answers, names_in_use
+from graphmem.reading.budgets import A, Answer, Answering, Budgeted, T
 from graphmem.reading.names_in_use import Warned
-from graphmem.reading.shared_rows import ObservationRows
 from graphmem.registry import Context
 
 OBSERVATIONS_LIMIT: Final = 1_000
@@ -33,10 +31,6 @@ ProvenanceLevel = Annotated[
     Literal["none", "ids", "full"],
     Field(description="ids: which observation set each field; full: these observations too."),
 ]
-
-Answer = dict[str, Any]
-A = TypeVar("A", bound=Arguments)
-T = TypeVar("T")
 
 
 class Shaped(Warned):
@@ -53,11 +47,7 @@ class OneEntity(answers.Entity, Shaped, Budgeted):
     """An entity, alone in its answer."""
 
 
-def shaped(
-    *members: str,
-) -> Callable[
-    [Callable[[Context, A], Awaitable[T]]], Callable[[Context, A], Coroutine[Any, Any, T]]
-]:  # fmt: skip
+def shaped(*members: str) -> Callable[[Answering[A, T]], Answering[A, T]]:
     """Decorate an operation that answers entities.
 
     Args:
@@ -66,9 +56,7 @@ def shaped(
             their metadata stays whole.
     """
 
-    def decorate(
-        function: Callable[[Context, A], Awaitable[T]],
-    ) -> Callable[[Context, A], Coroutine[Any, Any, T]]:
+    def decorate(function: Answering[A, T]) -> Answering[A, T]:
         @functools.wraps(function)
         async def run(context: Context, arguments: A) -> T:
             answer = await function(context, arguments)
@@ -104,7 +92,11 @@ async def _shape(context: Context, answer: Answer, members: Sequence[str], argum
         named = (ids for item in items if "entity_id" in item for ids in item.get("provenance", {}).values())
         winners = {winner for ids in named for winner in ids.split(",")}
         if members and len(winners) > OBSERVATIONS_LIMIT:
-            raise _too_many(len(winners))
+            message = (
+                f"full would answer {len(winners):,} observations, and a list holds at most "
+                f"{OBSERVATIONS_LIMIT:,}: give a lower limit, some `fields`, or ids"
+            )
+            raise invalid([{"path": "$.provenance", "message": message}])
         answer["provenance_observations"] = await observations(context, winners)
 
 
@@ -130,22 +122,8 @@ def _keep(entities: Iterable[Answer], fields: Sequence[str]) -> list[str]:
     return sorted(wanted - known)
 
 
-def _too_many(count: int) -> InvalidInput:
-    message = (
-        f"full would answer {count:,} observations, and a list holds at most {OBSERVATIONS_LIMIT:,}: "
-        "give a lower limit, some `fields`, or ids"
-    )
-    return invalid([{"path": "$.provenance", "message": message}])
-
-
 async def observations(context: Context, observation_ids: set[str]) -> dict[str, answers.Observation]:
     """Return some observations by their ids, those of deleted entities too."""
-    row = await context.graph.only(
-        "observation.by_id",
-        ObservationRows,
-        observation_ids=sorted(observation_ids),
-        include_deleted=True,
-        include_excluded=True,
-    )
-    rows = await withdrawn.observations(context, row.observations)
+    stored = await answers.stored_observations(context, observation_ids)
+    rows = await answers.with_withdrawals(context, stored)
     return {each["id"]: each for each in sorted(rows, key=lambda each: each["id"])}

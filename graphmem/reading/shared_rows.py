@@ -89,14 +89,6 @@ class RelationshipRow(NamedTuple):
     refold: int | None = None
 
 
-class ObservationRows(NamedTuple):
-    """The row of ``observation/by_id.cypher``, ``relationship/observations.cypher`` and
-    ``source/observations.cypher``.
-    """
-
-    observations: list[ObservationRow]
-
-
 class ObservationsOfEntity(NamedTuple):
     """The row of ``observation/of_entity.cypher``; ``version`` and ``type`` are the entity's."""
 
@@ -130,18 +122,8 @@ class TypeCount(NamedTuple):
     total: int
 
 
-class TypeCounts(NamedTuple):
-    """The row of ``duplicate/counts.cypher`` and ``relationship_type/counts.cypher``."""
-
-    counts: list[TypeCount]
-
-
 def with_survivors(page: Iterable[EntityRow], merged: Iterable[MergedEntity]) -> list[EntityRow]:
-    """Return a page of ``entity/_page.cypher``; a merged entity has the schema version of its survivor.
-
-    Raises:
-        Stale: some entities were folded under an older schema; the error names all of them.
-    """
+    """Return a page of ``entity/_page.cypher``; a merged entity has the schema version of its survivor."""
     merged_by_id = {entity.id: entity for entity in merged}
     rows: list[EntityRow] = []
     for row in page:
@@ -166,12 +148,13 @@ def refuse_stale(rows: Iterable[EntityRow]) -> list[EntityRow]:
 
 
 def refuse_stale_relationships(rows: Iterable[RelationshipRow]) -> list[RelationshipRow]:
-    """Return rows of relationships as they are.
-
-    Raises:
-        Stale: other observations of some relationships count since they were folded; the error names all.
-    """
+    """Return rows of relationships as they are, unless some are to be folded again."""
     relationship_rows = list(rows)
-    if stale := [row.key for row in relationship_rows if row.refold]:
-        raise Stale([], stale)
+    refuse_stale_keys((row.key, row.refold) for row in relationship_rows)
     return relationship_rows
+
+
+def refuse_stale_keys(marks: Iterable[tuple[str, int | None]]) -> None:
+    """Raise ``Stale`` if some relationships, given by keys and marks, are to be folded again."""
+    if stale := [key for key, refold in marks if refold]:
+        raise Stale([], stale)

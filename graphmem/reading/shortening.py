@@ -63,7 +63,8 @@ def shorten(answer: Json, budget: int, size: Size, names: list[str]) -> None:
     values = list(_values(answer))
     rest = size(answer) - sum(len(value.text) for value in values)
     # The names are part of the answer.
-    rest += sum(len(name) + 3 for name in {value.name for value in _longest(values)})
+    by_length = sorted(values, key=lambda value: len(value.text), reverse=True)
+    rest += sum(len(name) + 3 for name in {value.name for value in by_length[:NAMES_LIMIT]})
     longest = max((len(value.text) for value in values), default=0)
     characters = greatest(
         LEAST_CHARACTERS,
@@ -87,15 +88,6 @@ def greatest(least: int, most: int, fits: Callable[[int], bool]) -> int:
     return least + bisect.bisect_left(range(least + 1, most + 1), True, key=lambda number: not fits(number))
 
 
-def member_names(part: Any) -> set[str]:
-    """Return the names of all members of an answer, at any depth."""
-    return {name for place in _objects(part) for name in place}
-
-
-def _longest(values: Collection[PlacedValue]) -> list[PlacedValue]:
-    return sorted(values, key=lambda value: len(value.text), reverse=True)[:NAMES_LIMIT]
-
-
 def _values(part: Any) -> Iterator[PlacedValue]:
     """Yield the values of a part of an answer; what stands in two places of the answer, once."""
     seen: set[int] = set()
@@ -117,9 +109,6 @@ def _values(part: Any) -> Iterator[PlacedValue]:
 
 def drop(answer: Json, budget: int, size: Size, kept: Collection[str]) -> dict[str, int]:
     """Take members from the ends of lists and objects of an answer until it fits, or none is left.
-
-    Args:
-        kept: lists that lose nothing.
 
     Returns:
         How many members each list lost.
@@ -152,12 +141,12 @@ def _first(members: Any, count: int) -> Any:
 
 def _places(part: Any, name: str) -> Iterator[Json]:
     """Yield the objects of an answer that have a list or an object of this name."""
-    return (place for place in _objects(part) if isinstance(place.get(name), (list, dict)))
+    return (place for place in objects(part) if isinstance(place.get(name), (list, dict)))
 
 
-def _objects(part: Any) -> Iterator[Json]:
+def objects(part: Any) -> Iterator[Json]:
     """Yield all objects of an answer, at any depth."""
     if isinstance(part, dict):
         yield cast("Json", part)
     for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        yield from _objects(inner)
+        yield from objects(inner)

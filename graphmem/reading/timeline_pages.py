@@ -15,7 +15,6 @@ from graphmem.model import dates, timeline_fields, times
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, recomputed
 from graphmem.reading.as_of import Clocks
-from graphmem.reading.shared_rows import ObservationRows
 from graphmem.registry import Context
 
 EVENT_ID: Final = re.compile(r"evt_[0-9a-f]{24}", re.ASCII)
@@ -73,12 +72,6 @@ class _PendingType(NamedTuple):
     projection: str
 
 
-class _PendingTypes(NamedTuple):
-    """The row of ``event/pending.cypher``."""
-
-    pending: list[_PendingType]
-
-
 class _EventRows(NamedTuple):
     """The row of ``event/page.cypher`` and ``event/page_of.cypher``."""
 
@@ -100,12 +93,6 @@ class _StaleEntities(NamedTuple):
 
     entities: list[str]
     last: str | None
-
-
-class _EntityIds(NamedTuple):
-    """The row of ``event/entities.cypher``."""
-
-    entities: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +162,7 @@ def event(row: EventRow) -> Event:
 
 
 async def page(context: Context, wanted: WantedEvents, clocks: Clocks) -> EventPage:
-    """Return a page of events, now or as of a time.
-
-    Raises:
-        NotFound: there is no such entity, or it was deleted by then.
-        InvalidInput: as of a time, there are too many entities to recompute.
-        Stale: some entities were folded under a previous schema.
-    """
+    """Return a page of events, now or as of a time."""
     if not clocks.now:
         return await _then(context, wanted, clocks)
     if wanted.entity_id is not None:
@@ -203,23 +184,16 @@ def _common(wanted: WantedEvents) -> dict[str, Any]:
 async def _read(context: Context, wanted: WantedEvents) -> _EventRows:
     """Return the page by the index that fits."""
     common = {**_common(wanted), "counted": wanted.counted}
-    if wanted.event_type is not None:
-        return await context.graph.only(
-            cypher.form("event.page_of", wanted.way, "event_type"),
-            _EventRows,
-            key=wanted.event_type,
-            entity_type=wanted.entity_type,
-            **common,
-        )
-    if wanted.entity_type is not None:
-        return await context.graph.only(
-            cypher.form("event.page_of", wanted.way, "entity_type"),
-            _EventRows,
-            key=wanted.entity_type,
-            entity_type=None,
-            **common,
-        )
-    return await context.graph.only(cypher.form("event.page", wanted.way), _EventRows, **common)
+    if wanted.event_type is None and wanted.entity_type is None:
+        return await context.graph.only(cypher.form("event.page", wanted.way), _EventRows, **common)
+    is_of_event = wanted.event_type is not None
+    return await context.graph.only(
+        cypher.form("event.page_of", wanted.way, "event_type" if is_of_event else "entity_type"),
+        _EventRows,
+        key=wanted.event_type if is_of_event else wanted.entity_type,
+        entity_type=wanted.entity_type if is_of_event else None,
+        **common,
+    )
 
 
 async def _of_entity(context: Context, wanted: WantedEvents, entity_id: str) -> EventPage:
@@ -245,8 +219,8 @@ async def fold_pending(context: Context) -> None:
     Raises:
         Stale: there are some. :func:`read_fresh` folds them again and repeats the read.
     """
-    row = await context.graph.only("event.pending", _PendingTypes)
-    await _pending(context, WantedEvents(), row.pending)
+    pending = await context.graph.only("event.pending", list[_PendingType])
+    await _pending(context, WantedEvents(), pending)
 
 
 async def _pending(context: Context, wanted: WantedEvents, pending: list[_PendingType]) -> list[str]:
@@ -291,7 +265,13 @@ async def _then(context: Context, wanted: WantedEvents, clocks: Clocks) -> Event
     shown_then = await then(context, entity_ids, clocks)
     if wanted.entity_id is not None and not shown_then.live:
         raise answers.no_entity(wanted.entity_id)
-    events = [event for event in shown_then.events if _fits(event, wanted)]
+    events = [
+        event
+        for event in shown_then.events
+        if wanted.since <= event.at < wanted.until
+        and wanted.event_type in (None, event.event_type)
+        and wanted.entity_type in (None, event.entity_type)
+    ]
     events.sort(key=_place, reverse=wanted.descending)
     start = wanted.start
     rest = [
@@ -304,20 +284,12 @@ async def _then(context: Context, wanted: WantedEvents, clocks: Clocks) -> Event
 async def subject_ids(context: Context, entity_type: str | None) -> list[str] | None:
     """Return the ids of all entities, ``None`` if they are too many to recompute for one answer."""
     limit = context.services.limits.recomputed_entities
-    row = await context.graph.only("event.entities", _EntityIds, entity_type=entity_type, limit=limit)
-    return row.entities if len(row.entities) <= limit else None
+    ids = await context.graph.only("event.entities", list[str], entity_type=entity_type, limit=limit)
+    return ids if len(ids) <= limit else None
 
 
 def _place(row: EventRow) -> tuple[int, str]:
     return row.at, row.id
-
-
-def _fits(row: EventRow, wanted: WantedEvents) -> bool:
-    return (
-        wanted.since <= row.at < wanted.until
-        and wanted.event_type in (None, row.event_type)
-        and wanted.entity_type in (None, row.entity_type)
-    )
 
 
 class Then(NamedTuple):
@@ -362,14 +334,8 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
     rows = list(rows)
     if not rows:
         return []
-    row = await context.graph.only(
-        "observation.by_id",
-        ObservationRows,
-        observation_ids=sorted({event.observation_id for event in rows}),
-        include_deleted=True,
-        include_excluded=True,
-    )
-    observations = {observation.id: observation for observation in row.observations}
+    stored = await answers.stored_observations(context, (event.observation_id for event in rows))
+    observations = {observation.id: observation for observation in stored}
     return [
         event._replace(
             recorded_at=observations[event.observation_id].recorded_at,

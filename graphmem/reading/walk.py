@@ -18,7 +18,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from graphmem.model import ids, membership
-from graphmem.reading import answers, as_of, endings
+from graphmem.reading import answers, as_of, current_relationships
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.walk_rows import (
     Level,
@@ -30,6 +30,7 @@ from graphmem.reading.walk_rows import (
     WalkRows,
 )
 from graphmem.registry import Context
+from graphmem.settings import Limits
 
 _NO_LIMIT = 2**31 - 2
 """More rows than there are. The database slices lists by 32 bits."""
@@ -103,8 +104,8 @@ class Reached:
         rows: the rows of the first page, if they came with the walk.
     """
 
-    origin: WalkOrigin | None
-    clocks: Clocks
+    origin: WalkOrigin | None = None
+    clocks: Clocks = field(default_factory=Clocks)
     answered: int = 0
     entities: list[tuple[int, str]] = field(default_factory=list)
     links: dict[str, list[str]] = field(default_factory=dict)
@@ -127,63 +128,33 @@ class Reached:
 
 
 async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: WalkPlace) -> Reached:
-    """Walk from a place on.
-
-    Raises:
-        NotFound: there is no such entity.
-    """
-    whole = _Walk(context, request, clocks)
+    """Walk from a place on."""
+    # One round trip cannot leave out what has ended.
+    is_small = clocks.now and not request.current
+    whole = _Walk(context=context, request=request, clocks=clocks, root=request.entity_id, is_small=is_small)
     await whole.start()
     if not (place == WalkPlace() and await whole.run_with_rows()):
         if request.depth == 1 and clocks.now and not request.current:
-            return await _one_step(whole, place)
+            await whole.one_step(place)
+            return whole
         if not await whole.run():
-            return await _hub(whole, place)
+            # The origin alone has more relationships than a walk may read.
+            await whole.one_step(place)
+            whole.unexplored = place.answered + len(whole.entities) + whole.more
+            return whole
     order = sorted((depth, entity_id) for entity_id, depth in whole.depths.items() if depth)
-    start = bisect_right(order, (place.depth, place.entity_id))
-    reached = Reached(whole.origin, whole.clocks, start, order[start:])
-    reached.hubs, reached.unexplored, reached.paths = whole.hubs, whole.unexplored, whole.paths
-    reached.root, reached.written, reached.rows = whole.root, whole.written, whole.rows
+    whole.answered = start = bisect_right(order, (place.depth, place.entity_id))
+    whole.entities = order[start:]
     ranks = {entity_id: i for i, (_, entity_id) in enumerate(order)}
     for key, (near, to) in whole.edges.items():
         later = to if ranks.get(to, -1) > ranks.get(near, -1) else near
         if ranks[later] >= start:
-            reached.links.setdefault(later, []).append(key)
-    return reached
+            whole.links.setdefault(later, []).append(key)
+    return whole
 
 
-async def _hub(whole: _Walk, place: WalkPlace) -> Reached:
-    """Return the entities at one step: the origin alone has more relationships than a walk may read."""
-    reached = await _one_step(whole, place)
-    reached.unexplored = place.answered + len(reached.entities) + reached.more
-    return reached
-
-
-async def _one_step(whole: _Walk, place: WalkPlace) -> Reached:
-    """Return the entities at one step after a place; a hub has any number of them.
-
-    Of a walk through current relationships, the counts of what follows include those that have ended.
-    """
-    limit, after = whole.request.limit, place.entity_id
-    room = max(limit, _CURRENT_ROOM) if whole.request.current else limit
-    while True:
-        row = await whole.expand([whole.root], after=after, room=room, most=_NO_LIMIT, through=True)
-        neighbours = [Neighbour.of(values) for values in row.neighbours]
-        await whole.add(neighbours, 1)
-        entities = sorted((1, entity_id) for entity_id, depth in whole.depths.items() if depth)
-        if len(entities) >= limit or len(neighbours) == row.total or not whole.request.current:
-            break
-        after = neighbours[-1].id
-    reached = Reached(whole.origin, whole.clocks, place.answered, entities, paths=whole.paths)
-    reached.root, reached.written = whole.root, whole.written
-    for key, ends in whole.edges.items():
-        reached.links.setdefault(next(end for end in ends if end != whole.root), []).append(key)
-    reached.more = row.total - len(neighbours)
-    reached.more_links = row.links - sum(len(neighbour.keys) for neighbour in neighbours)
-    return reached
-
-
-class _Walk:
+@dataclass(slots=True, kw_only=True)
+class _Walk(Reached):
     """The state of a walk.
 
     Attributes:
@@ -191,28 +162,20 @@ class _Walk:
         edges: the two ends of each relationship, by the key under which it is shown.
         into: as of a time, the survivor of each merged entity.
         dead: as of a time, survivors that were deleted.
-        written: as of a time, the keys under which each relationship was written.
         is_small: whether all levels may still be walked in one round trip.
     """
 
-    def __init__(self, context: Context, request: WalkRequest, clocks: Clocks) -> None:
-        self.context = context
-        self.limits = context.services.limits
-        self.request = request
-        self.clocks = clocks
-        self.origin: WalkOrigin | None = None
-        self.root = request.entity_id
-        self.into: dict[str, str] = {}
-        self.depths: dict[str, int] = {}
-        self.edges: dict[str, tuple[str, str]] = {}
-        self.paths: dict[str, tuple[str, ...]] = {}
-        self.hubs: set[str] = set()
-        self.dead: set[str] = set()
-        self.written: dict[str, set[str]] = {}
-        self.unexplored = 0
-        # One round trip cannot leave out what has ended.
-        self.is_small = clocks.now and not request.current
-        self.rows: WalkRows | None = None
+    context: Context
+    request: WalkRequest
+    is_small: bool
+    into: dict[str, str] = field(default_factory=dict)
+    depths: dict[str, int] = field(default_factory=dict)
+    edges: dict[str, tuple[str, str]] = field(default_factory=dict)
+    dead: set[str] = field(default_factory=set)
+
+    @property
+    def limits(self) -> Limits:
+        return self.context.services.limits
 
     async def start(self) -> None:
         """As of a time, start at the survivor of the requested entity. Now, the first query answers it."""
@@ -231,10 +194,36 @@ class _Walk:
         if not self.depths:
             self._start_at(origin.id)
 
+    async def one_step(self, place: WalkPlace) -> None:
+        """Read the entities at one step after a place; a hub has any number of them.
+
+        Of a walk through current relationships, the counts of what follows include those that have ended.
+        """
+        limit, after = self.request.limit, place.entity_id
+        room = max(limit, _CURRENT_ROOM) if self.request.current else limit
+        while True:
+            row = await self.expand([self.root], after=after, room=room, most=_NO_LIMIT, through=True)
+            neighbours = [Neighbour.of(values) for values in row.neighbours]
+            await self.add(neighbours, 1)
+            self.entities = sorted((1, entity_id) for entity_id, depth in self.depths.items() if depth)
+            is_full = len(self.entities) >= limit or len(neighbours) == row.total
+            if is_full or not self.request.current:
+                break
+            after = neighbours[-1].id
+        self.answered, self.rows = place.answered, None
+        for key, ends in self.edges.items():
+            self.links.setdefault(next(end for end in ends if end != self.root), []).append(key)
+        self.more = row.total - len(neighbours)
+        self.more_links = row.links - sum(len(neighbour.keys) for neighbour in neighbours)
+
     async def run(self) -> bool:
         """Walk level by level as far as may be; return false where even the first is too much."""
-        if self.is_small and await self._run_at_once():
-            return True
+        if self.is_small:
+            small = await self.context.walk(
+                "relationship.reach", SmallWalk, edge_types=self.request.edge_types, **self._small
+            )
+            if await self._add_levels(small):
+                return True
         frontier, left = [self.root], self.limits.walk_relationships
         for depth in range(1, self.request.depth + 1):
             row = await self.expand(
@@ -250,24 +239,10 @@ class _Walk:
                 break
         return True
 
-    async def _run_at_once(self) -> bool:
-        """Walk all levels in one round trip; return false where the walk is not small.
-
-        Raises:
-            NotFound: there is no entity to start from.
-        """
-        row = await self.context.walk(
-            "relationship.reach", SmallWalk, edge_types=self.request.edge_types, **self._small
-        )
-        return await self._add_levels(row)
-
     async def run_with_rows(self) -> bool:
         """Walk one or two levels in one round trip, with the rows of the first page.
 
         Returns false where the walk is longer, is as of a time, or is not small.
-
-        Raises:
-            NotFound: there is no entity to start from.
         """
         if not self.is_small or self.request.depth > _AROUND_DEPTH:
             return False
@@ -341,7 +316,13 @@ class _Walk:
         """Add the entities that a step reaches; return the ids of those that no earlier step reached."""
         neighbours = list(neighbours)
         if not self.clocks.now:
-            await self._resolve({end for _, keys in neighbours for key in keys for end in ids.ends(key)})
+            # The survivors as of the clocks, and which of the survivors were deleted.
+            ends = {end for _, keys in neighbours for key in keys for end in ids.ends(key)}
+            more = await as_of.merged(self.context, ends, self.clocks)
+            self.into |= more
+            if roots := {membership.survivor(entity_id, more) for entity_id in more}:
+                lived = await as_of.living(self.context, roots, self.clocks)
+                self.dead.update(root for root in roots if not lived.get(root))
         steps_to = await self._steps_to(neighbours)
         fresh: list[str] = []
         for to, steps in sorted(steps_to.items()):
@@ -363,31 +344,18 @@ class _Walk:
             if to in self.dead:
                 continue
             for key in keys:
-                near = membership.survivor(self._near(key, far_id), into)
+                near = membership.survivor(
+                    next((end for end in ids.ends(key) if end != far_id), far_id), into
+                )
                 if near != to:
                     shown_key = membership.surviving_key(key, into)
                     steps_to.setdefault(to, []).append((near, shown_key))
                     written.setdefault(shown_key, set()).add(key)
         if self.request.current:
-            ended = await endings.ended(self.context, written, self.clocks)
+            ended = await current_relationships.ended(self.context, written, self.clocks)
             current = {to: [step for step in steps if step[1] not in ended] for to, steps in steps_to.items()}
             steps_to = {to: steps for to, steps in current.items() if steps}
         if not self.clocks.now:
             for shown_key, keys in written.items():
                 self.written.setdefault(shown_key, set()).update(keys)
         return steps_to
-
-    async def _resolve(self, entity_ids: set[str]) -> None:
-        """Read the survivors of some entities as of the clocks, and which of the survivors were deleted."""
-        more = await as_of.merged(self.context, entity_ids, self.clocks)
-        self.into |= more
-        roots = {membership.survivor(entity_id, more) for entity_id in more}
-        if roots:
-            lived = await as_of.living(self.context, roots, self.clocks)
-            self.dead.update(root for root in roots if not lived.get(root))
-
-    @staticmethod
-    def _near(key: str, far: str) -> str:
-        """Return the other end of a relationship."""
-        source, target = ids.ends(key)
-        return target if source == far else source

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmem.search import terms
-from graphmem.search.term_vocabulary import GrowingArray, TermVocabulary
+from graphmem.search.terms import GrowingArray, TermVocabulary
 from graphmem.text import languages
 
 DIMENSIONS: Final = 256
@@ -60,20 +60,6 @@ class EntityText(NamedTuple):
     vectors: bytes | None
     is_pending: bool = False
     version: tuple[int, int] = (0, 0)
-
-
-def _batches(documents: Iterable[EntityText]) -> Iterator[list[EntityText]]:
-    """Yield documents in batches of so many characters."""
-    batch: list[EntityText] = []
-    characters = 0
-    for document in documents:
-        batch.append(document)
-        characters += len(document.text)
-        if characters >= CHARACTERS_AT_ONCE:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
 
 
 class Posting(NamedTuple):
@@ -150,7 +136,15 @@ class SearchCopy:
         listed = {document.id: document for document in documents}
         for entity_id in listed:
             self.remove(entity_id)
-        for batch in _batches(listed.values()):
+        batch: list[EntityText] = []
+        characters = 0
+        for document in listed.values():
+            batch.append(document)
+            characters += len(document.text)
+            if characters >= CHARACTERS_AT_ONCE:
+                self._add(batch)
+                batch, characters = [], 0
+        if batch:
             self._add(batch)
 
     def remove(self, entity_id: str) -> None:
@@ -243,7 +237,11 @@ class SearchCopy:
         counts = np.concatenate([self._sorted.counts, arrays.new_counts.values])
         kept = alive[of_documents]
         of_terms, of_documents, counts = of_terms[kept], of_documents[kept], counts[kept]
-        of_terms = self._without_unused(of_terms)
+        is_used = np.zeros(len(self.terms), np.bool_)
+        is_used[of_terms] = True
+        if not is_used.all():
+            self.terms.keep(is_used)
+            of_terms = (np.cumsum(is_used, dtype=np.int32) - 1)[of_terms]
         order = np.argsort(of_terms, kind="stable")
         compacted = _Arrays()
         for name in ("types", "times", "versions", "lengths", "languages", "alive", "pending"):
@@ -261,15 +259,6 @@ class SearchCopy:
         self._numbers = {entity_id: number for number, entity_id in enumerate(self.ids)}
         self._arrays, self._dead = compacted, 0
         self._languages = None
-
-    def _without_unused(self, of_terms: Numbers) -> Numbers:
-        """Drop the terms that are not among some numbers of terms; return these numbers as they are now."""
-        is_used = np.zeros(len(self.terms), np.bool_)
-        is_used[of_terms] = True
-        if is_used.all():
-            return of_terms
-        self.terms.keep(is_used)
-        return (np.cumsum(is_used, dtype=np.int32) - 1)[of_terms]
 
     @property
     def bytes(self) -> int:
@@ -324,20 +313,12 @@ class SearchCopy:
         chosen[numbers[numbers >= 0]] = True
         return chosen
 
-    def ids_of_types(self, types: Sequence[str]) -> list[str]:
-        """Return the ids of the documents of some types, the newest first."""
-        return [self.ids[number] for number in self._newest(types).tolist()]
-
     def revisions_of_types(self, types: Sequence[str]) -> dict[str, int]:
         """Return the revision that wrote each document of some types last, by id, the newest one first."""
-        numbers = self._newest(types)
+        numbers = np.flatnonzero(self.of_types(types))
+        numbers = numbers[np.argsort(-self.times[numbers], kind="stable")]
         revisions = self._arrays.versions.values[numbers, 0].tolist()
         return dict(zip((self.ids[number] for number in numbers.tolist()), revisions, strict=True))
-
-    def _newest(self, types: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Return the numbers of the documents of some types, the newest first."""
-        numbers = np.flatnonzero(self.of_types(types))
-        return numbers[np.argsort(-self.times[numbers], kind="stable")]
 
     def having_types(self, entity_ids: Sequence[str], types: Sequence[str]) -> set[str]:
         """Return those of some entities that have one of some types; all types if empty."""
@@ -374,8 +355,7 @@ class SearchCopy:
         return self._arrays.vectors.values[self._arrays.first_rows.values[documents]].astype(np.float64)
 
     def similarities(self, vector: Sequence[float]) -> npt.NDArray[np.float64]:
-        """Return the cosine of a vector and each document, that of its most similar passage; 0 without a
-        vector.
+        """Return the cosine of a vector and each document's most similar passage; 0 without a vector.
 
         Args:
             vector: integers of at most 127, so that every sum is exact and the same on every machine.

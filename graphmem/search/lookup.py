@@ -18,7 +18,7 @@ from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.registry import Context
 from graphmem.search import search_engine
-from graphmem.search.kinds.kind_lookup import SchemaShapes
+from graphmem.search.kinds.kind_lookup import shapes_of
 from graphmem.search.questions import naming
 from graphmem.search.questions.naming import RESEMBLANCE, Named
 from graphmem.search.search_results import Results, Search, Semantic, Understood
@@ -93,9 +93,9 @@ def named_entities(
     Args:
         resembles: what it does not name resembles it, also where it names nothing.
     """
-    listed = list(entities)
-    marks = naming.marks(named, (entity["entity_id"] for entity in listed), resembles=resembles)
-    return [{**entity, **cast("NamedEntity", mark)} for entity, mark in zip(listed, marks, strict=True)]
+    by_id = {each.id: cast("NamedEntity", each.answered) for each in reversed(named)}
+    rest = cast("NamedEntity", {"match": RESEMBLANCE} if named or resembles else {})
+    return [{**entity, **by_id.get(entity["entity_id"], rest)} for entity in entities]
 
 
 class ExactHit(NamedTuple):
@@ -117,7 +117,13 @@ async def find_exactly(context: Context, identifier: str, entity_type: str | Non
     """Return the entities that have this id, identifier or whole name. One round trip."""
     text = identifier.strip()
     if ENTITY_ID.fullmatch(text.lower()):
-        return await _by_id(context, text.lower(), entity_type)
+        row = await context.graph.one(
+            "entity.get", EntityResult, entity_id=text.lower(), include_deleted=False
+        )
+        if row is None or entity_type not in (None, row.entity.type):
+            return _nothing("no entity has this id; an id is never matched as text")
+        hit: LookupHit = {**answers.entity(row.entity), "matched": "id", "score": 1.0}
+        return {"entities": [hit], "total": 1, "match_mode": "id"}
     types = [entity_type] if entity_type else []
     return await _exactly(context, text, types, limit) or _nothing(
         f"no exact match for {', '.join(identifiers.KINDS)}: give the whole name or identifier"
@@ -126,14 +132,6 @@ async def find_exactly(context: Context, identifier: str, entity_type: str | Non
 
 def _nothing(hint: str) -> LookupHits:
     return {"entities": [], "total": 0, "match_mode": "none", "hint": hint}
-
-
-async def _by_id(context: Context, entity_id: str, entity_type: str | None) -> LookupHits:
-    row = await context.graph.one("entity.get", EntityResult, entity_id=entity_id, include_deleted=False)
-    if row is None or entity_type not in (None, row.entity.type):
-        return _nothing("no entity has this id; an id is never matched as text")
-    hit: LookupHit = {**answers.entity(row.entity), "matched": "id", "score": 1.0}
-    return {"entities": [hit], "total": 1, "match_mode": "id"}
 
 
 async def _exactly(context: Context, text: str, types: list[str], limit: int) -> LookupHits | None:
@@ -166,26 +164,24 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
     """Return the entities that a question names, or else those that a text finds by words or meaning."""
     search = Search(text, types, limit + RESEMBLING_LIMIT, looks_up=True)
     results = await _with_identity(context, text, await search_engine.search(context, search))
-    entities = answers.entities(results.rows)
-    if not entities:
-        tried = "; ".join([f"{_TRIED} fits", *results.notes])
-        nothing: LookupHits = {**_nothing(tried), "semantic": results.semantic}
-        return _with_kind(nothing, results)
     named = {each.id: each for each in reversed(results.named)}
     hits: list[LookupHit] = []
     resembling: list[LookupHit] = []
-    for entity, row in zip(entities, results.rows, strict=True):
+    for entity, row in zip(answers.entities(results.rows), results.rows, strict=True):
         if row.id in named:
             hits.append({**entity, **_naming(named[row.id], row)})
         else:
             resembling.append({**entity, **_resemblance(results, row)})
-    answer = (
-        _named(results, hits[:limit], resembling[:RESEMBLING_LIMIT])
-        if hits
-        else _resembling(results, resembling[:limit])
-    )
-    answer = _with_kind(answer, results)
-    if not results.is_exact:
+    if hits:
+        answer = _named(results, hits[:limit], resembling[:RESEMBLING_LIMIT])
+    elif resembling:
+        answer = _resembling(results, resembling[:limit])
+    else:
+        answer = _nothing("; ".join([f"{_TRIED} fits", *results.notes]))
+        answer["semantic"] = results.semantic
+    if results.understood is not None:
+        answer["understood"] = results.understood
+    if results.rows and not results.is_exact:
         answer["exact"] = False
     if results.coverage.searched:
         answer["semantic"] = results.semantic
@@ -196,21 +192,24 @@ async def _with_identity(context: Context, text: str, results: Results) -> Resul
     """Return results that name the entities of which a looked-up text is the identity, by their schema.
 
     One round trip if the text is the whole value of a field.
-
-    Raises:
-        Unavailable: the database failed.
     """
     folded = fold_text(text)
-    fields_by_id = {} if results.named else {row.id: _fields_with(folded, row) for row in results.rows}
+    fields_by_id = {
+        row.id: [
+            field for field, value in _values(row)
+            # The others are looked up exactly.
+            if field not in identifiers.FIELDS and folded in map(fold_text, words.strings_of(value))
+        ]
+        for row in ([] if results.named else results.rows)
+    }  # fmt: skip
     types = {row.type for row in results.rows if fields_by_id.get(row.id)}
     if not types:
         return results
-    row = await context.graph.only("schema.shapes", SchemaShapes, types=sorted(types))
     identities = {
         each.entity_type: {
             names[0] for names in SchemaDocument.read(each.document).alternatives() or () if len(names) == 1
         }
-        for each in row.shapes
+        for each in await shapes_of(context, sorted(types))
         if each.document is not None
     }
     named = [
@@ -220,23 +219,6 @@ async def _with_identity(context: Context, text: str, results: Results) -> Resul
         if field in identities.get(each.type, ())
     ]
     return replace(results, named=named, counts={**results.counts, "exact": len(named)}) if named else results
-
-
-def _fields_with(folded: str, row: EntityRow) -> list[str]:
-    """Return the fields of which a folded text is a whole value, without those that are looked up exactly."""
-    values = zip(row.fields, row.values, strict=True)
-    return [
-        field
-        for field, value in values
-        if field not in identifiers.FIELDS and folded in map(fold_text, words.strings_of(value))
-    ]
-
-
-def _with_kind(answer: LookupHits, results: Results) -> LookupHits:
-    """Return an answer with how a question was read that asks for a kind."""
-    if results.understood is not None:
-        answer["understood"] = results.understood
-    return answer
 
 
 def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit]) -> LookupHits:

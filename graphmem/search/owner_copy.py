@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
@@ -46,11 +46,7 @@ class KindMembers:
         return BYTES_PER_MEMBER * sum(map(len, self._kept.values()))
 
     def missing(self, key: KindKey, revisions: Mapping[str, int]) -> list[str]:
-        """Return the entities whose values are not kept, or were read before they changed.
-
-        Args:
-            revisions: the revision that wrote each entity last, by id.
-        """
+        """Return the entities whose values are not kept, or were read before they changed."""
         kept = self._kept.get(key, {})
         return [
             entity_id
@@ -59,12 +55,7 @@ class KindMembers:
         ]
 
     def put(self, key: KindKey, revisions: Mapping[str, int], members: Iterable[Member]) -> list[Member]:
-        """Keep the values of some entities, drop those of entities that are gone, and return all.
-
-        Args:
-            revisions: of all entities of the types.
-            members: what was read of those that were missing.
-        """
+        """Keep the values of some entities, drop those of entities that are gone, and return all."""
         kept, read = self._kept.pop(key, {}), list(members)
         kept.update({each.id: _Kept(revisions[each.id], each) for each in read if each.id in revisions})
         if read or kept.keys() != revisions.keys():
@@ -124,14 +115,6 @@ class OwnerCopy:
     entities: int | None = None
     entities_read: int = 0
 
-    def may_be_missing(self, entities_limit: int) -> bool:
-        """Return whether searches are answered without the copy while it is not read.
-
-        Args:
-            entities_limit: an owner with at most so many entities has all of them compared.
-        """
-        return self.is_too_large or self.failures > 0 or (self.entities or 0) > entities_limit
-
     async def look(self, function: Callable[[SearchCopy], T]) -> T:
         """Return what a function of the copy answers that reads few of its documents, in the event loop."""
         async with self.lock:
@@ -170,12 +153,6 @@ class OwnerCopy:
                     await asyncio.wait([thread])
 
 
-INLINE_CHANGES: Final = 100
-"""At most so many changed entities are put into a copy in the event loop; more in a thread."""
-INLINE_CHARACTERS: Final = 50_000
-"""The same for the characters of their texts: 5 ms."""
-
-
 class Commit(NamedTuple):
     """The last commit that wrote entities of an owner: the revision, and how many entities it wrote."""
 
@@ -206,6 +183,11 @@ class CopiedEntity(NamedTuple):
     text: str | None
     model: str | None
     packed: bytes | None
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Greater for a newer state."""
+        return self.changed, self.vectors_changed
 
 
 class CopyRows(NamedTuple):
@@ -247,8 +229,12 @@ class FollowRows(NamedTuple):
 
 
 def change(documents: SearchCopy, changed: Sequence[CopiedEntity], model: str, mark: Mark) -> None:
-    """Put what changed into the documents of a copy, in the event loop or in a thread."""
-    newer = [each for each in changed if _is_newer(each, documents, mark)]
+    """Put what changed into the documents of a copy, in the event loop or in a thread.
+
+    A row counts that says at least as new a state of an entity as the copy has: it may be removed there.
+    """
+    first = (mark.revision + 1, 0)
+    newer = [each for each in changed if each.version >= (documents.version_of(each.id) or first)]
     for each in newer:
         if each.type is None:
             documents.remove(each.id)
@@ -257,40 +243,17 @@ def change(documents: SearchCopy, changed: Sequence[CopiedEntity], model: str, m
 
 def put(documents: SearchCopy, entities: Iterable[CopiedEntity], model: str) -> None:
     """Put entities into the documents of a copy."""
-    documents.put(_documents(entities, model))
-
-
-def are_many(changed: Sequence[CopiedEntity]) -> bool:
-    """Return whether it takes long to put what changed into a copy."""
-    if len(changed) > INLINE_CHANGES:
-        return True
-    return sum(len(each.text or "") for each in changed) > INLINE_CHARACTERS
-
-
-def _documents(entities: Iterable[CopiedEntity], model: str) -> Iterator[EntityText]:
-    """Yield the documents of the entities that answers list."""
-    for entity in entities:
-        if entity.type is not None:
-            is_pending = entity.model != model
-            vectors = None if is_pending else entity.packed
-            yield EntityText(
-                entity.id, entity.type, entity.at, entity.text or "", vectors, is_pending, _version(entity)
-            )
-
-
-def _version(entity: CopiedEntity) -> tuple[int, int]:
-    return entity.changed, entity.vectors_changed
-
-
-def _is_newer(entity: CopiedEntity, documents: SearchCopy, mark: Mark) -> bool:
-    """Return whether a row says at least as new a state of an entity as a copy has: it may be removed
-    there."""
-    copied = documents.version_of(entity.id)
-    return entity.changed > mark.revision if copied is None else _version(entity) >= copied
+    documents.put(
+        EntityText(
+            each.id, each.type, each.at, each.text or "", each.packed if each.model == model else None,
+            each.model != model, each.version,
+        )
+        for each in entities
+        if each.type is not None
+    )  # fmt: skip
 
 
 def is_whole(documents: list[CopiedEntity], commit: Commit) -> bool:
-    """Return whether all that a commit wrote is among the rows: a later commit is visible after it as a
-    whole."""
+    """Return whether all that a commit wrote is among the rows: a later commit is visible after it."""
     seen = sum(each.changed == commit.revision for each in documents)
     return seen >= commit.entities or any(each.changed > commit.revision for each in documents)

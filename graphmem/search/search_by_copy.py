@@ -7,8 +7,8 @@ rows of one page. The copy may change between them, so the page leaves out what 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -33,14 +33,12 @@ from graphmem.search.search_results import (
     STRATEGIES,
     Ordering,
     Ranked,
-    RankedPlace,
     Results,
     Search,
     Strategy,
     StrategyHit,
     VectorCoverage,
 )
-from graphmem.search.terms import Question
 from graphmem.text import words
 
 LOOKED_UP_SHARE: Final = 0.5
@@ -66,114 +64,57 @@ NEWEST_ORDERING: Final = ORDERING._replace(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Meant:
-    """What a question names, and the kind that it asks for."""
-
-    named: list[Named]
-    kind: Kind | None = None
-
-    @property
-    def hits(self) -> list[Named]:
-        """What is of the kind, then what is named besides."""
-        return [*(self.kind.named if self.kind is not None else ()), *self.named]
-
-    @property
-    def points(self) -> Mapping[str, float]:
-        """The points of what is of the kind, where a time orders it."""
-        return {} if self.kind is None else self.kind.points
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    """What the comparison of a copy found; numbers of documents are of that moment."""
-
-    question: Question
-    spellings: frozenset[str]
-    ranked: list[Ranked]
-    hits: dict[Strategy, list[StrategyHit]]
-    counts: dict[Strategy, int]
-    total: int
-    documents: int
-    is_pending: bool
-
-
-async def by_copy(context: Context, search: Search, copy: OwnerCopy, meant: Meant) -> Results:
-    """Search an owner's live entities in an up-to-date copy of them.
-
-    Raises:
-        Unavailable: the database failed.
-    """
+async def by_copy(
+    context: Context, search: Search, copy: OwnerCopy, named: Sequence[Named], kind: Kind | None
+) -> Results:
+    """Search an owner's live entities in an up-to-date copy of them, beside what is named and of a kind."""
     embedder = context.services.embedder
     start = time.perf_counter()
     vector, reason = None, None
-    has_meaning = words.has_letter(search.query)
-    if has_meaning and not embedder.at_once:
+    if words.has_letter(search.query) and not embedder.at_once:
         try:
             (vector,) = await embedder.embed([search.query[: words.TEXT_LIMIT]])
         except EmbeddingUnavailable as exc:
             reason = str(exc)
     embedded = time.perf_counter()
-    comparison = await copy.compare(
+    results = await copy.compare(
         partial(
-            _compared, search=search, meant=meant, embedder=embedder, vector=vector,
-            limit=context.services.limits.search_list,
+            _compared, search=search, named=named, kind=kind, embedder=embedder, vector=vector, reason=reason,
+            limit=context.services.limits.search_list if search.listed else 0,
         ),
         context.services.database.heavy,
     )  # fmt: skip
     compared = time.perf_counter()
-    ranked = comparison.ranked[: search.offset + search.limit]
-    shown = [] if search.bare else [each.id for each in ranked[search.offset :]]
-    rows, truncated = await rows_of(context, shown)
-    read = time.perf_counter()
-    has_words = bool(comparison.question.concepts)
-    ran = {"exact": True, "text": has_words, "meaning": has_words and has_meaning and reason is None}
-    notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if comparison.question.left_out else []
-    if reason is not None and has_words:
-        notes.append(f"meaning was not searched: {reason}")
-    return Results(
-        spellings=comparison.spellings,
-        phrases=[_shown(concept) for concept in comparison.question.concepts],
-        ran=[name for name in STRATEGIES if ran[name]],
+    shown = [] if search.bare else results.ranked[search.offset :]
+    rows, _ = await rows_of(context, [each.id for each in shown])
+    return replace(
+        results,
         rows=rows,
-        truncated=truncated,
-        ranked=ranked,
-        hits=comparison.hits,
-        counts=comparison.counts,
-        total=comparison.total,
-        has_more=len(comparison.ranked) > len(ranked),
-        ordering=NEWEST_ORDERING if search.newest_first else ORDERING,
-        coverage=VectorCoverage(
-            ran["meaning"], comparison.documents, comparison.documents if ran["meaning"] else 0, False, 0,
-            None, comparison.is_pending,
-        ),
-        semantic="unavailable" if reason is not None else "pending" if comparison.is_pending else "ready",
-        is_exact=True,
-        named=meant.hits,
-        understood=None if meant.kind is None else meant.kind.understood,
-        notes=notes,
         milliseconds={
             "embedding": round((embedded - start) * 1000, 2),
             "comparison": round((compared - embedded) * 1000, 2),
-            "database": round((read - compared) * 1000, 2),
+            "database": round((time.perf_counter() - compared) * 1000, 2),
         },
-    )  # fmt: skip
-
-
-def _shown(concept: terms.Concept) -> str:
-    return concept.terms[0] + ("" if concept.is_whole else "*")
+    )
 
 
 def _compared(
     copy: SearchCopy,
     *,
     search: Search,
-    meant: Meant,
+    named: Sequence[Named],
+    kind: Kind | None,
     embedder: Embedder,
     vector: Vector | None,
+    reason: str | None,
     limit: int,
-) -> _Comparison:
-    """Compare a question with all documents of a copy. It runs in a thread, and waits for nothing."""
+) -> Results:
+    """Compare a question with all documents of a copy. It runs in a thread, and waits for nothing.
+
+    Args:
+        reason: why a remote embedder gave no vector.
+        limit: how many hits of each strategy are listed by themselves.
+    """
     has_meaning = words.has_letter(search.query)
     question = terms.of_question(search.query, copy.languages, begins=has_meaning and not search.looks_up)
     match = search_ranking.match_words(copy, question)
@@ -186,9 +127,8 @@ def _compared(
     if search.among is not None:
         # A new array: the one for all types is the copy's own.
         among = among & copy.of_ids(search.among)
-    named = meant.hits
-    is_apart = search.apart and bool(named or meant.kind is not None)
-    share = LOOKED_UP_SHARE if search.looks_up else NAMED_SHARE if is_apart else 0.0
+    named = [*(() if kind is None else kind.named), *named]
+    is_apart = search.apart and bool(named or kind is not None)
     ranking = search_ranking.rank(
         copy,
         match,
@@ -197,33 +137,44 @@ def _compared(
         among=among,
         # An entity that is named in several ways counts for the best one, which comes first.
         named={hit.id: hit.points for hit in reversed(named)},
-        fixed=meant.points,
-        least_share=share,
+        fixed={} if kind is None else kind.points,
+        least_share=LOOKED_UP_SHARE if search.looks_up else NAMED_SHARE if is_apart else 0.0,
         newest_first=search.newest_first,
     )
     kinds = {hit.id: float(hit.kind) for hit in reversed(named)}
-    hits = _hits(copy, ranking, named, limit if search.listed else 0)
-    return _Comparison(
-        question=question,
+    # One more than the page tells whether the search goes on.
+    end = search.offset + search.limit
+    numbers = ranking.first(end + 1, _after(copy, ranking, search.after))
+    has_words, documents = bool(question.concepts), int(among.sum())
+    ran = {"exact": True, "text": has_words, "meaning": has_words and has_meaning and reason is None}
+    is_pending = vector is not None and copy.pending_count > 0
+    notes = [f"only the first {words.WORDS_LIMIT} words are searched"] if question.left_out else []
+    return Results(
         spellings=match.spellings,
-        # One more than the page tells whether the search goes on.
-        ranked=[
-            _ranked(copy, ranking, number, kinds)
-            for number in ranking.first(search.offset + search.limit + 1, _after(copy, ranking, search.after))
-        ],
-        hits=hits,
+        phrases=[concept.terms[0] + ("" if concept.is_whole else "*") for concept in question.concepts],
+        ran=[name for name in STRATEGIES if ran[name]],
+        ranked=[_ranked(copy, ranking, number, kinds) for number in numbers[:end]],
+        hits=_hits(copy, ranking, named, limit),
         counts={
             "exact": sum(copy.number_of(entity_id) is not None for entity_id in kinds),
             "text": int((ranking.words[ranking.hits] > 0).sum()),
             "meaning": int((ranking.similarities[ranking.hits] > 0).sum()) if vector is not None else 0,
         },
         total=len(ranking.hits),
-        documents=int(among.sum()),
-        is_pending=vector is not None and copy.pending_count > 0,
+        has_more=len(numbers) > end,
+        ordering=NEWEST_ORDERING if search.newest_first else ORDERING,
+        coverage=VectorCoverage(
+            ran["meaning"], documents, documents if ran["meaning"] else 0, pending=is_pending
+        ),
+        semantic="unavailable" if reason is not None else "pending" if is_pending else "ready",
+        is_exact=True,
+        named=named,
+        understood=None if kind is None else kind.understood,
+        notes=[*notes, f"meaning was not searched: {reason}"] if reason is not None and has_words else notes,
     )
 
 
-def _after(copy: SearchCopy, ranking: Ranking, after: RankedPlace | None) -> tuple[float, str] | None:
+def _after(copy: SearchCopy, ranking: Ranking, after: Ranked | None) -> tuple[float, str] | None:
     """Return the points and the id behind which hits follow."""
     if after is None:
         return None

@@ -29,7 +29,6 @@ from graphmem.search.search_results import (
     VectorCoverage,
 )
 from graphmem.search.written_identifiers import Extent, Sought
-from graphmem.settings import Limits
 from graphmem.text import identifiers, words
 
 VALUE_CHARACTERS: Final = 2_000
@@ -81,14 +80,8 @@ async def by_identifier(
 ) -> Results:
     """Search an owner's live entities for one identifier or date.
 
-    Args:
-        sought: what the query of the search is looked for as.
-        identifiers_of: the (kind, index key) pairs that it may stand for.
-
     Raises:
         InvalidCursor: the place in the search is one in the order of a copy.
-        Stale: some entities were folded under an older schema.
-        Unavailable: the database failed.
     """
     limits, owner = context.services.limits, context.graph.owner
     start = time.perf_counter()
@@ -121,49 +114,42 @@ async def by_identifier(
     page = behind(ranked, search.after) if search.after is not None else ranked
     shown = page[: search.offset + search.limit]
     read = time.perf_counter()
-    rows, truncated = await rows_of(
-        context, [] if search.bare else [each.id for each in shown[search.offset :]]
-    )
+    rows, _ = await rows_of(context, [] if search.bare else [each.id for each in shown[search.offset :]])
     hits: dict[Strategy, list[StrategyHit]] = {
         name: [StrategyHit(each.id, each.scores[name]) for each in ranked if name in each.scores]
         for name in STRATEGIES
     }
     ran: dict[Strategy, bool] = {"exact": bool(identifiers_of), "text": bool(clauses)}
+    what = "a date" if sought.is_date else "an identifier"
+    notes = [] if named else [f"meaning was not searched: the query is {what}"]
+    if is_cut:
+        notes.append(
+            f"more than {limits.search_identified:,} entities may have it, or their values are large: only "
+            "the ones that the index ranks first were compared"
+        )
     return Results(
         spellings=frozenset(word for spelling in sought.spellings for word in spelling.words),
         phrases=[" ".join(spelling.words) for spelling in sought.spellings[:1]],
         ran=[name for name in STRATEGIES if ran.get(name)],
         rows=rows,
-        truncated=truncated,
         ranked=shown,
         hits=hits,
         counts={name: len(listed) for name, listed in hits.items()},
         total=len(ranked),
         has_more=len(page) > len(shown),
         ordering=ORDERING,
-        coverage=VectorCoverage(False, row.total, 0, False, 0, None, False),
+        coverage=VectorCoverage(False, row.total),
         semantic="ready",
         is_exact=not is_cut,
         is_cut=is_cut,
         named=named,
         fields={entity_id: each.field for entity_id, each in matches.items()},
-        notes=_notes(sought, limits, is_named=bool(named), is_cut=is_cut),
+        notes=notes,
         milliseconds={
             "database": round((read - start) * 1000, 2),
             "rows": round((time.perf_counter() - read) * 1000, 2),
         },
     )
-
-
-def _notes(sought: Sought, limits: Limits, *, is_named: bool, is_cut: bool) -> list[str]:
-    what = "a date" if sought.is_date else "an identifier"
-    notes = [] if is_named else [f"meaning was not searched: the query is {what}"]
-    if is_cut:
-        notes.append(
-            f"more than {limits.search_identified:,} entities may have it, or their values are large: only "
-            "the ones that the index ranks first were compared"
-        )
-    return notes
 
 
 async def _matches(
@@ -199,27 +185,29 @@ def _compared(sought: Sought, proposed: Iterable[_Proposed]) -> dict[str, _Match
 
 def _value(sought: Sought, name: str, values: Iterable[tuple[str, str]]) -> _Match | None:
     """Return the value that has the identifier: rather all of a value, and a field before the name."""
-    best: _Match | None = None
-    for field, text in values:
-        for string in words.strings_of(text):
-            extent = sought.extent_in(string)
-            if extent is not None and (best is None or _strength(extent, field) > _strength(*best)):
-                best = _Match(extent, field)
+    found = (
+        _Match(extent, field)
+        for field, text in values
+        for string in words.strings_of(text)
+        if (extent := sought.extent_in(string)) is not None
+    )
+    best = max(found, key=lambda each: (each.extent.value, is_identifying(each.field)), default=None)
     of_name = sought.extent_in(name)
     if of_name is not None and (best is None or of_name.value > best.extent.value):
         best = _Match(of_name, CANONICAL_NAME)
     return best
 
 
-def _strength(extent: Extent, field: str) -> tuple[int, bool]:
-    return extent.value, _IDENTIFYING.search(field) is not None
+def is_identifying(field: str | None) -> bool:
+    """Return whether the name of a field says that it is a number or a code."""
+    return _IDENTIFYING.search(field or "") is not None
 
 
 def _ranked(named: Iterable[Named], texts: dict[str, float]) -> list[Ranked]:
     """Return the hits in their order."""
     ranked: dict[str, Ranked] = {}
     for each in named:
-        points = each.points + IDENTIFYING_STEP * (_IDENTIFYING.search(each.field or "") is not None)
+        points = each.points + IDENTIFYING_STEP * is_identifying(each.field)
         scores: dict[Strategy, float] = {"exact": float(each.kind)}
         if each.id in texts:
             scores["text"] = texts[each.id]

@@ -20,7 +20,6 @@ from graphmem.search.search_results import (
     STRATEGIES,
     Ordering,
     Ranked,
-    RankedPlace,
     Results,
     Search,
     Strategy,
@@ -42,17 +41,12 @@ ORDERING: Final = Ordering(
 )
 
 
-class _StrategyRank(NamedTuple):
-    """The rank of an entity in the list of a strategy; ``strategy`` is an index into ``STRATEGIES``."""
-
-    strategy: int
-    rank: int
-
-
 class _RankedRow(NamedTuple):
+    """An entity; ``ranks`` are pairs of an index into ``STRATEGIES`` and the rank in its list."""
+
     id: str
     points: float
-    ranks: list[_StrategyRank]
+    ranks: list[list[int]]
 
 
 class _SearchRows(NamedTuple):
@@ -71,9 +65,6 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
     """Search an owner's live entities, in one round trip; further ones where the index has to be read again.
 
     A look-up searches meaning only if no words match. Numbers alone have no meaning.
-
-    Args:
-        identifiers_of: the (kind, index key) pairs of the identifiers and names in the query.
     """
     has_meaning = words.has_letter(search.query)
     text_query = words.parse_query(search.query, begins=has_meaning and not search.looks_up)
@@ -122,7 +113,7 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
         Ranked(
             each.id,
             each.points,
-            {STRATEGIES[place.strategy]: scores[STRATEGIES[place.strategy]][each.id] for place in each.ranks},
+            {STRATEGIES[number]: scores[STRATEGIES[number]][each.id] for number, _ in each.ranks},
         )
         for each in row.ranked
     ]
@@ -135,7 +126,6 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
         ],
         ran=[name for name in STRATEGIES if ran[name]],
         rows=row.page,
-        truncated=row.truncated,
         ranked=ranked[: search.offset + search.limit],
         hits=hits,
         counts={name: len(listed) for name, listed in hits.items()},
@@ -162,7 +152,7 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
     )
 
 
-def behind(ranked: list[Ranked], after: RankedPlace) -> list[Ranked]:
+def behind(ranked: list[Ranked], after: Ranked) -> list[Ranked]:
     """Return the hits behind a place.
 
     Raises:

@@ -37,6 +37,10 @@ from graphmem.settings import Limits
 
 ROWS_AT_ONCE: Final = 1_000
 """Entities of one read, of a whole copy or of what changed: more at once would hold up the event loop."""
+INLINE_CHANGES: Final = 100
+"""At most so many changed entities are put into a copy in the event loop; more in a thread."""
+INLINE_CHARACTERS: Final = 50_000
+"""The same for the characters of their texts: 5 ms."""
 CHANGED_LIMIT: Final = 50_000
 """If more entities than this changed since the last search, the copy is read anew."""
 FAILED_SECONDS: Final = 5.0
@@ -61,15 +65,11 @@ class _Key(NamedTuple):
     model: str
 
 
-class Followed(NamedTuple):
-    """The copy of an owner, the entities that identifiers name, and other names of types, as of one read.
+Followed = tuple[OwnerCopy | None, list[ExactMatch], Mapping[str, str]]
+"""The copy of an owner, the entities that identifiers name, and other names of types, as of one read.
 
-    ``copy`` is ``None`` if the search is answered without one.
-    """
-
-    copy: OwnerCopy | None
-    exact: list[ExactMatch]
-    aliases: Mapping[str, str]
+There is no copy if the search is answered without one.
+"""
 
 
 class SearchCopies:
@@ -100,12 +100,10 @@ class SearchCopies:
 
         Args:
             model: the model whose vectors count.
-            identifiers: the parameters ``pairs``, ``kinds``, ``types`` and ``list_limit`` of
-                ``search.follow``.
+            identifiers: parameters of ``search.follow``.
 
         Raises:
             ServiceBusy: the copy of an owner whose entities must be compared exactly is still being read.
-            Unavailable: the database failed.
         """
         key = _Key(owner, model)
         for _ in range(FOLLOW_ATTEMPTS):
@@ -121,21 +119,18 @@ class SearchCopies:
             aliases = {alias.name: alias.type for alias in rows.aliases}
             if rows.state is None:
                 self._drop(key)
-                return Followed(OwnerCopy(model), [], {})
+                return OwnerCopy(model), [], {}
             if not is_read:
-                if copy.may_be_missing(limits.compared_exactly):
-                    return Followed(None, rows.exact, aliases)
+                is_given_up = copy.is_too_large or copy.failures > 0
+                if is_given_up or (copy.entities or 0) > limits.compared_exactly:
+                    return None, rows.exact, aliases
                 continue
             if await self._bring_up_to_date(key, copy, rows, rows.state):
-                return Followed(copy, rows.exact, aliases)
+                return copy, rows.exact, aliases
         raise ServiceBusy("this owner's entities change faster than they can be read: try again in a moment")
 
     async def _wait_for(self, key: _Key, copy: OwnerCopy, limits: Limits) -> None:
-        """Begin to read a copy, and wait for it as long as a search may.
-
-        Raises:
-            ServiceBusy: it takes too long, and the owner's entities must be compared exactly.
-        """
+        """Begin to read a copy, and wait for it as long as a search may."""
         if copy.loading is None:
             if time.monotonic() < copy.not_before:
                 return
@@ -227,8 +222,7 @@ class SearchCopies:
         )
 
     async def _read(self, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]) -> FollowRows:
-        """Read what changed since the mark of a copy, and what identifiers name; without a mark, the latter
-        alone."""
+        """Read what identifiers name, and what changed since the mark of a copy if it has one."""
         queries, mark = self._database.reads(owner), copy.mark or Mark("", 0, 0)
         limit = 0 if copy.mark is None else ROWS_AT_ONCE
         # Only a document that waits for its vector changes without a commit of the writer.
@@ -257,51 +251,39 @@ class SearchCopies:
     async def _bring_up_to_date(
         self, key: _Key, copy: OwnerCopy, rows: FollowRows, state: OwnerState
     ) -> bool:
-        """Put what changed into a copy, compact it if that is worth it, and drop copies beyond the memory;
-        return whether the copy then has all that the state says."""
-        try:
-            is_whole = await self._apply(key, copy, rows, state)
-            if is_whole:
-                await self._tidy(key, copy)
-        except Exception:
-            # A change that was not completed may have left anything behind.
-            self._replace(key, copy, OwnerCopy(copy.model))
-            raise
-        return is_whole
-
-    async def _apply(self, key: _Key, copy: OwnerCopy, rows: FollowRows, state: OwnerState) -> bool:
         """Put what changed into a copy; return whether the copy then has all that the state says.
 
         Another search may have read later, and put more into it: of that nothing is replaced.
         """
         changed = [*rows.documents, *rows.vectors]
-        async with copy.lock:
-            mark = copy.mark
-            assert mark is not None
-            if len(changed) > CHANGED_LIMIT or state.node_key != mark.node_key:
-                # Far behind, or the owner was erased and created again: the next search reads all.
-                self._replace(key, copy, OwnerCopy(copy.model))
-                return False
-            change = partial(owner_copy.change, changed=changed, model=copy.model, mark=mark)
-            if owner_copy.are_many(changed):
-                await copy.in_thread_with_lock(change)
-            else:
-                change(copy.documents)
-            revision = state.changed.revision - (not owner_copy.is_whole(rows.documents, state.changed))
-            copy.mark = Mark(
-                mark.node_key, max(mark.revision, revision), max(mark.vectors, state.vectors_changed - 1)
-            )
-        return True
-
-    async def _tidy(self, key: _Key, copy: OwnerCopy) -> None:
-        """Compact a copy if that is worth it, and drop copies beyond the memory."""
-        if copy.documents.is_loose:
-            await copy.in_thread(_compact)
-        if copy.documents.bytes > self._memory:
-            await copy.in_thread(partial(_shrink, memory=self._memory))
+        try:
+            async with copy.lock:
+                mark = copy.mark
+                assert mark is not None
+                if len(changed) > CHANGED_LIMIT or state.node_key != mark.node_key:
+                    # Far behind, or the owner was erased and created again: the next search reads all.
+                    self._replace(key, copy, OwnerCopy(copy.model))
+                    return False
+                change = partial(owner_copy.change, changed=changed, model=copy.model, mark=mark)
+                characters = sum(len(each.text or "") for each in changed)
+                if len(changed) > INLINE_CHANGES or characters > INLINE_CHARACTERS:
+                    await copy.in_thread_with_lock(change)
+                else:
+                    change(copy.documents)
+                revision = state.changed.revision - (not owner_copy.is_whole(rows.documents, state.changed))
+                copy.mark = Mark(
+                    mark.node_key, max(mark.revision, revision), max(mark.vectors, state.vectors_changed - 1)
+                )
+            if copy.documents.is_loose or copy.documents.bytes > self._memory:
+                await copy.in_thread(partial(_tidy, memory=self._memory))
+        except Exception:
+            # A change that was not completed may have left anything behind.
+            self._replace(key, copy, OwnerCopy(copy.model))
+            raise
         if copy.documents.bytes > self._memory:
             self._refuse(key, copy)
         self._make_room(key)
+        return True
 
     def _make_room(self, key: _Key) -> None:
         """Drop the copies that were used longest ago until the others fit into the memory."""
@@ -314,14 +296,10 @@ class SearchCopies:
                 return
 
 
-def _compact(documents: SearchCopy) -> None:
-    """Compact the documents of a copy, unless another search did so meanwhile."""
+def _tidy(documents: SearchCopy, memory: int) -> None:
+    """Compact a copy if that is worth it, and take all memory from it that it can do without."""
     if documents.is_loose:
         documents.compact()
-
-
-def _shrink(documents: SearchCopy, memory: int) -> None:
-    """Take all memory from a copy that it can do without, at the cost of time, until it fits."""
     if documents.bytes > memory:
         documents.terms.forget_stems()
     if documents.bytes > memory:

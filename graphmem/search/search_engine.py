@@ -1,4 +1,4 @@
-"""The search engine: exact names, words and meaning, in one order.
+"""The search engine: exact names, words and meaning, in one order, and pages of it.
 
 A copy of the owner's entities in memory is compared as a whole (:mod:`graphmem.search.search_by_copy`). For
 an owner whose entities do not fit into the memory or could not be read, and for one with very many while they
@@ -9,11 +9,16 @@ says so. An identifier is looked for by the indexes, and compared with the value
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
 from graphmem.model import times
+from graphmem.reading import cursors
+from graphmem.reading.entity_pages import EntityRequest
+from graphmem.reading.pages import Page
+from graphmem.reading.scan import Scan, ScannedEntity, rows_of
+from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 from graphmem.search import written_identifiers
 from graphmem.search.kinds import kind_lookup
@@ -22,10 +27,10 @@ from graphmem.search.owner_copy import OwnerCopy
 from graphmem.search.questions import mentions, naming
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Named
-from graphmem.search.search_by_copy import Meant, by_copy
+from graphmem.search.search_by_copy import by_copy
 from graphmem.search.search_by_identifier import by_identifier
 from graphmem.search.search_by_index import by_index
-from graphmem.search.search_results import BY_INDEX, Results, Search
+from graphmem.search.search_results import BY_INDEX, Ranked, Results, Search
 from graphmem.text import identifiers
 
 NOT_EXACT: Final = (
@@ -41,11 +46,9 @@ async def search(context: Context, search: Search) -> Results:
 
     Raises:
         ServiceBusy: the owner's entities are being read into memory, and not soon enough.
-        Stale: relationships of what the query names are to be folded again.
-        Unavailable: the database failed.
     """
     services = context.services
-    search = dataclasses.replace(search, types=sorted(set(search.types)))
+    search = replace(search, types=sorted(set(search.types)))
     region = services.settings.phone_region
     whole = set() if search.looks_up else identifiers.candidates(search.query, region)
     sought = written_identifiers.sought(search.query, region)
@@ -77,32 +80,28 @@ async def search(context: Context, search: Search) -> Results:
         search, named = _with_holders(search, named, holders)
         pairs = {pair for each in named for pair in each.pairs}
         results = await by_index(context, search, pairs)
-        results = dataclasses.replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
+        results = replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
     else:
-        meant = await _meant(context, search, copy, question, named, aliases)
-        if search.looks_up and not meant.hits and first is not None:
+        named, kind = await _meant(context, search, copy, question, named, aliases)
+        of_kind = [] if kind is None else kind.named
+        if search.looks_up and not (of_kind or named) and first is not None:
             # What is similar to the rest of the question does not have the identifier.
             return holders or await _holders(context, search, first)
-        search, named = _with_holders(search, meant.named, holders, meant.hits)
-        results = await by_copy(context, search, copy, dataclasses.replace(meant, named=named))
+        search, named = _with_holders(search, named, holders, of_kind)
+        results = await by_copy(context, search, copy, named, kind)
     if holders is None or holders.named:
         return results
     notes = [*results.notes, f"no entity has the identifier {unknown}"]
-    return dataclasses.replace(results, unknown=unknown, notes=notes)
+    return replace(results, unknown=unknown, notes=notes)
 
 
 async def _holders(context: Context, search: Search, identifier: str) -> Results:
-    """Return the entities that have an identifier which a question asks for.
-
-    Raises:
-        Stale: some entities were folded under an older schema.
-        Unavailable: the database failed.
-    """
+    """Return the entities that have an identifier which a question asks for."""
     region = context.services.settings.phone_region
     sought = written_identifiers.sought(identifier, region) or written_identifiers.code(identifier)
-    search = dataclasses.replace(search, query=identifier)
+    search = replace(search, query=identifier)
     if not search.looks_up:
-        search = dataclasses.replace(search, after=None, offset=0, bare=True)
+        search = replace(search, after=None, offset=0, bare=True)
     return await by_identifier(context, search, sought, set())
 
 
@@ -112,9 +111,6 @@ def _with_holders(
     """Return a search, and what it names, with the entities that have the identifier which it asks for.
 
     Beside what it names, a look-up answers only what has the identifier: nothing similar to the rest.
-
-    Args:
-        hits: what the search means besides.
     """
     if holders is None:
         return search, named
@@ -123,7 +119,7 @@ def _with_holders(
     if not search.looks_up:
         return search, named
     among = {each.id for each in (*named, *hits)} | {hit.id for hit in holders.hits["text"]}
-    return dataclasses.replace(search, among=frozenset(among)), named
+    return replace(search, among=frozenset(among)), named
 
 
 async def _meant(
@@ -133,47 +129,127 @@ async def _meant(
     question: AskedNames,
     by_names: list[Named],
     aliases: Mapping[str, str],
-) -> Meant:
-    """Return what a question names, whole and in part, and what it asks for of that.
-
-    Raises:
-        Stale: relationships are to be folded again.
-        Unavailable: the database failed.
-    """
-    now = times.now()
+) -> tuple[list[Named], Kind | None]:
+    """Return what a question names, whole and in part, and by relationships to that; and the kind meant."""
+    now, kind = times.now(), None
     in_use = await copy.look(lambda documents: documents.types)
     types = [name for name in in_use if not search.types or name in search.types]
-    for phrase in kind_lookup.phrases(question, by_names, types, aliases, now)[:PHRASES_LIMIT]:
-        named, followed = await _named(context, search, copy, question, by_names, phrase.places)
-        kind = await kind_lookup.of_phrase(context, copy, question, phrase, named, followed, now)
-        if kind is not None:
-            return await _of_types(search, copy, named, followed, kind)
-    named, followed = await _named(context, search, copy, question, by_names, frozenset())
-    return await _of_types(search, copy, named, followed)
-
-
-async def _named(
-    context: Context,
-    search: Search,
-    copy: OwnerCopy,
-    question: AskedNames,
-    by_names: list[Named],
-    kind: frozenset[int],
-) -> tuple[list[Named], list[Named]]:
-    """Return what a question names, of any type, and what it asks for by relationships to that.
-
-    Args:
-        kind: the places of words that say a kind, and name nothing.
-    """
-    named = [each for each in by_names if kind.isdisjoint(range(each.start, each.end))]
-    named += await naming.by_parts(copy, question, named, kind)
-    return named, await naming.by_relationships(context, question, named, search.types, kind)
-
-
-async def _of_types(
-    search: Search, copy: OwnerCopy, named: list[Named], followed: list[Named], kind: Kind | None = None
-) -> Meant:
-    """Return what a question means, of the types that are searched."""
+    phrases = kind_lookup.phrases(question, by_names, types, aliases, now)[:PHRASES_LIMIT]
+    named: list[Named] = []
+    followed: list[Named] = []
+    for phrase in (*phrases, None):
+        # The words that say a kind name nothing.
+        places = frozenset[int]() if phrase is None else phrase.places
+        named = [each for each in by_names if places.isdisjoint(range(each.start, each.end))]
+        named += await naming.by_parts(copy, question, named, places)
+        followed = await naming.by_relationships(context, question, named, search.types, places)
+        if phrase is not None:
+            kind = await kind_lookup.of_phrase(context, copy, question, phrase, named, followed, now)
+            if kind is not None:
+                break
     ids = [each.id for each in named]
     among = await copy.look(lambda documents: documents.having_types(ids, search.types))
-    return Meant([*followed, *(each for each in named if each.id in among)], kind)
+    return [*followed, *(each for each in named if each.id in among)], kind
+
+
+BILLIONTHS: Final = 1_000_000_000
+"""Points in a cursor are whole numbers."""
+
+
+async def search_page(
+    context: Context, text: str, request: EntityRequest, query: str, cursor: str | None, *, newest_first: bool
+) -> tuple[Page[EntityRow], Results]:
+    """Return a page of the hits that fit a request, best first, and the search itself.
+
+    A page with filters reads hits in their order until it is full, or until it has compared
+    ``Limits.compared_entities``: then ``next_cursor`` goes on behind them.
+    """
+    has_filters = bool(request.filters) or request.since is not None or request.related is not None
+    scan = Scan(context, request)
+    among = None if request.related is None else await scan.related(request.related)
+    limit = context.services.limits.compared_entities if has_filters else request.limit
+    place, found = None, 0
+    if cursor is not None:
+        kinds: dict[str, type] = {"points": int, "id": str, "at": int}
+        held = cursors.decode(query, cursor, {**kinds, "found": int} if has_filters else kinds)
+        place, found = Ranked(held["id"], held["points"] / BILLIONTHS, {}, held["at"]), held.get("found", 0)
+    wanted = Search(
+        text,
+        request.types,
+        limit,
+        0 if has_filters else request.offset,
+        after=place,
+        newest_first=newest_first,
+        bare=True,
+        among=None if among is None else frozenset(each.id for each in among),
+    )
+    results = await search(context, wanted)
+    ranked = results.ranked[wanted.offset :]
+    if has_filters:
+        has_more = results.has_more
+        page = await _filtered(scan, among, ranked, found, has_more=has_more, is_cut=results.is_cut)
+        # Hits that a cut list lacks might fit.
+        results = replace(results, is_exact=results.is_exact and not results.is_cut)
+        return page, results
+    rows, truncated = await rows_of(context, [each.id for each in ranked], request)
+    last = ranked[-1] if ranked else None
+    if truncated:
+        last = next(each for each in ranked if each.id == rows[-1].id)
+    following = _place_of(last) if last is not None and (truncated or results.has_more) else None
+    return Page(rows, following, truncated, results.total), results
+
+
+async def _filtered(
+    scan: Scan,
+    among: Sequence[ScannedEntity] | None,
+    ranked: Sequence[Ranked],
+    found: int,
+    *,
+    has_more: bool,
+    is_cut: bool,
+) -> Page[EntityRow]:
+    """Return the page of the hits that fit filters.
+
+    Args:
+        is_cut: further hits may be missing, so that no total is known.
+        among: the compared values of the only entities that may fit; without them they are read.
+        found: how many that fit are on earlier pages, or were skipped there.
+    """
+    request = scan.request
+    values = None if among is None else {each.id: each for each in among}
+    reads, fitting, compared = iter(scan.limits.compared_at_once), list[ScannedEntity](), 0
+    step = scan.limits.compared_at_once[-1]
+    needed = request.offset + request.limit + 1
+    while compared < len(ranked) and not scan.is_spent and (request.counted or len(fitting) < needed):
+        part = ranked[compared : compared + next(reads, step)]
+        if values is None:
+            candidates = await scan.of_ids([each.id for each in part])
+            scan.scanned += len(candidates)
+        else:
+            candidates = [values[each.id] for each in part if each.id in values]
+        more, read = await scan.fitting(candidates)
+        fitting += more
+        if read < len(candidates):
+            unread = candidates[read].id
+            compared += next(place for place, each in enumerate(part) if each.id == unread)
+            break
+        compared += len(part)
+    by_id = {each.id: each for each in ranked}
+    chosen = fitting[request.offset : request.offset + request.limit]
+    rows, last = await scan.answered(chosen)
+    is_whole = compared == len(ranked) and not has_more
+    least = found + len(fitting)
+    total = least if is_whole and not is_cut else None
+    if chosen and (last or len(fitting) > request.offset + len(chosen)):
+        end = last or chosen[-1]
+        following = {**_place_of(by_id[end.id]), "found": found + fitting.index(end) + 1}
+        return Page(rows, following, last is not None, total, scan.scanned, least)
+    # The page may go on behind the last hit that was compared, though none of the next may fit.
+    following = None
+    if compared and not is_whole:
+        following = {**_place_of(ranked[compared - 1]), "found": least}
+    return Page(rows, following, not is_whole, total, scan.scanned, least)
+
+
+def _place_of(ranked: Ranked) -> Mapping[str, Any]:
+    return {"points": round(ranked.points * BILLIONTHS), "id": ranked.id, "at": ranked.at}

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Literal
 
 import numpy as np
@@ -56,7 +55,6 @@ FEW: Final = 4
 ROWS_AT_ONCE: Final = 2_048
 NEWEST_ROOM: Final = 1.0
 """What the newest of the other hits gain at most: named ones are raised by it, so that they stay first."""
-NO_POINTS: Final[Mapping[str, float]] = MappingProxyType({})
 Scores = npt.NDArray[np.float64]
 Documents = npt.NDArray[np.int64]
 Part = Literal["exact", "text", "name", "meaning", "newest_first"]
@@ -184,11 +182,7 @@ class Ranking:
         return {name: part for name, part in parts.items() if part}
 
     def first(self, limit: int, after: tuple[float, str] | None = None) -> list[int]:
-        """Return the numbers of the best hits, best first; ties by id.
-
-        Args:
-            after: only hits behind these points and this id.
-        """
+        """Return the numbers of the best hits, best first; ties by id."""
         if after is None:
             return self.best(self.points, self.hits, limit)
         points, entity_id = after
@@ -219,7 +213,7 @@ def rank(
     floor: float,
     among: npt.NDArray[np.bool_],
     named: Mapping[str, float],
-    fixed: Mapping[str, float] = NO_POINTS,
+    fixed: Mapping[str, float],
     least_share: float = 0.0,
     newest_first: bool = False,
 ) -> Ranking:
@@ -227,12 +221,10 @@ def rank(
 
     Args:
         floor: the least similarity of a document that has none of the words.
-        among: which documents may be hits.
         named: further points of documents that an identifier names, by id.
         fixed: the points of documents that nothing else changes, by id.
         least_share: the least share of the question in a document that is a hit by its words alone. Without
             it, documents that are half as similar as the best one follow where there are hits at all.
-        newest_first: of the hits about the matter of the best one, the newest come first.
     """
     similarities = np.zeros(len(copy.ids)) if vector is None else copy.similarities(vector)
     similarities = np.round(similarities, DIGITS)
@@ -277,10 +269,6 @@ def raise_newest(copy: SearchCopy, points: Scores, hits: Documents) -> Scores:
 
     The points of these hits are between those of the best one and one more, in the order of their times, and
     at equal times in that of points, then of ids.
-
-    Args:
-        points: of each document, rounded.
-        hits: the numbers of the documents that are hits.
     """
     if not len(hits):
         return points

@@ -18,7 +18,7 @@ from graphmem.arguments import Text
 from graphmem.model import times
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.search.kinds.kind_plans import KindPlan
-from graphmem.search.kinds.kind_states import State
+from graphmem.search.kinds.kind_words import State
 from graphmem.search.questions.naming import Named
 
 
@@ -64,14 +64,7 @@ def understood_of(
     *,
     is_truncated: bool,
 ) -> Understood:
-    """Return how a question was read.
-
-    Args:
-        used: the states that are values in use.
-        related: the names that what fits is related to.
-        rest: the words that say something else.
-        count: how many entities fit.
-    """
+    """Return how a question was read."""
     phrase, types = plan.phrase, sorted(plan.types)
     understood: Understood = {
         "words": phrase.text,
@@ -122,17 +115,8 @@ _MEANINGS: Final = {
 }
 
 
-def _plain(time: str) -> str:
-    """Return a time to the minute, and a midnight as its date."""
-    return time[:10] if time[10:].startswith("T00:00:00.000000") else f"{time[:16]}Z"
-
-
 def _sentence(understood: Understood, besides: str) -> str:
-    """Return in one sentence how a question was understood.
-
-    Args:
-        besides: what else holds of the entities.
-    """
+    """Return in one sentence how a question was understood."""
     kinds_of = " or ".join(understood["entity_types"][:5]) or "entity"
     parts = [f"every {kinds_of}"]
     parts += [
@@ -142,8 +126,9 @@ def _sentence(understood: Understood, besides: str) -> str:
         for state in understood.get("states", ())
     ]
     if (time := understood.get("time")) is not None:
+        # A time is said to the minute, and a midnight as its date.
         bounds = [
-            f"{word} {_plain(bound)}"
+            f"{word} " + (bound[:10] if bound[10:].startswith("T00:00:00.000000") else f"{bound[:16]}Z")
             for word, bound in (("from", time["from"]), ("before", time["to"]))
             if bound is not None
         ]
@@ -181,11 +166,11 @@ class VectorCoverage(NamedTuple):
 
     searched: bool
     total: int
-    compared: int
-    indexed: bool
-    index_rows: int
-    least: float | None
-    pending: bool
+    compared: int = 0
+    indexed: bool = False
+    index_rows: int = 0
+    least: float | None = None
+    pending: bool = False
 
 
 BY_INDEX: Final = -1
@@ -201,21 +186,9 @@ class Ranked(NamedTuple):
 
     id: str
     points: float
-    scores: dict[Strategy, float]
+    scores: Mapping[Strategy, float]
     at: int = BY_INDEX
     parts: Mapping[str, float] = MappingProxyType({})
-
-
-class RankedPlace(NamedTuple):
-    """A place in the order of all hits: behind a hit with this id, which had these points.
-
-    As long as the hit is the same, its place counts, not its points: those of all hits change with what is
-    stored. ``at`` is as in :class:`Ranked`: an order that the indexes began is theirs to its end.
-    """
-
-    points: float
-    id: str
-    at: int
 
 
 class StrategyHit(NamedTuple):
@@ -257,8 +230,6 @@ class Results:
     spellings: frozenset[str]
     phrases: list[str]
     ran: list[Strategy]
-    rows: list[EntityRow]
-    truncated: bool
     ranked: list[Ranked]
     hits: dict[Strategy, list[StrategyHit]]
     counts: dict[Strategy, int]
@@ -268,6 +239,7 @@ class Results:
     coverage: VectorCoverage
     semantic: Semantic
     is_exact: bool
+    rows: list[EntityRow] = field(default_factory=list)
     is_cut: bool = False
     named: list[Named] = field(default_factory=list)
     understood: Understood | None = None
@@ -275,11 +247,6 @@ class Results:
     fields: Mapping[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)
-
-    @property
-    def marks_rest(self) -> bool:
-        """Whether what the query does not name only resembles it, also where it names nothing."""
-        return self.understood is not None or self.unknown is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +258,8 @@ class Search:
         looks_up: an entity is looked up, whose identifiers and names were compared before: what resembles the
             query little is left out.
         listed: also answer the first hits of each strategy by itself.
-        after: only hits behind this place.
+        after: only hits behind this one. As long as it is the same, its place counts, not its points: those
+            of all hits change with what is stored. An order that the indexes began is theirs to its end.
         newest_first: of the hits about the matter of the best one, the newest come first.
         apart: where the query names something, what resembles it little is left out.
         bare: leave the rows of the entities out.
@@ -304,7 +272,7 @@ class Search:
     offset: int = 0
     looks_up: bool = False
     listed: bool = False
-    after: RankedPlace | None = None
+    after: Ranked | None = None
     newest_first: bool = False
     apart: bool = True
     bare: bool = False

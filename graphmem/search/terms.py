@@ -12,10 +12,15 @@ other spellings, any of which counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+import sys
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Final, NamedTuple
+from itertools import islice, pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from graphmem.text import languages, words
 
@@ -44,7 +49,7 @@ def of_text(text: str) -> TextTerms:
     terms = _split(values)
     if " 20" in text or " 19" in text or text[:2] in ("19", "20"):
         for year, month, day in _DATE.findall(text):
-            terms += _date_terms(year, month, day)
+            terms += f"#m{int(month)}", f"#d{int(day)}", f"#{year}-{month}-{day}"
     return TextTerms(_split(name), _split(aliases) if aliases else [], terms)
 
 
@@ -63,15 +68,10 @@ def _split(text: str) -> list[str]:
     tokens = [token for token in text.split() if token != _SEPARATOR]
     if text.isascii():
         return tokens
-    return tokens + [first + second for first, second in pairwise(tokens) if _are_dense(first, second)]
-
-
-def _are_dense(first: str, second: str) -> bool:
-    return words.is_dense(first) and words.is_dense(second)
-
-
-def _date_terms(year: str, month: str, day: str) -> tuple[str, str, str]:
-    return f"#m{int(month)}", f"#d{int(day)}", f"#{year}-{month}-{day}"
+    is_dense = words.is_dense
+    return tokens + [
+        first + second for first, second in pairwise(tokens) if is_dense(first) and is_dense(second)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def of_question(text: str, known: Collection[str] = (), *, begins: bool = False)
         is_whole = not (query.last_begins and place == len(places) - 1)
         concepts.setdefault(spellings, Concept(spellings, piece, is_whole))
     for first, second in pairwise(places):
-        if first[0] == second[0] and _are_dense(first[1], second[1]):
+        if first[0] == second[0] and words.is_dense(first[1]) and words.is_dense(second[1]):
             term = (first[1] + second[1],)
             concepts.setdefault(term, Concept(term, first[0]))
     for term in _whole_dates([token for _, token in places], months):
@@ -150,8 +150,7 @@ def language_of_question(text: str) -> str | None:
 
 
 def _language(tokens: Sequence[str], known: Collection[str]) -> str | None:
-    """Return the language of a question: a question of few words has few stop words, so one of them is
-    enough."""
+    """Return the language of a question, which has few words: one stop word is enough."""
     counts = {
         name: sum(token in listed for token in tokens) for name, listed in languages.stop_words().items()
     }
@@ -164,8 +163,7 @@ def _language(tokens: Sequence[str], known: Collection[str]) -> str | None:
 
 
 def _is_bigram_part(places: Sequence[tuple[int, str]], place: int) -> bool:
-    """Return whether a character of a dense script stands beside another: then the two are compared
-    together."""
+    """Return whether a character of a dense script is compared together with one beside it."""
     piece, token = places[place]
     if not words.is_dense(token):
         return False
@@ -188,12 +186,165 @@ def _dates(tokens: Sequence[str], months: dict[str, int]) -> dict[int, tuple[str
 
 
 def _whole_dates(tokens: Sequence[str], months: dict[str, int]) -> Iterator[str]:
-    """Yield the terms of the days that a question names: in the order of ISO 8601, or with the name of a
-    month."""
+    """Yield the terms of the days that a question names, by ISO 8601 or with the name of a month."""
     for year, month, day in _DATE.findall(" ".join(tokens)):
-        yield _date_terms(year, month, day)[2]
+        yield f"#{year}-{month}-{day}"
     for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
         name, day = (first, second) if first in months else (second, first)
         number = _DAY.fullmatch(day)
         if name in months and number and _YEAR.fullmatch(third):
             yield f"#{third}-{months[name]:02}-{int(number[1]):02}"
+
+
+class GrowingArray:
+    """An array that grows at its end; with a width, its elements are rows."""
+
+    def __init__(self, dtype: npt.DTypeLike, width: int = 0) -> None:
+        self._array = np.empty((64, width) if width else 64, dtype)
+        self.size = 0
+
+    def extend(self, values: npt.ArrayLike) -> None:
+        added = np.asarray(values, self._array.dtype)
+        needed = self.size + len(added)
+        if needed > len(self._array):
+            larger = np.empty((max(needed, len(self._array) * 3 // 2), *self._array.shape[1:]), added.dtype)
+            larger[: self.size] = self._array[: self.size]
+            self._array = larger
+        self._array[self.size : needed] = added
+        self.size = needed
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        return self._array[: self.size]
+
+    @property
+    def bytes(self) -> int:
+        """The memory of its values: the room behind them was never written, so that it takes none."""
+        return self.values.nbytes
+
+
+BYTES_PER_TERM: Final = 110
+"""Bytes of a term beside its characters: its places in a dictionary and two lists, and its number."""
+BYTES_PER_STEM: Final = 175
+"""Bytes of a stem in a dictionary, and its number, about."""
+STEMMED_AT_ONCE: Final = 2_000
+"""Terms that are stemmed at once. No other thread runs meanwhile."""
+SORTED_AT_ONCE: Final = 4_096
+"""Terms that are sorted at once. No other thread runs meanwhile."""
+
+
+class _Stems:
+    """The stems of the terms in one language. They are numbers, so that the collection of garbage, which
+    holds up everything, has nothing to look at."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._of_terms = GrowingArray(np.int32)
+
+    def extend(self, language: str, terms: Sequence[str]) -> None:
+        """Add the stems of the terms behind those that have one; what is no word has none."""
+        numbers = self._numbers
+        for start in range(self._of_terms.size, len(terms), STEMMED_AT_ONCE):
+            new = terms[start : start + STEMMED_AT_ONCE]
+            stems = languages.stems(language, [term if term.isalpha() else "" for term in new])
+            self._of_terms.extend([numbers.setdefault(stem, len(numbers)) if stem else -1 for stem in stems])
+
+    def terms_of(self, stem: str) -> list[int]:
+        """Return the numbers of the terms that have a stem."""
+        number = self._numbers.get(stem)
+        return [] if number is None else np.flatnonzero(self._of_terms.values == number).tolist()
+
+    def without(self, is_used: npt.NDArray[np.bool_]) -> _Stems:
+        """Return the stems of those terms that are used, by their new numbers."""
+        of_terms = self._of_terms.values
+        kept = of_terms[is_used[: len(of_terms)]]
+        is_kept = np.zeros(len(self._numbers), np.bool_)
+        is_kept[kept[kept >= 0]] = True
+        # The last one is that of a term without a stem, whose number is -1.
+        renumbered = np.append(np.cumsum(is_kept, dtype=np.int32) - 1, np.int32(-1))
+        stems = _Stems()
+        used = (stem for stem, is_left in zip(self._numbers, is_kept.tolist(), strict=True) if is_left)
+        stems._numbers = {stem: number for number, stem in enumerate(used)}
+        stems._of_terms.extend(renumbered[kept])
+        return stems
+
+    @property
+    def bytes(self) -> int:
+        return self._of_terms.bytes + BYTES_PER_STEM * len(self._numbers)
+
+
+class TermVocabulary:
+    """The terms of a copy of documents.
+
+    Attributes:
+        numbers: the number of each term, counted from 0.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        self._terms: list[str] = []
+        self._stems: dict[str, _Stems] = {}
+        self._sorted: list[list[str]] = []
+        self._sorted_count = 0
+        self._characters = 0
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __contains__(self, term: object) -> bool:
+        return term in self.numbers
+
+    def add(self, terms: Iterable[str]) -> list[int]:
+        """Return the numbers of some terms; those that are new are added."""
+        numbers = self.numbers
+        found = [numbers.setdefault(term, len(numbers)) for term in terms]
+        added = list(islice(reversed(numbers), len(numbers) - len(self._terms)))
+        self._terms += reversed(added)
+        self._characters += sum(map(sys.getsizeof, added))
+        return found
+
+    def inflections(self, language: str, word: str) -> list[str]:
+        """Return the terms that have the stem of a word in a language."""
+        stems = self._stems.setdefault(language, _Stems())
+        stems.extend(language, self._terms)
+        (stem,) = languages.stems(language, [word])
+        return [self._terms[number] for number in stems.terms_of(stem)]
+
+    def beginning_with(self, text: str) -> list[str]:
+        """Return the terms that begin with a text, in no order.
+
+        Terms are sorted in parts, and each part is searched by bisection; the last ones are compared one by
+        one. So the cost hardly grows with the number of terms, and none is sorted twice.
+        """
+        while self._sorted_count + SORTED_AT_ONCE <= len(self._terms):
+            end = self._sorted_count + SORTED_AT_ONCE
+            self._sorted.append(sorted(self._terms[self._sorted_count : end]))
+            self._sorted_count = end
+        unsorted = self._terms[self._sorted_count :]
+        found = [term for term in unsorted if term.startswith(text)]
+        for part in self._sorted:
+            start = end = bisect_left(part, text)
+            while end < len(part) and part[end].startswith(text):
+                end += 1
+            found += part[start:end]
+        return found
+
+    def keep(self, is_used: npt.NDArray[np.bool_]) -> None:
+        """Drop the terms that are not used, and number the others anew in their order."""
+        self._terms = [term for term, is_kept in zip(self._terms, is_used.tolist(), strict=True) if is_kept]
+        self.numbers = {term: number for number, term in enumerate(self._terms)}
+        self._characters = sum(map(sys.getsizeof, self._terms))
+        self._stems = {language: stems.without(is_used) for language, stems in self._stems.items()}
+        parts = ([term for term in part if term in self.numbers] for part in self._sorted)
+        self._sorted = [part for part in parts if part]
+        self._sorted_count = int(np.count_nonzero(is_used[: self._sorted_count]))
+
+    def forget_stems(self) -> None:
+        """Give the memory of stems back; the next question that needs them makes them again."""
+        self._stems = {}
+
+    @property
+    def bytes(self) -> int:
+        """The memory of the terms, about."""
+        stems = sum(each.bytes for each in list(self._stems.values()))
+        return self._characters + BYTES_PER_TERM * len(self.numbers) + stems

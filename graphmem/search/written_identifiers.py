@@ -17,7 +17,7 @@ from enum import Enum
 from typing import Final
 
 from graphmem.model.dates import WrittenDate
-from graphmem.text import codes, line_spans, phones, urls, words, written_dates
+from graphmem.text import codes, identifiers, line_spans, words, written_dates
 from graphmem.text.codes import Groups
 from graphmem.text.line_spans import LineSpan
 
@@ -74,7 +74,7 @@ class Sought:
     Attributes:
         text: as it was looked up, folded and without punctuation around it.
         codes: as a code or number.
-        phones: as a telephone number, in the forms of :mod:`graphmem.text.phones`.
+        phones: as a telephone number, in the forms of :func:`graphmem.text.identifiers.normalise_phone`.
         extension: of the telephone number.
         address: as an address on the web.
         email: as an e-mail address.
@@ -87,7 +87,7 @@ class Sought:
     codes: tuple[Groups, ...] = ()
     phones: frozenset[str] = frozenset()
     extension: str | None = None
-    address: urls.Address | None = None
+    address: identifiers.Address | None = None
     email: str | None = None
     date: WrittenDate | None = None
     months: tuple[str, ...] = ()
@@ -128,13 +128,17 @@ class Sought:
 
     def _spans(self, line: str) -> Iterator[LineSpan]:
         """Yield where a line has it."""
+        for span, written in written_dates.dates_of(line) if self.is_date else ():
+            if self.date is None:
+                is_it = written.iso[:7] == self.months[0]
+            else:
+                is_it = written_dates.is_same(self.date, written)
+            if is_it:
+                yield span
         if self.date is not None:
-            yield from self._dates(line)
             return
         for month in self.months:
             yield from line_spans.places_of(line, month)
-        if self.months:
-            yield from self._days(line)
         if not (self.codes or self.phones or self.address or self.email):
             yield from line_spans.places_of(line, self.text)
             return
@@ -142,7 +146,7 @@ class Sought:
             yield from self._numbers(line)
         parted = line
         for span in line_spans.urls_of(line):
-            address = urls.parse(line[span.start : span.end])
+            address = identifiers.parse_url(line[span.start : span.end])
             if self.address is not None and address == self.address:
                 yield span
             parted = parted[: span.start] + "|" * (span.end - span.start) + parted[span.end :]
@@ -151,17 +155,6 @@ class Sought:
             yield from self._in_atom(parted, atom)
         if self.codes:
             yield from self._in_groups(parted, atoms)
-
-    def _dates(self, line: str) -> Iterator[LineSpan]:
-        assert self.date is not None
-        for span, written in written_dates.dates_of(line):
-            if written_dates.is_same(self.date, written):
-                yield span
-
-    def _days(self, line: str) -> Iterator[LineSpan]:
-        for span, written in written_dates.dates_of(line):
-            if written.iso[:7] == self.months[0]:
-                yield span
 
     def _numbers(self, line: str) -> Iterator[LineSpan]:
         """Yield where a line has the telephone number, in any grouping."""
@@ -179,12 +172,12 @@ class Sought:
                     yield span
 
     def _is_number(self, written: str) -> bool:
-        if not (phones.is_phone(written) and is_dialled(written)):
+        if not (identifiers.is_phone(written) and is_dialled(written)):
             return False
         extension = _EXTENSION.search(written)
         if extension and self.extension and extension[1] != self.extension:
             return False
-        return phones.normalise(written) in self.phones
+        return identifiers.normalise_phone(written) in self.phones
 
     def _in_atom(self, line: str, atom: LineSpan) -> Iterator[LineSpan]:
         text = line[atom.start : atom.end]
@@ -202,9 +195,9 @@ class Sought:
             return None
         user, _, host = text.rpartition("@")
         if user:
-            is_host = self.address == urls.Address(host, "")
+            is_host = self.address == identifiers.Address(host, "")
             return LineSpan(span.end - len(host), span.end) if is_host else None
-        return span if urls.parse(text) == self.address else None
+        return span if identifiers.parse_url(text) == self.address else None
 
     def _in_groups(self, line: str, atoms: Sequence[LineSpan]) -> Iterator[LineSpan]:
         """Yield where a line has a code: as one atom, or as groups with blanks between them."""
@@ -255,23 +248,22 @@ class Sought:
 
 
 def sought(looked_up: str, region: str | None = None) -> Sought | None:
-    """Return what a looked-up text is looked for as, ``None`` if it is words.
-
-    Args:
-        region: the country of telephone numbers without a country code, such as ``DE``.
-    """
+    """Return what a looked-up text is looked for as, ``None`` if it is words."""
     folded = " ".join(line_spans.lines_of(looked_up)).strip()
     text = line_spans.bare(folded)
     if not text or codes.YEAR.fullmatch(text):
         return None
     date = written_dates.parse(text)
     if date is not None:
-        return Sought(text, date=date, spellings=_spellings_of_date(date))
-    if phones.is_phone(folded) and not all(map(codes.YEAR.fullmatch, folded.split())):
+        year, month, day = date.iso[:10].split("-")
+        spellings = (Spelling((year, month, day), "t"), Spelling((f"{year}{month}{day}",), "t"))
+        spellings += tuple(map(Spelling, written_dates.day_spellings(date)))
+        return Sought(text, date=date, spellings=spellings)
+    if identifiers.is_phone(folded) and not all(map(codes.YEAR.fullmatch, folded.split())):
         return _sought_number(folded, region)
     if " " in text:
         return _sought_code(text) if codes.is_grouped(text) else None
-    address = urls.parse(text)
+    address = identifiers.parse_url(text)
     if "@" in text:
         email = text.removeprefix("mailto:")
         return Sought(text, email=email if line_spans.is_atom(email) else None, spellings=_spellings([email]))
@@ -300,8 +292,8 @@ def is_dialled(folded: str) -> bool:
 
 def _sought_number(text: str, region: str | None) -> Sought:
     extension = _EXTENSION.search(text)
-    forms = {phones.normalise(text) or text, *phones.regional_forms(text, region)}
-    written = [text, *forms, *(form for each in forms for form in phones.written_forms(each, region))]
+    forms = {identifiers.normalise_phone(text) or text, *identifiers.regional_phones(text, region)}
+    written = [text, *forms, *(form for each in forms for form in identifiers.written_phones(each, region))]
     # Some countries write a number in pairs; one without its country tells none.
     written += [" ".join(re.findall("..", each)) for each in forms if _PAIRS.fullmatch(each)]
     code = _sought_code(text)
@@ -333,12 +325,3 @@ def _spellings(written: Sequence[str]) -> tuple[Spelling, ...]:
     # A possessive ending is in the last word of a text.
     every += [(*each[:-1], each[-1] + "s") for each in every[:1] if each]
     return tuple(dict.fromkeys(Spelling(each) for each in every if each))
-
-
-def _spellings_of_date(date: WrittenDate) -> tuple[Spelling, ...]:
-    year, month, day = date.iso[:10].split("-")
-    return (
-        Spelling((year, month, day), "t"),
-        Spelling((f"{year}{month}{day}",), "t"),
-        *map(Spelling, written_dates.day_spellings(date)),
-    )

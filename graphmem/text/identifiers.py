@@ -7,12 +7,13 @@ only setting is the region of phone numbers without a country code; it applies t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from graphmem.model import identity
 from graphmem.model.identity import fold_text, identity_value, index_key
-from graphmem.text import codes, line_spans, phones, urls
+from graphmem.text import codes, line_spans
 
 EXACT: Final = ("external_id", "email", "phone", "url", "domain")
 """The kinds of identifier besides names, the strongest first."""
@@ -44,12 +45,7 @@ LIST_ELEMENTS_LIMIT: Final = 50
 
 
 def identifiers(snapshot: Mapping[str, Any], canonical_name: str) -> set[tuple[str, str]]:
-    """Return the (kind, index key) pairs by which an entity with these current values is found.
-
-    Args:
-        snapshot: the current values of (at least) the fields in :data:`FIELDS`.
-        canonical_name: the entity's name.
-    """
+    """Return the (kind, index key) pairs by which an entity with these current values is found."""
     pairs = {
         pair
         for pair in identity.identifiers(snapshot, canonical_name)
@@ -80,19 +76,14 @@ def _values(value: Any) -> Iterator[str]:
             yield text
 
 
-def normalise_email(folded: str) -> str:
-    """Return an e-mail address as look-up and similarity compare it."""
-    return folded.removeprefix("mailto:")
-
-
 def keys(kind: str, text: str) -> set[tuple[str, str]]:
     """Return the (kind, index key) pairs under which a folded value of a kind is found."""
     if kind == "phone":
-        return {("phone", index_key(phones.normalise(text) or text))}
+        return {("phone", index_key(normalise_phone(text) or text))}
     if kind == "email":
-        return {("email", index_key(normalise_email(text)))}
+        return {("email", index_key(text.removeprefix("mailto:")))}
     if kind in ("url", "domain"):
-        address = urls.parse(text)
+        address = parse_url(text)
         if address is None:
             return {(kind, index_key(text))}
         host, rest = address
@@ -106,9 +97,6 @@ def candidates(looked_up: str, region: str | None = None) -> set[tuple[str, str]
     """Return every (kind, index key) pair that a looked-up text may stand for.
 
     An external id is tried with and without blanks and hyphens, because it may be stored so.
-
-    Args:
-        region: the country of phone numbers without a country code, such as ``DE``.
     """
     text = fold_text(looked_up)
     if not text:
@@ -118,5 +106,99 @@ def candidates(looked_up: str, region: str | None = None) -> set[tuple[str, str]
         pairs.update(("external_id", index_key(each)) for each in codes.code_spellings(spelled))
         for kind in ("email", "phone", "url", "domain"):
             pairs |= keys(kind, spelled)
-        pairs.update(("phone", number) for number in phones.regional_forms(spelled, region))
+        pairs.update(("phone", number) for number in regional_phones(spelled, region))
     return pairs
+
+
+_PHONE = re.compile(r"\+?[\s(]*[0-9](?:[\s().\-/]*[0-9]){4,19}(?:\s*(?:ext\.?|x)\s*[0-9]{1,7})?")
+_EXTENSION = re.compile(r"\s*(?:ext\.?|x)\s*[0-9]+$")
+_NOT_A_DIGIT = re.compile(r"\D")
+SIGNIFICANT_DIGITS: Final = 9
+"""Last digits of a number, which prefixes of countries and trunks leave alone."""
+SIGNIFICANT_DIGITS_LEAST: Final = 6
+"""A number of fewer digits is no evidence."""
+
+
+def is_phone(folded: str) -> bool:
+    """Return whether a folded text is a phone number."""
+    return _PHONE.fullmatch(folded) is not None
+
+
+def normalise_phone(folded: str) -> str | None:
+    """Return a phone number in E.164, its digits where it names no country, ``None`` where it is none."""
+    if not is_phone(folded):
+        return None
+    number = _EXTENSION.sub("", folded)
+    number = ("+" if number.startswith("+") else "") + _NOT_A_DIGIT.sub("", number)
+    # 00 is how most countries dial another one.
+    international = f"+{number[2:]}" if number.startswith("00") else number
+    return _e164(international) or number if international.startswith("+") else number
+
+
+def regional_phones(folded: str, region: str | None) -> Iterator[str]:
+    """Yield how a number of a region may be stored as well: with its country, and as it is dialled there."""
+    import phonenumbers
+
+    if region is None or not is_phone(folded):
+        return
+    try:
+        number = phonenumbers.parse(folded, region)
+    except phonenumbers.NumberParseException:
+        return
+    if phonenumbers.region_code_for_country_code(number.country_code or 0) == region:
+        yield phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+        national = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.NATIONAL)
+        yield _NOT_A_DIGIT.sub("", national)
+
+
+def written_phones(number: str, region: str | None) -> Iterator[str]:
+    """Yield how people write a normalised number: grouped as in its country, with the country and without."""
+    import phonenumbers
+
+    try:
+        parsed = phonenumbers.parse(number, region)
+    except phonenumbers.NumberParseException:
+        return
+    yield phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.INTERNATIONAL)
+    yield phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.NATIONAL)
+
+
+def significant_digits(folded: str) -> str:
+    """Return the last digits of a number, by which similarity compares; empty where there are too few."""
+    digits = _NOT_A_DIGIT.sub("", folded.partition("ext")[0])
+    return digits[-SIGNIFICANT_DIGITS:] if len(digits) >= SIGNIFICANT_DIGITS_LEAST else ""
+
+
+def _e164(number: str) -> str | None:
+    import phonenumbers
+
+    try:
+        parsed = phonenumbers.parse(number, None)
+    except phonenumbers.NumberParseException:
+        return None
+    if not phonenumbers.is_possible_number(parsed):
+        return None
+    return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
+
+
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?:www\.)?(?P<host>[^\s/?#@:]+\.[^\s/?#@:.]{2,})"
+                  r"(?::(?:80|443)(?![0-9]))?(?P<rest>(?::[0-9]+)?(?:[/?#]\S*)?)")  # fmt: skip
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://")
+
+
+class Address(NamedTuple):
+    """A host without ``www.``, and what follows it: port, path, query and fragment."""
+
+    host: str
+    rest: str
+
+
+def parse_url(folded: str) -> Address | None:
+    """Return the address that a folded text is, with or without a scheme; ``None`` where it is none."""
+    match = _URL.fullmatch(folded)
+    return None if match is None else Address(match["host"], match["rest"].rstrip("/"))
+
+
+def comparable_url(folded: str) -> str:
+    """Return a folded text without scheme, ``www.``, fragment and last slash: what similarity compares."""
+    return _SCHEME.sub("", folded.partition("#")[0]).removeprefix("www.").rstrip("/")

@@ -146,8 +146,6 @@ def text_of(name: str, values: Iterable[tuple[str, str]], alias_fields: Collecti
     """Return the text of an entity that search compares: its words, value by value.
 
     Args:
-        name: the entity's name.
-        values: its fields with their canonical JSON.
         alias_fields: the fields whose values are other names of the entity.
     """
     parts: dict[str, str] = {}
@@ -245,12 +243,7 @@ def _quoted(term: str) -> str:
 
 
 def best_field(spellings: Collection[str], name: str, values: Iterable[tuple[str, str]]) -> str:
-    """Return the field of an entity that has most of some words; the name comes first.
-
-    Args:
-        name: the entity's name, which counts as ``canonical_name``.
-        values: its fields with their canonical JSON.
-    """
+    """Return the field of an entity that has most of some words; the name comes first."""
     best, most = CANONICAL_NAME, _count(spellings, name)
     for field, text in values:
         count = max((_count(spellings, string) for string in strings_of(text)), default=0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, LiteralString
 
 from graphmem import cypher
-from graphmem.duplicates import duplicate_probe
-from graphmem.duplicates.duplicate_detection import Detections
+from graphmem.duplicates import duplicate_candidates
+from graphmem.duplicates.duplicate_pages import Detections
 from graphmem.registry import Services
 from tests.cypher.test_costs import parts
 from tests.support.event_loop import Loop
@@ -21,8 +21,8 @@ NAME = "John Smith"
 
 def near(loop: Loop, services: Services, owner: str, kind: str) -> tuple[dict[str, Any], int]:
     """Return the row of a new entity of that name, and the hits of the query."""
-    new = duplicate_probe.Profile("new", kind, NAME, {})
-    params = duplicate_probe.parameters(duplicate_probe.probes({"new": new}), Detections({}, {}))
+    new = duplicate_candidates.Profile("new", kind, NAME, {})
+    params = duplicate_candidates.parameters({"new": new}, Detections({}, {}))
 
     async def ask() -> tuple[dict[str, Any], int]:
         async with services.database._driver.session() as session:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.duplicates import blocking, duplicate_candidates, duplicate_probe
+from graphmem.duplicates import blocking, duplicate_candidates
 from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, OwnerGraph, Services
@@ -325,14 +325,14 @@ def test_a_fault_in_comparing_duplicates_fails_no_store(run: Call, monkeypatch: 
     assert run("entities.get", entity_id=ids(answer)[0])["canonical_name"] == "Ada Lovelace"
 
 
-@pytest.mark.parametrize("part", ["created", "probes", "neighbours"])
+@pytest.mark.parametrize("part", ["created", "parameters"])
 def test_a_fault_in_reading_for_duplicates_fails_no_store(
     run: Call, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     def failing(*arguments: Any) -> Any:
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(duplicate_probe, part, failing)
+    monkeypatch.setattr(duplicate_candidates, part, failing)
     answer = run("store", entities=[person("Ada Lovelace")])
     assert [warning["code"] for warning in answer["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
     assert run("entities.get", entity_id=ids(answer)[0])["canonical_name"] == "Ada Lovelace"

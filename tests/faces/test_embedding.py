@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from graphmem import settings as graphmem_settings
-from graphmem.embedding.remote import ANSWER_BYTES_LIMIT, RemoteEmbedder
+from graphmem.embedding.model_service import ANSWER_BYTES_LIMIT
+from graphmem.embedding.remote import RemoteEmbedder
 from graphmem.errors import ConfigurationInvalid, EmbeddingRefused, EmbeddingUnavailable
 from graphmem.registry import Services
 from graphmem.settings import Settings

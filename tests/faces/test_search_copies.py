@@ -351,8 +351,8 @@ def test_many_changes_or_long_ones_are_put_into_a_copy_in_a_thread(
     """The event loop goes on meanwhile: the change waits for what only it can do."""
     store(run, "A harbour")
     run("entities.query", search="harbour")
-    monkeypatch.setattr(owner_copy, "INLINE_CHANGES", 4)
-    monkeypatch.setattr(owner_copy, "INLINE_CHARACTERS", 400)
+    monkeypatch.setattr(search_copies, "INLINE_CHANGES", 4)
+    monkeypatch.setattr(search_copies, "INLINE_CHARACTERS", 400)
     change, goes_on, outcomes = owner_copy.change, threading.Event(), list[bool]()
 
     def change_later(*args: Any, **more: Any) -> None:

@@ -12,7 +12,6 @@ from graphmem.model import canonical
 from graphmem.search.context import context_ranking
 from graphmem.search.context.context_ranking import About, Focus, Line
 from graphmem.search.questions import question_words
-from graphmem.text import words
 
 WORDS = frozenset({"city", "london"})
 ADA = About("ent_1", "person", "Ada")
@@ -115,7 +114,7 @@ def test_a_question_word_puts_what_it_asks_for_first() -> None:
 @given(st.text(min_size=1, max_size=300), st.integers(10, 100))
 def test_a_cut_value_is_part_of_the_value(text: str, limit: int) -> None:
     value = canonical.encode(text.encode(errors="replace").decode())
-    text, is_cut = context_ranking.excerpt(value, frozenset({"x"}), limit, words.tokens)
+    text, is_cut = context_ranking.excerpt(value, frozenset({"x"}), limit)
     assert is_cut == (len(value) > limit)
     shown = canonical.decode(text)
     if is_cut:
@@ -132,9 +131,7 @@ def test_a_long_value_is_cut_around_the_first_word_of_the_question(
     question_words: set[str], begin: str
 ) -> None:
     text = "word " * 40 + "engine " + "word " * 40
-    shown, is_cut = context_ranking.excerpt(
-        canonical.encode(text), frozenset(question_words), 40, words.tokens
-    )
+    shown, is_cut = context_ranking.excerpt(canonical.encode(text), frozenset(question_words), 40)
     part = canonical.decode(shown)
     assert is_cut
     assert part.startswith(begin)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from graphmem.search.kinds import kind_words
 from graphmem.search.kinds.kind_words import DEADLINES, KindName, named_kind
+from graphmem.text import words
 
 WORDS = (
     "task", "tasks", "sales", "order", "orders", "invoice", "invoices", "person", "people", "bill", "bills",
@@ -31,14 +32,23 @@ def by_reading_all_types(
     def exact(listed: Sequence[str]) -> tuple[str, ...]:
         *first, last = listed
         forms = {" ".join([*first, each]) for each in (last, kind_words._singular(last))}
-        plain, singular_of_name = kind_words._plain, kind_words._singular_of_name
-        named = {name for name in types if plain(name) in forms or singular_of_name(name) in forms}
-        named |= {kind for name, kind in aliases.items() if kind in types and plain(name) in forms}
+        named: set[str] = set()
+        for name in types:
+            parts = words.tokens(name)
+            singular = [*parts[:-1], *(kind_words._singular(part) for part in parts[-1:])]
+            if forms & {" ".join(parts), " ".join(singular)}:
+                named.add(name)
+        for name, kind in aliases.items():
+            if kind in types and " ".join(words.tokens(name)) in forms:
+                named.add(kind)
         return tuple(sorted(named))
 
     if len(tokens) == 1 and tokens[0] in DEADLINES and not exact(tokens):
         return KindName((), "deadline", True)
-    singular, is_plural = kind_words._singular(tokens[-1]), kind_words._is_plural(tokens[-1])
+    singular = kind_words._singular(tokens[-1])
+    is_plural = tokens[-1] in kind_words._IRREGULAR or singular != tokens[-1]
+    if tokens[-1] in kind_words._FOREIGN:
+        is_plural = tokens[-1] not in kind_words._SINGULAR_FOREIGN
     if named := exact(tokens):
         return KindName(named, singular, is_plural)
     if len(tokens) > 1:
@@ -65,7 +75,7 @@ def test_words_name_what_a_reading_of_all_types_finds(
 def test_the_types_of_an_owner_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     types, aliases = [f"thing_{number}" for number in range(200)], {"gadget": "thing_7"}
     assert named_kind(["gadgets"], types, aliases) == KindName(("thing_7",), "gadget", True)
-    monkeypatch.setattr(kind_words, "_plain", None)
+    monkeypatch.setattr(kind_words, "words", None)
     assert named_kind(["gadget"], list(types), dict(aliases)) == KindName(("thing_7",), "gadget", False)
     assert named_kind(["paper"], list(types), dict(aliases)) is None
     monkeypatch.undo()

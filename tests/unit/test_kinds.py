@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from graphmem.model import times
-from graphmem.search.kinds import kind_plans, kind_questions, kind_states, kind_times
+from graphmem.search.kinds import kind_plans, kind_questions, kind_times, kind_words
 from graphmem.search.kinds.kind_plans import Member, TypeShape
 from graphmem.search.kinds.kind_questions import Phrase
-from graphmem.search.kinds.kind_states import State
+from graphmem.search.kinds.kind_words import State
 from graphmem.search.questions import mentions
 
 NOW = times.parse("2026-11-25T12:00:00Z")
@@ -222,29 +222,29 @@ def test_a_date_without_a_time_of_day_is_the_whole_day(value: str, upcoming: boo
     ],
 )  # fmt: skip
 def test_fields_say_whether_something_is_in_a_state(
-    meaning: kind_states.Meaning, values: dict[str, object], verdict: bool | None
+    meaning: kind_words.Meaning, values: dict[str, object], verdict: bool | None
 ) -> None:
-    fields = kind_states.state_fields("invoice", values)
-    assert kind_states.is_in(State("word", meaning), fields, values, only_value=False) is verdict
+    fields = kind_words.state_fields("invoice", values)
+    assert kind_words.is_in(State("word", meaning), fields, values, only_value=False) is verdict
 
 
 def test_a_flag_says_what_is_in_the_state_that_it_names_and_what_is_not() -> None:
-    fields = kind_states.state_fields("book", ["read"])
+    fields = kind_words.state_fields("book", ["read"])
     verdicts = [
-        kind_states.is_in(State(word, "value"), fields, {"read": True}, only_value=True)
+        kind_words.is_in(State(word, "value"), fields, {"read": True}, only_value=True)
         for word in ("read", "unread", "sent")
     ]
     assert verdicts == [True, False, None]
 
 
 def test_the_status_of_a_type_may_bear_the_last_word_of_its_name() -> None:
-    assert kind_states.state_fields("sales_order", ["order_status", "email_status"]) == {
+    assert kind_words.state_fields("sales_order", ["order_status", "email_status"]) == {
         "order_status": "status"
     }
 
 
 def test_the_state_of_a_country_is_no_state() -> None:
-    assert kind_states.state_fields("location", ["state", "city"]) == {}
+    assert kind_words.state_fields("location", ["state", "city"]) == {}
 
 
 def test_a_type_without_the_fields_has_no_such_kind() -> None:

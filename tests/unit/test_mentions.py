@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphmem.model.relationship import BUILTIN, RelationshipKind
-from graphmem.search.questions import mentions, relationship_roles
+from graphmem.search.questions import mentions, question_words
 from graphmem.text import identifiers
 
 NAMES = {
@@ -91,7 +91,7 @@ def test_words_of_a_question_are_parts_of_names(question: str, parts: list[str])
 def test_words_of_a_whole_name_are_no_parts_of_another() -> None:
     question = mentions.read("Is Tom Ek here?")
     (run,) = [run for run in question.runs if run.text == "Tom Ek"]
-    assert question.parts(NAMES, [run]) == []
+    assert question.parts(NAMES, range(run.start, run.end)) == []
 
 
 @pytest.mark.parametrize(
@@ -175,5 +175,5 @@ def test_a_question_asks_for_relationships(question: str, outgoing: set[str], in
     (part,) = read.parts(NAMES)
     types = (*BUILTIN.values(), RelationshipKind("CEO_OF"))
     tokens = [piece.token for piece in read.pieces]
-    followed = relationship_roles.followed(tokens, read.nouns, [(part.start, part.end)], types)
+    followed = question_words.followed(tokens, read.nouns, [(part.start, part.end)], types)
     assert (followed.outgoing, followed.incoming) == (outgoing, incoming)

@@ -234,7 +234,7 @@ def test_a_step_that_is_left_out_changes_points(step: str) -> None:
         match = search_ranking.match_words(copy, question)
         weighted = zip(question.pieces, match.weights, strict=True)
         vector = embedder.weighted([Weighted(*part) for part in weighted])
-        ranking = search_ranking.rank(copy, match, vector, floor=0.28, among=copy.alive, named={})
+        ranking = search_ranking.rank(copy, match, vector, floor=0.28, among=copy.alive, named={}, fixed={})
         return ranking.points.tolist()
 
     whole = points()

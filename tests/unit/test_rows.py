@@ -54,6 +54,13 @@ def test_a_row_that_lacks_a_column_or_is_too_long_is_refused() -> None:
         typed_rows.typed(Answer, {"more": True, "last": [], "origin": None, "page": [["a", 1, 2]]})
 
 
+def test_the_only_column_of_a_row_needs_no_row_class() -> None:
+    assert typed_rows.typed(list[Item], {"items": [["a", 1], ["b"]]}) == [Item("a", 1), Item("b")]
+    assert typed_rows.typed(str, {"key": "a"}) == "a"
+    with pytest.raises(ValueError, match="unpack"):
+        typed_rows.typed(str, {"key": "a", "total": 1})
+
+
 def test_what_is_no_row_class_is_refused() -> None:
     with pytest.raises(TypeError, match="no row class"):
         typed_rows.columns(dict)

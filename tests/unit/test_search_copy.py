@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.search import search_ranking, term_vocabulary, terms
+from graphmem.search import search_ranking, terms
 from graphmem.search.entity_copy import DIMENSIONS, EntityText, SearchCopy
 from graphmem.search.search_ranking import K1, B, Ranking
-from graphmem.search.term_vocabulary import TermVocabulary
+from graphmem.search.terms import TermVocabulary
 from graphmem.text import languages, words
 from tests.support.examples import examples
 
@@ -45,7 +45,7 @@ def ranking(
     match = search_ranking.match_words(copy, terms.of_question(query, copy.languages))
     vector = [3.0, 2.0, 1.0] + [0.0] * (DIMENSIONS - 3)
     return search_ranking.rank(
-        copy, match, vector, floor=0.5, among=copy.of_types(types or []), named={"ent_1": 1.0},
+        copy, match, vector, floor=0.5, among=copy.of_types(types or []), named={"ent_1": 1.0}, fixed={},
         newest_first=newest_first,
     )  # fmt: skip
 
@@ -216,7 +216,7 @@ def test_a_name_counts_more_than_a_mention() -> None:
         EntityText("ent_b", "note", 0, "alpha | beta beta", None),
     ])  # fmt: skip
     match = search_ranking.match_words(copy, terms.of_question("alpha", []))
-    hits = search_ranking.rank(copy, match, None, floor=0.5, among=copy.alive, named={})
+    hits = search_ranking.rank(copy, match, None, floor=0.5, among=copy.alive, named={}, fixed={})
     assert [hits.ids[number] for number in hits.first(2)] == ["ent_b", "ent_a"]
 
 
@@ -279,7 +279,9 @@ def test_a_document_with_half_of_a_question_has_half_of_it_whatever_numbers_are_
 ) -> None:
     copy = copy_of("alpha", "beta", "gamma", *others)
     match = search_ranking.match_words(copy, terms.of_question("alpha beta", []))
-    hits = search_ranking.rank(copy, match, None, floor=0.5, among=copy.alive, named={}, least_share=0.5)
+    hits = search_ranking.rank(
+        copy, match, None, floor=0.5, among=copy.alive, named={}, fixed={}, least_share=0.5
+    )
     assert {hits.ids[int(number)] for number in hits.hits} == {"ent_0", "ent_1"}
 
 
@@ -335,7 +337,7 @@ def test_entities_that_the_copy_does_not_have_have_no_time() -> None:
 @examples(200)
 def test_terms_that_begin_with_a_text_are_found_whatever_came_and_went(steps: list[tuple[str, str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(term_vocabulary, "SORTED_AT_ONCE", 4)
+        patch.setattr(terms, "SORTED_AT_ONCE", 4)
         known = TermVocabulary()
         for step, text in steps:
             if step == "add":

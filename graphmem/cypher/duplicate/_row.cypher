@@ -1,4 +1,4 @@
-// The part of an entity that is compared for likeness; in Python: graphmem.duplicates.duplicate_probe.profile. Takes
+// The part of an entity that is compared for likeness; in Python: duplicate_pages.profile. Takes
 // `entity` and `$compared`. Of a small entity all fields are read: to choose among them takes longer. Of a very large
 // one only the name is compared, because its values are not read.
 [entity.id, entity.type, left(entity.canonical_name, 1000), entity.observation_count, entity.created_at,

@@ -1,4 +1,4 @@
-// One interpretation; in Python: graphmem.reading.interpretation_answers.InterpretationRow. Takes `interpretation`.
+// One interpretation; in Python: graphmem.reading.source_answers.InterpretationRow. Takes `interpretation`.
 [interpretation.id, interpretation.source_id, interpretation.interpreter, interpretation.version,
  interpretation.config, interpretation.config_hash, interpretation.run, interpretation.model, interpretation.parser,
  interpretation.status, interpretation.error, interpretation.warnings, interpretation.attempts,

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from graphmem.model import canonical, ending, merged_arrays, times
 from graphmem.model.identity import CANONICAL_NAME
-from graphmem.model.reduction import Stale
 from graphmem.model.relationship import BUILTIN
 from graphmem.reading import answers
-from graphmem.reading.shared_rows import EntityRow
+from graphmem.reading.shared_rows import EntityRow, refuse_stale_keys
 from graphmem.registry import Context
 from graphmem.search import terms
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_page import AboutSearch
 from graphmem.search.context.context_ranking import About, Contest, Focus, Line
-from graphmem.search.questions import question_words, relationship_roles
+from graphmem.search.questions import question_words
 from graphmem.text import words
 
 ORIGINS_LIMIT: Final = 3
@@ -43,16 +42,6 @@ class _WinnerTime(NamedTuple):
     observed_at: int
 
 
-class _ContestRow(NamedTuple):
-    """A value that contests the value of a field."""
-
-    field: str
-    value: str
-    observed_at: int
-    observation_id: str
-    observation_source: str
-
-
 class _RelatedRow(NamedTuple):
     """A relationship of an entity, and the entity at its other end."""
 
@@ -75,14 +64,8 @@ class _KnownEntity(NamedTuple):
     entity: EntityRow
     ranks: list[str]
     winners: list[_WinnerTime]
-    contested: list[_ContestRow]
+    contested: list[Contest]
     related: list[_RelatedRow]
-
-
-class _KnownEntities(NamedTuple):
-    """The row of ``context/gather.cypher``."""
-
-    entities: list[_KnownEntity]
 
 
 class _Matching(NamedTuple):
@@ -90,12 +73,6 @@ class _Matching(NamedTuple):
 
     entity_id: str
     related: list[_RelatedRow]
-
-
-class _MatchingEntities(NamedTuple):
-    """The row of ``context/matching.cypher``."""
-
-    entities: list[_Matching]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +91,14 @@ class Subjects:
     about: AboutSearch = field(default_factory=AboutSearch)
     is_newest_first: bool = False
 
-    @property
-    def ids(self) -> list[str]:
-        """The ids of all of them, each once."""
-        return list(dict.fromkeys([*self.named, *self.resembling]))
-
 
 async def _known(context: Context, entity_ids: Sequence[str], focus: Focus) -> list[_KnownEntity]:
-    """Return the facts about some entities, in the order of the ids, as many as fit into an answer.
-
-    Raises:
-        Stale: some entities were folded under an older schema, or relationships are to be folded again.
-        Torn: a commit changed an entity during the read.
-    """
+    """Return the facts about some entities, in the order of the ids, as many as fit into an answer."""
     if not entity_ids:
         return []
-    row = await context.graph.only(
+    entities = await context.graph.only(
         "context.gather",
-        _KnownEntities,
+        list[_KnownEntity],
         entity_ids=list(entity_ids),
         newest=OBSERVATIONS_LIMIT,
         relationships=RELATIONSHIPS_LIMIT,
@@ -140,19 +107,9 @@ async def _known(context: Context, entity_ids: Sequence[str], focus: Focus) -> l
         words=sorted(map(question_words.beginning, focus.words)),
         origins=ORIGINS_LIMIT,
     )
-    answers.entities((known.entity for known in row.entities), snapshot=False)
-    _refuse_stale(related for known in row.entities for related in known.related)
-    return row.entities
-
-
-def _refuse_stale(rows: Iterable[_RelatedRow]) -> None:
-    """Refuse relationships that are to be folded again.
-
-    Raises:
-        Stale: other observations of some relationships count since they were folded.
-    """
-    if stale := [row.relationship_key for row in rows if row.refold]:
-        raise Stale([], stale)
+    answers.entities((known.entity for known in entities), snapshot=False)
+    refuse_stale_keys((each.relationship_key, each.refold) for known in entities for each in known.related)
+    return entities
 
 
 async def known_lines(
@@ -162,15 +119,13 @@ async def known_lines(
 
     A relationship between two of the entities is one line, of the entity that comes first.
 
-    Args:
-        question: the words of the question.
-
     Returns:
         The lines without an order, and what the question asks of what it names.
     """
     language = terms.language_of_question(" ".join(question))
     focus = Focus(question_words.content_words(question, (), language), question_words.wanted(question))
-    requested = await _known(context, subjects.ids, focus)
+    ids = list(dict.fromkeys([*subjects.named, *subjects.resembling]))
+    requested = await _known(context, ids, focus)
     names = {
         word
         for known in requested
@@ -224,17 +179,17 @@ async def _with_matching(context: Context, requested: list[_KnownEntity], focus:
     ]
     if not many or not focus.words:
         return requested
-    row = await context.graph.only(
+    entities = await context.graph.only(
         "context.matching",
-        _MatchingEntities,
+        list[_Matching],
         entity_ids=many,
         words=sorted(map(question_words.beginning, focus.words)),
         scanned=SCANNED_LIMIT,
         relationships=RELATIONSHIPS_LIMIT,
         characters=METADATA_LIMIT,
     )
-    matching = dict(row.entities)
-    _refuse_stale(related for rows in matching.values() for related in rows)
+    matching = dict(entities)
+    refuse_stale_keys((each.relationship_key, each.refold) for rows in matching.values() for each in rows)
     whole: list[_KnownEntity] = []
     for known in requested:
         keys = {related.relationship_key for related in known.related}
@@ -246,10 +201,7 @@ async def _with_matching(context: Context, requested: list[_KnownEntity], focus:
 
 
 def _weights(requested: Sequence[_KnownEntity], named: Collection[str]) -> dict[str, float]:
-    """Return the weights of the requested entities.
-
-    Where the question names entities, what only resembles it weighs less, what is related to them a bit more.
-    """
+    """Return the weights of the requested entities: beside what is named, what resembles it weighs less."""
     weights: dict[str, float] = {}
     beside = 0
     for known in requested:
@@ -322,15 +274,11 @@ def _contests(known: _KnownEntity, name: str, value: str) -> tuple[Contest, ...]
     rows = [row for row in known.contested if row.field == name]
     rows.sort(key=lambda row: (row.observed_at, row.observation_id), reverse=True)
     contests: dict[str, Contest] = {}
-    for _, other, observed_at, observation_id, source in rows:
-        if other != "null" and not _is_same(value, other):
-            contests.setdefault(other, Contest(other, observed_at, observation_id, source))
+    for row in rows:
+        # Values may differ by their type alone, as a schema may have converted one.
+        if row.value != "null" and value.strip('"') != row.value.strip('"'):
+            contests.setdefault(row.value, row)
     return tuple(contests.values())[:CONTESTS_LIMIT]
-
-
-def _is_same(value: str, other: str) -> bool:
-    """Return whether two values differ by their type alone, as a schema may have converted one."""
-    return value.strip('"') == other.strip('"')
 
 
 def _relationship(
@@ -358,7 +306,7 @@ def _relationship_words(entity: EntityRow, related: _RelatedRow) -> frozenset[st
     texts = [text for name, value in related.metadata for text in (name, *words.strings_of(value))]
     if (built_in := BUILTIN.get(related.relationship_type)) is not None:
         texts.append(built_in.inverse or "")
-    texts += relationship_roles.roles(related.relationship_type, related.direction)
+    texts += question_words.ROLES.get((related.relationship_type, related.direction), ())
     return _words(entity.name, related.relationship_type, related.entity_type, related.entity_name, *texts)
 
 

@@ -8,7 +8,7 @@ until the budget is spent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +16,7 @@ from graphmem.model import canonical, dates
 from graphmem.model.identity import IDENTIFIER_KINDS
 from graphmem.search.questions import question_words
 from graphmem.search.questions.question_words import Wanted
+from graphmem.text import words
 
 VALUE_LIMIT: Final = 600
 """Characters of one value; a longer value is cut to the part around the words of the question."""
@@ -47,10 +48,10 @@ ENDED_WEIGHT_FACTOR: Final = 0.8
 """Weight of an entity that is related by a relationship which has ended, as a factor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(NamedTuple):
     """A value of a field that did not win although it is not older than the winner."""
 
+    field: str
     value: str
     observed_at: int
     observation_id: str
@@ -130,17 +131,15 @@ class Line:
         """Return whether the line has a person, a place, a time or a state, and the question asks for one."""
         if self.related is None and self.field in focus.fields:
             return True
-        if (
-            "person" in focus.wanted
-            and self.related is not None
-            and question_words.is_person(self.related.type)
-        ):
+        is_related = self.related is not None and self.related.type in question_words.PERSONS
+        if is_related and "person" in focus.wanted:
             return True
         if "time" in focus.wanted:
             values = [self.value] if self.related is None else [value for _, value in self.metadata]
             if any(value[:1] == '"' and dates.parse(value[1:-1]) is not None for value in values):
                 return True
-        return "place" in focus.wanted and question_words.names_place(self.field.lower().split("_"))
+        names_place = not question_words.PLACES.isdisjoint(self.field.lower().split("_"))
+        return names_place and "place" in focus.wanted
 
 
 def ordered(lines: Iterable[Line], focus: Focus) -> list[Line]:
@@ -169,8 +168,7 @@ def ordered(lines: Iterable[Line], focus: Focus) -> list[Line]:
 
 
 def in_order_of_places(lines: Sequence[Line], focus: Focus, places: range) -> list[Line]:
-    """Return lines of which those in some places are at least as useful as those in later ones, as far as the
-    best line of each place goes."""
+    """Return lines, the best of each of some places at least as useful as the best of any later place."""
     best: dict[int, float] = {}
     for line in lines:
         if line.place in places:
@@ -183,32 +181,20 @@ def in_order_of_places(lines: Sequence[Line], focus: Focus, places: range) -> li
     return [replace(line, weight=line.weight * factors.get(line.place, 1.0)) for line in lines]
 
 
-def excerpt(
-    value: str, question_words: frozenset[str], limit: int, split_words: Callable[[str], Sequence[str]]
-) -> tuple[str, bool]:
+def excerpt(value: str, question_words: frozenset[str], limit: int) -> tuple[str, bool]:
     """Return a value for a line, as canonical JSON, and whether it is cut.
 
     Args:
         value: canonical JSON; a longer value becomes text from a little before the first question word.
         limit: characters of the result, without the ellipses.
-        split_words: splits a text into words as questions are split.
     """
     if len(value) <= limit:
         return value, False
     decoded = canonical.decode(value)
     text = decoded if isinstance(decoded, str) else value
-    start = _first_match(text, question_words, split_words) if question_words else 0
+    matches = re.finditer(r"\S+", text) if question_words else ()
+    start = next((each.start() for each in matches if question_words.intersection(words.tokens(each[0]))), 0)
     start = max(0, min(start - limit // 4, len(text) - limit))
     end = start + limit
     part = ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")
     return canonical.encode(part), True
-
-
-def _first_match(
-    text: str, question_words: frozenset[str], split_words: Callable[[str], Sequence[str]]
-) -> int:
-    """Return the position of the first question word in a text; 0 if there is none."""
-    for match in re.finditer(r"\S+", text):
-        if question_words & set(split_words(match[0])):
-            return match.start()
-    return 0

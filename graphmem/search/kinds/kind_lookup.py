@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from graphmem.model import canonical, schema, times
 from graphmem.model.schema import SchemaDocument
@@ -14,9 +14,9 @@ from graphmem.reading.entity_pages import EntityRequest, Order
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.registry import Context
 from graphmem.search.kinds import kind_plans, kind_questions
-from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypePlan, TypeShape
+from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypeShape
 from graphmem.search.kinds.kind_questions import Phrase
-from graphmem.search.kinds.kind_states import State
+from graphmem.search.kinds.kind_words import State
 from graphmem.search.owner_copy import KindKey, OwnerCopy
 from graphmem.search.questions import naming
 from graphmem.search.questions.mentions import AskedNames, Piece
@@ -78,11 +78,14 @@ async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
     is_cut = False
     if every:
         (joined, is_cut), (rows, _) = await asyncio.gather(
-            naming.joined(asked.context, asked.question, every, types, RELATED_LIMIT),
+            naming.related(
+                asked.context, asked.question, every, outgoing=None, incoming=None, types=list(types),
+                scanned=RELATED_LIMIT, limit=RELATED_LIMIT,
+            ),
             rows_of(asked.context, every),
-        )
-        for entity_id, other_id in joined:
-            related.setdefault(entity_id, set()).add(other_id)
+        )  # fmt: skip
+        for each in joined:
+            related.setdefault(each.entity_id, set()).add(each.other_id)
         for row in rows:
             values = dict(zip(row.fields, row.values, strict=True))
             texts = [row.name, row.id]
@@ -143,11 +146,6 @@ async def _ids(asked: Asked, span: tuple[int, int], types: Sequence[str]) -> lis
     return followed or [each.id for each in of_span(asked.named, span)]
 
 
-def is_related(types: Mapping[str, TypePlan], member: Member, anchor: Anchor) -> bool:
-    fields = types[member.entity_type].references
-    return member.id in anchor.related or kind_plans.refers(member, fields, anchor.spellings)
-
-
 READ_BY_ID_LIMIT: Final = 1_000
 """If the values of more entities than this are to be read, those of all of their types are read."""
 THREAD_MEMBERS: Final = 1_000
@@ -166,12 +164,6 @@ class SchemaShape(NamedTuple):
     seen: list[str]
 
 
-class SchemaShapes(NamedTuple):
-    """The row of ``schema/shapes.cypher``."""
-
-    shapes: list[SchemaShape]
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind that a question asks for: the entities that fit, best first, and how it was understood.
@@ -187,13 +179,7 @@ class Kind:
 def phrases(
     question: AskedNames, named: Sequence[Named], types: Collection[str], aliases: Mapping[str, str], now: int
 ) -> list[Phrase]:
-    """Return the kinds that a question may ask for, the likeliest first; a name is no kind.
-
-    Args:
-        named: what whole names in the question name.
-        types: the types that count.
-        aliases: types by their other names.
-    """
+    """Return the kinds that a question may ask for, the likeliest first; a name is no kind."""
     spans = [(each.start, each.end) for each in named if each.end]
     read = kind_questions.read(question, types, aliases, now)
     return [phrase for phrase in read if not any(kind_questions.covers(span, phrase) for span in spans)]
@@ -212,22 +198,15 @@ async def of_phrase(
 
     Two round trips: the schemas and what is named, then the entities that are compared; none for all of a
     type.
-
-    Args:
-        named: what the question names.
-        followed: what it asks for by relationships to that.
-
-    Raises:
-        Stale: relationships are to be folded again.
-        Unavailable: the database failed.
     """
     beside = _beside(phrase, named)
-    phrase = replace(phrase, rest=_without(phrase.rest, question, beside))
+    names = {question.pieces[place].token for span in beside for place in range(*span)}
+    phrase = replace(phrase, rest=tuple(word for word in phrase.rest if word not in names))
     asked = Asked(context, copy, question, phrase, named, followed, beside)
     if phrase.needs_name and not any(of_span(named, span) for span in phrase.anchors):
         return None
     types = list(phrase.kind.types) or await copy.look(lambda documents: sorted(documents.types))
-    rows, anchors = await asyncio.gather(_shapes(context, types), anchors_of(asked, types))
+    rows, anchors = await asyncio.gather(shapes_of(context, types), anchors_of(asked, types))
     shapes = [_shape(row) for row in rows]
     made = (kind_plans.plan(each, shapes, now, refers=bool(anchors)) for each in phrase.readings)
     plans = [plan for plan in made if plan is not None]
@@ -266,16 +245,9 @@ def _beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
     return [(start, end) for start, end in spans if end]
 
 
-def _without(rest: Sequence[str], question: AskedNames, spans: Iterable[tuple[int, int]]) -> tuple[str, ...]:
-    """Return the words beside a phrase that are in no name."""
-    names = {question.pieces[place].token for span in spans for place in range(*span)}
-    return tuple(word for word in rest if word not in names)
-
-
-async def _shapes(context: Context, types: Sequence[str]) -> list[SchemaShape]:
+async def shapes_of(context: Context, types: Iterable[str]) -> list[SchemaShape]:
     """Return the fields of some types, as their schemas declare them and as they are stored."""
-    rows = await context.graph.only("schema.shapes", SchemaShapes, types=list(types))
-    return rows.shapes
+    return await context.graph.only("schema.shapes", list[SchemaShape], types=list(types))
 
 
 def _shape(row: SchemaShape) -> TypeShape:
@@ -309,7 +281,7 @@ async def _members(
     fields = sorted({name for plan in plans for name in plan.fields})
     limit = context.services.limits.compared_entities
     if not fields:
-        of_types = await asked.copy.look(lambda documents: documents.ids_of_types(types))
+        of_types = await asked.copy.look(lambda documents: list(documents.revisions_of_types(types)))
         return [Member(each, types[0], {}) for each in of_types[:limit]], len(of_types) > limit
     scan = Scan(context, EntityRequest(types, Order("asc"), limit=0, offset=0), fields=fields)
     revisions = await asked.copy.look(lambda documents: documents.revisions_of_types(types))
@@ -331,17 +303,13 @@ async def _read(scan: Scan, read: tuple[list[ScannedEntity], bool]) -> tuple[lis
     candidates, is_truncated = read
     cut = [each.id for each in candidates if each.texts is None or "" in each.texts]
     texts, unread = await scan.whole(cut) if cut else ({}, None)
-    members = [_member(scan.fields, each, texts) for each in candidates]
+    members: list[Member] = []
+    for each in candidates:
+        values = texts.get(each.id, each.texts) or []
+        pairs = zip(scan.fields, values, strict=True) if values else ()
+        decoded = {name: canonical.decode(text) for name, text in pairs if text}
+        members.append(Member(each.id, each.type, decoded))
     return members, is_truncated or unread is not None
-
-
-def _member(
-    fields: Sequence[str], candidate: ScannedEntity, texts: Mapping[str, Sequence[str | None]]
-) -> Member:
-    read = texts.get(candidate.id, candidate.texts) or []
-    pairs = zip(fields, read, strict=True) if read else ()
-    values: dict[str, Any] = {name: canonical.decode(text) for name, text in pairs if text}
-    return Member(candidate.id, candidate.type, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,9 +346,15 @@ def _fits(plan: KindPlan, members: Sequence[Member], anchors: Sequence[Anchor]) 
         return None
     listed = plan.fits(members, used)
     by_id = {member.id: member for member in members}
+    references = {name: each.references for name, each in plan.types.items()}
     related: list[str] = []
     for anchor in anchors:
-        joined = [fit for fit in listed if is_related(plan.types, by_id[fit.id], anchor)]
+        joined = [
+            fit
+            for fit in listed
+            if fit.id in anchor.related
+            or kind_plans.refers(by_id[fit.id], references[by_id[fit.id].entity_type], anchor.spellings)
+        ]
         if joined or anchor.is_strict:
             listed = joined
             related.append(anchor.words)

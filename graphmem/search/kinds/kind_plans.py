@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from graphmem.search.kinds import kind_states, kind_times
+from graphmem.search.kinds import kind_times, kind_words
 from graphmem.search.kinds.kind_questions import Phrase
-from graphmem.search.kinds.kind_states import State
 from graphmem.search.kinds.kind_times import Moment
+from graphmem.search.kinds.kind_words import State
 from graphmem.search.questions import grammar
 from graphmem.text import words
 
@@ -118,16 +118,19 @@ class KindPlan:
         Returns ``None`` if a word of the question that can only be a value of a field is none.
         """
         states = [state for state in self.phrase.states if state.meaning in _MAY_BE_VALUES]
-        used = frozenset(state for state in states if self._is_in_use(state, members))
+        used = frozenset(
+            state
+            for state in states
+            if any(
+                kind_words.is_value_in_use(state, self.types[each.entity_type].state_fields, each.values)
+                for each in members
+            )
+        )
         unknown = [state for state in states if state.meaning == "value" and state not in used]
         return None if any(state.value not in self.declared for state in unknown) else used
 
     def fits(self, members: Sequence[Member], used: Collection[State]) -> list[Fit]:
-        """Return the entities that fit.
-
-        Args:
-            used: the states that are values in use.
-        """
+        """Return the entities that fit."""
         fits: list[Fit] = []
         period = self.phrase.period
         for member in self._in_states(self._of_sort(members), used):
@@ -147,27 +150,25 @@ class KindPlan:
         chosen: list[Member] = []
         for member in members:
             plan = self.types[member.entity_type]
-            key = None if depends_on_time else _texts_of(member, plan.state_fields)
+            texts = [member.values.get(name, _ABSENT) for name in plan.state_fields]
+            is_compared = depends_on_time or any(
+                not isinstance(text, str) and text is not _ABSENT for text in texts
+            )
+            key = None if is_compared else (member.entity_type, *texts)
             if key is None or key not in known:
                 known[key] = all(self._is_in(plan, member, state, is_used) for state, is_used in states)
             if known[key]:
                 chosen.append(member)
         return chosen
 
-    def _is_in_use(self, state: State, members: Sequence[Member]) -> bool:
-        return any(
-            kind_states.is_value_in_use(state, self.types[each.entity_type].state_fields, each.values)
-            for each in members
-        )
-
     def _of_sort(self, members: Sequence[Member]) -> Sequence[Member]:
         """Return the members whose sort a question names: of events that say what they are, the meetings."""
-        singular = kind_states.plain(self.phrase.kind.singular)
+        singular = kind_words.plain(self.phrase.kind.singular)
         chosen = [
             member
             for member in members
             if any(
-                isinstance(value := member.values.get(name), str) and kind_states.plain(value) == singular
+                isinstance(value := member.values.get(name), str) and kind_words.plain(value) == singular
                 for name in self.types[member.entity_type].sorts
             )
         ]
@@ -176,33 +177,25 @@ class KindPlan:
     def _is_in(self, plan: TypePlan, member: Member, state: State, is_used: bool) -> bool:
         kinds = plan.state_fields
         if state.meaning == "overdue":
-            if kind_states.is_in(state, kinds, member.values, only_value=False):
+            if kind_words.is_in(state, kinds, member.values, only_value=False):
                 return True
             due = _first_moment(plan.due, member.values)
-            is_open = kind_states.is_in(_OPEN, plan.states, member.values, only_value=False)
+            is_open = kind_words.is_in(_OPEN, plan.states, member.values, only_value=False)
             is_known = is_open is True or (is_open is None and not plan.states)
             return due is not None and due.end <= self.now and is_known
         compared = kinds if is_used or state.meaning == "value" else plan.states
-        return kind_states.is_in(state, compared, member.values, only_value=is_used) is True
+        return kind_words.is_in(state, compared, member.values, only_value=is_used) is True
 
     def _moment(self, plan: TypePlan, member: Member) -> Moment | None:
         """Return the date of an entity that the time of a question is about, or by which it is ordered."""
         if self.leaves_ended_out and (
-            kind_states.is_in(_OPEN, plan.states, member.values, only_value=False) is False
+            kind_words.is_in(_OPEN, plan.states, member.values, only_value=False) is False
         ):
             return None
         return _first_moment(plan.times or plan.due, member.values)
 
 
 _OPEN: Final = State("open", "open")
-
-
-def _texts_of(member: Member, fields: Iterable[str]) -> tuple[Any, ...] | None:
-    """Return the type of an entity and its values of some fields, ``None`` if one is no text."""
-    values = [member.values.get(name, _ABSENT) for name in fields]
-    if any(not isinstance(value, str) and value is not _ABSENT for value in values):
-        return None
-    return member.entity_type, *values
 
 
 def _first_moment(fields: Sequence[str], values: Mapping[str, Any]) -> Moment | None:
@@ -213,11 +206,7 @@ def _first_moment(fields: Sequence[str], values: Mapping[str, Any]) -> Moment | 
 
 
 def plan(phrase: Phrase, shapes: Iterable[TypeShape], now: int, *, refers: bool) -> KindPlan | None:
-    """Return how a question for a kind is answered, ``None`` if no type has the fields for it.
-
-    Args:
-        refers: names are compared with the fields that may refer to something.
-    """
+    """Return how a question for a kind is answered, ``None`` if no type has the fields for it."""
     types: dict[str, TypePlan] = {}
     declared: set[str] = set()
     for shape in shapes:
@@ -225,7 +214,7 @@ def plan(phrase: Phrase, shapes: Iterable[TypeShape], now: int, *, refers: bool)
         if made is not None:
             types[shape.entity_type] = made
             declared.update(
-                kind_states.plain(value)
+                kind_words.plain(value)
                 for values in shape.enums.values()
                 for value in values
                 if isinstance(value, str)
@@ -235,17 +224,17 @@ def plan(phrase: Phrase, shapes: Iterable[TypeShape], now: int, *, refers: bool)
 
 def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | None:
     """Return the fields of a type that answer a question, ``None`` if it lacks one that is needed."""
-    states = kind_states.state_fields(shape.entity_type, shape.fields)
+    states = kind_words.state_fields(shape.entity_type, shape.fields)
     wanted = {state.value for state in phrase.states if state.meaning == "value"}
     valued = tuple(
         sorted(
             name
             for name, values in shape.enums.items()
-            if any(isinstance(value, str) and kind_states.plain(value) in wanted for value in values)
+            if any(isinstance(value, str) and kind_words.plain(value) in wanted for value in values)
         )
     )
     meanings = {state.meaning for state in phrase.states}
-    due = kind_times.due_fields(shape.fields) if "overdue" in meanings else []
+    due = kind_times.listed(kind_times.FIELDS["due"], shape.fields) if "overdue" in meanings else []
     times: list[str] = []
     if phrase.period is not None:
         meaning = next(iter(meanings), None)
@@ -261,13 +250,15 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
         return None
     is_due = phrase.period is not None and phrase.period.is_due
     reads_states = bool(meanings) or is_due or not phrase.kind.types
+    texts = sorted(shape.texts - shape.dated - states.keys())
+    references = [name for name in texts if name.lower() not in _FREE_TEXT]
     return TypePlan(
         states if reads_states else {},
         valued,
         times,
         due,
         _sorts(phrase, shape),
-        _references(shape, states) if refers else (),
+        tuple(references[:REFERENCE_FIELDS_LIMIT]) if refers else (),
     )
 
 
@@ -277,11 +268,6 @@ def _sorts(phrase: Phrase, shape: TypeShape) -> tuple[str, ...]:
         return ()
     named = {*_SORT_FIELDS, f"{shape.entity_type}_type", f"{shape.entity_type}_kind"}
     return tuple(sorted(named & shape.fields))
-
-
-def _references(shape: TypeShape, states: Collection[str]) -> tuple[str, ...]:
-    fields = [name for name in sorted(shape.texts) if name.lower() not in _FREE_TEXT and name not in states]
-    return tuple(name for name in fields if name not in shape.dated)[:REFERENCE_FIELDS_LIMIT]
 
 
 Spellings = frozenset[frozenset[str]]

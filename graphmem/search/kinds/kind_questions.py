@@ -11,11 +11,20 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from graphmem.search.kinds import kind_times
-from graphmem.search.kinds.kind_states import AFTER_ITS_NOUN, OPPOSITE, STATE_WORDS, STATES, VERBS, State
 from graphmem.search.kinds.kind_times import TIME_WORDS, Period
-from graphmem.search.kinds.kind_words import TYPE_WORDS, KindName, named_kind
-from graphmem.search.questions import grammar, question_words, relationship_roles
-from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames, Piece
+from graphmem.search.kinds.kind_words import (
+    AFTER_ITS_NOUN,
+    OPPOSITE,
+    STATE_WORDS,
+    STATES,
+    TYPE_WORDS,
+    VERBS,
+    KindName,
+    State,
+    named_kind,
+)
+from graphmem.search.questions import grammar, question_words
+from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames
 
 BEFORE: Final = grammar.words("before_kinds")
 """Words between a state or a time and its type, or before them."""
@@ -155,9 +164,12 @@ class _Reader:
         phrase = self._with_rest(phrase, start, end)
         if not (states or period):
             return self._of_all(phrase, start, end)
-        if not kind.is_plural and not self._stands_alone(end, places):
-            return None
-        return phrase
+        is_last = end >= len(self.tokens) or self.question.pieces[end - 1].ends or end in places
+        if kind.is_plural or is_last:
+            return phrase
+        # "The open task list" asks for no task.
+        is_alone = self.question.pieces[end].is_stop_word or self.tokens[end] in LINKS | NAMING
+        return phrase if is_alone else None
 
     def _before(self, start: int) -> tuple[list[_Qualifier], int] | None:
         """Return the states and times before a type, and where it begins; ``None`` if it is a verb."""
@@ -323,12 +335,6 @@ class _Reader:
         )
         return piece.is_stop_word or token in LINKS | NAMING or has_time
 
-    def _stands_alone(self, end: int, places: Collection[int]) -> bool:
-        """Return whether no noun follows a type in the singular: "the open task list" asks for no task."""
-        if end >= len(self.tokens) or self.question.pieces[end - 1].ends or end in places:
-            return True
-        return self.question.pieces[end].is_stop_word or self.tokens[end] in LINKS | NAMING
-
     def _with_rest(self, phrase: Phrase, start: int, end: int) -> Phrase:
         """Return a phrase with the names that may follow or precede its type, and the other words."""
         anchors: list[tuple[int, int]] = []
@@ -375,7 +381,7 @@ class _Reader:
         if not phrase.kind.is_plural or phrase.rest or not phrase.kind.types:
             return None
         if phrase.anchors:
-            is_role = any(relationship_roles.says_role(token) for token in self.tokens[start:end])
+            is_role = any(question_words.says_role(token) for token in self.tokens[start:end])
             return None if is_role else replace(phrase, needs_name=True)
         outside = [token for place, token in enumerate(self.tokens) if not start <= place < end]
         is_asked = all(token in ASKING | LINKS | BEFORE or token in question_words.EMPTY for token in outside)
@@ -386,18 +392,13 @@ def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str
     """Return the kinds that the words of a question may ask for, the one that says most first.
 
     Args:
-        types: the entity types of the owner.
-        aliases: types by the other names that their schemas declare.
         now: in microseconds.
     """
-    reader = _Reader(question, types, aliases, now, [_token(piece) for piece in question.pieces])
+    # Words are as search compares them, and a date of ISO 8601 is as it is written.
+    tokens = [each.token or (each.text if kind_times.is_iso(each.text) else "") for each in question.pieces]
+    reader = _Reader(question, types, aliases, now, tokens)
     phrases = list(reader.phrases())
     return sorted(phrases, key=lambda each: (-len(each.states) - (each.period is not None), each.start))
-
-
-def _token(piece: Piece) -> str:
-    """Return a word as search compares it, and a date of ISO 8601 as it is written."""
-    return piece.token or (piece.text if kind_times.is_iso(piece.text) else "")
 
 
 def covers(name: tuple[int, int], phrase: Phrase) -> bool:

@@ -67,7 +67,12 @@ def intervals(tokens: Sequence[str], today: datetime) -> list[Interval]:
         today: midnight in UTC.
     """
     if (shift := SHIFTS.get(tokens[0])) is not None and len(tokens) == 2:
-        return _shifted(shift, intervals(tokens[1:], today), today)
+        candidates = intervals(tokens[1:], today)
+        if shift > 0:
+            candidates = sorted(each for each in candidates if each.start > today)
+        elif shift < 0:
+            candidates = sorted((each for each in candidates if each.end <= today), reverse=True)
+        return candidates[:1]
     if tokens[0] in _WEEKEND and len(tokens) == 1:
         saturday = today + timedelta(days=5 - today.weekday())
         return [Interval(saturday, saturday + timedelta(days=2))]
@@ -85,11 +90,11 @@ def _of_word(token: str, today: datetime) -> list[Interval]:
         coming = today + timedelta(days=(weekdays()[token] - today.weekday()) % 7)
         return [_day(coming), _day(coming - timedelta(weeks=1))]
     if _YEAR.fullmatch(token):
-        return [_months_from(int(token), 1, 12)]
+        return [_months_from(int(token), 0, 12)]
     if iso := _ISO_DAY.fullmatch(token):
         return _of_day(*map(int, iso.groups()))
     if (iso := _ISO_MONTH.fullmatch(token)) and 1 <= int(iso[2]) <= 12:
-        return [_months_from(int(iso[1]), int(iso[2]), 1)]
+        return [_months_from(int(iso[1]), int(iso[2]) - 1, 1)]
     return [each for year in _years(today) for each in _of_year([token], year)]
 
 
@@ -97,8 +102,8 @@ def _of_year(tokens: Sequence[str], year: int) -> list[Interval]:
     """Return the month, the quarter, or the day of a year."""
     if len(tokens) == 1:
         if quarter := _QUARTER.fullmatch(tokens[0]):
-            return [_months_from(year, 3 * int(quarter[1]) - 2, 3)]
-        return [_months_from(year, months()[tokens[0]], 1)] if tokens[0] in months() else []
+            return [_months_from(year, 3 * int(quarter[1]) - 3, 3)]
+        return [_months_from(year, months()[tokens[0]] - 1, 1)] if tokens[0] in months() else []
     if len(tokens) != 2:
         return []
     name, number = tokens if tokens[0] in months() else reversed(tokens)
@@ -118,24 +123,13 @@ def _day(start: datetime) -> Interval:
 
 
 def _months_from(year: int, month: int, count: int) -> Interval:
-    end = month - 1 + count
-    return Interval(
-        datetime(year, month, 1, tzinfo=UTC),
-        datetime(year + end // 12, end % 12 + 1, 1, tzinfo=UTC),
-    )
+    """Return some months from one on that is counted from January of a year, which is 0."""
+    bounds = (divmod(each, 12) for each in (month, month + count))
+    return Interval(*(datetime(year + years, rest + 1, 1, tzinfo=UTC) for years, rest in bounds))
 
 
 def _years(today: datetime) -> list[int]:
     return [today.year, today.year + 1, today.year - 1]
-
-
-def _shifted(shift: int, candidates: Sequence[Interval], today: datetime) -> list[Interval]:
-    """Return the candidate that "next", "last" or "this" means."""
-    if shift > 0:
-        return sorted(each for each in candidates if each.start > today)[:1]
-    if shift < 0:
-        return sorted((each for each in candidates if each.end <= today), reverse=True)[:1]
-    return list(candidates[:1])
 
 
 Direction = Literal["future", "past"]
@@ -202,7 +196,6 @@ def period(tokens: Sequence[str], now: int) -> Period | None:
     """Return the time that consecutive words say, ``None`` if they say none.
 
     Args:
-        tokens: words as search compares them, or a day as ISO 8601 writes it.
         now: in microseconds.
     """
     if (bound := _BOUNDS.get(tokens[0])) is None:
@@ -234,7 +227,7 @@ def _with_bound(within: Period, bound: Bound, phrase: str, now: int) -> Period:
 def _period(tokens: Sequence[str], now: int) -> Period | None:
     phrase = " ".join(tokens)
     first, *rest = tokens
-    today = _midnight(now)
+    today = (times.EPOCH + timedelta(microseconds=now)).replace(hour=0, minute=0, second=0, microsecond=0)
     if not rest:
         if first in _FUTURE:
             return Period(phrase, "future", now, None)
@@ -252,10 +245,6 @@ def _period(tokens: Sequence[str], now: int) -> Period | None:
     return dated[0]._replace(others=tuple(dated[1:])) if dated else None
 
 
-def _midnight(now: int) -> datetime:
-    return (times.EPOCH + timedelta(microseconds=now)).replace(hour=0, minute=0, second=0, microsecond=0)
-
-
 def _micros(at: datetime) -> int:
     return (at - times.EPOCH) // timedelta(microseconds=1)
 
@@ -264,19 +253,13 @@ def _bounded(phrase: str, start: datetime, end: datetime, now: int) -> Period:
     return Period(phrase, "past" if _micros(end) <= now else "future", _micros(start), _micros(end))
 
 
-def _unit(today: datetime, unit: str, shift: int) -> tuple[datetime, datetime]:
-    """Return the beginning and the end of a week, a month, a quarter or a year."""
+def _unit(today: datetime, unit: str, shift: int) -> Interval:
+    """Return a week, a month, a quarter or a year."""
     if unit == "week":
         start = today - timedelta(days=today.weekday()) + timedelta(weeks=shift)
-        return start, start + timedelta(weeks=1)
+        return Interval(start, start + timedelta(weeks=1))
     size = {"month": 1, "quarter": 3, "year": 12}[unit]
-    first = (today.month - 1) // size * size
-    return _month(today, first + shift * size), _month(today, first + (shift + 1) * size)
-
-
-def _month(today: datetime, months: int) -> datetime:
-    """Return the first day of a month, counted from January of this year."""
-    return today.replace(year=today.year + months // 12, month=months % 12 + 1, day=1)
+    return _months_from(today.year, (today.month - 1) // size * size + shift * size, size)
 
 
 def _counted(phrase: str, is_next: bool, count: int, unit: str, now: int) -> Period | None:
@@ -303,7 +286,8 @@ def _moment(text: str) -> Moment | None:
     return Moment(written.at, written.at + length)
 
 
-_GROUPS: Final[Mapping[str, tuple[str, ...]]] = grammar.fields("times")
+FIELDS: Final[Mapping[str, tuple[str, ...]]] = grammar.fields("times")
+"""Fields of dates, the best first: those that say when something is due, begins, ends …"""
 _NO_TIME_OF_ITS_OWN: Final = grammar.fields("other")["no_time_of_its_own"]
 
 
@@ -318,7 +302,7 @@ def time_fields(
         dated: those of them whose values are dates.
         state: the meaning of the state that is asked for, if one is.
     """
-    groups = {name: list(listed) for name, listed in _GROUPS.items()}
+    groups = {name: list(names) for name, names in FIELDS.items()}
     groups["own"] = [f"{entity_type}_date", f"{entity_type}_at", f"{entity_type}_time", *groups["own"]]
     if asked.is_due:
         order = ["due"]
@@ -329,7 +313,7 @@ def time_fields(
     if asked.direction == "past" and state in ("done", "ended", "paid") and not asked.is_due:
         order = [*(["paid"] if state == "paid" else ["done", "paid"]), *order]
     for group in order:
-        if named := _listed(groups[group], fields):
+        if named := listed(groups[group], fields):
             return named
     if asked.is_due:
         return []
@@ -337,12 +321,7 @@ def time_fields(
     return others[:1]
 
 
-def due_fields(fields: Collection[str]) -> list[str]:
-    """Return the fields that say when something is due, the best first."""
-    return _listed(_GROUPS["due"], fields)
-
-
-def _listed(names: Iterable[str], fields: Collection[str]) -> list[str]:
+def listed(names: Iterable[str], fields: Collection[str]) -> list[str]:
     """Return the fields that have some names, in the order of the names."""
     by_name = {"_".join(words.tokens(name)): name for name in sorted(fields, reverse=True)}
     return [by_name[name] for name in names if name in by_name]

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphmem.model.identity import fold_text
 from graphmem.model.ids import ENTITY_ID
 from graphmem.search import written_identifiers
 from graphmem.search.questions import grammar
-from graphmem.text import codes, phones, written_dates
+from graphmem.text import codes, identifiers, written_dates
+
+if TYPE_CHECKING:
+    from graphmem.search.questions.mentions import Piece
 
 CODE_DIGITS_LEAST: Final = 3
 """Digits of a code with letters, years left out: ``GPT-4`` and ``covid-19`` are words."""
-SHORT_CODE_DIGITS_LEAST: Final = 2
-"""The same of a code whose letters are capitals: ``ORD-77``."""
 LABELLED_DIGITS_LEAST: Final = 3
 """Digits of a number behind a word for a number: "order 471"."""
 NUMBER_DIGITS_LEAST: Final = 6
@@ -40,54 +41,44 @@ _AMOUNT = re.compile(r"[^\w+]*[0-9]{1,3}(?:[ .,'][0-9]{3})+(?:[.,][0-9]+)?\W*")
 _VERSION = re.compile(r"v?[0-9]+(?:\.[0-9]+)+")
 _QUANTITY = re.compile(r"[0-9]+(?:[.,][0-9]+)?[a-z]{1,4}")
 _SHORT_CODE = re.compile(r"([A-Z]{3,})[-_/]?[0-9]{2}")
+"""A code of capitals needs fewer digits: ``ORD-77``."""
 _TOKEN = re.compile(r"[a-z]+|[0-9]+")
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _YEARS = re.compile(r"(?:19|20)[0-9]{2}(?:[-/](?:(?:19|20)?[0-9]{2}))?")
 
 
-class Word(Protocol):
-    """A run of characters between blanks: its text, and whether punctuation follows."""
+class WordRun(NamedTuple):
+    """Consecutive words of a question, from ``start`` up to ``end``, and the identifiers they may be.
 
-    @property
-    def text(self) -> str: ...
-    @property
-    def ends(self) -> bool: ...
-
-
-class AskedIdentifier(NamedTuple):
-    """An identifier in a question: the places of its words, from ``start`` up to ``end``, and its text."""
+    ``pairs``: (kind, index key), where they are looked up.
+    """
 
     start: int
     end: int
     text: str
+    pairs: frozenset[tuple[str, str]] = frozenset()
 
 
-def identifiers_in(pieces: Sequence[Word]) -> list[AskedIdentifier]:
+def identifiers_in(pieces: Sequence[Piece]) -> list[WordRun]:
     """Return the identifiers in a question, in their order."""
-    identifiers: list[AskedIdentifier] = []
+    found: list[WordRun] = []
     texts = [fold_text(piece.text) for piece in pieces]
     place = 0
     while place < len(pieces):
-        end = _run_end(pieces, texts, place)
+        end = place + 1
+        if codes.has_digit(texts[place]):
+            # Words in a row that have digits, and no punctuation between them.
+            while end < len(texts) and not pieces[end - 1].ends and codes.has_digit(texts[end]):
+                end += 1
         while end > place + 1 and not _is_number_in_groups(texts[place:end]):
             end -= 1
         if end == place + 1 and not _is_identifier(pieces, texts, place):
             place = end
             continue
         text = " ".join(piece.text for piece in pieces[place:end])
-        identifiers.append(AskedIdentifier(place, end, text.removeprefix("mailto:")))
+        found.append(WordRun(place, end, text.removeprefix("mailto:")))
         place = end
-    return identifiers
-
-
-def _run_end(pieces: Sequence[Word], texts: Sequence[str], start: int) -> int:
-    """Return the end of the words in a row that have digits, and no punctuation between them."""
-    end = start + 1
-    if not _has_digit(texts[start]):
-        return end
-    while end < len(texts) and not pieces[end - 1].ends and _has_digit(texts[end]):
-        end += 1
-    return end
+    return found
 
 
 def _is_number_in_groups(texts: Sequence[str]) -> bool:
@@ -97,28 +88,25 @@ def _is_number_in_groups(texts: Sequence[str]) -> bool:
         return False
     if any(written_dates.parse(each) is not None for each in texts):
         return False
-    if phones.is_phone(text) and not all(map(_YEAR.fullmatch, texts)):
+    if identifiers.is_phone(text) and not all(map(_YEAR.fullmatch, texts)):
         digits = sum(map(str.isdigit, text))
         is_dialled = text.startswith(("+", "0")) and digits >= PHONE_DIGITS_LEAST
         return is_dialled or digits >= written_identifiers.DIALLED_DIGITS_LEAST
     return codes.is_grouped(text)
 
 
-def _is_identifier(pieces: Sequence[Word], texts: Sequence[str], place: int) -> bool:
+def _is_identifier(pieces: Sequence[Piece], texts: Sequence[str], place: int) -> bool:
     """Return whether a word alone is an identifier."""
     text = texts[place].removeprefix("mailto:")
     if _EMAIL.fullmatch(text) or ENTITY_ID.fullmatch(text) or _URL.fullmatch(text) or _HASH.fullmatch(text):
         return True
-    if not _has_digit(text) or written_dates.parse(text) is not None or _is_measure(text):
+    if not codes.has_digit(text) or written_dates.parse(text) is not None:
+        return False
+    if any(shape.fullmatch(text) for shape in (_AMOUNT, _YEARS, _VERSION, _QUANTITY)):
         return False
     if any(character.isalpha() for character in text):
         return _is_code(pieces[place].text)
     return _is_number(pieces, texts, place)
-
-
-def _is_measure(text: str) -> bool:
-    """Return whether a word is an amount, some years, a version or a quantity with its unit."""
-    return any(shape.fullmatch(text) for shape in (_AMOUNT, _YEARS, _VERSION, _QUANTITY))
 
 
 def _is_code(spelled: str) -> bool:
@@ -133,11 +121,11 @@ def _is_code(spelled: str) -> bool:
     )
 
 
-def _is_number(pieces: Sequence[Word], texts: Sequence[str], place: int) -> bool:
+def _is_number(pieces: Sequence[Piece], texts: Sequence[str], place: int) -> bool:
     """Return whether a word without letters is the number of something."""
     text = texts[place]
     digits = re.sub("[^0-9]", "", text)
-    if phones.is_phone(text) and text.startswith(("+", "0")) and len(digits) >= PHONE_DIGITS_LEAST:
+    if identifiers.is_phone(text) and text.startswith(("+", "0")) and len(digits) >= PHONE_DIGITS_LEAST:
         return True
     parts = re.split("[-/]", text)
     if not all(part.isdecimal() for part in parts):
@@ -148,7 +136,3 @@ def _is_number(pieces: Sequence[Word], texts: Sequence[str], place: int) -> bool
     after = texts[place + 1] if place + 1 < len(texts) and not pieces[place].ends else ""
     is_amount = digits.endswith("000") or before in _COMPARING or after in _UNITS
     return len(digits) >= NUMBER_DIGITS_LEAST and not is_amount
-
-
-def _has_digit(text: str) -> bool:
-    return any(character.isdigit() for character in text)

@@ -7,15 +7,15 @@ of a person. Where a question tells names by capital letters, only words with on
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from graphmem.model.identity import fold_text, index_key
 from graphmem.search import terms
-from graphmem.search.questions import grammar, question_words, relationship_roles
-from graphmem.search.questions.asked_identifiers import AskedIdentifier, identifiers_in
+from graphmem.search.questions import grammar, question_words
+from graphmem.search.questions.asked_identifiers import WordRun, identifiers_in
 from graphmem.text import identifiers, languages, words
 
 NAME_WORDS: Final = 6
@@ -40,15 +40,6 @@ _TITLES: Final = grammar.words("titles")
 """Words before the name of a person that are no part of it."""
 _CONTRACTED: Final = grammar.words("contracted")
 """Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
-
-
-class WordRun(NamedTuple):
-    """Consecutive words of a question, from ``start`` up to ``end``, and the identifiers they may be."""
-
-    start: int
-    end: int
-    text: str
-    pairs: frozenset[tuple[str, str]]
 
 
 class NamePart(NamedTuple):
@@ -98,13 +89,13 @@ class AskedNames:
                 end = start + length
                 if not all(piece.is_stop_word for piece in self.pieces[start:end]):
                     phrase = " ".join(self.spellings[start:end])
-                    pairs = {pair for each in _spellings(phrase) for pair in _pairs(each, self.region)}
-                    runs.append(WordRun(start, end, _plain(phrase), frozenset(pairs)))
+                    # With and without the punctuation around it and a possessive ending.
+                    bare = phrase.strip(_AROUND)
+                    text = _POSSESSIVE.sub("", bare)
+                    pairs = {pair for each in {phrase, bare, text} for pair in _pairs(each, self.region)}
+                    runs.append(WordRun(start, end, text, frozenset(pairs)))
         longer = [each for each in self.asked_identifiers if each.end - each.start > NAME_WORDS]
-        return [
-            WordRun(each.start, each.end, each.text, frozenset(_pairs(each.text, self.region)))
-            for each in longer
-        ] + runs
+        return [each._replace(pairs=frozenset(_pairs(each.text, self.region))) for each in longer] + runs
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
@@ -112,16 +103,12 @@ class AskedNames:
         return {pair for run in self.runs for pair in run.pairs}
 
     @cached_property
-    def asked_identifiers(self) -> list[AskedIdentifier]:
+    def asked_identifiers(self) -> list[WordRun]:
         """The e-mail addresses, numbers and other identifiers in the question: each means itself alone."""
         return identifiers_in(self.pieces)
 
     def unknown_identifier(self, named: Iterable[tuple[int, int]] = ()) -> str | None:
-        """Return the first identifier in the question that is none of what it names, if there is one.
-
-        Args:
-            named: the places of what names something, each from a start up to an end.
-        """
+        """Return the first identifier in the question that is none of what it names, if there is one."""
         spans = list(named)
         unknown = (
             each for each in self.asked_identifiers
@@ -183,57 +170,48 @@ class AskedNames:
             for token in piece.tokens
         }
 
-    def parts(self, names: Collection[str], taken: Iterable[WordRun] = ()) -> list[NamePart]:
+    def parts(self, names: Collection[str], taken: Collection[int] = ()) -> list[NamePart]:
         """Return the parts of names in the question.
 
         Another word beside them may make them the name of somebody else: "Tom Smith" is not Tom Ek.
 
         Args:
             names: the words that names in question have.
-            taken: the runs that are whole names; their words are no parts of other names.
+            taken: the places of words that are no parts of names.
         """
-        taken_places = {place for run in taken for place in range(run.start, run.end)}
         parts: list[NamePart] = []
+        pieces = self.pieces
         start = 0
-        while start < len(self.pieces):
+        while start < len(pieces):
             end = start
-            while end < len(self.pieces) and end not in taken_places and self._is_name(end, names):
-                end += 1
-                if self.pieces[end - 1].ends or self.pieces[end - 1].is_possessive:
+            while end < len(pieces) and end not in taken and self.may_be_name(end):
+                if not all(token in names for token in pieces[end].tokens):
                     break
-            if end > start and not self._is_of_somebody_else(start, end, taken_places):
-                group = dict.fromkeys(token for piece in self.pieces[start:end] for token in piece.tokens)
+                end += 1
+                if pieces[end - 1].ends or pieces[end - 1].is_possessive:
+                    break
+            if end > start and not self._is_of_somebody_else(start, end, taken):
+                group = dict.fromkeys(token for piece in pieces[start:end] for token in piece.tokens)
                 parts.append(NamePart(start, end, tuple(group)))
             start = max(end, start + 1)
         return parts
 
-    def _is_name(self, place: int, names: Collection[str]) -> bool:
-        return self.may_be_name(place) and all(token in names for token in self.pieces[place].tokens)
-
-    def _is_of_somebody_else(self, start: int, end: int, taken: set[int]) -> bool:
-        last = self.pieces[end - 1]
-        beside: list[int] = []
-        if start and not self.pieces[start - 1].ends and not self.pieces[start - 1].is_possessive:
-            beside.append(start - 1)
-        if end < len(self.pieces) and not last.ends and not last.is_possessive:
-            beside.append(end)
-        return any(place not in taken and self._may_belong(place) for place in beside)
-
-    def _may_belong(self, place: int) -> bool:
+    def _is_of_somebody_else(self, start: int, end: int, taken: Collection[int]) -> bool:
         """Return whether a word beside a part of a name may belong to the same name."""
-        token = self.pieces[place].token
-        is_order = token in _COMMANDS and (place == 0 or self.pieces[place - 1].ends)
-        if _asks(token) or is_order or token in _TITLES:
-            return False
-        return self.may_be_name(place)
+        for place, before in ((start - 1, start - 1), (end, end - 1)):
+            if not 0 <= place < len(self.pieces) or place in taken:
+                continue
+            if self.pieces[before].ends or self.pieces[before].is_possessive:
+                continue
+            token = self.pieces[place].token
+            is_order = token in _COMMANDS and (place == 0 or self.pieces[place - 1].ends)
+            if not (_asks(token) or is_order or token in _TITLES) and self.may_be_name(place):
+                return True
+        return False
 
 
 def read(text: str, region: str | None = None) -> AskedNames:
-    """Return the words of a question.
-
-    Args:
-        region: the country of phone numbers without a country code, such as ``DE``.
-    """
+    """Return the words of a question."""
     spellings = tuple(text.split()[:QUESTION_WORDS])
     language = terms.language_of_question(text[: words.TEXT_LIMIT])
     stop_words = question_words.EMPTY | languages.stop_words().get(language or "", frozenset())
@@ -241,23 +219,16 @@ def read(text: str, region: str | None = None) -> AskedNames:
     has_case = any(piece.token and not piece.is_capital for piece in pieces)
     for place, piece in enumerate(pieces):
         begins = place == 0 or spellings[place - 1][-1] in _SENTENCE_ENDS
-        if _tells_name(piece, has_case and not begins) or len(pieces) == 1:
+        # A stop word may be written as a name: "Will's phone", "Where is Will?".
+        is_name = piece.is_possessive or (piece.is_capital and has_case and not begins)
+        if is_name or len(pieces) == 1:
             pieces[place] = piece._replace(is_stop_word=False)
     return AskedNames(tuple(pieces), spellings, region)
 
 
-def _tells_name(piece: Piece, tells_case: bool) -> bool:
-    """Return whether a stop word is written as a name: "Will's phone", "Where is Will?".
-
-    Args:
-        tells_case: a capital letter in this place tells a name.
-    """
-    return (tells_case and piece.is_capital) or piece.is_possessive
-
-
 def _asks(token: str) -> bool:
     """Return whether a word asks for something of what is named."""
-    return token in ATTRIBUTES or relationship_roles.says_role(token)
+    return token in ATTRIBUTES or question_words.says_role(token)
 
 
 def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:
@@ -275,16 +246,6 @@ def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:
         spelling.rstrip(".,;:!?…") != spelling,
         not tokens or all(each in stop_words or question_words.wanted([each]) for each in tokens),
     )
-
-
-def _plain(phrase: str) -> str:
-    return _POSSESSIVE.sub("", phrase.strip(_AROUND))
-
-
-def _spellings(phrase: str) -> list[str]:
-    """Return a phrase with and without the punctuation around it and a possessive ending."""
-    stripped = phrase.strip(_AROUND)
-    return [each for each in dict.fromkeys((phrase, stripped, _POSSESSIVE.sub("", stripped))) if each]
 
 
 def _pairs(spelling: str, region: str | None) -> set[tuple[str, str]]:
@@ -305,14 +266,13 @@ def _pairs(spelling: str, region: str | None) -> set[tuple[str, str]]:
     return {(kind, index_key(text)) for kind in kinds}
 
 
-def longest(runs: Sequence[WordRun]) -> list[WordRun]:
-    """Return runs without those that a longer one of them covers. Many entities may share one run."""
-    spans = sorted({(run.start, run.end) for run in runs}, key=lambda span: (span[0], -span[1]))
+def longest(spans: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Return spans without those that a longer one of them covers. Many entities may share one span."""
     telling: set[tuple[int, int]] = set()
     furthest = -1
-    for start, end in spans:
+    for start, end in sorted(set(spans), key=lambda span: (span[0], -span[1])):
         # What begins earlier, or here and is longer, came before.
         if end > furthest:
             telling.add((start, end))
             furthest = end
-    return [run for run in runs if (run.start, run.end) in telling]
+    return telling

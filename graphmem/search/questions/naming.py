@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import ending, times
-from graphmem.model.reduction import Stale
 from graphmem.model.relationship import BUILTIN
+from graphmem.reading.shared_rows import refuse_stale_keys
 from graphmem.registry import Context
 from graphmem.search.entity_copy import IN_ALIAS, IN_NAME, SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy
-from graphmem.search.questions import grammar, mentions, question_words, relationship_roles
+from graphmem.search.questions import grammar, mentions, question_words
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames, NamePart, WordRun
-from graphmem.search.questions.relationship_roles import FollowedRole
+from graphmem.search.questions.question_words import FollowedRole
 from graphmem.text import identifiers
 
 RESEMBLANCE: Final = "resemblance"
@@ -45,6 +45,8 @@ RELATED_LIMIT: Final = 100
 """Entities that the relationships of one entity answer."""
 METADATA_LIMIT: Final = 300
 """Characters of a value that says whether a relationship has ended."""
+ENTITIES_LIMIT: Final = 100
+"""Entities that one question calls by parts of their names."""
 
 _ASKING: Final = grammar.words("asking_first")
 """Words of which one begins a question that may ask for the other end of a relationship."""
@@ -89,19 +91,6 @@ class Named(NamedTuple):
         return answered if self.field is None else {**answered, "matched_field": self.field}
 
 
-def marks(
-    named: Sequence[Named], entity_ids: Iterable[str], *, resembles: bool = False
-) -> list[dict[str, str]]:
-    """Return what a list says of entities: how the question names each, or that it only resembles it.
-
-    Args:
-        resembles: the others resemble the question also if it names none. Otherwise nothing is said of them.
-    """
-    by_id = {each.id: each for each in reversed(named)}
-    rest = {"match": RESEMBLANCE} if named or resembles else {}
-    return [by_id[each].answered if each in by_id else rest for each in entity_ids]
-
-
 class _Related(NamedTuple):
     """A row of ``search/related.cypher``."""
 
@@ -123,11 +112,8 @@ class _RelatedRows(NamedTuple):
 def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> list[Named]:
     """Return the entities that whole names or identifiers in a question name, strongest kind first.
 
-    A name within a longer one that names something names nothing: of "New York Times", York is no name.
-
-    Args:
-        text: the question; a name may be longer than the runs of words that are looked up.
-        exact: the entities that pairs of the question name.
+    A name within a longer one that names something names nothing: of "New York Times", York is no name. A
+    name may also be longer than the runs of words that are looked up: the whole ``text``.
     """
     longest_runs: list[tuple[ExactMatch, WordRun]] = []
     for match in exact:
@@ -135,39 +121,26 @@ def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> li
         runs = (run for run in question.runs if run.pairs & pairs)
         whole = WordRun(0, len(question.pieces), text.strip(), frozenset(pairs))
         longest_runs.append((match, next(runs, whole)))
-    telling = {(run.start, run.end) for run in mentions.longest([run for _, run in longest_runs])}
+    telling = mentions.longest((run.start, run.end) for _, run in longest_runs)
     return [
-        Named(
-            match.id,
-            match.kind,
-            run.text,
-            run.start,
-            run.end,
-            tuple((kind, value) for kind, value in match.pairs),
-        )
+        Named(match.id, match.kind, run.text, run.start, run.end, tuple((a, b) for a, b in match.pairs))
         for match, run in longest_runs
         if (run.start, run.end) in telling
     ]
 
 
 async def by_parts(
-    copy: OwnerCopy, question: AskedNames, named: Sequence[Named], kind: Collection[int] = ()
+    copy: OwnerCopy, question: AskedNames, named: Sequence[Named], kind: Collection[int]
 ) -> list[Named]:
-    """Return the entities that parts of their names name, besides those that are named already.
-
-    Args:
-        kind: the places of words that say a kind; they are no parts of names.
-    """
-    taken = [WordRun(each.start, each.end, each.words, frozenset()) for each in named]
-    taken += [WordRun(place, place + 1, "", frozenset()) for place in kind]
+    """Return the entities that parts of their names name, besides those that are named already."""
+    taken = {*kind, *(place for each in named for place in range(each.start, each.end))}
     ids = {each.id for each in named}
-    matches = await copy.look(lambda documents: partly_named(documents, question, taken, ()))
+    parts = await copy.look(lambda documents: _partly_named(documents, question, taken))
     return [
-        Named(each.id, NAME_PART, " ".join(p.text for p in question.pieces[each.part.start : each.part.end]),
-              each.part.start, each.part.end)
-        for each in matches
-        if each.id not in ids
-    ]  # fmt: skip
+        Named(entity_id, NAME_PART, " ".join(piece.text for piece in question.pieces[start:end]), start, end)
+        for entity_id, (start, end, _) in sorted(parts.items())[:ENTITIES_LIMIT]
+        if entity_id not in ids
+    ]
 
 
 async def by_relationships(
@@ -175,23 +148,16 @@ async def by_relationships(
     question: AskedNames,
     named: Sequence[Named],
     types: Collection[str],
-    kind: Collection[int] = (),
+    kind: Collection[int],
 ) -> list[Named]:
     """Return the entities that a question asks for by their relationships to what it names.
 
     One round trip if it asks for any; another one where the types of relationships are read again.
-
-    Args:
-        kind: the places of words that say a kind; they ask for no relationship.
-
-    Raises:
-        Stale: relationships are to be folded again.
-        Unavailable: the database failed.
     """
     followed = await _followed(context, question, named, kind)
     if not followed.words:
         return []
-    rows, _ = await _related(
+    rows, _ = await related(
         context,
         question,
         list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT],
@@ -211,48 +177,14 @@ async def by_relationships(
     return list(answer.values())
 
 
-async def joined(
-    context: Context, question: AskedNames, entity_ids: Sequence[str], types: Sequence[str], limit: int
-) -> tuple[list[tuple[str, str]], bool]:
-    """Return the pairs of one of some entities and an entity of some types that a relationship joins.
-
-    Args:
-        limit: relationships of an entity in each direction that are compared, the newest first.
-
-    Returns:
-        The pairs, and whether an entity has so many relationships that older ones may be left out.
-
-    Raises:
-        Stale: relationships are to be folded again.
-        Unavailable: the database failed.
-    """
-    rows, is_cut = await _related(
-        context,
-        question,
-        list(entity_ids),
-        outgoing=None,
-        incoming=None,
-        types=list(types),
-        scanned=limit,
-        limit=limit,
-    )
-    return [(each.entity_id, each.other_id) for each in rows], is_cut
-
-
-async def _related(
+async def related(
     context: Context, question: AskedNames, entity_ids: list[str], **params: Any
 ) -> tuple[list[_Related], bool]:
-    """Return relationships of entities that have not ended, or all if the question asks for former ones; and
-    whether older ones may be left out."""
+    """Return relationships of entities, current or former as asked, and whether some are left out."""
     row = await context.graph.only(
-        "search.related",
-        _RelatedRows,
-        entity_ids=entity_ids,
-        characters=METADATA_LIMIT,
-        **params,
+        "search.related", _RelatedRows, entity_ids=entity_ids, characters=METADATA_LIMIT, **params
     )
-    if stale := [each.relationship_key for each in row.related if each.refold]:
-        raise Stale([], stale)
+    refuse_stale_keys((each.relationship_key, each.refold) for each in row.related)
     now, with_former = times.now(), any(piece.token in question_words.FORMER for piece in question.pieces)
     current = [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
     return current, row.cut
@@ -266,7 +198,7 @@ async def _followed(
     spans = [(each.start, each.end) for each in named]
     if not spans:
         return FollowedRole()
-    followed = relationship_roles.followed(tokens, question.nouns, spans, tuple(BUILTIN.values()))
+    followed = question_words.followed(tokens, question.nouns, spans, tuple(BUILTIN.values()))
     taken = {place for start, end in spans for place in range(start, end)}
     is_asked = not _ASKING.isdisjoint(tokens)
     is_open = any(
@@ -277,37 +209,19 @@ async def _followed(
     if followed.words or not is_open:
         return followed
     known = await context.services.vocabulary.current()
-    return relationship_roles.followed(tokens, question.nouns, spans, tuple(known.kinds.values()))
+    return question_words.followed(tokens, question.nouns, spans, tuple(known.kinds.values()))
 
 
-ENTITIES_LIMIT: Final = 100
-"""Entities that one question calls by parts of their names."""
-
-
-class PartlyNamed(NamedTuple):
-    """An entity, and the first part of a name of it in the question."""
-
-    id: str
-    part: NamePart
-
-
-def partly_named(
-    copy: SearchCopy, question: AskedNames, taken: Iterable[WordRun], types: Collection[str]
-) -> list[PartlyNamed]:
-    """Return the entities that a question calls by parts of their names, in the order of their ids.
+def _partly_named(copy: SearchCopy, question: AskedNames, taken: Collection[int]) -> dict[str, NamePart]:
+    """Return the entities that a question calls by parts of their names, by id, with the first such part.
 
     Of two entities that have the same part, the one with more parts of the question is meant.
-
-    Args:
-        taken: the runs of the question that are whole names.
-        types: only entities of these types; all types if empty.
     """
-    among = [name for name in copy.types if not types or name in types]
-    people = [name for name in among if question_words.is_person(name)]
-    organisations = [name for name in among if question_words.is_organisation(name)]
+    people = [name for name in copy.types if name in question_words.PERSONS]
+    organisations = [name for name in copy.types if name in question_words.ORGANISATIONS]
     name_words = question.name_words
     if not name_words or not (people or organisations):
-        return []
+        return {}
     written = question.written_names
     documents: dict[str, set[int]] = {}
     for word, posting in zip(name_words, copy.postings([[word] for word in name_words]), strict=True):
@@ -327,4 +241,4 @@ def partly_named(
         for number in numbers:
             if counts[number] == most:
                 chosen.setdefault(copy.ids[number], part)
-    return [PartlyNamed(entity_id, chosen[entity_id]) for entity_id in sorted(chosen)[:ENTITIES_LIMIT]]
+    return chosen

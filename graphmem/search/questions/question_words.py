@@ -1,12 +1,21 @@
-"""The words of a question: which of them say what is wanted, and which words are forms of one word."""
+"""The words of a question: which of them say what is wanted, and which words are forms of one word.
+
+A question has a word such as boss, employer or owner where a relationship has another: "Tom's boss" is whom
+Tom reports to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, Literal, cast
 
+from rapidfuzz.distance import Prefix
+
 from graphmem.model.identity import PEOPLE
+from graphmem.model.relationship import RelationshipKind
 from graphmem.search.questions import grammar
 from graphmem.text import languages
 
@@ -28,9 +37,11 @@ EMPTY: Final = grammar.words("empty")
 FORMER: Final = grammar.words("former")
 """Words that ask for what has ended, too."""
 _WANTED: Final[dict[str, Wanted]] = cast("dict[str, Wanted]", grammar.meanings("wanted"))
-_PERSONS: Final = PEOPLE | grammar.words("types_of_people")
-_ORGANISATIONS: Final = grammar.words("types_of_organisations")
-_PLACES: Final = grammar.words("fields_of_places")
+PERSONS: Final = PEOPLE | grammar.words("types_of_people")
+"""Entity types of people."""
+ORGANISATIONS: Final = grammar.words("types_of_organisations")
+PLACES: Final = grammar.words("fields_of_places")
+"""Words of fields and relationship types that name a place."""
 
 
 def content_words(
@@ -54,21 +65,6 @@ def wanted(words: Iterable[str]) -> frozenset[Wanted]:
     return frozenset(_WANTED[word] for word in words if word in _WANTED)
 
 
-def is_person(entity_type: str) -> bool:
-    """Return whether an entity type is one of people."""
-    return entity_type in _PERSONS
-
-
-def is_organisation(entity_type: str) -> bool:
-    """Return whether an entity type is one of organisations."""
-    return entity_type in _ORGANISATIONS
-
-
-def names_place(words: Iterable[str]) -> bool:
-    """Return whether the words of a field or a relationship type name a place."""
-    return not _PLACES.isdisjoint(words)
-
-
 @lru_cache(maxsize=65_536)
 def is_same(word: str, other: str) -> bool:
     """Return whether two words are forms of one word: equal, one begins with the other, or endings differ."""
@@ -79,7 +75,7 @@ def is_same(word: str, other: str) -> bool:
         return True
     return any(
         word[end:] in endings and other[end:] in endings
-        for end in range(_common(word, other), STEM_LETTERS - 2, -1)
+        for end in range(Prefix.similarity(word, other), STEM_LETTERS - 2, -1)
         for endings in [_ENDINGS if end >= STEM_LETTERS else _SHORT_ENDINGS]
     )
 
@@ -100,8 +96,99 @@ def shared(question_words: Collection[str], words: Collection[str]) -> int:
     return sum(word in words or any(is_same(word, other) for other in near) for word in question_words)
 
 
-def _common(word: str, other: str) -> int:
-    """Return how many letters two words begin with in common."""
-    return next(
-        (i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other))
-    )
+ROLES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    (name, direction): roles
+    for direction in ("outgoing", "incoming")
+    for name, roles in grammar.lists(f"roles_{direction}").items()
+}
+"""For a relationship type and a direction, the words for the entity at the other end."""
+
+
+_WORDS: Final = frozenset(role for listed in ROLES.values() for role in listed)
+_PLURALS: Final = grammar.meanings("role_plurals")
+_IS_NO_VERB: Final = grammar.words("no_verb")
+"""Words of relationship types that say nothing of their own."""
+_PASSIVE: Final = re.compile(r"[A-Z0-9_]+_BY")
+_OF: Final = re.compile(r"[A-Z0-9_]+_OF")
+
+
+def _role(word: str) -> str:
+    """Return the role that a word names in the singular, or the word."""
+    if word in _WORDS:
+        return word
+    singulars = (_PLURALS.get(word, ""), word.removesuffix("s"), word.removesuffix("es"))
+    return next((each for each in singulars if each in _WORDS), word)
+
+
+def says_role(word: str) -> bool:
+    """Return whether a word is one for the entity at the other end of some relationship."""
+    return _role(word) in _WORDS
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedRole:
+    """The relationships that a question asks for, of what it names.
+
+    Attributes:
+        outgoing, incoming: the types of relationships from what is named, and to it.
+        words: the words of the question that say so, in their order.
+    """
+
+    outgoing: set[str] = field(default_factory=set)
+    incoming: set[str] = field(default_factory=set)
+    words: dict[str, None] = field(default_factory=dict)
+
+
+def followed(
+    words: Sequence[str],
+    nouns: Collection[int],
+    named: Iterable[tuple[int, int]],
+    types: Collection[RelationshipKind],
+) -> FollowedRole:
+    """Return the relationships that a question asks for, by their roles or by the words of their types.
+
+    "Who reports to Tom" asks for those who do, "who does Tom report to" for the one at the other end.
+
+    Args:
+        words: of the question, in their order; empty where something is no single word.
+        nouns: the places of words that are nouns for sure: "report" is one in "Tom's report".
+        named: where names begin and end; a name has at least one word.
+        types: the relationship types that are known.
+    """
+    spans = sorted(named)
+    answer = FollowedRole()
+    if not spans:
+        return answer
+    taken = {place for start, end in spans for place in range(start, end)}
+    first = spans[0][0]
+    for place, word in enumerate(words):
+        if not word or place in taken:
+            continue
+        role = _role(word)
+        roles_of_word = [key for key, listed in ROLES.items() if role in listed]
+        following = words[place + 1] if place + 1 < len(words) else ""
+        verbs = [
+            (kind.name, direction)
+            for kind in types
+            if _says_type(word, kind.name)
+            for direction in _directions(kind, place < first, following == "by")
+        ]
+        for name, direction in (roles_of_word or verbs) if place in nouns else (verbs or roles_of_word):
+            (answer.outgoing if direction == "outgoing" else answer.incoming).add(name)
+            answer.words[word] = None
+    return answer
+
+
+def _says_type(word: str, relationship_type: str) -> bool:
+    telling = [each for each in relationship_type.lower().split("_") if each not in _IS_NO_VERB]
+    return len(word) > 2 and word not in EMPTY and bool(telling) and is_same(word, telling[0])
+
+
+def _directions(kind: RelationshipKind, is_before: bool, is_passive: bool) -> tuple[str, ...]:
+    """Return the directions from a name that a word of a type, before the name or before "by", means."""
+    if kind.inverse == kind.name:
+        return ("outgoing", "incoming")
+    if _OF.fullmatch(kind.name):
+        return ("incoming",)
+    is_incoming = is_before != (is_passive != bool(_PASSIVE.fullmatch(kind.name)))
+    return ("incoming",) if is_incoming else ("outgoing",)

@@ -21,16 +21,15 @@ from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.search import search_engine, search_ranking, terms
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.kinds import kind_lookup, kind_plans, kind_questions, kind_states, kind_times, kind_words
+from graphmem.search.kinds import kind_lookup, kind_plans, kind_questions, kind_times, kind_words
 from graphmem.search.questions import (
     asked_identifiers,
     grammar,
     mentions,
     naming,
     question_words,
-    relationship_roles,
 )
-from graphmem.search.term_vocabulary import TermVocabulary
+from graphmem.search.terms import TermVocabulary
 from graphmem.text import languages
 from tests.bench.retrieval import changes, dialogues, office, office_things, topics
 from tests.bench.retrieval.measuring import NEWEST_FIRST, Owner
@@ -43,7 +42,8 @@ Patch = pytest.MonkeyPatch
 
 def _no_stop_words(patch: Patch) -> None:
     none: dict[str, frozenset[str]] = dict.fromkeys(languages.stop_words(), frozenset())
-    patch.setattr(terms, "languages", SimpleNamespace(stop_words=lambda: none, months=languages.months))
+    without = SimpleNamespace(stop_words=lambda: none, months=languages.months, stems=languages.stems)
+    patch.setattr(terms, "languages", without)
 
 
 def _no_stems(patch: Patch) -> None:
@@ -132,7 +132,7 @@ def _no_whole_identifiers(patch: Patch) -> None:
 
 
 GRAMMAR: Final = (
-    kind_questions, kind_states, kind_times, kind_words, mentions, question_words, relationship_roles,
+    kind_questions, kind_times, kind_words, mentions, question_words,
     asked_identifiers,
 )  # fmt: skip
 """The modules that have tables of the grammar."""
@@ -206,8 +206,8 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "whole names": _without((naming, "by_names", lambda *_: [])),
     "parts of names": _without((naming, "by_parts", _nothing)),
     "relationships": _without((naming, "by_relationships", _nothing)),
-    "words of roles (boss)": _without((relationship_roles, "ROLES", {})),
-    "words of relationship types": _without((relationship_roles, "_says_type", lambda *_: False)),
+    "words of roles (boss)": _without((question_words, "ROLES", {})),
+    "words of relationship types": _without((question_words, "_says_type", lambda *_: False)),
     "orders and titles before names": _without(
         (mentions, "_COMMANDS", frozenset()), (mentions, "_TITLES", frozenset())
     ),

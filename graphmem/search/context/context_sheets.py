@@ -1,0 +1,223 @@
+"""Sheets of context: lines as text, one line for each entity, or as objects, one for each fact.
+
+A sheet says what a line adds to the answer (``cost``), takes lines (``add``, ``remove_last``), and has the
+members of the answer that hold them (``members``). Values and names have at most ``limit`` characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+from typing_extensions import TypedDict
+
+from graphmem.embedding import token_counts
+from graphmem.embedding.token_counts import Unit
+from graphmem.model import canonical, times
+from graphmem.search.context import context_ranking as lines_of
+from graphmem.search.context.context_ranking import About, Line
+
+CONTEST_LIMIT: Final = 200
+"""Characters of a contesting value; a longer one is cut."""
+NAME_LIMIT: Final = 100
+"""Characters of a name; a longer one is cut."""
+METADATA_VALUE_LIMIT: Final = 120
+"""Characters of a value of a relationship; a longer one is cut."""
+_NEEDS_QUOTES: Final = re.compile(r'[;\x00-\x1f\x7f\x85\u2028\u2029]|^[\s"]|\s$|^$')
+"""A text that has this could be read as something else than one value."""
+_ARROWS: Final = {"outgoing": "→", "incoming": "←"}
+_NOTHING: Final = 12
+"""Tokens or characters of quotes, commas and brackets that a line of an entity adds besides its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How lines are shown.
+
+    Attributes:
+        question_words: a long value is cut to the part around these.
+        with_ids: whether lines name their observations.
+    """
+
+    question_words: frozenset[str]
+    with_ids: bool
+
+
+class Mentioned(TypedDict):
+    """An entity that lines name, and its number."""
+
+    entity: int
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+
+
+class TextSheet:
+    """Each entity is a line with its name, type, id and latest time, then its fields and relationships."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        # The text is empty if the name of its entity says it.
+        self._facts: list[tuple[Line, str]] = []
+        self._begun: Counter[str] = Counter()
+
+    def cost(self, line: Line, limit: int, unit: Unit) -> int:
+        """Return the cost of a fact, and of the beginning of its entity's line if no fact has begun it."""
+        text = f"; {self._text(line, limit)}"
+        if not self._begun[line.about.id]:
+            return cost(_head(line, line.observed_at) + text, unit) + _NOTHING
+        return cost(text, unit) - 2 * (unit == "characters")
+
+    def add(self, line: Line, limit: int) -> None:
+        self._facts.append((line, self._text(line, limit)))
+        self._begun[line.about.id] += 1
+
+    def remove_last(self) -> None:
+        self._begun[self._facts.pop()[0].about.id] -= 1
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The lines, that of the most useful fact first."""
+        by_entity: dict[str, list[tuple[Line, str]]] = {}
+        for line, text in self._facts:
+            by_entity.setdefault(line.about.id, []).append((line, text))
+        lines: list[str] = []
+        for facts in by_entity.values():
+            head = _head(facts[0][0], max(line.observed_at for line, _ in facts))
+            text = "; ".join(text for _, text in facts if text)
+            lines.append(f"{head}: {text}" if text else head)
+        return {"lines": lines}
+
+    def _text(self, line: Line, limit: int) -> str:
+        question_words = self._view.question_words
+        if line.related is not None:
+            text = _relationship(line, question_words, limit)
+        elif line.value == canonical.encode(line.about.name) and not line.contested:
+            text = line.field if self._view.with_ids else ""
+        else:
+            text = f"{line.field}: {_plain(line.value, question_words, limit)}"
+            text += " (contested)" if line.contested else ""
+        return f"{text} [{line.observation_id}]" if self._view.with_ids else text
+
+
+def _head(line: Line, observed_at: int) -> str:
+    """Return how the line of an entity begins."""
+    name = _plain(canonical.encode(line.about.name), frozenset(), NAME_LIMIT)
+    return f"{name} ({line.about.type}, {line.about.id}, {times.render(observed_at)[:10]})"
+
+
+def _relationship(line: Line, question_words: frozenset[str], limit: int) -> str:
+    """Return a relationship as text; one that has ended is worded as past."""
+    name = _plain(line.value, frozenset(), min(limit, NAME_LIMIT))
+    text = f"{line.field} {_ARROWS[line.direction]} {name}"
+    metadata = ", ".join(
+        f"{field}: {_plain(value, question_words, min(limit, METADATA_VALUE_LIMIT))}"
+        for field, value in line.metadata[: lines_of.METADATA_FIELDS]
+    )
+    text += f" ({metadata})" if metadata else ""
+    return text if line.ended is None else f"formerly {text}"
+
+
+def _plain(value: str, question_words: frozenset[str], limit: int) -> str:
+    """Return a value as text: strings without quotes where they can be nothing else."""
+    shown, _ = lines_of.excerpt(value, question_words, limit)
+    decoded = canonical.decode(shown)
+    if isinstance(decoded, str):
+        return shown if _NEEDS_QUOTES.search(decoded) else decoded
+    is_simple = isinstance(decoded, list) and all(
+        isinstance(each, str) and "," not in each and not _NEEDS_QUOTES.search(each) for each in decoded
+    )
+    return ", ".join(decoded) if is_simple and decoded else shown
+
+
+class FieldsSheet:
+    """Each value and each relationship is a line of its own."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._parts: list[tuple[dict[str, Any], list[Mentioned]]] = []
+        self._numbers: dict[str, int] = {}
+
+    def cost(self, line: Line, limit: int, unit: Unit) -> int:
+        """Return the cost of a line and of the entities that come with it, with a comma before each."""
+        shown, mentioned = _parts(line, self._view, limit, self._numbers)
+        return cost(shown, unit) + 1 + sum(cost(entity, unit) + 1 for entity in mentioned)
+
+    def add(self, line: Line, limit: int) -> None:
+        shown, mentioned = _parts(line, self._view, limit, self._numbers)
+        self._parts.append((shown, mentioned))
+        self._numbers |= {entity["entity_id"]: entity["entity"] for entity in mentioned}
+
+    def remove_last(self) -> None:
+        _, mentioned = self._parts.pop()
+        for entity in mentioned:
+            del self._numbers[entity["entity_id"]]
+
+    @property
+    def members(self) -> dict[str, Any]:
+        """The lines, and the entities that they name."""
+        return {
+            "lines": [shown for shown, _ in self._parts],
+            "entities": [entity for _, mentioned in self._parts for entity in mentioned],
+        }
+
+
+def _parts(
+    line: Line, view: View, limit: int, numbers: dict[str, int]
+) -> tuple[dict[str, Any], list[Mentioned]]:
+    """Return the answer for a line and for the entities that no earlier line names."""
+    new: dict[str, Mentioned] = {}
+
+    def number(about: About) -> int:
+        known = numbers.get(about.id)
+        if known is None and about.id not in new:
+            new[about.id] = {
+                "entity": len(numbers) + len(new) + 1,
+                "entity_id": about.id,
+                "entity_type": about.type,
+                "canonical_name": about.name[:limit],
+            }
+        return new[about.id]["entity"] if known is None else known
+
+    value, is_cut = lines_of.excerpt(line.value, view.question_words, limit)
+    shown: dict[str, Any] = {
+        "entity": number(line.about),
+        "entity_name": line.about.name[:limit],
+        "field": line.field,
+        "value": orjson.Fragment(value),
+        "observed_at": times.render(line.observed_at),
+        "observation_id": line.observation_id,
+    }
+    if line.related is not None:
+        shown |= {"direction": line.direction, "related_entity": number(line.related)}
+    if line.metadata:
+        shown["metadata"] = {
+            name: orjson.Fragment(text) for name, text in line.metadata[: lines_of.METADATA_FIELDS]
+        }
+    if line.ended is not None:
+        shown["ended"] = orjson.Fragment("true" if line.ended == "false" else line.ended)
+    if is_cut:
+        shown["cut"] = True
+    if line.contested:
+        contest_limit = min(limit, CONTEST_LIMIT)
+        shown["contested"] = [
+            {
+                "value": orjson.Fragment(lines_of.excerpt(each.value, view.question_words, contest_limit)[0]),
+                "observed_at": times.render(each.observed_at),
+                "observation_id": each.observation_id,
+                "observation_source": each.observation_source,
+            }
+            for each in line.contested
+        ]
+    if not view.with_ids:
+        for part in (shown, *shown.get("contested", ())):
+            del part["observation_id"]
+    return shown, list(new.values())
+
+
+def cost(value: Any, unit: Unit) -> int:
+    """Return the cost of a part of an answer, as JSON."""
+    return token_counts.cost(orjson.dumps(value).decode(), unit)
