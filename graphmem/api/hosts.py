@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
-
-from graphmem.api.refusals import refusal
 from graphmem.errors import HostRefused
 from graphmem.settings import LOOPBACK, Settings
 
@@ -22,24 +19,19 @@ class HostCheck:
     host, or be one of ``Settings.cors_origins``.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app = app
+    def __init__(self, settings: Settings) -> None:
         loopback = LOOPBACK if settings.host in LOOPBACK else LOOPBACK | {settings.host}
         public_host = {_host(urlsplit(settings.public_url).netloc)} - {""} if settings.public_url else set()
         self.hosts = frozenset(settings.allowed_hosts) | loopback | public_host
         self.any_host = settings.bearer_token is not None and not settings.allowed_hosts
         self.origins = frozenset(settings.cors_origins)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            try:
-                self._check(Headers(scope=scope))
-            except HostRefused as exc:
-                await refusal(exc, scope)(scope, receive, send)
-                return
-        await self.app(scope, receive, send)
+    def check(self, headers: Mapping[str, str]) -> None:
+        """Check the headers of a request, by their names in lower case.
 
-    def _check(self, headers: Headers) -> None:
+        Raises:
+            HostRefused: its Host, or the Origin of its page, is a foreign one.
+        """
         origin = headers.get("origin")
         own = {_host(headers.get("host", ""))} - {""} if self.any_host else frozenset[str]()
         if (
