@@ -129,7 +129,7 @@ async def _page(
     lines: list[Line],
     skip: int,
     focus: Focus,
-    query: str,
+    query: cursors.Query,
     about: AboutSearch,
 ) -> ContextPage:
     """Return the lines that fit into the budgets of the request."""
@@ -156,7 +156,7 @@ async def _page(
     return page
 
 
-def _skipped(query: str, cursor: str | None) -> int:
+def _skipped(query: cursors.Query, cursor: str | None) -> int:
     """Return the number of lines on earlier pages.
 
     Raises:

@@ -19,7 +19,7 @@ _ENTITIES_PER_READ: Final = 50
 
 
 async def page(
-    context: Context, request: EntityRequest, clocks: Clocks, query: str, cursor: str | None
+    context: Context, request: EntityRequest, clocks: Clocks, query: cursors.Query, cursor: str | None
 ) -> Page[EntityRow]:
     """Return a page of the entities that existed at that time, by id.
 
@@ -51,7 +51,7 @@ async def page(
 
 
 async def _start(
-    context: Context, request: EntityRequest, clocks: Clocks, query: str, cursor: str | None
+    context: Context, request: EntityRequest, clocks: Clocks, query: cursors.Query, cursor: str | None
 ) -> tuple[str, int, Clocks]:
     """Return the id after which the page starts, how many entities it skips, and the pinned clocks."""
     if cursor is None:

@@ -29,7 +29,13 @@ class SearchPage(NamedTuple):
 
 
 async def page(
-    context: Context, text: str, request: EntityRequest, query: str, cursor: str | None, *, newest_first: bool
+    context: Context,
+    text: str,
+    request: EntityRequest,
+    query: cursors.Query,
+    cursor: str | None,
+    *,
+    newest_first: bool,
 ) -> SearchPage:
     """Return a page of the hits that fit a request, best first.
 
@@ -147,7 +153,7 @@ def _place_of(ranked: Ranked) -> Mapping[str, Any]:
     return {"points": round(ranked.points * BILLIONTHS), "id": ranked.id, "at": ranked.at}
 
 
-def _place(query: str, cursor: str | None, *, is_counted: bool) -> tuple[RankedPlace | None, int]:
+def _place(query: cursors.Query, cursor: str | None, *, is_counted: bool) -> tuple[RankedPlace | None, int]:
     """Return the place after which a page starts, and, where it is counted, how many were found before.
 
     Raises:

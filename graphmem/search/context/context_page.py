@@ -138,7 +138,7 @@ def fitted(
     make_sheet: Callable[[], Sheet],
     budget: int,
     unit: Unit,
-    query: str,
+    query: cursors.Query,
     about: AboutSearch | None = None,
 ) -> ContextPage:
     """Return the answer with the lines that fit into the budget.
