@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
-from graphmem.registry import Services
+if TYPE_CHECKING:
+    from graphmem.registry import Services
 
 
 @contextlib.asynccontextmanager
 async def background_work(services: Services, head_start: float = 0.0) -> AsyncIterator[None]:
     """Run the background work of a service: keep the database up, plan queries, run the worker.
 
-    The worker begins after ``head_start`` seconds.
+    The worker begins once the first queries are planned, and not before ``head_start`` seconds: its own
+    statements would be planned beside those that the first caller waits for.
     """
     from graphmem.runtime import keep_up, warm
     from graphmem.worker import work
 
-    async def later(task: Callable[[Services], Awaitable[None]]) -> None:
-        await asyncio.sleep(head_start)
-        await task(services)
+    planned = services.database.planning.planned
+    planned.clear()
 
-    tasks = [asyncio.create_task(work) for work in (keep_up(services), warm(services), later(work))]
+    async def work_later() -> None:
+        await asyncio.sleep(head_start)
+        await planned.wait()
+        await work(services)
+
+    tasks = [asyncio.create_task(each) for each in (keep_up(services), warm(services), work_later())]
     try:
         yield
     finally:
