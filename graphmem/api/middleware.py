@@ -12,11 +12,10 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.api.body import Replayed, drained
-from graphmem.api.headers import BrowserHeaders, SentHeaders
-from graphmem.api.hosts import HostCheck
+from graphmem.api.headers import BrowserHeaders, HostCheck, SentHeaders
 from graphmem.api.limits import RateLimits, RequestMeter
-from graphmem.api.public import is_public
 from graphmem.api.refusals import challenged, refusal
+from graphmem.api.rest_routes import is_public
 from graphmem.api.turns import Turns
 from graphmem.auth import Actor, public_actor
 from graphmem.auth.authenticator import Authenticate, Caller

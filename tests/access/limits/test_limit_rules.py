@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.api.addresses import network
-from graphmem.api.limits import RateLimits, Windows
+from graphmem.api.limits import RateLimits, Windows, network
 from graphmem.auth import Scope, public_actor
 from graphmem.auth.rates import RateClass
 from graphmem.database.admission import Admission
