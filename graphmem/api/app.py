@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -11,21 +10,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphmem.api.application import Application, Endpoint
-from graphmem.api.body import Bounded, Drained, drained, read_json
-from graphmem.api.headers import BrowserHeaders, Options
-from graphmem.api.hosts import HostCheck
+from graphmem.api.body import Bounded, read_json
 from graphmem.api.intake import Intake
-from graphmem.api.middleware import Gate, Trace
-from graphmem.api.refusals import challenged, refusal
+from graphmem.api.limits import RateLimits
+from graphmem.api.middleware import Gate
+from graphmem.api.refusals import refusal
 from graphmem.api.rest_endpoints import ENDPOINTS
 from graphmem.api.rest_routes import ROUTES, RestRoute
-from graphmem.api.turns import TakingTurns
 from graphmem.arguments import BODY_METHODS, from_query
-from graphmem.auth import request_actor
+from graphmem.auth import Actor, request_actor
 from graphmem.auth.authenticator import Authenticate, Authenticator
 from graphmem.auth.rates import meter
 from graphmem.database import failpoints
-from graphmem.errors import Forbidden, GraphmemError, InvalidInput, RouteNotFound
+from graphmem.errors import Forbidden, InvalidInput, RouteNotFound
 from graphmem.mcp.http import McpEndpoint
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.registry import REGISTRY, Face, Operation, Services
@@ -52,7 +49,7 @@ def create_app(
         async with endpoint.running():
             yield
 
-    app = Application(lifespan, _refused, _no_route)
+    app = Application(lifespan, _no_route)
     app.state.services = services
     intake = Intake(services.settings)
     for method, path, operation in sorted(_routes(), key=_static_first):
@@ -62,22 +59,15 @@ def create_app(
     bounded = Bounded(endpoint, services.settings)
     for path in MCP_PATHS:
         app.add(path, bounded)
-    settings, layer = services.settings, functools.partial
-    app.layers = [
-        # The first is the outermost: it sees the refusals of all others.
-        layer(BrowserHeaders, settings=settings),
-        layer(Trace, metrics=services.metrics, tracer=services.tracer),
-        layer(HostCheck, settings=settings),
-        layer(Options, settings=settings, methods=app.methods),
-    ]
-    if limited:
-        # Not above: a local service limits nobody, and starts sooner without the library.
-        from graphmem.api.limits import RateLimiting
-
-        app.layers.append(layer(RateLimiting, settings=settings))
-    app.layers.append(layer(Gate, settings=settings, authenticate=authenticate))
-    if limited:
-        app.layers.append(TakingTurns)
+    app.gate = Gate(
+        app.dispatch,
+        services.settings,
+        authenticate,
+        services.metrics,
+        services.tracer,
+        methods=app.methods,
+        limits=RateLimits(services.settings) if limited else None,
+    )
     return app
 
 
@@ -100,17 +90,19 @@ def _endpoint(path: str, operation: Operation[Any], services: Services, intake: 
         operation.count(actor)
         if operation.takes_file and operation.scope in actor.scopes:
             async with intake.arguments(request, operation.arguments) as raw:
-                return await answered(request, raw)
+                return await answered(request, actor, raw)
         if request.method in BODY_METHODS:
-            return await answered(request, await read_json(request, services.settings))
-        return await answered(request, from_query(operation.arguments, request.query_params.multi_items()))
+            return await answered(request, actor, await read_json(request, services.settings))
+        query = request.scope["query_string"]
+        pairs = request.query_params.multi_items() if query else ()
+        return await answered(request, actor, from_query(operation.arguments, pairs))
 
-    async def answered(request: Request, raw: dict[str, Any]) -> Response:
+    async def answered(request: Request, actor: Actor, raw: dict[str, Any]) -> Response:
         for name, value in request.path_params.items():
             if raw.setdefault(name, value) != value:
                 message = f"the path has {value!r:.100} and the arguments have another value"
                 raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
-        answer = await operation.run(services, request_actor(request.scope), raw, Face.REST)
+        answer = await operation.run(services, actor, raw, Face.REST)
         failpoints.reach("before", failpoints.ANSWER)
         return Response(answer, media_type="application/json")
 
@@ -129,11 +121,6 @@ def _rest_endpoint(route: RestRoute) -> Endpoint:
         return await answer(request)
 
     return endpoint
-
-
-async def _refused(request: Request, exc: GraphmemError) -> Response | Drained:
-    settings = request.app.state.services.settings
-    return drained(challenged(refusal(exc, request.scope), exc, request.scope, settings), request.scope)
 
 
 async def _no_route(request: Request) -> Response:

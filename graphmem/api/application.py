@@ -1,4 +1,4 @@
-"""The ASGI application: layers that every request passes, and a table that finds its endpoint."""
+"""The ASGI application: a gate that every request passes, and a table that finds its endpoint."""
 
 from __future__ import annotations
 
@@ -10,35 +10,31 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphmem import __version__
-from graphmem.errors import GraphmemError
 
 PREFIXES = ("", "/api")
 """Every path is served under each of these."""
 Endpoint = Callable[[Request], Awaitable[Response]]
-Refuse = Callable[[Request, GraphmemError], Awaitable[ASGIApp]]
-Layer = Callable[[ASGIApp], ASGIApp]
 
 
 class Application(FastAPI):
-    """The routes of a service, found in a table, and the layers around them.
+    """The routes of a service, found in a table, and the gate before them.
 
     FastAPI tries its 250 patterns one after the other. A request over HTTP is dispatched here instead, by a
     look into the table. State, list of routes and lifespan are those of FastAPI.
 
     Attributes:
-        layers: what every request passes, the outermost first. They are taken up by the first request.
+        gate: what every request over HTTP passes; by default nothing.
     """
 
     def __init__(
         self,
         lifespan: Callable[[Any], AbstractAsyncContextManager[None]],
-        refuse: Refuse,
         no_route: Endpoint,
     ) -> None:
-        """``refuse``: what answers an error of an endpoint; ``no_route``: what answers an unknown path."""
+        """``no_route``: what answers an unknown path."""
         super().__init__(
             title="graphmem",
             version=__version__,
@@ -48,11 +44,9 @@ class Application(FastAPI):
             # FastAPI's own spans would send paths and query strings, with ids in them, to collectors.
             telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         )
-        self.layers: list[Layer] = []
-        self._refuse = refuse
+        self.gate: ASGIApp = self.dispatch
         self._no_route = no_route
         self._table = Table()
-        self._stack: ASGIApp | None = None
 
     def add(self, path: str, endpoint: Endpoint | ASGIApp, methods: list[str] | None = None) -> None:
         """Add a route; without methods, ``endpoint`` is an ASGI application that gets every method."""
@@ -70,34 +64,22 @@ class Application(FastAPI):
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)
             return
-        if self._stack is None:
-            self._stack = self._dispatch
-            for layer in reversed(self.layers):
-                self._stack = layer(self._stack)
         scope["app"] = self
-        await self._stack(scope, receive, send)
+        await self.gate(scope, receive, send)
 
-    async def _dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope, receive, send)
-        is_begun = False
+    async def dispatch(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request by the endpoint of its path.
 
-        async def begin(message: Message) -> None:
-            nonlocal is_begun
-            is_begun = True
-            await send(message)
-
-        try:
-            match = self._table.find(scope["method"], scope["path"])
-            if match is None:
-                answer: ASGIApp = await self._no_route(request)
-            else:
-                endpoint, scope["path_params"], is_application = match
-                answer = endpoint if is_application else await endpoint(request)
-            await answer(scope, receive, begin)
-        except GraphmemError as exc:
-            if is_begun:
-                raise
-            await (await self._refuse(request, exc))(scope, receive, send)
+        Raises:
+            GraphmemError: the endpoint refuses it.
+        """
+        match = self._table.find(scope["method"], scope["path"])
+        if match is None:
+            answer: ASGIApp = await self._no_route(Request(scope, receive))
+        else:
+            endpoint, scope["path_params"], is_application = match
+            answer = endpoint if is_application else await endpoint(Request(scope, receive))
+        await answer(scope, receive, send)
 
 
 class Table:

@@ -1,15 +1,18 @@
-"""Headers for browsers on every answer, cross-origin requests (CORS), and the answer to OPTIONS."""
+"""Headers: the check of Host and Origin, those for browsers, cross-origin requests (CORS), and OPTIONS."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
-from graphmem.settings import Settings
+from graphmem.errors import HostRefused
+from graphmem.settings import LOOPBACK, Settings
 
 SECURITY_HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -29,68 +32,99 @@ EXPOSED_HEADERS: Final = (
 PREFLIGHT_SECONDS: Final = 600
 """How long a browser may keep the answer to a preflight request."""
 
-Methods = Callable[[str], Iterable[str]]
+
+class SentHeaders(dict[str, str]):
+    """The headers of a request, found by any case of their names; of one sent twice, the first."""
+
+    @classmethod
+    def of(cls, scope: Scope) -> SentHeaders:
+        """Return the headers of a request."""
+        raw: list[tuple[bytes, bytes]] = scope["headers"]
+        return cls((name.decode("latin-1"), value.decode("latin-1")) for name, value in reversed(raw))
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(str(name).lower())
+
+    def __getitem__(self, name: str) -> str:
+        return super().__getitem__(name.lower())
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a header."""
+        return super().get(name.lower(), default)
 
 
 class BrowserHeaders:
-    """Set the headers for browsers on every answer, refusals included."""
+    """The headers for browsers on every answer, and the answer to OPTIONS."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app = app
-        self.origins = frozenset(settings.cors_origins)
+    def __init__(self, settings: Settings) -> None:
+        self._origins = frozenset(settings.cors_origins)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    def completed(self, own: list[tuple[bytes, bytes]], origin: str | None) -> list[tuple[bytes, bytes]]:
+        """Return the headers of an answer with those for browsers. A page of a listed origin may read it."""
+        present = {name for name, _ in own}
+        headers = own + [header for header in _SECURITY if header[0] not in present]
+        if self._origins:
+            mutable = MutableHeaders(raw=headers)
+            mutable.add_vary_header("Origin")
+            if origin in self._origins:
+                mutable["Access-Control-Allow-Origin"] = origin
+                mutable["Access-Control-Expose-Headers"] = ", ".join(EXPOSED_HEADERS)
+        return headers
 
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                own = [*message.get("headers", ())]
-                present = {name.lower() for name, _ in own}
-                message["headers"] = own + [header for header in _SECURITY if header[0] not in present]
-                if self.origins:
-                    self._allow(MutableHeaders(scope=message), Headers(scope=scope).get("origin"))
-            await send(message)
-
-        await self.app(scope, receive, send_with_headers)
-
-    def _allow(self, headers: MutableHeaders, origin: str | None) -> None:
-        """Allow the page of a listed origin to read the answer."""
-        headers.add_vary_header("Origin")
-        if origin in self.origins:
-            headers["Access-Control-Allow-Origin"] = origin
-            headers["Access-Control-Expose-Headers"] = ", ".join(EXPOSED_HEADERS)
-
-
-class Options:
-    """Answer OPTIONS on a known path: a browser's preflight request never has a credential.
-
-    ``methods`` returns the methods of a path. An unknown path is left to the application.
-    """
-
-    def __init__(self, app: ASGIApp, settings: Settings, methods: Methods) -> None:
-        self.app = app
-        self.origins = frozenset(settings.cors_origins)
-        self.methods = methods
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "OPTIONS":
-            await self.app(scope, receive, send)
-            return
-        methods = sorted(self.methods(scope["path"]))
-        if not methods:
-            await self.app(scope, receive, send)
-            return
-        headers = {"Allow": ", ".join([*methods, "OPTIONS"])}
-        request = Headers(scope=scope)
-        if request.get("origin") in self.origins:
+    def preflight(self, methods: Iterable[str], sent: SentHeaders) -> Response:
+        """Return the answer to OPTIONS: a browser's preflight request never has a credential."""
+        allowed = sorted(methods)
+        headers = {"Allow": ", ".join([*allowed, "OPTIONS"])}
+        if sent.get("origin") in self._origins:
             # Any header may be sent: the origin is a listed one, and MCP has headers named by tools.
             headers |= {
-                "Access-Control-Allow-Methods": ", ".join(methods),
-                "Access-Control-Allow-Headers": request.get(
-                    "access-control-request-headers", "Authorization"
-                ),
+                "Access-Control-Allow-Methods": ", ".join(allowed),
+                "Access-Control-Allow-Headers": sent.get("access-control-request-headers", "Authorization"),
                 "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
             }
-        await Response(status_code=204, headers=headers)(scope, receive, send)
+        return Response(status_code=204, headers=headers)
+
+
+class HostCheck:
+    """Refuse requests for foreign hosts, and requests of pages of foreign origins.
+
+    Without a token, any web page could reach a service on loopback through a host name that resolves to
+    loopback (DNS rebinding). The Host must therefore be an allowed one: loopback, the bound one, that of
+    ``Settings.public_url`` or one of ``Settings.allowed_hosts``. The Origin of a page must be of an allowed
+    host, or be one of ``Settings.cors_origins``.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        loopback = LOOPBACK if settings.host in LOOPBACK else LOOPBACK | {settings.host}
+        public_host = {_host(urlsplit(settings.public_url).netloc)} - {""} if settings.public_url else set()
+        self.hosts = frozenset(settings.allowed_hosts) | loopback | public_host
+        self.any_host = settings.bearer_token is not None and not settings.allowed_hosts
+        self.origins = frozenset(settings.cors_origins)
+
+    def check(self, headers: Mapping[str, str]) -> None:
+        """Check the headers of a request, by their names in lower case.
+
+        Raises:
+            HostRefused: its Host, or the Origin of its page, is a foreign one.
+        """
+        origin = headers.get("origin")
+        own = {_host(headers.get("host", ""))} - {""} if self.any_host else frozenset[str]()
+        if (
+            origin is not None
+            and origin not in self.origins
+            and _host(origin.partition("://")[2]) not in self.hosts | own
+        ):
+            raise HostRefused(origin=origin[:200])
+        if not self.any_host and _host(headers.get("host", "")) not in self.hosts:
+            raise HostRefused(host=headers.get("host", "")[:200])
+
+
+@lru_cache(1_000)
+def _host(authority: str) -> str:
+    """Return the host of ``host:port``, empty if the text is anything else."""
+    try:
+        parts = urlsplit(f"//{authority}")
+        plain = f"//{authority}" == f"//{parts.netloc}" and "@" not in authority
+        return (parts.hostname or "") if plain and parts.port != 0 else ""
+    except ValueError:
+        return ""

@@ -10,23 +10,25 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import math
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
-from limits import RateLimitItem
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.datastructures import Headers
+from starlette.types import Scope
 
-from graphmem.api.addresses import caller_address, network
 from graphmem.auth import Actor, tokens
-from graphmem.auth.rates import Meter, RateClass, measured
+from graphmem.auth.rates import Meter, RateClass
 from graphmem.errors import GraphmemError, RateLimited
 from graphmem.settings import Settings, parsed_limits
+
+if TYPE_CHECKING:
+    from limits import RateLimitItem
 
 KEYS_LIMIT: Final = 20_000
 """Credentials, and addresses, that are counted. Of more, the one that was idle longest is forgotten."""
@@ -44,39 +46,42 @@ REFUSAL_STEP_SECONDS, REFUSAL_DELAY_SECONDS_MAX = 0.01, 1.0
 """How much longer each further refusal waits than the one before, and how long a refusal waits at most."""
 
 Clock = Callable[[], float]
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+IPV6_PREFIX_BITS = 64
+"""Bits of an IPv6 address that count as one caller: who has one address has all of its /64."""
 
 
-class Windows(MemoryStorage):
-    """The moments of the requests of each key, for the moving windows of the library.
+class Windows:
+    """The moments of the requests of each key: the name of a limit, and who is limited.
 
-    The library's own storage keeps every key for ever, and starts threads that walk through all of them.
+    The library ``limits`` would keep every key for ever, and start threads that walk through all of them.
     """
 
     def __init__(self, keys_limit: int = KEYS_LIMIT, clock: Clock = time.monotonic) -> None:
-        super().__init__()
         self._keys_limit = keys_limit
         self._clock = clock
-        self._moments: OrderedDict[str, deque[float]] = OrderedDict()
+        self._moments: OrderedDict[tuple[str, str, int], deque[float]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._moments)
 
-    def acquire_entry(self, key: str, limit: int, expiry: int, amount: int = 1) -> bool:
-        """Add requests to a key, unless it then had more than ``limit`` in the last ``expiry`` seconds."""
+    def take(self, key: tuple[str, str], limit: int, seconds: float) -> bool:
+        """Add a request to a key, unless it had ``limit`` in the last ``seconds``."""
         now = self._clock()
-        moments = self._current(key, now - expiry)
-        if len(moments) + amount > limit:
+        moments = self._current((*key, limit), now - seconds)
+        if len(moments) >= limit:
             return False
-        moments.extend([now] * amount)
+        moments.append(now)
         return True
 
-    def get_moving_window(self, key: str, limit: int, expiry: int) -> tuple[float, int]:
-        """Return the moment of the oldest request in the last ``expiry`` seconds, and their number."""
+    def left(self, key: tuple[str, str], limit: int, seconds: float) -> tuple[int, int]:
+        """Return how many requests a key has left, and in how many seconds it has more."""
         now = self._clock()
-        moments = self._current(key, now - expiry)
-        return (moments[0] if moments else now), len(moments)
+        moments = self._current((*key, limit), now - seconds)
+        return limit - len(moments), math.ceil((moments[0] if moments else now) + seconds - now)
 
-    def _current(self, key: str, since: float) -> deque[float]:
+    def _current(self, key: tuple[str, str, int], since: float) -> deque[float]:
         moments = self._moments.get(key)
         if moments is None:
             moments = self._moments[key] = deque()
@@ -88,25 +93,22 @@ class Windows(MemoryStorage):
         return moments
 
 
-@dataclass(frozen=True, slots=True)
 class Policy:
-    """A limit with its name, such as ``read``. It has one item for each of its windows."""
+    """A limit with its name, such as ``read``. It has one item for each of its windows.
 
-    name: str
-    items: tuple[RateLimitItem, ...]
+    Attributes:
+        windows: for each item its name in headers, how many requests it allows, and in how many seconds.
+        header: the value of ``RateLimit-Policy``.
+    """
 
-    @property
-    def names(self) -> list[str]:
-        """The name of each item in headers."""
-        if len(self.items) == 1:
-            return [self.name]
-        return [f"{self.name}-{item.get_expiry()}s" for item in self.items]
-
-    @property
-    def header(self) -> str:
-        """The value of ``RateLimit-Policy``: requests, and seconds of the window."""
-        pairs = zip(self.names, self.items, strict=True)
-        return ", ".join(f'"{name}";q={item.amount};w={item.get_expiry()}' for name, item in pairs)
+    def __init__(self, name: str, items: Sequence[RateLimitItem]) -> None:
+        self.name = name
+        self.items = items
+        self.windows = [
+            (name if len(items) == 1 else f"{name}-{item.get_expiry()}s", item.amount, item.get_expiry())
+            for item in items
+        ]
+        self.header = ", ".join(f'"{each}";q={amount};w={seconds}' for each, amount, seconds in self.windows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +116,18 @@ class Usage:
     """What is left of a limit: for each item the requests, and the seconds until there are more."""
 
     policy: Policy
-    left: tuple[tuple[int, int], ...]
+    left: list[tuple[int, int]]
 
     @property
     def header(self) -> str:
         """The value of ``RateLimit``."""
-        pairs = zip(self.policy.names, self.left, strict=True)
-        return ", ".join(f'"{name}";r={requests};t={seconds}' for name, (requests, seconds) in pairs)
+        pairs = zip(self.policy.windows, self.left, strict=True)
+        return ", ".join(f'"{name}";r={requests};t={seconds}' for (name, *_), (requests, seconds) in pairs)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether an item has nothing left."""
+        return any(requests < 1 for requests, _ in self.left)
 
     def refusal(self) -> RateLimited:
         """Return the error for a request that the limit refuses."""
@@ -155,14 +162,18 @@ class RateLimits:
         self._policies = {
             name: Policy(str(name), items) for name, text in named.items() if (items := parsed_limits(text))
         }
-        self._clock = clock
         # Apart, so that a flood from many addresses forgets no credential.
-        self._credentials = MovingWindowRateLimiter(Windows(clock=clock))
-        self._addresses = MovingWindowRateLimiter(Windows(clock=clock))
+        self._credentials = Windows(clock=clock)
+        self._addresses = Windows(clock=clock)
         self._refusals = Windows(clock=clock)
         self._known: OrderedDict[str, None] = OrderedDict()
         token = settings.bearer_token
         self._always_known = digest_of(f"Bearer {token.get_secret_value()}") if token else ""
+        self._trusted = frozenset(settings.trusted_proxies)
+
+    def address(self, scope: Scope) -> str:
+        """Return the address of the caller of a request."""
+        return caller_address(scope, self._trusted)
 
     def take(self, rate_class: RateClass, actor: Actor, address: str) -> tuple[bool, Usage] | None:
         """Take a request of a class from what its caller has left.
@@ -173,11 +184,11 @@ class RateLimits:
         if policy is None:
             return None
         if actor.owner:
-            limiter, key = self._credentials, f"{actor.owner}/{actor.method}/{actor.credential}"
+            windows, key = self._credentials, f"{actor.owner}/{actor.method}/{actor.credential}"
         else:
-            limiter, key = self._addresses, network(address)
-        taken = all(limiter.hit(item, rate_class, key) for item in policy.items)
-        return taken, self._usage(limiter, policy, key)
+            windows, key = self._addresses, network(address)
+        taken = all(windows.take((name, key), *window) for name, *window in policy.windows)
+        return taken, self._usage(windows, policy, key)
 
     def failures(self, address: str) -> Usage | None:
         """Return what is left of the failures of an address, ``None`` if they have no limit."""
@@ -188,13 +199,14 @@ class RateLimits:
         """Count a failed attempt of an address to authenticate."""
         self._known.pop(digest, None)
         policy = self._policies.get(FAILURES)
-        for item in policy.items if policy else ():
-            self._addresses.hit(item, FAILURES, network(address))
+        for name, *window in policy.windows if policy else ():
+            self._addresses.take((name, network(address)), *window)
 
     def refusal_delay(self, address: str) -> float:
         """Count a refusal of an address, and return the seconds that its answer waits."""
-        self._refusals.acquire_entry(network(address), COUNTED_REFUSALS, REFUSALS_SECONDS)
-        _, refusals = self._refusals.get_moving_window(network(address), COUNTED_REFUSALS, REFUSALS_SECONDS)
+        window = ("", network(address)), COUNTED_REFUSALS, REFUSALS_SECONDS
+        self._refusals.take(*window)
+        refusals = COUNTED_REFUSALS - self._refusals.left(*window)[0]
         return min(REFUSAL_DELAY_SECONDS_MAX, REFUSAL_STEP_SECONDS * max(0, refusals - PROMPT_REFUSALS))
 
     def is_known(self, digest: str) -> bool:
@@ -208,10 +220,9 @@ class RateLimits:
         if len(self._known) > KNOWN_LIMIT:
             self._known.popitem(last=False)
 
-    def _usage(self, limiter: MovingWindowRateLimiter, policy: Policy, key: str) -> Usage:
-        stats = [limiter.get_window_stats(item, policy.name, key) for item in policy.items]
-        now = self._clock()
-        return Usage(policy, tuple((each.remaining, math.ceil(each.reset_time - now)) for each in stats))
+    @staticmethod
+    def _usage(windows: Windows, policy: Policy, key: str) -> Usage:
+        return Usage(policy, [windows.left((name, key), *window) for name, *window in policy.windows])
 
 
 @dataclass(slots=True)
@@ -219,17 +230,22 @@ class RequestMeter(Meter):
     """The meter of one request. ``usage`` is that of the limit that counted it."""
 
     limits: RateLimits
-    address: str
+    scope: Scope
     usage: Usage | None = None
     is_counted: bool = field(default=False, init=False)
     is_refused: bool = field(default=False, init=False)
+
+    @property
+    def address(self) -> str:
+        """The address of the caller."""
+        return self.limits.address(self.scope)
 
     def count(self, rate_class: RateClass, actor: Actor) -> None:
         """Count the request for its caller."""
         if self.is_counted:
             return
         self.is_counted = True
-        taken = self.limits.take(rate_class, actor, self.address)
+        taken = self.limits.take(rate_class, actor, "" if actor.owner else self.address)
         if taken is not None:
             is_left, self.usage = taken
             if not is_left:
@@ -245,7 +261,7 @@ class RequestMeter(Meter):
         digest = digest_of(authorization)
         if not self.limits.is_known(digest):
             failures = self.limits.failures(self.address)
-            if failures is not None and any(requests < 1 for requests, _ in failures.left):
+            if failures is not None and failures.is_exhausted:
                 self.usage, self.is_refused = failures, True
                 raise failures.refusal()
         try:
@@ -256,37 +272,66 @@ class RequestMeter(Meter):
             raise
         self.limits.succeeded(digest)
 
-
-class RateLimiting:
-    """Give every request a meter, and every counted answer the headers of its limit."""
-
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self.app = app
-        self.limits = RateLimits(settings)
-        self.trusted = frozenset(settings.trusted_proxies)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        meter = RequestMeter(self.limits, caller_address(scope, self.trusted))
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start" and meter.usage is not None:
-                if meter.is_refused:
-                    await asyncio.sleep(self.limits.refusal_delay(meter.address))
-                usage = meter.usage
-                message["headers"] = [
-                    *message.get("headers", ()),
-                    (b"ratelimit-policy", usage.policy.header.encode()),
-                    (b"ratelimit", usage.header.encode()),
-                ]
-            await send(message)
-
-        with measured(meter):
-            await self.app(scope, receive, send_with_headers)
+    async def headers(self) -> list[tuple[bytes, bytes]]:
+        """Return the headers of the limit for the answer. The refusals of a flood wait here."""
+        if self.usage is None:
+            return []
+        if self.is_refused:
+            await asyncio.sleep(self.limits.refusal_delay(self.address))
+        policy, usage = self.usage.policy.header, self.usage.header
+        return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", usage.encode())]
 
 
 def digest_of(authorization: str) -> str:
     """Return the digest by which the credential of an ``Authorization`` header is remembered."""
     return tokens.digest(authorization.partition(" ")[2].strip())
+
+
+def caller_address(scope: Scope, trusted: frozenset[str]) -> str:
+    """Return the address of the caller of a request.
+
+    It is that of the connection. If that is one of the ``trusted`` proxies, it is the last address of
+    ``X-Forwarded-For`` that is not: what stands before it, anybody may have written.
+    """
+    client = scope.get("client")
+    address = plain_address(client[0]) if client else ""
+    if address not in trusted:
+        return address
+    forwarded = ",".join(Headers(scope=scope).getlist("x-forwarded-for"))
+    for hop in reversed(forwarded.split(",")):
+        parsed = _parsed(hop)
+        if parsed is None:
+            break
+        address = str(parsed)
+        if address not in trusted:
+            break
+    return address
+
+
+def network(address: str) -> str:
+    """Return the network whose requests are counted together: the /64 of an IPv6 address."""
+    parsed = _parsed(address)
+    if isinstance(parsed, ipaddress.IPv6Address):
+        return str(ipaddress.IPv6Network((int(parsed), IPV6_PREFIX_BITS), strict=False))
+    return address
+
+
+def plain_address(text: str) -> str:
+    """Return an address in its one spelling: an IPv4 address within IPv6 as IPv4, without zone."""
+    parsed = _parsed(text)
+    return text if parsed is None else str(parsed)
+
+
+@lru_cache(10_000)
+def _parsed(text: str) -> Address | None:
+    """Return the address of ``address``, ``address:port`` or ``[address]:port``, ``None`` of other text."""
+    text = text.strip()
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        parsed = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed

@@ -1,22 +1,25 @@
-"""What every request passes: the trace, and the credential."""
+"""What every request passes before its endpoint: one gate, which looks once and passes on."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import time
+from collections.abc import Callable, Collection
 from typing import Any
 
 import structlog
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.api.body import Replayed, drained
-from graphmem.api.public import is_public
+from graphmem.api.headers import BrowserHeaders, HostCheck, SentHeaders
+from graphmem.api.limits import RateLimits, RequestMeter
 from graphmem.api.refusals import challenged, refusal
-from graphmem.auth import public_actor
+from graphmem.api.rest_routes import is_public
+from graphmem.api.turns import Turns
+from graphmem.auth import Actor, public_actor
 from graphmem.auth.authenticator import Authenticate, Caller
-from graphmem.auth.rates import meter
+from graphmem.auth.rates import Meter, measured
 from graphmem.errors import GraphmemError, InternalError, ServiceBusy
 from graphmem.observability.logs import new_trace_id
 from graphmem.observability.metrics import Metrics
@@ -27,91 +30,130 @@ _log = structlog.get_logger("graphmem.http")
 _stdlib_log = logging.getLogger("graphmem.http")
 
 
-class Trace:
-    """Give every request a trace id, count it, log it, and answer every fault with an envelope.
+class Gate:
+    """Trace a request, check its host, its credential and its limits, and answer every fault of it.
 
     The log line has the method and the path. The query string is left out because it may hold secrets.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, tracer: Tracer) -> None:
-        self.app = app
-        self.metrics = metrics
-        self.tracer = tracer
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        authenticate: Authenticate,
+        metrics: Metrics,
+        tracer: Tracer,
+        *,
+        methods: Callable[[str], Collection[str]],
+        limits: RateLimits | None,
+    ) -> None:
+        """``methods`` returns the methods of a path. Without ``limits`` nobody is limited or takes turns."""
+        self._app = app
+        self._settings = settings
+        self._authenticate = authenticate
+        self._metrics = metrics
+        self._tracer = tracer
+        self._methods = methods
+        self._limits = limits
+        self._hosts = HostCheck(settings)
+        self._browsers = BrowserHeaders(settings)
+        self._turns = None if limits is None else Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        with self.tracer.request(scope["method"], scope["headers"]):
-            await self._answer(scope, receive, send)
+        """Answer a request over HTTP."""
+        headers = SentHeaders.of(scope)
+        meter = Meter() if self._limits is None else RequestMeter(self._limits, scope)
+        with self._tracer.request(scope["method"], scope["headers"]), measured(meter):
+            trace = self._tracer.trace_id() or new_trace_id()
+            answer = _Answer(send, trace.encode(), self._browsers, headers.get("origin"), meter)
+            bound = structlog.contextvars.bind_contextvars(trace_id=trace)
+            begin = time.perf_counter()
+            try:
+                await self._pass(scope, headers, Replayed(scope, receive, self._settings), answer, meter)
+            except asyncio.CancelledError:
+                # A shutdown cancels requests that take too long. The caller gets an answer.
+                if answer.status:
+                    raise
+                stopping = ServiceBusy("the service is stopping: try again in a moment")
+                await refusal(stopping, scope)(scope, receive, answer.send)
+            except Exception as exc:
+                _log.exception("unexpected fault", method=scope["method"], path=scope["path"][:200])
+                if answer.status:
+                    raise
+                error = exc if isinstance(exc, GraphmemError) else InternalError()
+                await refusal(error, scope)(scope, receive, answer.send)
+            finally:
+                self._ended(scope, answer.status, begin)
+                structlog.contextvars.reset_contextvars(**bound)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        trace = self.tracer.trace_id() or new_trace_id()
-        started: list[int] = []
-
-        async def send_traced(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                started.append(message["status"])
-                message["headers"] = [*message.get("headers", ()), (b"x-trace-id", trace.encode())]
-            await send(message)
-
-        bound = structlog.contextvars.bind_contextvars(trace_id=trace)
-        begin = time.perf_counter()
+    async def _pass(
+        self, scope: Scope, headers: SentHeaders, body: Replayed, answer: _Answer, meter: Meter
+    ) -> None:
+        """Answer a request, or refuse it. A fault that is no refusal, or comes too late, is raised."""
         try:
-            await self.app(scope, receive, send_traced)
-        except asyncio.CancelledError:
-            # A shutdown cancels requests that take too long. The caller gets an answer.
-            if started:
-                raise
-            stopping = ServiceBusy("the service is stopping: try again in a moment")
-            await refusal(stopping, scope)(scope, receive, send_traced)
-        except Exception as exc:
-            _log.exception("unexpected fault", method=scope["method"], path=scope["path"][:200])
-            if started:
-                raise
-            error = exc if isinstance(exc, GraphmemError) else InternalError()
-            await refusal(error, scope)(scope, receive, send_traced)
-        finally:
-            status = started[0] if started else 0
-            self.metrics.response(status)
-            self.tracer.answered(status)
-            # An operation logs its own line. A refusal before any operation is logged here only.
-            if status >= 400 or _stdlib_log.isEnabledFor(logging.DEBUG):
-                (_log.info if status >= 400 else _log.debug)(
-                    "request",
-                    method=scope["method"],
-                    path=scope["path"][:200],
-                    status=status,
-                    milliseconds=round((time.perf_counter() - begin) * 1000, 2),
-                )
-            structlog.contextvars.reset_contextvars(**bound)
-
-
-class Gate:
-    """Put the actor of the credential into ``state.actor``, or refuse the request."""
-
-    def __init__(self, app: ASGIApp, settings: Settings, authenticate: Authenticate) -> None:
-        self.app = app
-        self.settings = settings
-        self.authenticate = authenticate
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        headers, body = Headers(scope=scope), Replayed(scope, receive, self.settings)
-        try:
-            if is_public(scope["path"].removeprefix("/api")):
-                actor = public_actor()
+            self._hosts.check(headers)
+            if scope["method"] == "OPTIONS" and (methods := self._methods(scope["path"])):
+                await self._browsers.preflight(methods, headers)(scope, body.receive, answer.send)
+                return
+            actor = await self._actor(scope, headers, body, meter)
+            scope.setdefault("state", {})["actor"] = actor
+            if self._turns is None or not actor.account:
+                await self._app(scope, body.receive, answer.send)
             else:
-                path, query = scope.get("raw_path") or b"", scope.get("query_string", b"")
-                caller = Caller(scope["method"], path, query, headers, body.digest)
-                with meter().attempt(headers.get("authorization")):
-                    actor = await self.authenticate(caller)
-            state: dict[str, Any] = scope.setdefault("state", {})
-            state["actor"] = actor.named(headers.get("x-client-name", "rest"))
+                async with self._turns.turn(actor.account):
+                    await self._app(scope, body.receive, answer.send)
         except GraphmemError as exc:
-            answer = challenged(refusal(exc, scope), exc, scope, self.settings)
-            await drained(answer, scope)(scope, receive, send)
-            return
-        await self.app(scope, body.receive, send)
+            if answer.status:
+                raise
+            refused = challenged(refusal(exc, scope), exc, scope, self._settings)
+            await drained(refused, scope)(scope, body.receive, answer.send)
+
+    async def _actor(self, scope: Scope, headers: SentHeaders, body: Replayed, meter: Meter) -> Actor:
+        """Return the actor of the credential."""
+        if is_public(scope["path"].removeprefix("/api")):
+            actor = public_actor()
+        else:
+            path, query = scope.get("raw_path") or b"", scope.get("query_string", b"")
+            caller = Caller(scope["method"], path, query, headers, body.digest)
+            with meter.attempt(headers.get("authorization")):
+                actor = await self._authenticate(caller)
+        return actor.named(headers.get("x-client-name", "rest"))
+
+    def _ended(self, scope: Scope, status: int, begin: float) -> None:
+        self._metrics.response(status)
+        self._tracer.answered(status)
+        # An operation logs its own line. A refusal before any operation is logged here only.
+        if status >= 400 or _stdlib_log.isEnabledFor(logging.DEBUG):
+            (_log.info if status >= 400 else _log.debug)(
+                "request",
+                method=scope["method"],
+                path=scope["path"][:200],
+                status=status,
+                milliseconds=round((time.perf_counter() - begin) * 1000, 2),
+            )
+
+
+class _Answer:
+    """Sends the answer of one request with the headers of every answer. ``status`` is 0 until it begins."""
+
+    __slots__ = ("_browsers", "_meter", "_origin", "_send", "_trace", "status")
+
+    def __init__(
+        self, send: Send, trace: bytes, browsers: BrowserHeaders, origin: str | None, meter: Meter
+    ) -> None:
+        self._send = send
+        self._trace = trace
+        self._browsers = browsers
+        self._origin = origin
+        self._meter = meter
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers: list[Any] = [*message.get("headers", ())]
+            if isinstance(self._meter, RequestMeter):
+                headers += await self._meter.headers()
+            headers.append((b"x-trace-id", self._trace))
+            message["headers"] = self._browsers.completed(headers, self._origin)
+        await self._send(message)

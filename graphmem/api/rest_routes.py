@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
-from graphmem.api.public import is_public
 from graphmem.auth import Scope, file_urls
 from graphmem.auth.rates import RateClass
 from graphmem.errors import (
@@ -40,6 +39,19 @@ from graphmem.registry import Services
 
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
+PUBLIC_PATHS: Final = frozenset({
+    "/", "/health", "/health/ready", "/server-info", "/signed_file",
+    "/mcp/oauth/initiate", "/mcp/oauth/authorize", "/mcp/oauth/consent", "/mcp/oauth/token",
+    "/mcp/oauth/register", "/mcp/oauth/revoke",
+})  # fmt: skip
+"""The paths, without the prefix ``/api``, of operations and other routes that need no credential."""
+PUBLIC_PREFIX: Final = "/.well-known/"
+"""No path below it needs a credential: a client that looks for a document gets 404 there, and not 401."""
+
+
+def is_public(path: str) -> bool:
+    """Return whether a path, without the prefix ``/api``, needs no credential."""
+    return path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)

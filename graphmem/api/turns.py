@@ -16,10 +16,6 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
-from graphmem.auth import request_actor
-
 PLACES: Final = 8
 """Requests that run at once while several accounts are present."""
 PLACES_MIN: Final = 2
@@ -99,19 +95,3 @@ class Turns:
             if not called.cancelled():
                 line.running += 1
                 called.set_result(None)
-
-
-class TakingTurns:
-    """Let the requests of each account take turns. A request without an account never waits."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-        self.turns = Turns()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        account = request_actor(scope).account if scope["type"] == "http" else ""
-        if not account:
-            await self.app(scope, receive, send)
-            return
-        async with self.turns.turn(account):
-            await self.app(scope, receive, send)

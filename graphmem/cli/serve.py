@@ -94,6 +94,9 @@ def serve(settings: Settings) -> None:
             listening.close()
         logs.configure(settings, logs.folder(settings))
         bound = beside.take_socket(settings, tell_progress)
+        if settings.neo4j_uri is None:
+            # The database starts while this process imports what it serves.
+            neo4j_local.launch(settings, fetching())
         with contextlib.closing(tracing.start()) as tracer:
             run_async(_serve(settings, tracer, bound, sockets))
 

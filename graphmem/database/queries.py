@@ -108,4 +108,5 @@ class OwnerGraph(Statements):
 
 async def fetch_rows(result: AsyncResult) -> list[Row]:
     """Return rows as dicts. The driver's ``data()`` would search every value for nodes in vain."""
-    return [dict(record.items()) async for record in result]
+    columns = result.keys()
+    return [dict(zip(columns, record, strict=True)) async for record in result]

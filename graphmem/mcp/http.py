@@ -10,11 +10,9 @@ from collections.abc import AsyncIterator
 from contextvars import ContextVar
 
 import orjson
-import structlog
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
-from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from graphmem.api.body import Replayed
@@ -76,14 +74,7 @@ class McpEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            error = MethodNotAllowed()
-            trace = structlog.contextvars.get_contextvars().get("trace_id", "")
-            body = orjson.dumps(error.envelope(trace))
-            answer = Response(
-                body, error.status, media_type="application/json", headers=error.answer_headers()
-            )
-            await answer(scope, receive, send)
-            return
+            raise MethodNotAllowed
         manager = self._manager(scope)
         actor = request_actor(scope)
         if not actor.scopes >= self._scopes:

@@ -118,7 +118,7 @@ async def _page(
     lines: list[Line],
     skip: int,
     focus: Focus,
-    query: str,
+    query: cursors.Query,
     about: AboutSearch,
 ) -> ContextPage:
     """Return the lines that fit into the budgets of the request."""

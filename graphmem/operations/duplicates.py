@@ -178,7 +178,7 @@ async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplic
     return await page(context, arguments)
 
 
-def _start(query: str, arguments: FindDuplicates) -> tuple[str | None, int]:
+def _start(query: cursors.Query, arguments: FindDuplicates) -> tuple[str | None, int]:
     """Return the name after which the request compares, None from the first, and how many pairs it skips.
 
     An offset goes on among the pairs, also beside a cursor.

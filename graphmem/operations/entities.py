@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NotRequired, cast
 
 from pydantic import Field
@@ -206,7 +205,7 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
             fields=list(winners_by_field),
         )
     observation_ids = winners_by_field[arguments.field].split(",")
-    query = functools.partial(cursors.fingerprint, context, "entities.provenance", arguments)
+    query = cursors.fingerprint(context, "entities.provenance", arguments)
     page = page_of(arguments, query, observation_ids, str)
     observations = await shaping.observations(context, set(page.items))
     source_ids = {each["source_id"] for each in observations.values() if each["source_id"] is not None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
@@ -115,8 +114,7 @@ async def graph_neighborhood(context: Context, arguments: Neighbourhood) -> Neig
     Pages have an exact total. `at` and `at_ingested` answer the neighbours of that time. Deleted ones are
     left out. Events are the entity's own.
     """
-    # Only a page with a cursor or a next page needs the digest. It takes longer than reading the arguments.
-    query = functools.partial(cursors.fingerprint, context, "graph.neighborhood", arguments)
+    query = cursors.fingerprint(context, "graph.neighborhood", arguments)
     return await (_of_source if arguments.node_type == "source" else _of_entity)(context, arguments, query)
 
 
@@ -280,8 +278,7 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
     `relationship_types` limits the walk to some types, `depth` to a number of steps, `direction` to one way.
     `at` and `at_ingested` walk the relationships of that time. `next_cursor` answers the next entities.
     """
-    # Only a page with a cursor or a next page needs the digest. It takes longer than reading the arguments.
-    query = functools.partial(cursors.fingerprint, context, "entities.related", arguments)
+    query = cursors.fingerprint(context, "entities.related", arguments)
     given = Clocks(arguments.at, arguments.at_ingested)
     place, clocks = start_of(arguments, query, {"depth": int, "entity": str, "answered": int}, given)
     place = {} if place is None else place

@@ -207,7 +207,7 @@ async def _total(context: Context, arguments: QueryObservations, listed: _Listed
     )
 
 
-async def _page(context: Context, arguments: QueryObservations, query: str) -> _Listed:
+async def _page(context: Context, arguments: QueryObservations, query: cursors.Query) -> _Listed:
     """Read the page along the index that fits the filters."""
     filters = arguments.filters
     observed = filters.observed

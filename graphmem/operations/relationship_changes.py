@@ -76,7 +76,7 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
 
     Creating it again adds to its metadata: `end_date` there ends it.
     """
-    raw = _raw(arguments)
+    raw = arguments.model_dump(include=set(OneRelationship.model_fields))
     receipt = await accept(
         context,
         "relationships.create",
@@ -137,7 +137,7 @@ class CreatedRelationships(TypedDict):
 )
 async def create_relationships(context: Context, arguments: CreateRelationships) -> CreatedRelationships:
     """Create many relationships in one transaction: all or none."""
-    raw = [_raw(item) for item in arguments.relationships]
+    raw = [item.model_dump() for item in arguments.relationships]
     receipt = await accept(
         context,
         "relationships.create_many",
@@ -226,12 +226,3 @@ async def _turn(
         not_found(exc, "ERR_NOTHING_TO_TURN", "ERR_RELATIONSHIP_TYPE", relationship_key=key, hint=hint)
     (stored,) = links(receipt)
     return {**stored, "success": True, "replayed": receipt.replayed}
-
-
-def _raw(item: OneRelationship) -> dict[str, Any]:
-    return {
-        "relationship_type": item.relationship_type,
-        "source_entity_id": item.source_entity_id,
-        "target_entity_id": item.target_entity_id,
-        "metadata": item.metadata,
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
@@ -236,7 +235,7 @@ class RelationshipHistory(RelationshipThen, PageEnvelope):
 @read_fresh
 async def relationship_snapshot(context: Context, arguments: RelationshipSnapshot) -> RelationshipHistory:
     """Return a relationship with its metadata and the observations it comes from, now or as of a time."""
-    query = functools.partial(cursors.fingerprint, context, "relationships.snapshot", arguments)
+    query = cursors.fingerprint(context, "relationships.snapshot", arguments)
     given = Clocks(arguments.at, arguments.at_ingested)
     place, clocks = start_of(arguments, query, NEWEST, given)
     row, keys, then = await find_relationship(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Annotated, NotRequired
 
 from pydantic import Field
@@ -86,7 +85,7 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     relationships; "unpaid invoices" asks for a kind. `match_mode` names the step. `match: resemblance`: words
     or meaning alone, no such name.
     """
-    query = functools.partial(cursors.fingerprint, context, "entities.find", arguments)
+    query = cursors.fingerprint(context, "entities.find", arguments)
     place, _ = start_of(arguments, query, {"answered": int}, Clocks())
     skip = arguments.offset if place is None else place["answered"]
     if not 0 <= skip <= OFFSET_LIMIT:

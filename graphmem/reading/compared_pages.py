@@ -17,6 +17,7 @@ from graphmem.errors import InvalidInput
 from graphmem.model import canonical, comparison
 from graphmem.model.comparison import Filter
 from graphmem.model.rules import NULL
+from graphmem.reading.cursors import Query
 from graphmem.reading.entity_pages import EntityRequest, SortPlace, place_of, start_of, too_many
 from graphmem.reading.pages import Page
 from graphmem.reading.scan import Scan, ScannedEntity, ScannedStretch, Untrusted, place_at
@@ -24,7 +25,7 @@ from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 
 
-async def page(context: Context, request: EntityRequest, query: str, cursor: str | None) -> Page[EntityRow]:
+async def page(context: Context, request: EntityRequest, query: Query, cursor: str | None) -> Page[EntityRow]:
     """Return a page of entities that fit the request.
 
     Raises:

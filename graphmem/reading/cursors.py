@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import Annotated, Any, Final
 
 from pydantic import Field
@@ -22,9 +23,8 @@ Cursor = Annotated[
     Field(description="`next_cursor` of the page before, with the same arguments."),
 ]
 
-Query = str | Callable[[], str]
-"""The fingerprint of a query, or what makes it: that takes longer than to read the arguments, and only a page
-with a cursor or a next page needs it."""
+Query = Callable[[], str]
+"""Makes the fingerprint of a query, once: only a page with a cursor or a next page needs it."""
 ANSWERED_LIMIT: Final = 1_000_000_000
 """Items that a cursor can say were answered before."""
 _INT64: Final = (-(1 << 63), (1 << 63) - 1)
@@ -43,19 +43,24 @@ LAST: Final = comparison.LAST_CHARACTER
 """A text that begins with it sorts after every id."""
 
 
-def fingerprint(context: Context, operation: str, arguments: Arguments, apart: Collection[str] = ()) -> str:
-    """Return a digest that binds a cursor to its query: of the owner and all arguments except the page's own.
+def fingerprint(context: Context, operation: str, arguments: Arguments, apart: Collection[str] = ()) -> Query:
+    """Bind a cursor to its query by a digest of the owner and all arguments except the page's own.
 
     Args:
         apart: further arguments of the page itself, beside those of every page.
     """
-    query = arguments.model_dump(exclude={*PAGE_ARGUMENTS, *apart})
-    return canonical.digest([operation, context.graph.owner, query])[:24]
+
+    @cache
+    def made() -> str:
+        query = arguments.model_dump(exclude={*PAGE_ARGUMENTS, *apart})
+        return canonical.digest([operation, context.graph.owner, query])[:24]
+
+    return made
 
 
 def encode(query: Query, place: Mapping[str, Any]) -> str:
     """Return a cursor: base64url of JSON, without padding."""
-    text = canonical.encode({**place, "q": query if isinstance(query, str) else query()})
+    text = canonical.encode({**place, "q": query()})
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
@@ -70,7 +75,7 @@ def decode(query: Query, cursor: str, kinds: Mapping[str, type]) -> dict[str, An
         place = canonical.decode(raw)
     except (ValueError, binascii.Error):
         place = None
-    if not isinstance(place, dict) or place.pop("q", None) != (query if isinstance(query, str) else query()):
+    if not isinstance(place, dict) or place.pop("q", None) != query():
         raise refused()
     if set(place) != set(kinds) or any(type(place[name]) is not kind for name, kind in kinds.items()):
         raise refused()
@@ -81,7 +86,7 @@ def decode(query: Query, cursor: str, kinds: Mapping[str, type]) -> dict[str, An
     return place
 
 
-def newest_first(query: str, cursor: str | None, latest: int = times.LATEST) -> tuple[int, str]:
+def newest_first(query: Query, cursor: str | None, latest: int = times.LATEST) -> tuple[int, str]:
     """Return the time and id after which a page starts, in the order of times, newest first, then of ids.
 
     The first page starts at ``latest`` (microseconds).

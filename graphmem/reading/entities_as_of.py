@@ -18,7 +18,7 @@ _ENTITIES_PER_READ: Final = 50
 
 
 async def page(
-    context: Context, request: EntityRequest, clocks: Clocks, query: str, cursor: str | None
+    context: Context, request: EntityRequest, clocks: Clocks, query: cursors.Query, cursor: str | None
 ) -> Page[EntityRow]:
     """Return a page of the entities that existed at that time, by id.
 

@@ -164,7 +164,9 @@ class _SortedRows(NamedTuple):
     total: int | None
 
 
-async def page(context: Context, request: EntityRequest, query: str, cursor: str | None) -> Page[EntityRow]:
+async def page(
+    context: Context, request: EntityRequest, query: cursors.Query, cursor: str | None
+) -> Page[EntityRow]:
     """Return a page of entities along an index, with one read."""
     order = request.order
     place, _ = start_of(request, query, cursor)
@@ -202,7 +204,7 @@ def place_of(request: EntityRequest, place: SortPlace, skip: int = 0) -> dict[st
     return parts if request.order.key is None and request.order.field is None else {**parts, "key": place.key}
 
 
-def start_of(request: EntityRequest, query: str, cursor: str | None) -> tuple[SortPlace, int]:
+def start_of(request: EntityRequest, query: cursors.Query, cursor: str | None) -> tuple[SortPlace, int]:
     """Return the place that a page starts from, and how many entities it skips there."""
     order = request.order
     if cursor is None:

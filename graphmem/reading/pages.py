@@ -144,7 +144,7 @@ def page_of(arguments: Paged, query: Query, items: Sequence[T], key: Callable[[T
     return Page(page, following, total=len(items))
 
 
-def newest_window(arguments: Paged, query: str) -> dict[str, Any]:
+def newest_window(arguments: Paged, query: Query) -> dict[str, Any]:
     """Return the parameters by which a query reads one row more than a page, newest first, then by id."""
     cursors.refuse_both(arguments.cursor, arguments.offset)
     at, after = cursors.newest_first(query, arguments.cursor)

@@ -105,10 +105,9 @@ def requested(arguments: Any) -> tuple[list[str], str]:
 
     ``expand_provenance`` is the older name of ``provenance: full``.
     """
-    provenance: str = arguments.provenance
-    if "provenance" not in arguments.model_fields_set and getattr(arguments, "expand_provenance", False):
-        provenance = "full"
-    return arguments.fields, provenance
+    sent: set[str] = arguments.model_fields_set
+    is_expanded = "expand_provenance" in sent and "provenance" not in sent and arguments.expand_provenance
+    return arguments.fields, "full" if is_expanded else arguments.provenance
 
 
 def _keep(entities: Iterable[Answer], fields: Sequence[str]) -> list[str]:

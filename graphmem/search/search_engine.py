@@ -157,7 +157,13 @@ BILLIONTHS: Final = 1_000_000_000
 
 
 async def search_page(
-    context: Context, text: str, request: EntityRequest, query: str, cursor: str | None, *, newest_first: bool
+    context: Context,
+    text: str,
+    request: EntityRequest,
+    query: cursors.Query,
+    cursor: str | None,
+    *,
+    newest_first: bool,
 ) -> tuple[Page[EntityRow], Results]:
     """Return a page of the hits that fit a request, best first, and the search itself.
 

@@ -8,15 +8,18 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphmem.errors import DataDirectoryRefused, GraphmemError, InternalError
 from graphmem.observability.logs import new_trace_id
-from graphmem.registry import Services
 from graphmem.service import calling
 from graphmem.service.front import Front, create_local_app
 from graphmem.service.listening import SocketServer, bind
 from graphmem.service.place import lock, make_folder, place
 from graphmem.settings import Settings
+
+if TYPE_CHECKING:
+    from graphmem.registry import Services
 
 TRIES_LIMIT = 5
 """Times that local services are stopped: commands may start another one at the same moment."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 from graphmem.observability import tracing
@@ -37,13 +37,20 @@ async def opened(settings: Settings, front: Front) -> AsyncIterator[Any]:
 
 @contextlib.asynccontextmanager
 async def background_work(services: Services, head_start: float = 0.0) -> AsyncIterator[None]:
-    """Keep the database up, plan queries, and after ``head_start`` seconds run the worker."""
+    """Keep the database up, plan queries, and run the worker.
 
-    async def later(task: Callable[[Services], Awaitable[None]]) -> None:
+    The worker begins once the first queries are planned, and not before ``head_start`` seconds: its own
+    statements would be planned beside those that the first caller waits for.
+    """
+    planned = services.database.planning.planned
+    planned.clear()
+
+    async def work_later() -> None:
         await asyncio.sleep(head_start)
-        await task(services)
+        await planned.wait()
+        await work(services)
 
-    tasks = [asyncio.create_task(each) for each in (keep_up(services), warm(services), later(work))]
+    tasks = [asyncio.create_task(each) for each in (keep_up(services), warm(services), work_later())]
     try:
         yield
     finally:

@@ -16,8 +16,7 @@ from pydantic import SecretStr
 
 from graphmem.api.app import create_app
 from graphmem.api.application import PREFIXES
-from graphmem.api.public import PUBLIC_PATHS, PUBLIC_PREFIX
-from graphmem.api.rest_routes import ROUTES
+from graphmem.api.rest_routes import PUBLIC_PATHS, PUBLIC_PREFIX, ROUTES
 from graphmem.arguments import nested_filters
 from graphmem.auth import ACCOUNT_HEADER
 from graphmem.auth.accounts import Account

@@ -18,7 +18,7 @@ import pytest
 from neo4j.exceptions import ClientError, ServiceUnavailable
 
 from graphmem.api import app as application
-from graphmem.api import limits
+from graphmem.api import middleware
 from graphmem.api.app import create_app
 from graphmem.api.refusals import OAuthEnvelope
 from graphmem.api.rest_routes import ROUTES, route_of
@@ -178,14 +178,14 @@ def test_fault_before_any_endpoint_answers_the_envelope_alone(
     loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch, log: pytest.LogCaptureFixture,
     fault: str,
 ) -> None:  # fmt: skip
-    def counted(*_: Any) -> Any:
+    def failing(*_: Any) -> Any:
         raise FAULTS[fault]()
 
     with serving(loop, create_app(services, broken_by(FAULTS[fault]), limited=False)) as http:
         for method, path in surface.GUARDED:
             check_answer(method, path, http(method, surface.url(path)), log)
             log.clear()
-    monkeypatch.setattr(limits, "caller_address", counted)
+    monkeypatch.setattr(middleware, "is_public", failing)
     with serving(loop, create_app(services)) as http:
         for method, path in EVERY:
             check_answer(method, path, http(method, surface.url(path)), log)

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 
 from graphmem.api.app import create_app
 from graphmem.api.downloads import CONTENT_POLICY
-from graphmem.api.public import is_public
+from graphmem.api.rest_routes import is_public
 from graphmem.auth import file_urls
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.file_urls import PARAMETERS, PATH, FileUrls

@@ -6,14 +6,18 @@ import asyncio
 
 import httpx
 import pytest
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.api import limits
-from graphmem.api.limits import PROMPT_REFUSALS, REFUSALS_SECONDS, RateLimiting, RateLimits
-from graphmem.api.turns import PLACES, PLACES_MIN, PRESENCE_SECONDS, TakingTurns, Turns
-from graphmem.auth import public_actor
+from graphmem.api.limits import PROMPT_REFUSALS, REFUSALS_SECONDS, RateLimits
+from graphmem.api.middleware import Gate
+from graphmem.api.turns import PLACES, PLACES_MIN, PRESENCE_SECONDS, Turns
+from graphmem.auth import Actor, public_actor
+from graphmem.auth.authenticator import Caller
 from graphmem.auth.rates import RateClass, meter
 from graphmem.errors import RateLimited
+from graphmem.observability.metrics import Metrics
+from graphmem.observability.tracing import NO_TRACES
 from graphmem.settings import load
 from tests.support.actors import full_actor
 
@@ -82,6 +86,17 @@ class Requests:
 def numbered(letter: str, count: int) -> list[str]:
     """Return the names of requests: a0, a1 …"""
     return [f"{letter}{number}" for number in range(count)]
+
+
+def gate(app: ASGIApp, **settings: str) -> Gate:
+    """Return a gate before an application. The owner of a request is in its header ``X-Owner``."""
+
+    async def authenticate(caller: Caller) -> Actor:
+        return full_actor(caller.headers["x-owner"])
+
+    loaded = load(env="test", **settings)
+    limits_of = RateLimits(loaded)
+    return Gate(app, loaded, authenticate, Metrics(), NO_TRACES, methods=lambda path: (), limits=limits_of)
 
 
 @pytest.fixture
@@ -187,16 +202,23 @@ async def test_requests_without_an_account_never_wait() -> None:
         running.append(None)
         await asyncio.Event().wait()
 
-    async def send(count: int, actor: object) -> list[asyncio.Task[None]]:
-        scope = {"type": "http", "state": {"actor": actor}}
-        tasks = [asyncio.create_task(turns(scope, None, None)) for _ in range(count)]  # type: ignore[arg-type]
-        await asyncio.sleep(0.01)
+    async def drop(message: Message) -> None:
+        """Take an answer that nobody reads."""
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(count: int, path: str, owner: str = "") -> list[asyncio.Task[None]]:
+        headers = [(b"host", b"localhost"), (b"x-owner", owner.encode())]
+        scope = {"type": "http", "method": "GET", "path": path, "headers": headers}
+        tasks = [asyncio.create_task(passed({**scope}, receive, drop)) for _ in range(count)]
+        await asyncio.sleep(0.05)
         return tasks
 
-    turns = TakingTurns(app)
-    tasks = await send(1, full_actor("bob")) + await send(20, full_actor("ada"))
+    passed = gate(app)
+    tasks = await send(1, "/stats", "bob") + await send(20, "/stats", "ada")
     assert len(running) == 1 + SHARE
-    tasks += await send(20, public_actor())
+    tasks += await send(20, "/health")
     assert len(running) == 1 + SHARE + 20
     for task in tasks:
         task.cancel()
@@ -231,10 +253,8 @@ async def test_an_answer_to_a_flood_waits_before_it_is_sent(monkeypatch: pytest.
 
     monkeypatch.setattr(limits.asyncio, "sleep", sleep)
     monkeypatch.setattr(limits, "PROMPT_REFUSALS", 2)
-    limiting = RateLimiting(app, load(env="test", limit_reads="3/minute"))
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(limiting), base_url="http://localhost"
-    ) as http:
+    limited = gate(app, limit_reads="3/minute")
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(limited), base_url="http://localhost") as http:
         statuses = [(await http.get("/")).status_code for _ in range(7)]
     assert statuses == [200] * 3 + [429] * 4
     assert waits == pytest.approx([0, 0, 0.01, 0.02])

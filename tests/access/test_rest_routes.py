@@ -10,8 +10,7 @@ from mcp import Client
 
 from graphmem.api.application import PREFIXES
 from graphmem.api.openapi import document
-from graphmem.api.public import PUBLIC_PATHS, is_public
-from graphmem.api.rest_routes import ROUTES
+from graphmem.api.rest_routes import PUBLIC_PATHS, ROUTES, is_public
 from graphmem.auth import ALL_SCOPES, Scope
 from graphmem.mcp.tools import create_server
 from graphmem.registry import REGISTRY, Face, Services

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from graphmem import arguments
 from graphmem.api.openapi import document
-from graphmem.api.public import is_public
+from graphmem.api.rest_routes import is_public
 from graphmem.cli.main import app
 from graphmem.errors import CATALOGUE, SandboxDisabled, SetupError
 from graphmem.registry import REGISTRY, Face, Operation

@@ -85,8 +85,8 @@ class Alice:
             "cursor": [
                 "",
                 "ada",
-                cursors.encode("0" * 24, {"depth": 1, "entity": ada, "answered": 0}),
-                cursors.encode("0" * 24, {"at": 0, "id": event["id"]}),
+                cursors.encode(lambda: "0" * 24, {"depth": 1, "entity": ada, "answered": 0}),
+                cursors.encode(lambda: "0" * 24, {"at": 0, "id": event["id"]}),
             ],
             "target_entity_id": [acme],
             "entity_id": [ada, acme],

@@ -333,7 +333,7 @@ class Machine(ComparedService):
             (made,) = [each for each in listed if each["id"] not in moved]
             fact = self.fact(made["id"], target, "value", {})
             self.add(replace(fact, fields={"canonical_name": "New"}), placed=False)
-        subjects: dict[str, str] = dict.fromkeys(moved, target)
+        subjects = {each: str(target) for each in moved}
         for fact in (fact for edge in edges for fact in edge.facts):
             kind, *ends = fact.subject_id.split(":")
             subjects[fact.id] = ":".join([kind, *(target if end in members else end for end in ends)])

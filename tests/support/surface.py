@@ -12,8 +12,7 @@ from starlette.routing import Route
 
 from graphmem.api.app import MCP_PATHS
 from graphmem.api.application import PREFIXES
-from graphmem.api.public import is_public
-from graphmem.api.rest_routes import JSON, ROUTES
+from graphmem.api.rest_routes import JSON, ROUTES, is_public
 from graphmem.arguments import BODY_METHODS
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.registry import REGISTRY

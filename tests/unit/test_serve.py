@@ -32,6 +32,8 @@ TENDING = (serving, "warm"), (serving, "keep_up"), (serving, "work")
 def until_cancelled(name: str, events: list[str]) -> Callable[[Any], Awaitable[None]]:
     async def task(services: Any) -> None:
         events.append(f"{name} begins")
+        if name == "warm":
+            services.database.planning.planned.set()
         try:
             await asyncio.Event().wait()
         finally:
@@ -74,6 +76,7 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     monkeypatch.setattr(tools, "serve_stdio", answer)
     monkeypatch.setattr(logs, "configure", lambda *_, **__: None)
     monkeypatch.setattr(serve.beside, "take_socket", lambda *_: None)
+    monkeypatch.setattr(serve.neo4j_local, "launch", lambda *_: None)
 
     getattr(serve, way)(load(env="test", data_dir=tmp_path, port=0))
 
@@ -81,6 +84,24 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     assert events[len(names)] == "answered"
     assert sorted(events[len(names) + 1 : -1]) == [f"{name} ends" for name in names]
     assert events[-1] == "closed"
+
+
+def test_the_worker_waits_until_the_first_queries_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    events: list[str] = []
+    for module, name in TENDING:
+        monkeypatch.setattr(module, name, until_cancelled(f"{name} alone", events))
+    planned = asyncio.Event()
+    services: Any = SimpleNamespace(database=SimpleNamespace(planning=SimpleNamespace(planned=planned)))
+
+    async def tended() -> None:
+        async with serving.background_work(services):
+            await asyncio.sleep(0.02)
+            assert sorted(events) == ["keep_up alone begins", "warm alone begins"]
+            planned.set()
+            await asyncio.sleep(0.02)
+            assert events[2:] == ["work alone begins"]
+
+    asyncio.run(tended())
 
 
 def a_file_in_its_place(data: Path) -> None:

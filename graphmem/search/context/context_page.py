@@ -89,7 +89,7 @@ def fitted(
     sheet: FieldsSheet | TextSheet,
     budget: int,
     unit: Unit,
-    query: str,
+    query: cursors.Query,
     about: AboutSearch,
 ) -> ContextPage:
     """Return the answer with the lines that fit into the budget.

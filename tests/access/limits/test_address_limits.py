@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from graphmem.api.addresses import caller_address
 from graphmem.api.app import create_app
+from graphmem.api.limits import caller_address
 from graphmem.auth import Actor
 from graphmem.errors import AuthInvalid, DatabaseUnavailable
 from graphmem.registry import Services

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.api.addresses import network
-from graphmem.api.limits import RateLimits, Windows
+from graphmem.api.limits import RateLimits, Windows, network
 from graphmem.auth import Scope, public_actor
 from graphmem.auth.rates import RateClass
 from graphmem.database.admission import Admission
@@ -132,14 +131,26 @@ def test_several_windows_hold_each(loop: Loop, owner: str) -> None:
 
 def test_the_number_of_callers_that_are_counted_is_bounded() -> None:
     windows = Windows(keys_limit=3)
+
+    def take(key: str) -> bool:
+        return windows.take(("read", key), 1, 60)
+
     for key in ("a", "b", "c"):
-        assert windows.acquire_entry(key, 1, 60)
-    assert not windows.acquire_entry("a", 1, 60)
-    assert windows.acquire_entry("d", 1, 60)
+        assert take(key)
+    assert not take("a")
+    assert take("d")
     # The longest idle one was forgotten; who floods is not.
     assert len(windows) == 3
-    assert not windows.acquire_entry("a", 1, 60)
-    assert windows.acquire_entry("b", 1, 60)
+    assert not take("a")
+    assert take("b")
+
+
+def test_two_windows_of_one_length_hold_each(owner: str) -> None:
+    limits = RateLimits(load(limit_reads="2/minute;9/minute"), clock=lambda: 0.0)
+    taken = [limits.take(RateClass.READ, full_actor(owner), "") for _ in range(3)]
+    assert [each and each[0] for each in taken] == [True, True, False]
+    assert taken[-1] is not None
+    assert taken[-1][1].left == [(0, 60), (7, 60)]
 
 
 def test_known_credentials_are_bounded_and_kept_as_digests(monkeypatch: pytest.MonkeyPatch) -> None:
