@@ -1,4 +1,4 @@
-"""Commands that are operations, made from the list of them that ``graphmem/cli/listing.py`` writes.
+"""Commands that are operations, made from the list of them in ``listed.json``.
 
 A required plain argument is positional, and so is one that names what the command works on; every other
 argument is an option. Values reach the operation as text, so its validation answers as on the other faces.
@@ -27,7 +27,7 @@ from graphmem.cli.session import console, current, plain_refusals, telling_error
 from graphmem.errors import InvalidInput, InvalidJson
 
 LISTED = Path(__file__).parent / "listed.json"
-"""The list of commands that are operations; `make snapshots` writes it."""
+"""The list of commands that are operations; `make snapshots` writes it from the registry."""
 
 GROUP_HELPS: Mapping[str, str] = {
     "auth": "Log in at a service; say who the caller is; make, list and revoke API keys.",

@@ -19,7 +19,6 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem.api import openapi
 from graphmem.cli.commands import LISTED as COMMANDS
-from graphmem.cli.listing import listing
 from graphmem.errors import CATALOGUE
 from graphmem.mcp.protocol import LISTED
 from graphmem.mcp.tools import described
@@ -27,6 +26,7 @@ from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.observability.metrics import Metrics
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings, ToolsetName, variable
+from tests.contract.command_list import listing
 from tests.support.mcp_conversation import DISCOVER, TOOLS, conversation, opening, server, with_envelope
 
 FOLDER = Path(__file__).parent

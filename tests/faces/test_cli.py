@@ -15,11 +15,11 @@ from typer.testing import CliRunner, Result
 
 from graphmem.auth import accounts
 from graphmem.cli import in_process, session
-from graphmem.cli.listing import example_line
 from graphmem.cli.main import app
 from graphmem.observability.logs import FILE
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
+from tests.contract.command_list import example_line
 from tests.support.actors import full_actor
 from tests.support.commands import environment
 from tests.support.event_loop import Loop

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from graphmem.auth import Scope
-from graphmem.cli.listing import example_line
 from graphmem.cli.main import app
 from graphmem.registry import REGISTRY, Face
+from tests.contract.command_list import example_line
 
 READS = [
     example_line(operation).removeprefix("graphmem ")
