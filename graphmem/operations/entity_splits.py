@@ -19,10 +19,11 @@ from graphmem.arguments import (
 )
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import canonical, ids, times
+from graphmem.model.items import ItemReader
 from graphmem.operations.sources import SourceId
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Context, Scope, operation
-from graphmem.storing.acceptance import Reason, Writing, not_found, split_request, submit, transaction
+from graphmem.storing.acceptance import Reason, Writing, not_found, submit, transaction
 from graphmem.storing.withdrawal_changes import apply_withdrawals
 from graphmem.storing.withdrawal_plans import EntityChange, RelationshipChange, changes
 from graphmem.writing import Receipt, SplitRequest, UnsplitRequest
@@ -155,7 +156,7 @@ async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
     are no duplicates from then on: no rule merges them. `at_ingested` before the split shows one entity.
     `dry_run` writes nothing, and answers what would change.
     """
-    request = await _request(context, arguments)
+    request = _request(context, arguments)
     try:
         if arguments.is_preview:
             return await _plan(context, request)
@@ -195,7 +196,7 @@ async def unsplit_entity(context: Context, arguments: UnsplitEntity) -> SplitRes
     return {**await _answer(context, receipt), "unsplit_at": times.render(receipt.recorded_at)}
 
 
-async def _request(context: Context, arguments: SplitEntity) -> SplitRequest:
+def _request(context: Context, arguments: SplitEntity) -> SplitRequest:
     predicate, new = arguments.predicate, arguments.new_entity
     equals = predicate.observation_field_equals
     selection = Selection(
@@ -206,13 +207,16 @@ async def _request(context: Context, arguments: SplitEntity) -> SplitRequest:
         value=equals and canonical.encode(equals.value),
         keys=tuple(dict.fromkeys(arguments.relationships)),
     )
-    created = None
+    fields = transaction(context, "entities.split", arguments)
+    reader, created = ItemReader(fields["owner"], fields["transaction_id"]), None
     if new.target_entity_id is None:
-        created = {"entity_type": new.entity_type, "canonical_name": new.canonical_name}
-    return await split_request(
-        context,
-        transaction(context, "entities.split", arguments),
-        created,
+        named = {"entity_type": new.entity_type, "canonical_name": new.canonical_name}
+        created = reader.item(0, {**named, "intent": "create_new"})
+    if reader.issues:
+        raise invalid([{**issue, "path": "$.new_entity"} for issue in reader.issues])
+    return SplitRequest(
+        **fields,
+        items=[created] if created else [],
         split_entity=arguments.source_entity_id,
         target=new.target_entity_id,
         selection=selection,

@@ -20,7 +20,7 @@ from graphmem.model.schema import Change, SchemaDocument
 from graphmem.reading import answers, recomputed
 from graphmem.registry import Context
 from graphmem.text import spelling
-from graphmem.writing import UNKNOWN_TYPE, Receipt, SchemaRequest, SplitRequest, StoreRequest, WriteRequest
+from graphmem.writing import UNKNOWN_TYPE, Receipt, SchemaRequest, StoreRequest, WriteRequest
 from graphmem.writing.new_interpretation import Interpretation
 
 Key = Annotated[
@@ -202,25 +202,6 @@ async def accept(
         commit=commit,
     )
     return await submit(context, request)
-
-
-async def split_request(
-    context: Context, fields: TransactionFields, created: Mapping[str, Any] | None, **split: Any
-) -> SplitRequest:
-    """Return the request for a split.
-
-    Args:
-        created: type and name of the entity that it creates, if any.
-        split: the fields of :class:`graphmem.writing.SplitRequest` that a store has not.
-
-    Raises:
-        StoreRefused: type or name cannot be stored.
-    """
-    reader = ItemReader(fields["owner"], fields["transaction_id"])
-    read = [reader.item(0, {**created, "intent": "create_new"})] if created else []
-    if reader.issues:
-        raise StoreRefused(_message(reader.issues), issues=reader.issues)
-    return SplitRequest(**fields, items=cast("list[Item]", read), **split)
 
 
 @dataclass(frozen=True, slots=True)
