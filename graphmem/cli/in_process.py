@@ -43,7 +43,7 @@ def rebuild(session: Session) -> SnapshotHealth:
     """Derive everything of the local owner again, with a progress bar; return what was repaired."""
     from graphmem.cli.progress import counted_task
     from graphmem.operations.server import health_of
-    from graphmem.reading.snapshot_check import StoredTypes, audit
+    from graphmem.reading.snapshot_check import audit, stored_types
 
     chosen = session.local_settings(
         "rebuild works on the data of this machine, not at {}: run it there, or repair the data of that "
@@ -52,7 +52,7 @@ def rebuild(session: Session) -> SnapshotHealth:
 
     async def work(services: Services) -> SnapshotHealth:
         context = Context(local_actor("cli"), services)
-        types = await context.graph.only("audit.types", StoredTypes)
+        types = await stored_types(context)
         with counted_task("deriving entities and relationships", types.total) as advance:
             return health_of(await audit(context, fix=True, deep=True, progress=advance))
 

@@ -143,16 +143,26 @@ def restrict(limits: DocumentLimits) -> None:
 
 def answered(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> Iterator[bytes]:
     """Yield the lines of the answer; to a request for the format alone `{"format": …}`."""
-    declared, name = request["declared"], request["name"]
+    # Python 3.11 loops for ever where it has no memory to enter a handler, which it needs in longer functions:
+    # the handlers that a MemoryError passes stay in short ones.
     try:
-        if request.get("only_format"):
-            format = _guarded(lambda: detect(data, declared, name, limits), "file")
-            yield json.dumps({"format": format.name}).encode() + b"\n"
-        else:
-            yield from lines(parsed_here(data, declared, name, limits))
+        yield from _answer(data, request, limits)
     except ParseFailed as exc:
-        reason = exc.reason.encode(errors="replace").decode()
-        yield json.dumps({"failed": {"reason": reason, "code": exc.code}}).encode() + b"\n"
+        yield _failure(exc)
+
+
+def _answer(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> Iterator[bytes]:
+    declared, name = request["declared"], request["name"]
+    if request.get("only_format"):
+        format = _guarded(lambda: detect(data, declared, name, limits), "file")
+        yield json.dumps({"format": format.name}).encode() + b"\n"
+    else:
+        yield from lines(parsed_here(data, declared, name, limits))
+
+
+def _failure(exc: ParseFailed) -> bytes:
+    reason = exc.reason.encode(errors="replace").decode()
+    return json.dumps({"failed": {"reason": reason, "code": exc.code}}).encode() + b"\n"
 
 
 def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> ParsedDocument:
@@ -167,9 +177,10 @@ def parsed_here(data: bytes, declared: str | None, name: str, limits: DocumentLi
     if len(data) > limits.file_bytes:
         raise ParseFailed(f"The file has more than {limits.file_bytes:,} bytes.", "too_large")
     format = _guarded(lambda: detect(data, declared, name, limits), "file")
-    parse, builder = format.load(), Builder(limits, format)
+    parse = format.load()
 
     def document() -> ParsedDocument:
+        builder = Builder(limits, format)
         parse(builder, data, name)
         return builder.document()
 

@@ -249,7 +249,7 @@ def _result(receipt: Receipt) -> SplitResult:
 async def _plan(context: Context, request: SplitRequest) -> SplitResult:
     receipt, supposition = await context.services.writers.suppose(request)
     result = receipt.result
-    entity_ids = sorted({result["source"], result["target"]})
+    entity_ids = [result["source"], result["target"]]
     entities, relationships = await changes(context, supposition, entity_ids, result["relationships"])
     answer = _result(receipt)
     answer["split_id"] = answer["transaction_id"] = answer["split_at"] = None

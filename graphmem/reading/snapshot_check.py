@@ -16,6 +16,11 @@ class StoredTypes(NamedTuple):
     total: int
 
 
+async def stored_types(context: Context) -> StoredTypes:
+    """Return the types of which the actor's owner has anything."""
+    return await context.graph.only("audit.types", StoredTypes)
+
+
 async def audit(context: Context, *, fix: bool, deep: bool = False, progress: Any = None) -> Report:
     """Check all data of the actor's owner.
 
@@ -25,7 +30,7 @@ async def audit(context: Context, *, fix: bool, deep: bool = False, progress: An
         progress: called with the number of things that were checked since the last call.
     """
     services = context.services
-    types = await context.graph.only("audit.types", StoredTypes)
+    types = await stored_types(context)
     owner = context.actor.owner
     every = Audit(services.database, owner, services.writers, fix=fix, deep=deep, progress=progress)
     return await every.run(types.entities, types.relationships)

@@ -68,7 +68,12 @@ def odd_ids(run: Call) -> list[str]:
     note = {"entity_type": "note", "title": ODD, "spans": {"title": {"line": 1, "quote": ODD}}}
     reading = run("interpretations.create", source_id=answer["source_id"], entities=[note])
     names = link["relationship_key"], link["relationship_id"], event["id"], answer["source_id"]
-    return [*ids(answer), *names, reading["interpretation_id"]]
+    one = ids(answer)[0]
+    run("store", entities=[{"target_id": one, "y": ODD}, {"target_id": one, "z": ODD}])
+    new = {"entity_type": "thing", "canonical_name": ODD}
+    moved = {"field": "y", "value": ODD}
+    split = run("entities.split", source_entity_id=one, observation_field_equals=moved, new_entity=new)
+    return [*ids(answer), *names, reading["interpretation_id"], split["split_id"]]
 
 
 ENDS = {"relationship_type": "OWNS", "source_entity_id": "$one", "target_entity_id": "$two"}
@@ -105,6 +110,13 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.delete": {"entity_id": "$one", "reason": ODD},
     "entities.restore": {"entity_id": "$one", "reason": ODD},
     "entities.merge": {"source_entity_id": "$one", "target_entity_id": "$two", "merge_reason": ODD},
+    "entities.split": {
+        "source_entity_id": "$one",
+        "observation_field_equals": {"field": "z", "value": ODD},
+        "reason": ODD,
+        "new_entity": {"entity_type": "thing", "canonical_name": ODD},
+    },
+    "entities.unsplit": {"split_id": "$split", "reason": ODD},
     "entities.dismiss_duplicates": {"entity_a": "$one", "entity_b": "$two", "reason": ODD},
     "entities.unmerge": {"source_entity_id": "$one", "reason": ODD},
     "interpretations.create": {"source_id": "$source", "entities": [ADA]},
@@ -130,7 +142,7 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 def words(name: str, odd_ids: list[str]) -> list[str]:
-    names = "$one", "$two", "$key", "$link", "$event", "$source", "$interpretation"
+    names = "$one", "$two", "$key", "$link", "$event", "$source", "$interpretation", "$split"
     known: dict[str, str] = dict(zip(names, odd_ids, strict=True))
 
     def fill(value: Any) -> Any:

@@ -229,7 +229,8 @@ def test_what_a_failed_interpretation_made_does_not_count(
         with pytest.raises(ProcessEnded):
             loop.run(interpretation.run_next(services))
     running = run("interpretations.get", interpretation_id=row_id)
-    assert (running["status"], running["observations_created"]) == ("running", 600), "the progress is told"
+    assert running["observations_created"] == 600, "the progress is told"
+    assert running["status"] in ("running", "pending"), "another process may have seen that its lease is over"
     often = "MATCH (n:Interpretation {id: $id}) SET n.attempts = $attempts"
     loop.run(services.database.script(often, id=row_id, attempts=interpretation_queue.ATTEMPTS_LIMIT))
     drained(run, loop, services, owner)

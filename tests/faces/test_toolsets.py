@@ -115,7 +115,15 @@ def test_what_is_idempotent_changes_nothing_the_second_time(run: Call) -> None:
         "interpretations.create", source_id=source_id, entities=[{"entity_type": "note", "title": "x"}]
     )
     interpretation = {"interpretation_id": reading["interpretation_id"]}
+    run("store", entities=[{"target_id": ada, "page": page} for page in (1, 2)])
+    split = {
+        "source_entity_id": ada, "observation_field_equals": {"field": "page", "value": 1},
+        "new_entity": {"entity_type": "person", "canonical_name": "Ada K."},
+    }  # fmt: skip
+    split_id = run("entities.split", **split)["split_id"]
     calls: list[tuple[str, dict[str, Any]]] = [
+        ("entities.unsplit", {"split_id": split_id}),
+        ("entities.split", split),
         ("interpretations.withdraw", interpretation),
         ("interpretations.reinstate", interpretation),
         ("sources.withdraw", {"source_id": source_id}),
@@ -137,7 +145,8 @@ def test_what_is_idempotent_changes_nothing_the_second_time(run: Call) -> None:
         before = run("server.stats")
         with contextlib.suppress(GraphmemError):
             run(name, **arguments)
-        assert run("server.stats") == before, name
+        # A worker of another process may fold types again meanwhile.
+        assert run("server.stats") | {"types_pending": before["types_pending"]} == before, name
 
 
 # Over HTTP

@@ -152,7 +152,8 @@ def test_answers_from_indexes_say_what_waits_and_reads_of_a_thing_do_not_wait(
     with pytest.raises(NotFound):
         run("entities.get", entity_id=filed["entities"][0]["entity_id"])
     assert run("observations.query")["pending"] == 2
-    assert loop.run(worker.refold_withdrawn(services)) >= 2
+    # The worker of another process may be faster: it serves all owners.
+    loop.run(worker.refold_withdrawn(services))
     assert "pending" not in run("server.stats")
     assert [each["entity_id"] for each in run("entities.query")["entities"]] == [ada]
     assert is_sound(run)

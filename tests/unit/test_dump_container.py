@@ -209,9 +209,9 @@ def test_a_line_that_is_longer_than_a_frame_is_not_written() -> None:
 
 
 def test_a_newer_format_says_what_to_do() -> None:
-    payload = b'{"created_at":"2026-01-01T00:00:00.000000Z","format":3,"graphmem":"9.0"}'
+    payload = b'{"created_at":"2026-01-01T00:00:00.000000Z","format":9,"graphmem":"9.0"}'
     newer = MAGIC + frame(b"H", payload, len(payload), hashlib.sha256(payload).digest())
-    with pytest.raises(DumpDamaged, match=r"format 3, made by graphmem 9.0.*install"):
+    with pytest.raises(DumpDamaged, match=r"format 9, made by graphmem 9.0.*install"):
         DumpReader(io.BytesIO(newer))
 
 

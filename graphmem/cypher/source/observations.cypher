@@ -13,7 +13,8 @@ CALL (source) {
   MATCH (source)<-[:FROM_SOURCE]-(observation:Observation)<-[seen:OBSERVED]-(:History)
   WHERE observation.entity_id IS NOT NULL AND observation.observed_at <= $at AND seen.recorded_at <= known
     AND <observation._counts>
-  MATCH (entity:Entity {id: seen.home})
+  WITH observation, known, seen.home AS id
+  MATCH (entity:Entity {id: id})
   CALL (entity, known) {
     <entity._lived>
   }
