@@ -143,8 +143,8 @@ def restrict(limits: DocumentLimits) -> None:
 
 def answered(data: bytes, request: dict[str, Any], limits: DocumentLimits) -> Iterator[bytes]:
     """Yield the lines of the answer; to a request for the format alone `{"format": …}`."""
-    # Python 3.11 loops for ever where it has no memory to enter a handler, which it needs in longer functions:
-    # the handlers that a MemoryError passes stay in short ones.
+    # Python 3.11 loops for ever where it has no memory to enter a handler; it needs some in longer functions.
+    # So the handlers that a MemoryError passes stay in short ones.
     try:
         yield from _answer(data, request, limits)
     except ParseFailed as exc:
