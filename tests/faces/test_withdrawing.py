@@ -217,8 +217,13 @@ def test_each_answer_from_indexes_says_what_waits_and_nothing_once_nothing_waits
     }
     assert calls.keys() == {each.name for each in REGISTRY.values() if each.indexed}
     monkeypatch.setattr(withdrawal_changes, "APPLIED_AT_ONCE", 0)
-    run("sources.withdraw", source_id=filed["source_id"])
-    waiting = {name: run(name, **call).get("pending") for name, call in calls.items()}
+    waiting: dict[str, Any] = {}
+    for verb in ("withdraw", "reinstate") * 5:
+        run(f"sources.{verb}", source_id=filed["source_id"])
+        waiting = {name: run(name, **call).get("pending") for name, call in calls.items()}
+        if all(waiting.values()):
+            break
+        # The worker of another process serves all owners, and was faster: again.
     assert all(waiting.values()), waiting
     while run("server.stats").get("pending"):
         loop.run(worker.refold_withdrawn(services))
