@@ -1,4 +1,4 @@
-"""Lines of context, and what a withdrawal or a reinstatement would change, as tables for people."""
+"""Lines of context, and what a withdrawal or a split would change, as tables for people."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def changes(answer: Row) -> RenderableType:
     return Group(
         *_table_of("entities", ("id", "type", "name"), entities),
         *_table_of("relationships", ("relationship",), relationships),
-        pairs({f"touched {name}": count for name, count in answer["counts"].items()}),
+        pairs({f"touched {name}": count for name, count in answer.get("counts", {}).items()}),
     )
 
 

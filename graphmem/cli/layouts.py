@@ -318,7 +318,7 @@ def _layout(table: Callable[[Row], RenderableType], *parts: str, pairs: bool = T
 
 
 _KEY = _layout(lambda answer: pairs({**answer["key"], "scopes": ", ".join(answer["key"]["scopes"])}), "key")
-_WITHDRAWAL = _layout(context_tables.changes, "entities", "relationships", "counts")
+_CHANGES = _layout(context_tables.changes, "entities", "relationships", "counts")
 _ENTITY = _layout(SnapshotTable, "snapshot", pairs=False)
 _ENDS = ("source_entity_id", "relationship_type", "target_entity_id")
 _RELATIONSHIP = _layout(
@@ -329,6 +329,7 @@ _RELATIONSHIP = _layout(
 
 
 LAYOUTS: dict[str, Layout] = {
+    "entities.split": _CHANGES,
     "connections.list": _layout(_connections, "connections"),
     "context.retrieve": _layout(context_tables.lines, "lines", "entities"),
     "entities.correct": _ENTITY,
@@ -343,8 +344,8 @@ LAYOUTS: dict[str, Layout] = {
         _neighborhood, "entity", "relationships", "related_entities", "observations", "events"
     ),
     "interpretations.list": _layout(_interpretations, "interpretations"),
-    "interpretations.reinstate": _WITHDRAWAL,
-    "interpretations.withdraw": _WITHDRAWAL,
+    "interpretations.reinstate": _CHANGES,
+    "interpretations.withdraw": _CHANGES,
     "keys.create": _KEY,
     "keys.revoke": _KEY,
     "observations.create": _ENTITY,
@@ -361,8 +362,8 @@ LAYOUTS: dict[str, Layout] = {
     "schemas.list": _layout(_schemas, "schemas"),
     "search.explain": _layout(_ranked, "entities", "strategies"),
     "sources.list": _layout(_sources, "sources"),
-    "sources.reinstate": _WITHDRAWAL,
-    "sources.withdraw": _WITHDRAWAL,
+    "sources.reinstate": _CHANGES,
+    "sources.withdraw": _CHANGES,
     "store": _layout(_stored, "entities", "relationships_created"),
     "timeline.get": _layout(lambda answer: pairs(answer["event"]), "event"),
     "timeline.list": _layout(_events, "events"),

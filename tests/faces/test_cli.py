@@ -171,14 +171,17 @@ def test_every_command_is_tried_here() -> None:
     assert set(CALLS) == {name for name in names if not name.startswith(("keys.", "connections."))}
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("sources.withdraw", {"disappears", "touched entities"}), ("entities.split", {"appears", "changes"})],
+)
 def test_a_dry_run_prints_what_would_change_and_no_odd_text(
-    command: Command, odd_ids: list[str], wide: None
+    command: Command, odd_ids: list[str], wide: None, name: str, shown: set[str]
 ) -> None:
-    *verb, rest = "sources", "withdraw", words("sources.withdraw", odd_ids)[2:]
+    *verb, rest = *name.split("."), words(name, odd_ids)[2:]
     result = command(*verb, "--dry-run", *(word for word in rest if word != "--json"))
     assert (result.exit_code, result.stderr) == (0, ""), result.stderr
-    assert "disappears" in result.stdout
-    assert "touched entities" in result.stdout
+    assert all(word in result.stdout for word in (*shown, "set by")), result.stdout
     assert not set(ODD) & set(result.stdout) & {"\x1b", "\x07", "\x9b", "\u202e"}
     answer = json.loads(command(*verb, "--dry-run", *rest).stdout)
     assert answer["dry_run"]
