@@ -167,10 +167,10 @@ class Accounts:
             NotFound: nothing is stored for that owner.
         """
         if owner is not None:
-            found = await self._reads.one("account.by_owner", AccountState, owner_id=owner)
-            if found is not None and found.account is not None:
-                raise AccountConflict(f"the account {found.account.name} has the owner {owner}", owner=owner)
-            if found is None or not found.has_data:
+            state = await self._reads.one("account.by_owner", AccountState, owner_id=owner)
+            if state is not None and state.account is not None:
+                raise AccountConflict(f"the account {state.account.name} has the owner {owner}", owner=owner)
+            if state is None or not state.has_data:
                 raise NotFound(f"nothing is stored here for the owner {owner}", owner=owner)
         account_id = owner or str(uuid.uuid4())
         row = await self._writes.one(

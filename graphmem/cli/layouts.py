@@ -329,7 +329,6 @@ _RELATIONSHIP = _layout(
 
 
 LAYOUTS: dict[str, Layout] = {
-    "entities.split": _CHANGES,
     "connections.list": _layout(_connections, "connections"),
     "context.retrieve": _layout(context_tables.lines, "lines", "entities"),
     "entities.correct": _ENTITY,
@@ -340,6 +339,7 @@ LAYOUTS: dict[str, Layout] = {
     "entities.query": Layout(_entities, frozenset({"entities"})),
     "entities.related": Layout(_related, frozenset({"entities", "relationships", "paths"})),
     "entities.snapshot": _ENTITY,
+    "entities.split": _CHANGES,
     "graph.neighborhood": _layout(
         _neighborhood, "entity", "relationships", "related_entities", "observations", "events"
     ),

@@ -124,17 +124,15 @@ class RestoreRequest(WriteRequest):
             touched.types.update(version.entity_type for version in transaction.versions)
             if key := transaction.properties.get("idempotency_key"):
                 touched.keys.add(key)
+        touched.add_subjects(observation.subject_id for observation in self.observations)
         for observation in self.observations:
             touched.observations.add(observation.id)
-            if ":" in observation.subject_id:
-                touched.add_relationship(observation.subject_id)
-            else:
-                touched.entities.add(observation.subject_id)
-                if observation.kind in facts.MERGE_KINDS:
-                    touched.entities.update(facts.separated(observation.fields))
-                elif (rule := own_rule(self.owner, observation.entity_type, None)) is not None:
-                    touched.stored.add(observation.subject_id)
-                    touched.add_evidence(rule, evidence_of(rule, observation.fields))
+            rule = own_rule(self.owner, observation.entity_type, None) if observation.entity_type else None
+            if observation.kind in facts.MERGE_KINDS:
+                touched.entities.update(facts.separated(observation.fields))
+            elif rule is not None:
+                touched.stored.add(observation.subject_id)
+                touched.add_evidence(rule, evidence_of(rule, observation.fields))
             # What is restored does not count where its source or interpretation is withdrawn.
             touched.sources.update(filter(None, [observation.source_id]))
             touched.interpretations.update(filter(None, [observation.interpretation_id]))

@@ -64,7 +64,7 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
 
 
 def whole_text(builder: Builder, data: bytes) -> str:
-    """Return the text of a file that is text: that of its document, to which nothing is added."""
+    """Decode a file of text and add the whole text to the document; return it."""
     text, encoding, warnings = decoded(data)
     builder.add(text)
     builder.warn(*warnings)

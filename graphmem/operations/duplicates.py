@@ -17,7 +17,6 @@ from graphmem.arguments import (
     EntityId,
     EntityType,
     NoBool,
-    invalid,
 )
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
@@ -31,7 +30,7 @@ from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Page, Paged, PageEnvelope
 from graphmem.reading.shared_rows import TypeCount
 from graphmem.registry import Context, Scope, operation
-from graphmem.storing.acceptance import Reason, Writing, not_found, submit, transaction
+from graphmem.storing.acceptance import Reason, Writing, invalid_if, not_found, submit, transaction
 from graphmem.writing import DismissalRequest, DismissedPair
 
 
@@ -280,9 +279,7 @@ async def dismiss_duplicates(context: Context, arguments: DismissDuplicates) -> 
     try:
         receipt = await submit(context, request)
     except StoreRefused as exc:
-        issues = exc.details["issues"]
-        if issues[0]["code"] == "ERR_DISMISSAL_REFUSED":
-            raise invalid(issues) from exc
+        invalid_if(exc, "ERR_DISMISSAL_REFUSED")
         not_found(exc, "ERR_TARGET_NOT_FOUND", entity_a=pair[0], entity_b=pair[1])
     return {
         "success": True,

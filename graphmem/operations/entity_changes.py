@@ -8,14 +8,23 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType, invalid
+from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import canonical, facts, identity
 from graphmem.model.items import ItemReader
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Context, Scope, operation
-from graphmem.storing.acceptance import Parts, Reason, StoredEntity, Writing, accept, entries, not_found
+from graphmem.storing.acceptance import (
+    Parts,
+    Reason,
+    StoredEntity,
+    Writing,
+    accept,
+    entries,
+    invalid_if,
+    not_found,
+)
 from graphmem.writing import Receipt
 
 CORRECTION_PRIORITY = 1_000.0
@@ -165,9 +174,7 @@ async def _observe(
     try:
         receipt = await accept(context, name, arguments, parts)
     except StoreRefused as exc:
-        issues = exc.details["issues"]
-        if issues[0]["code"] == "ERR_ENTITY_MERGED":
-            raise invalid(issues) from exc
+        invalid_if(exc, "ERR_ENTITY_MERGED")
         not_found(
             exc,
             "ERR_TARGET_NOT_FOUND",

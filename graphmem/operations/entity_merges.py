@@ -7,11 +7,11 @@ from typing import Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, Spelled, invalid
+from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, Spelled
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import facts, times
 from graphmem.registry import Context, Scope, operation
-from graphmem.storing.acceptance import Reason, Writing, not_found, submit, transaction
+from graphmem.storing.acceptance import Reason, Writing, invalid_if, not_found, submit, transaction
 from graphmem.writing import MergeRequest, Merging, Receipt
 
 
@@ -121,9 +121,7 @@ async def _accept(
         merging = Merging(kind, source, target, reason)
         return await submit(context, MergeRequest(**transaction(context, name, arguments), merging=merging))
     except StoreRefused as exc:
-        issues = exc.details["issues"]
-        if issues[0]["code"] == "ERR_MERGE_REFUSED":
-            raise invalid(issues) from exc
+        invalid_if(exc, "ERR_MERGE_REFUSED")
         not_found(
             exc, "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN",
             source_entity_id=source, target_entity_id=target,

@@ -23,7 +23,7 @@ from graphmem.model.items import ItemReader
 from graphmem.operations.sources import SourceId
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Context, Scope, operation
-from graphmem.storing.acceptance import Reason, Writing, not_found, submit, transaction
+from graphmem.storing.acceptance import Reason, Writing, invalid_if, not_found, submit, transaction
 from graphmem.storing.withdrawal_changes import apply_withdrawals
 from graphmem.storing.withdrawal_plans import EntityChange, RelationshipChange, changes
 from graphmem.writing import Receipt, SplitRequest, UnsplitRequest
@@ -162,9 +162,7 @@ async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
             return await _plan(context, request)
         receipt = await submit(context, request)
     except StoreRefused as exc:
-        issues = exc.details["issues"]
-        if issues[0]["code"] == REFUSED:
-            raise invalid(issues) from exc
+        invalid_if(exc, REFUSED)
         not_found(exc, "ERR_TARGET_NOT_FOUND", source_entity_id=arguments.source_entity_id)
     return {**await _answer(context, receipt), "split_at": times.render(receipt.recorded_at)}
 

@@ -31,9 +31,9 @@ async def page(
     if cursor is None:
         _, clocks = await as_of.pinned(context, [], clocks)
     else:
-        held = cursors.decode(query, cursor, {"id": str, "skip": int, "known": int})
-        after, skip = held["id"], held["skip"]
-        clocks = clocks.pinned(min(held["known"], clocks.bounds["at_ingested"]))
+        decoded = cursors.decode(query, cursor, {"id": str, "skip": int, "known": int})
+        after, skip = decoded["id"], decoded["skip"]
+        clocks = clocks.pinned(min(decoded["known"], clocks.bounds["at_ingested"]))
     known, counted = clocks.bounds["at_ingested"], request.counted
     # Every entity is reduced for a total.
     walk = _ReducedWalk(context, request, clocks, "" if counted else after)

@@ -177,8 +177,11 @@ async def search_page(
     place, found = None, 0
     if cursor is not None:
         kinds: dict[str, type] = {"points": int, "id": str, "at": int}
-        held = cursors.decode(query, cursor, {**kinds, "found": int} if has_filters else kinds)
-        place, found = Ranked(held["id"], held["points"] / BILLIONTHS, {}, held["at"]), held.get("found", 0)
+        decoded = cursors.decode(query, cursor, {**kinds, "found": int} if has_filters else kinds)
+        place, found = (
+            Ranked(decoded["id"], decoded["points"] / BILLIONTHS, {}, decoded["at"]),
+            decoded.get("found", 0),
+        )
     wanted = Search(
         text,
         request.types,

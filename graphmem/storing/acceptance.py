@@ -10,7 +10,7 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, Moment
+from graphmem.arguments import Arguments, Moment, invalid
 from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
 from graphmem.model import fact_records, ids, items, membership, reduction, times
 from graphmem.model.items import Item, ItemIssue, ItemReader, Link
@@ -315,6 +315,13 @@ def links(receipt: Receipt) -> list[StoredRelationship]:
             "deduplicated": link.known or receipt.replayed,
         })  # fmt: skip
     return stored
+
+
+def invalid_if(refusal: StoreRefused, code: str) -> None:
+    """Raise ``InvalidInput`` for a refusal whose first issue has a code; it has all of the issues."""
+    issues = refusal.details["issues"]
+    if issues[0]["code"] == code:
+        raise invalid(issues) from refusal
 
 
 def not_found(refusal: StoreRefused, *codes: str, **details: Any) -> NoReturn:

@@ -237,9 +237,7 @@ class RefoldRequest(WriteRequest):
 
     def touch(self, touched: Touched) -> None:
         """Add the entities and relationships."""
-        touched.entities.update(self.entity_ids)
-        for key in self.relationship_keys:
-            touched.add_relationship(key)
+        touched.add_subjects([*self.entity_ids, *self.relationship_keys])
 
     def decide(self, state: State, clock: int) -> Receipt:
         """Return an empty receipt: the entities of the state are folded already."""

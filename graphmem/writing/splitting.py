@@ -52,7 +52,6 @@ class KnownSplit(NamedTuple):
 
     source: str
     target: str
-    observations: list[str]
     subjects: list[str]
     transaction_id: str
     toggles: list[int]

@@ -75,20 +75,17 @@ async def suppose(
         Torn: an entity or a relationship is damaged in the database.
         Unavailable: the database failed.
     """
-    touched = Touched(entities=set(entity_ids))
-    for key in relationship_keys:
-        touched.add_relationship(key)
+    touched = Touched()
+    touched.add_subjects([*entity_ids, *relationship_keys])
     request.touch(touched)
     async with database.transaction(request.owner, commit=False) as tx:
         await tx.rows("owner.lock")
-        now = states.of_look(await forms.read(touched, tx), request.owner, touched) or states.empty()
-        toggles = _toggles(request, now)
-        await refolding.refold(tx, now)
+        now = await _state(touched, request.owner, tx)
         row = await tx.only(
             "exclusion.suppose",
             _Changed,
             subject_id=request.subject,
-            toggles=toggles,
+            toggles=_toggles(request, now),
             subject_ids=[*now.entities, *now.relationships],
         )
         then = replace(now, entities=now.entities.copy(), relationships=now.relationships.copy())

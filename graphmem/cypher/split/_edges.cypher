@@ -1,7 +1,8 @@
-// Of the edges of an observation those on which something else is noted than the withdrawals and splits of the
-// observation come to, as `seen`. Gives `since`, from when on the observation is one of the edge's subject, `toggles`, when it
-// stopped and began again to count for this subject, `moved_to`, the subject that the observation counts for now if that is
-// not its own, and `moved_by`, the split that says so. Takes `observation` and `excluded`, when withdrawals let it stop and begin again to count.
+// The edges of an observation on which something else is noted than its withdrawals and splits come to, as `seen`. Takes
+// `observation` and `excluded`, the times at which withdrawals let it stop and begin again to count.
+// For each edge: `since` is when the observation became one of the edge's subject, `toggles` are the times at which it
+// stopped and began again to count for this subject. `moved_to` is the subject that it counts for now if that is not its
+// own, and `moved_by` the split that says so.
 // Of the splits that are not withdrawn the newest decides; see graphmem.model.membership.
 CALL (observation, excluded) {
   WITH coalesce(observation.entity_id, observation.relationship_key) AS home, COLLECT {

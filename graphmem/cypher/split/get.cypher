@@ -2,12 +2,11 @@
 // it is not the owner's.
 //
 // params  split_id: STRING
-// returns source: STRING, target: STRING, observations: LIST<STRING>, subjects: LIST<STRING>, transaction_id: STRING,
-//         toggles: LIST<INTEGER>
+// returns source: STRING, target: STRING, subjects: LIST<STRING>, transaction_id: STRING, toggles: LIST<INTEGER>
 // mode    read
 // index   split_id
 // cost    light
 MATCH (split:Split {id: $split_id})-[:IN_TRANSACTION]->(transaction:Transaction)
 WHERE split.owner = $owner
-RETURN split.source AS source, split.target AS target, split.observations AS observations, split.subjects AS subjects,
-  transaction.id AS transaction_id, coalesce(split.excluded, []) AS toggles
+RETURN split.source AS source, split.target AS target, split.subjects AS subjects, transaction.id AS transaction_id,
+  coalesce(split.excluded, []) AS toggles

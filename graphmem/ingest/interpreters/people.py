@@ -41,8 +41,8 @@ def mentions(text: str, field: PartField | None) -> Iterator[Mention]:
     for statement in field.value if isinstance(field.value, list) else [field.value]:
         if not isinstance(statement, dict):
             continue
-        said = (statement.get(key) for key in ("name", "address"))
-        name, address = (text if isinstance(text, str) and text.strip() else None for text in said)
+        texts = (statement.get(key) for key in ("name", "address"))
+        name, address = (text if isinstance(text, str) and text.strip() else None for text in texts)
         label = address or name
         if label is None:
             continue
