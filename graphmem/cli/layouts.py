@@ -339,7 +339,7 @@ LAYOUTS: dict[str, Layout] = {
     "entities.query": Layout(_entities, frozenset({"entities"})),
     "entities.related": Layout(_related, frozenset({"entities", "relationships", "paths"})),
     "entities.snapshot": _ENTITY,
-    "entities.split": _CHANGES,
+    "entities.split": _layout(context_tables.changes, "entities", "relationships"),
     "graph.neighborhood": _layout(
         _neighborhood, "entity", "relationships", "related_entities", "observations", "events"
     ),
