@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -14,7 +15,7 @@ from graphmem.embedding.local import LocalEmbedder
 from graphmem.registry import Services
 from graphmem.settings import Limits
 from graphmem.worker import index_vectors
-from tests.bench.retrieval import census, changes, dialogues, people, topics, twins
+from tests.bench.retrieval import census, changes, dialogues, life, people, topics, twins
 from tests.bench.retrieval.bm25 import BM25
 from tests.bench.retrieval.figures import Figures
 from tests.bench.retrieval.metrics import (
@@ -238,6 +239,26 @@ def measure_census(loop: Loop, services: Services, size: int, figures: Figures) 
         _measure_pairs(run, "people of a register", records, _groups(run, records), keys, figures, half)
 
 
+def measure_life(loop: Loop, services: Services, size: int, figures: Figures) -> None:
+    """Measure the questions of a household by context and by search; every miss is printed to stderr."""
+    run = by_runner(loop, services, new_owner(f"life {size}"))
+    for refused in life.store(run):
+        print(f"refused: {refused}", file=sys.stderr)
+    while loop.run(index_vectors(services)):
+        pass
+    for asked in life.QUESTIONS:
+        for how, (names, line, resembles) in life.answered(run, asked.question).items():
+            # A search answers entities; what is said of them is for the context to tell.
+            says = line if how == "context" else asked.says
+            is_met = asked.is_met(names, says, resembles=resembles)
+            is_wrong = asked.is_wrong(names, resembles=resembles)
+            figures.add("a household", f"right first, by {how}", "reporting", float(is_met), kind=asked.kind)
+            figures.add("a household", f"wrong without a mark, by {how}", "reporting", float(is_wrong))
+            if not is_met or is_wrong:
+                mark = "  marked" if resembles else ""
+                print(f"{how}: {asked.question} -> {names[:3]}{mark} {line[:160]}", file=sys.stderr)
+
+
 def _measure_pairs(
     run: Call,
     name: str,
@@ -277,6 +298,7 @@ MEASURES: dict[str, Callable[[Loop, Services, int, Figures], None]] = {
     "changes": measure_changes,
     "people": measure_people,
     "census": measure_census,
+    "life": measure_life,
 }
 """The measures in their order."""
 
