@@ -47,6 +47,11 @@ def _by_stop_word() -> Mapping[str, tuple[str, ...]]:
     return {word: tuple(listed) for word, listed in languages.items()}
 
 
+def is_stop_word(token: str) -> bool:
+    """Return whether a word is a stop word of any language."""
+    return token in _by_stop_word()
+
+
 def language_of(tokens: Collection[str]) -> str | None:
     """Return the language of a text, or ``None`` if its different stop words do not tell it."""
     counts: dict[str, int] = {}

@@ -224,3 +224,28 @@ def test_the_newest_comes_first_of_what_a_question_does_not_name(world: Call) ->
         world("store", entities=[fact], observed_at=f"{day}T00:00:00Z", find_duplicates=False)
     page = world("entities.query", search="Where did Tom move home to?", newest_first=True)
     assert found(page)[:3] == ["Tom Ek", "Home Rome", "Home Oslo"]
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("phone of Dr. Hofer", []),
+        ("Telefon von Frau Dr. Hofer", []),
+        ("Prof. Hofer", []),
+        ("Dr.", []),
+        ("phone of Dr. Finch", ["Dr. Aurelia Finch"]),
+        ("Where does Mrs. Finch live?", ["Dr. Aurelia Finch"]),
+        ("phone of Priya K. Larsen", []),
+        ("phone of Priya K. today", []),
+        ("Priya S.'s phone", ["Priya Shah"]),
+        ("phone of J. Doe", ["Jane Doe"]),
+        ("phone of K. Doe", []),
+        ("Call J. Shah", []),
+    ],
+)
+def test_a_title_or_another_initial_names_nobody(world: Call, question: str, names: list[str]) -> None:
+    finch = {"entity_type": "person", "name": "Dr. Aurelia Finch", "phone": "+47 400 00 901"}
+    world("store", entities=[finch, {"entity_type": "person", "name": "Prof. Ida Nord"}])
+    answer = world("entities.find", identifier=question)
+    named = [item for item in answer["entities"] if item.get("match") != "resemblance"]
+    assert found({"entities": named}) == names

@@ -61,6 +61,25 @@ def test_what_cannot_be_a_name_is_not_looked_up() -> None:
         ("What is Anne-Marie's phone number?", ["anne marie"]),
         ("anne-marie smith", ["anne marie smith"]),
         ("Anne-Sophie", []),
+        # A title calls nobody, and what is behind it is the name: Hofer is nobody here.
+        ("phone of Dr. Hofer", []),
+        ("phone of Dr Hofer", []),
+        ("Dr.", []),
+        ("Is the Dr. here?", []),
+        ("phone of Prof. Dr. Smith", ["smith"]),
+        ("Telefon von Frau Smith", ["smith"]),
+        ("Wo wohnt Herr Dr. Hofer?", []),
+        ("Quel est le téléphone de M. Smith ?", ["smith"]),
+        ("teléfono de la Sra. Smith", ["smith"]),
+        ("telefono della Dott.ssa Smith", ["smith"]),
+        ("telefoon van dhr. Smith", ["smith"]),
+        ("Tom Dr. Hofer", ["tom"]),
+        # Initials: another word of the name begins so (see the initials below).
+        ("phone of Ada B. Weber", []),
+        ("phone of Ada B. Lovelace", ["ada lovelace"]),
+        ("J. Smith's phone", ["smith"]),
+        ("J.R. Smith's phone", ["smith"]),
+        ("Does Ada know J. Hofer?", ["ada"]),
         # Stop words, months.
         ("Will", ["will"]),
         ("What is Will's phone number?", ["will"]),
@@ -86,6 +105,23 @@ def test_what_cannot_be_a_name_is_not_looked_up() -> None:
 )
 def test_words_of_a_question_are_parts_of_names(question: str, parts: list[str]) -> None:
     assert [" ".join(part.words) for part in mentions.read(question).parts(NAMES)] == parts
+
+
+@pytest.mark.parametrize(
+    ("question", "initials"),
+    [
+        ("phone of J. Smith", ("j",)),
+        ("phone of J.R.R. Smith", ("j", "r", "r")),
+        ("ada b lovelace", ("b",)),
+        ("Ada B Lovelace's phone", ("b",)),
+        ("ada y tom", ()),
+        ("Tom S.'s phone", ("s",)),
+        ("Does Smith have a plan B?", ()),
+        ("Where did I put Smith's keys?", ()),
+    ],
+)
+def test_initials_beside_a_part_of_a_name_belong_to_it(question: str, initials: tuple[str, ...]) -> None:
+    assert mentions.read(question).parts(NAMES)[0].initials == initials
 
 
 def test_words_of_a_whole_name_are_no_parts_of_another() -> None:

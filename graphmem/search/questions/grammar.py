@@ -5,6 +5,7 @@ A language is one more section of the file. Code knows the names of tables, and 
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
@@ -22,9 +23,11 @@ def _listed(text: str) -> list[str]:
     return [" ".join(each.split()) for each in every if each]
 
 
-def words(table: str) -> frozenset[str]:
-    """Return the words of a table, in all languages."""
-    return frozenset(word for each in _DATA["grammar"].values() for word in _listed(each.get(table, "")))
+@functools.cache
+def words(table: str, only: str | None = "") -> frozenset[str]:
+    """Return the words of a table, in all languages or in one (``None`` is a language without words)."""
+    found = [each for name, each in _DATA["grammar"].items() if only in ("", name)]
+    return frozenset(word for each in found for word in _listed(each.get(table, "")))
 
 
 def meanings(table: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ of a person. Where a question tells names by capital letters, only words with on
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -36,18 +36,24 @@ ATTRIBUTES: Final = _DAYS | grammar.words("attributes")
 """Words that ask for something of an entity, or for a day: beside a name they are no part of it."""
 _COMMANDS: Final = grammar.words("commands")
 """Words that begin an order or a greeting; a capital letter there says nothing."""
-_TITLES: Final = grammar.words("titles")
+_ABBREVIATED_TITLES: Final = grammar.words("abbreviated_titles")
+"""Titles that are no names: "Dr." alone calls nobody."""
+_TITLES: Final = _ABBREVIATED_TITLES | grammar.words("titles")
 """Words before the name of a person that are no part of it."""
 _CONTRACTED: Final = grammar.words("contracted")
 """Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
 
 
 class NamePart(NamedTuple):
-    """Words in a row that are all parts of one name, from ``start`` up to ``end``."""
+    """Words in a row that are all parts of one name, from ``start`` up to ``end``.
+
+    ``initials`` are single letters among them: each begins another word of the same name.
+    """
 
     start: int
     end: int
     words: tuple[str, ...]
+    initials: tuple[str, ...] = ()
 
 
 class Piece(NamedTuple):
@@ -55,7 +61,7 @@ class Piece(NamedTuple):
 
     ``text`` has neither the punctuation around it nor a possessive ending; ``tokens`` are the words that
     search compares, and ``token`` is the only one, empty if there are none or several: "Anne-Marie".
-    ``ends`` tells that punctuation follows.
+    ``ends`` tells that punctuation follows; the dot of a title or an initial is none.
     """
 
     text: str
@@ -65,6 +71,8 @@ class Piece(NamedTuple):
     is_possessive: bool
     ends: bool
     is_stop_word: bool
+    is_title: bool = False
+    is_initial: bool = False
 
     @property
     def is_word(self) -> bool:
@@ -128,6 +136,8 @@ class AskedNames:
         piece = self.pieces[place]
         if not piece.is_word or len(piece.text) < 2 or piece.is_stop_word or self._is_day(place):
             return False
+        if piece.is_title or piece.is_initial:
+            return False
         if piece.is_possessive or (self.has_case and piece.is_capital) or len(self.pieces) == 1:
             return True
         return not self.has_case and not _asks(piece.token)
@@ -184,17 +194,25 @@ class AskedNames:
         start = 0
         while start < len(pieces):
             end = start
-            while end < len(pieces) and end not in taken and self.may_be_name(end):
-                if not all(token in names for token in pieces[end].tokens):
-                    break
+            while end < len(pieces) and end not in taken and self._continues(end, names):
                 end += 1
                 if pieces[end - 1].ends or pieces[end - 1].is_possessive:
                     break
-            if end > start and not self._is_of_somebody_else(start, end, taken):
-                group = dict.fromkeys(token for piece in pieces[start:end] for token in piece.tokens)
-                parts.append(NamePart(start, end, tuple(group)))
+            group = dict.fromkeys(
+                token for piece in pieces[start:end] if not piece.is_initial for token in piece.tokens
+            )
+            if group and not self._is_of_somebody_else(start, end, taken):
+                initials = tuple(
+                    token for piece in pieces[start:end] if piece.is_initial for token in piece.tokens
+                )
+                parts.append(NamePart(start, end, tuple(group), initials))
             start = max(end, start + 1)
         return parts
+
+    def _continues(self, place: int, names: Collection[str]) -> bool:
+        """Return whether a word may be a part of the name of which the words before it are parts."""
+        piece = self.pieces[place]
+        return piece.is_initial or (self.may_be_name(place) and all(token in names for token in piece.tokens))
 
     def _is_of_somebody_else(self, start: int, end: int, taken: Collection[int]) -> bool:
         """Return whether a word beside a part of a name may belong to the same name."""
@@ -205,7 +223,7 @@ class AskedNames:
                 continue
             token = self.pieces[place].token
             is_order = token in _COMMANDS and (place == 0 or self.pieces[place - 1].ends)
-            if not (_asks(token) or is_order or token in _TITLES) and self.may_be_name(place):
+            if not (_asks(token) or is_order) and self.may_be_name(place):
                 return True
         return False
 
@@ -223,7 +241,29 @@ def read(text: str, region: str | None = None) -> AskedNames:
         is_name = piece.is_possessive or (piece.is_capital and has_case and not begins)
         if is_name or len(pieces) == 1:
             pieces[place] = piece._replace(is_stop_word=False)
+        pieces[place] = _with_title(pieces, place, spellings[place], language)
     return AskedNames(tuple(pieces), spellings, region)
+
+
+def _with_title(pieces: Sequence[Piece], place: int, spelling: str, language: str | None) -> Piece:
+    """Return a word of a question with what it is before a name: a title, or an initial."""
+    piece = pieces[place]
+    if not piece.tokens or any(map(words.is_dense, piece.tokens)):
+        return piece
+    is_dotted = spelling.endswith(".") or piece.text.endswith(".")
+    ends = piece.ends and not (is_dotted and spelling.rstrip(".").endswith(piece.text))
+    is_before = not (ends or piece.is_possessive) and place + 1 < len(pieces) and pieces[place + 1].is_word
+    is_title = all(token in _TITLES for token in piece.tokens) and (
+        is_before or all(token in _ABBREVIATED_TITLES for token in piece.tokens)
+    )
+    if is_title or (is_before and piece.token in grammar.words("letter_titles", language)):
+        return piece._replace(is_title=True, ends=ends)
+    is_letter = all(len(token) == 1 and token.isalpha() for token in piece.tokens)
+    # "y" and "e" join two names in some languages.
+    says_nothing = piece.is_stop_word or (not piece.is_capital and languages.is_stop_word(piece.token))
+    if is_letter and len(pieces) > 1 and (is_dotted or not says_nothing):
+        return piece._replace(is_initial=True, ends=ends)
+    return piece
 
 
 def _asks(token: str) -> bool:

@@ -138,7 +138,7 @@ async def by_parts(
     parts = await copy.look(lambda documents: _partly_named(documents, question, taken))
     return [
         Named(entity_id, NAME_PART, " ".join(piece.text for piece in question.pieces[start:end]), start, end)
-        for entity_id, (start, end, _) in sorted(parts.items())[:ENTITIES_LIMIT]
+        for entity_id, (start, end, *_) in sorted(parts.items())[:ENTITIES_LIMIT]
         if entity_id not in ids
     ]
 
@@ -230,7 +230,10 @@ def _partly_named(copy: SearchCopy, question: AskedNames, taken: Collection[int]
         if called and len(named):
             documents[word] = set(named[copy.of_types(called)[named]].tolist())
     parts = question.parts({word for word, numbers in documents.items() if numbers}, taken)
-    of_part = {part: set.intersection(*(documents[word] for word in part.words)) for part in parts}
+    of_part = {
+        part: set.intersection(*(documents[word] for word in part.words), *_having(copy, part))
+        for part in parts
+    }
     counts: dict[int, int] = {}
     for numbers in of_part.values():
         for number in numbers:
@@ -242,3 +245,17 @@ def _partly_named(copy: SearchCopy, question: AskedNames, taken: Collection[int]
             if counts[number] == most:
                 chosen.setdefault(copy.ids[number], part)
     return chosen
+
+
+def _having(copy: SearchCopy, part: NamePart) -> list[set[int]]:
+    """Return for each initial of a part of a name the documents whose name has such another word."""
+    if not part.initials:
+        return []
+    groups = [
+        [term for term in copy.terms.beginning_with(initial) if term not in part.words]
+        for initial in part.initials
+    ]
+    in_names = IN_NAME | IN_ALIAS
+    return [
+        set(posting.documents[(posting.counts & in_names) > 0].tolist()) for posting in copy.postings(groups)
+    ]
