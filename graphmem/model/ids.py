@@ -2,7 +2,8 @@
 
 ================  ==========================================================================
 entity            ``ent_`` + 24 hex of SHA-256 over ``[owner, type, basis, values]``
-observation       ``obs_`` + 32 hex; see :func:`observation_id` and :func:`unplaced_observation_id`
+observation       ``obs_`` + 32 hex; see :func:`observation_id`, :func:`unplaced_observation_id` and
+                  :func:`placed_observation_id`
 relationship      key ``TYPE:source:target``; id ``rel_`` + 24 hex of SHA-256 over ``[key]``
 transaction       ``txn_`` + 32 hex, drawn at random by the process that writes
 source            ``src_`` + 24 hex of SHA-256 over ``[owner, content hash]``
@@ -75,6 +76,20 @@ def unplaced_observation_id(transaction_id: str, index: int) -> str:
     item of a request has the greater id and wins.
     """
     return f"obs_{canonical.digest([transaction_id])[:24]}{index:08x}"
+
+
+def placed_observation_id(unplaced: str, earlier: str) -> str:
+    """Return the id of an observation that its place in the request puts after another of the same time.
+
+    Its first 13 digits are the next after those of ``earlier``, so that against the observations of other
+    requests it stands where ``earlier`` does. The other digits are a hash of both.
+
+    Args:
+        unplaced: its id by :func:`observation_id`.
+        earlier: the greatest id of the items before it that it contradicts.
+    """
+    prefix = min(int(earlier[4:17], 16) + 1, 16**13 - 1)
+    return f"obs_{prefix:013x}{canonical.digest([earlier, unplaced])[:19]}"
 
 
 def relationship_key(relationship_type: str, source: str, target: str) -> str:

@@ -125,6 +125,11 @@ def event_type(entity_type: str, name: str) -> str:
     return type_name or "".join(part[:1].upper() + part[1:] for part in known.split("_")) or name
 
 
+def has_event_type(entity_type: str, name: str) -> bool:
+    """Return whether a field of a shipped type is one of its dates, by whichever of its usual names."""
+    return (entity_type, folded(name)) in _BY_TYPE
+
+
 @lru_cache(maxsize=4096)
 def _is_time(name: str) -> bool:
     known = folded(name)

@@ -140,7 +140,7 @@ async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
         unstored = schema_rows.StoredSchemaRow(kind, None, None, [], [], None, 0, 0)
         return {**schema_rows.answer(unstored, [])}
     warnings = (await names_in_use.warned(context, (), [kind])).get("warnings", [])
-    raise schema_rows.unknown_type(kind, next((warning["nearest"] for warning in warnings), None))
+    raise schema_rows.unknown_type(kind, next((warning.get("nearest") for warning in warnings), None))
 
 
 # Changing

@@ -13,11 +13,11 @@ from graphmem.text import spelling
 
 
 class NameWarning(TypedDict):
-    """A type or a field of a filter that nothing has; ``nearest`` is the known name probably meant."""
+    """A type or a field of a filter that nothing has; ``nearest``: the known name probably meant, if any."""
 
     code: str
     message: str
-    nearest: str
+    nearest: NotRequired[str]
     field: NotRequired[str]
 
 
@@ -65,6 +65,9 @@ async def warned(
         if near := spelling.nearest(name, in_use):
             message = f"no entity is of the type {name}: did you mean {near}?"
             warnings.append({"code": "UNKNOWN_TYPE", "message": message, "nearest": near})
+        elif name not in in_use:
+            message = f"no entity is of the type {name}, and no known type has a similar name"
+            warnings.append({"code": "UNKNOWN_TYPE", "message": message})
     for name in sorted(fields):
         if near := spelling.nearest(name, known):
             message = f"no such entity has the field {name}: did you mean {near}?"

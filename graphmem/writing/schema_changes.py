@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from graphmem.model import canonical, facts, identity, schema
+from graphmem.model import canonical, dates, facts, identity, schema, timeline_fields
 from graphmem.model.items import Item
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
@@ -47,6 +48,8 @@ def check(draft: Draft, item: Item) -> None:
                 draft.refuse("ERR_CONSTRAINT_VIOLATION", path, finding.message, item.index)
             elif survivor_type == entity_type or finding.code not in _VISIBILITY_CODES:
                 draft.warnings.append(_warning(item, finding, document))
+        if draft.head(entity_type).active is None:
+            draft.warnings += _undated(item, entity_type, document)
     if survivor_type != entity_type and (survivor_document := document_of(draft, survivor_type)) is not None:
         hidden = (
             finding
@@ -54,6 +57,24 @@ def check(draft: Draft, item: Item) -> None:
             if finding.code in _VISIBILITY_CODES
         )
         draft.warnings += [_warning(item, finding, survivor_document) for finding in hidden]
+
+
+def _undated(item: Item, entity_type: str, document: schema.SchemaDocument) -> Iterator[dict[str, Any]]:
+    """Yield a warning for each text that is no date, in a date of a shipped type by another usual name."""
+    for name in item.fields.keys() - document.fields.keys():
+        text = item.fields[name]
+        is_date = timeline_fields.has_event_type(entity_type, name)
+        value = (
+            canonical.decode(text)
+            if is_date and text[:1] == '"' and len(text) <= WARNED_VALUE_CHARACTERS
+            else None
+        )
+        if value and dates.parse(value) is None:
+            message = f"{value!r} is no date, so it makes no event: give a date such as 2026-01-31"
+            yield {
+                "code": "TYPE_MISMATCH", "index": item.index, "field": name, "message": message,
+                "value": value, "expected_type": "date",
+            }  # fmt: skip
 
 
 def document_of(draft: Draft, entity_type: str) -> schema.SchemaDocument | None:

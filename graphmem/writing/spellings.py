@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from graphmem.model import identity, schema
 from graphmem.model.items import Item
@@ -15,9 +15,14 @@ FIELDS_COMPARED: Final = 50
 FIELDS_IN_USE_LIMIT: Final = 2_000
 """Fields in use of a type beyond which new ones are not compared."""
 
+_CONTACTS: Final = ("email", "phone", "url")
+"""Kinds of identifiers that have fields of several names."""
+
 
 def warn(draft: Draft, item: Item, entity_type: str) -> None:
     """Warn of a type and of fields that are new and near to a name in use, before the item is observed."""
+    if item.kind == "correction":
+        _warn_of_second_field(draft, item)
     head = draft.head(entity_type)
     document = schema_changes.document_of(draft, entity_type)
     if document is None and entity_type not in draft.heads and entity_type not in draft.state.heads:
@@ -30,13 +35,30 @@ def warn(draft: Draft, item: Item, entity_type: str) -> None:
     in_use = head.seen.keys() | declared.keys()
     for name in new[:FIELDS_COMPARED]:
         if near := spelling.nearest(name, in_use):
-            draft.warnings.append({
-                "code": "NEW_FIELD",
-                "index": item.index,
-                "field": name,
-                "nearest": near,
-                "message": f"{name} is a new field of the type {entity_type}: did you mean {near}?",
-            })  # fmt: skip
+            draft.warnings.append(_new_field(item, name, near, f"the type {entity_type}"))
+
+
+def _new_field(item: Item, name: str, near: str, subject: str) -> dict[str, Any]:
+    return {
+        "code": "NEW_FIELD",
+        "index": item.index,
+        "field": name,
+        "nearest": near,
+        "message": f"{name} is a new field of {subject}: did you mean {near}?",
+    }
+
+
+def _warn_of_second_field(draft: Draft, item: Item) -> None:
+    """Warn where a correction sets an identifier that its entity has in a field of another name."""
+    entity = draft.survivor_view(item.entity_id)
+    shown = {name for name, winner in entity.fold.items() if winner.value != "null"} if entity else set[str]()
+    for name in item.fields.keys() & identifiers.FIELDS.keys() - shown:
+        kind = identifiers.FIELDS[name]
+        alike = sorted(
+            other for other in shown if kind in _CONTACTS and identifiers.FIELDS.get(other) == kind
+        )
+        if alike:
+            draft.warnings.append(_new_field(item, name, alike[0], f"the entity {item.entity_id}"))
 
 
 def _warn_of_type(draft: Draft, item: Item, entity_type: str) -> None:

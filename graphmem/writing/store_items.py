@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from graphmem.model import facts, identity
+from graphmem.model import facts, identity, merged_arrays, times
 from graphmem.model.items import Item
 from graphmem.model.reduction import Observation, Winner
 from graphmem.writing import namesakes, schema_changes, spellings
@@ -122,6 +122,16 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
                 "message": f"the observation is stored, and the snapshot keeps the value of the correction "
                 f"{winner.observation_id}: only another correction of {name} ends that",
             })  # fmt: skip
+        elif _is_lost(draft, observation, name, winner):
+            draft.warnings.append({
+                "code": "EQUAL_TIME_LOST",
+                "index": item.index,
+                "field": name,
+                "observation_id": winner.observation_id,
+                "message": f"the observation is stored, and {name} keeps the value of "
+                f"{winner.observation_id}, which has the same observed_at and the greater id: store it with "
+                "a later observed_at, or POST /correct",
+            })  # fmt: skip
         if value != "null" or old is None or old.value == "null":
             continue
         if winner.value == "null" and winner.observation_id == observation.id:
@@ -148,13 +158,30 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
         namesakes.add(draft, after)
 
 
-def _is_held(draft: Draft, observation: Observation, name: str, winner: Winner) -> bool:
-    """Return whether a field shows an older correction in place of another value of an observation."""
-    corrected_at = winner.corrected_at
-    if observation.kind not in facts.VALUE_KINDS or corrected_at is None:
-        return False
-    if winner.observation_id == observation.id or observation.observed_at < corrected_at:
-        return False
+def _claim(draft: Draft, observation: Observation, name: str, winner: Winner) -> Winner | None:
+    """Return what an observation says of a field, if another value won; ``None`` where nothing is lost."""
+    if observation.kind not in facts.VALUE_KINDS or winner.observation_id == observation.id:
+        return None
     rules = draft.rules(observation.subject_id, observation.entity_type)
     value = rules.value(name, observation.fields[name]) if rules.shows(name) else None
-    return value is not None and observation.claim(name, value, rules).value != winner.value
+    claim = None if value is None else observation.claim(name, value, rules)
+    return claim if claim and claim.value != winner.value else None
+
+
+def _is_lost(draft: Draft, observation: Observation, name: str, winner: Winner) -> bool:
+    """Return whether only the greater id of another observation decided against a value."""
+    claim = _claim(draft, observation, name, winner)
+    return claim is not None and claim.rank == winner.rank and not merged_arrays.is_union(claim.rank)
+
+
+def _is_held(draft: Draft, observation: Observation, name: str, winner: Winner) -> bool:
+    """Return whether a field shows an older correction in place of another value of an observation.
+
+    A time without its hour may be after a correction of its day.
+    """
+    corrected_at = winner.corrected_at
+    if corrected_at is None:
+        return False
+    day_end = observation.observed_at + (times.DAY if observation.observed_at % times.DAY == 0 else 0)
+    is_older = observation.observed_at < corrected_at and day_end <= corrected_at
+    return not is_older and _claim(draft, observation, name, winner) is not None

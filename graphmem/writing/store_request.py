@@ -15,6 +15,7 @@ from graphmem.writing import namesakes, new_source, rule_merging, store_items, s
 from graphmem.writing.draft import Draft
 from graphmem.writing.new_interpretation import ENDED, Interpretation
 from graphmem.writing.receipt import Receipt, StoredItem, StoredLink
+from graphmem.writing.request_order import RequestOrder
 from graphmem.writing.state import State
 from graphmem.writing.things import evidence_of
 from graphmem.writing.transaction import TransactionRequest
@@ -40,6 +41,7 @@ class StoreRequest(TransactionRequest):
     interpretation: Interpretation | None = None
     ends_interpretation: bool = True
     commit: bool = True
+    _ids: dict[str, list[str]] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     @property
     def writes_facts(self) -> bool:
@@ -194,9 +196,7 @@ class StoreRequest(TransactionRequest):
 
     def item_observation_id(self, item: Item) -> str:
         """Return the id of the observation that an item makes."""
-        return self._observation_id(
-            item, item, item.entity_id, item.specificity, item.index, item.observed_at
-        )
+        return self._placed_ids()["items"][item.index]
 
     def link_observation_id(self, link: Link, key: str | None = None, place: int = 0) -> str:
         """Return the id of the observation that a link makes; links count on after the items.
@@ -205,11 +205,27 @@ class StoreRequest(TransactionRequest):
             key: the relationship that it is about, where that is another than the link names.
             place: counts the relationships that one link acts on.
         """
+        if key in (None, self.link_key(link)) and place == 0:
+            return self._placed_ids()["links"][link.index]
         number = link.index if place == 0 else len(self.links) + place
         subject_id = self.link_key(link) if key is None else key
         return self._observation_id(
             link, self, subject_id, self.specificity, len(self.items) + number, self._time_of(link)
         )
+
+    def _placed_ids(self) -> dict[str, list[str]]:
+        """Return the ids of the observations that its items make, and of those that its links make."""
+        if not self._ids:
+            order, made = RequestOrder(), self._observation_id
+            for item in self.items:
+                about = item.entity_id, item.observed_at
+                unplaced = made(item, item, about[0], item.specificity, item.index, about[1])
+                self._ids.setdefault("items", []).append(order.placed(item, *about, unplaced))
+            for link in self.links:
+                about, index = (self.link_key(link), self._time_of(link)), len(self.items) + link.index
+                unplaced = made(link, self, about[0], self.specificity, index, about[1])
+                self._ids.setdefault("links", []).append(order.placed(link, *about, unplaced))
+        return self._ids
 
     def _time_of(self, link: Link) -> int | None:
         """Return when a link was observed, ``None`` for the time of the transaction."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -164,6 +165,23 @@ def test_a_value_that_is_contested_says_so(run: Call) -> None:
     assert other["observation_id"] != corrected["contested"][0]["observation_id"]
 
 
+def test_a_value_of_the_day_of_a_correction_contests_it_and_one_of_the_day_before_does_not(run: Call) -> None:
+    ada = {"entity_type": "person", "name": "Ada", "observed_at": "2020-01-01"}
+    (entity,) = run("store", entities=[{**ada, "city": "London"}])["entities"]
+    about = {"entity_id": entity["entity_id"]}
+    run("entities.correct", **about, field="city", value="Bonn")
+    now = run("entities.snapshot", **about)["last_observation_at"]
+    day_before = (date.fromisoformat(now[:10]) - timedelta(days=1)).isoformat()
+    answers = [
+        run("store", entities=[{**ada, "city": city, "observed_at": day}])
+        for city, day in (("Kiel", now[:10]), ("Rome", day_before))
+    ]
+    codes = [[each["code"] for each in answer["store_warnings"]] for answer in answers]
+    assert codes == [["HELD_BY_CORRECTION"], []]
+    (line,) = (x for x in run("context.retrieve", format="fields", **about)["lines"] if x["field"] == "city")
+    assert (line["value"], [each["value"] for each in line["contested"]]) == ("Bonn", ["Kiel"])
+
+
 def test_values_of_merged_entities_at_one_time_contest_each_other(run: Call) -> None:
     items = [
         {"entity_type": "person", "name": name, "city": city, "observed_at": "2026-01-01T00:00:00Z"}
@@ -277,7 +295,7 @@ def test_what_is_read_does_not_grow_with_history(
 
         async def profiled() -> dict[str, Any]:
             async with services.database._driver.session() as session:
-                params = cypher.bind("context.gather", {**arguments, "earliest": 0}, owner)
+                params = cypher.bind("context.gather", {**arguments, "earliest": 0, "day": 1}, owner)
                 return (await (await session.run(text, params)).consume()).profile or {}
 
         def total(node: dict[str, Any]) -> int:

@@ -186,6 +186,47 @@ def test_a_field_of_any_merge_policy_may_be_held(run: Call) -> None:
     assert warned(store(run, {"target_id": entity_id, "tags": "b", "level": 2})) == []
 
 
+# Values of one time
+
+
+def test_of_two_values_of_one_time_in_one_request_the_later_item_wins(run: Call) -> None:
+    for number in range(12):
+        buoy = {"entity_type": "thing", "name": f"Buoy {number}", "observed_at": "2025-05-05"}
+        colours = ["red", "green", "red", None, "blue", "red"]
+        items = [{**buoy, "colour": colour} for colour in colours]
+        links = [
+            {"relationship_type": "PART_OF", "source_index": 0, "target_index": 6, "metadata": {"n": n}}
+            for n in (1, 2, 1)
+        ]
+        entities = [*items, {**buoy, "name": "Sea"}]
+        request = {"entities": entities, "relationships": links, "observed_at": "2025-05-05"}
+        first = run("store", **request)
+        assert first["entities"][5]["entity_snapshot_after"]["colour"] == "red"
+        assert [each for each in warned(first) if each[0] == "EQUAL_TIME_LOST"] == []
+        (edge,) = run("relationships.list", entity_id=first["entities"][0]["entity_id"])["relationships"]
+        assert edge["snapshot"] == {"n": 1}
+        again = run("store", **request)
+        assert all(each["deduplicated"] for each in again["entities"] + again["relationships_created"])
+
+
+def test_of_two_requests_of_one_time_the_receipt_names_what_won(run: Call) -> None:
+    outcomes = set[str]()
+    for number in range(24):
+        buoy = {"entity_type": "thing", "name": f"Buoy {number}", "observed_at": "2025-05-05"}
+        first, second = (store(run, {**buoy, "colour": colour}) for colour in ("red", "green"))
+        shown = second["entities"][0]["entity_snapshot_after"]["colour"]
+        outcomes.add(shown)
+        assert first["store_warnings"] == []
+        if shown == "green":
+            assert second["store_warnings"] == []
+            continue
+        (warning,) = second["store_warnings"]
+        assert (warning["code"], warning["field"], warning["index"]) == ("EQUAL_TIME_LOST", "colour", 0)
+        assert warning["observation_id"] == first["entities"][0]["observation_id"]
+        assert "later observed_at" in warning["message"]
+    assert outcomes == {"red", "green"}
+
+
 # Names that may be misspelled
 
 
@@ -216,3 +257,24 @@ def test_a_new_field_near_a_known_one_is_stored_and_warned_of(call: Call) -> Non
         "store", entities=[{**ADA, "rol": "Mathematician", "locaton": "London", "line_2": "b", "emails": []}]
     )
     assert warned(answer) == [("NEW_FIELD", "locaton")]
+
+
+def test_a_correction_of_a_second_telephone_number_names_the_field_that_is_there(run: Call) -> None:
+    entity_id = only_id(store(run, {**ADA, "phone": "1", "home": "x"}))
+    corrected = run("entities.correct", entity_id=entity_id, field="telephone", value="2")
+    (warning,) = corrected["store_warnings"]
+    assert (warning["code"], warning["field"], warning["nearest"]) == ("NEW_FIELD", "telephone", "phone")
+    assert warned(run("entities.correct", entity_id=entity_id, field="telephone", value="3")) == []
+    assert warned(run("entities.correct", entity_id=entity_id, field="phone", value="4")) == []
+    assert warned(run("entities.correct", entity_id=entity_id, field="website", value="x.example")) == []
+
+
+@pytest.mark.parametrize("field", ["due_date", "due", "Deadline"])
+def test_a_due_date_that_is_no_date_is_warned_of_by_each_of_its_names(run: Call, field: str) -> None:
+    warning = store(run, {"entity_type": "task", "title": f"Paint {field}", field: "Friday"})[
+        "store_warnings"
+    ][0]
+    assert (warning["code"], warning["field"], warning["value"]) == ("TYPE_MISMATCH", field, "Friday")
+    assert warning["expected_type"] == "date"
+    assert store(run, {"entity_type": "task", "title": "Paint", field: "2026-01-31"})["store_warnings"] == []
+    assert store(run, {"entity_type": "gadget", "name": "Paint", field: "Friday"})["store_warnings"] == []

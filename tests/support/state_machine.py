@@ -62,7 +62,8 @@ class ComparedService(RuleBasedStateMachine):
         self.actor = full_actor(str(uuid.uuid4()), client="test")
         self.known = Knowledge()
         self.named: dict[tuple[str, str], str] = {}
-        self.placed: dict[str, str] = {}
+        self.placed: dict[str, set[str]] = {}
+        self.request: list[Fact] = []
         self.keyed: list[tuple[str, dict[str, Any], dict[str, Any], str]] = []
         self.hashes: dict[str, str | None] = {}
         self.sequence = 0
@@ -82,6 +83,7 @@ class ComparedService(RuleBasedStateMachine):
         if keyed:
             arguments = {**arguments, "idempotency_key": f"key {len(self.keyed)}"}
         answer = self.loop.run(self.outcome(name, arguments))
+        self.request = []
         if refused is not None:
             assert isinstance(answer, GraphmemError), f"{name} is not refused with {refused}: {answer}"
             assert answer.code == refused, f"{name}: {answer.code} instead of {refused}: {answer}"
@@ -123,14 +125,18 @@ class ComparedService(RuleBasedStateMachine):
             fact.subject_id, fact.observed_at, dict(fact.fields), fact.kind, fact.priority, fact.specificity,
             fact.source,
         ])  # fmt: skip
-        repeated = placed and content in self.placed
+        repeated = placed and fact.id in self.placed.get(content, ())
         assert deduplicated in (None, repeated)
+        # Of one request, what contradicts an earlier item of its time has the greater id.
+        contradicted = [each.id for each in self.request if placed and contradicts(each, fact)]
+        assert all(each < fact.id for each in contradicted)
+        assert repeated or contradicted or not placed or content not in self.placed
+        self.request.append(fact)
         if repeated:
-            assert self.placed[content] == fact.id
             return False
         assert fact.id not in [known.id for known in self.known.facts]
         if placed:
-            self.placed[content] = fact.id
+            self.placed.setdefault(content, set()).add(fact.id)
         self.known = replace(self.known, stored=(*self.known.stored, fact))
         return True
 
@@ -320,6 +326,15 @@ class ComparedService(RuleBasedStateMachine):
                 continue
             assert not isinstance(answer, GraphmemError), f"{call}: {answer.code}: {answer}"
             agrees(answer, look.expected, call)
+
+
+def contradicts(earlier: Fact, fact: Fact) -> bool:
+    """Return whether two facts of one request give a field of one subject two values at one time."""
+    keys = [(each.subject_id, each.observed_at, each.kind) for each in (earlier, fact)]
+    shared = earlier.fields.keys() & fact.fields.keys()
+    return keys[0] == keys[1] and any(
+        exactly(earlier.fields[name]) != exactly(fact.fields[name]) for name in shared
+    )
 
 
 def run_machine(

@@ -148,6 +148,12 @@ def test_an_observation_without_a_time_has_this_id(vector):
     assert vector["id"] == f"obs_{hashed(vector['over'], 24)}{vector['index']:08x}"
 
 
+@vectors("placed_observation_ids")
+def test_an_observation_that_contradicts_one_of_its_request_has_this_id(vector):
+    assert ids.placed_observation_id(vector["unplaced"], vector["earlier"]) == vector["id"]
+    assert vector["id"][17:] == hashed(vector["over"], 19)
+
+
 @vectors("relationships")
 def test_a_relationship_has_this_key_and_this_id(vector):
     key = ids.relationship_key(vector["type"], vector["source"], vector["target"])

@@ -2,13 +2,14 @@
 // each value, the values that contradict it, and the relationships.
 //
 // params  entity_ids: LIST<STRING>, newest: INTEGER, relationships: INTEGER, earliest: INTEGER, characters: INTEGER,
-//         words: LIST<STRING>, origins: INTEGER
+//         day: INTEGER, words: LIST<STRING>, origins: INTEGER
 // returns entities: LIST<LIST>
 // mode    read
 // index   entity_id, schema_head, observation_id, observed_in_time (home, at), relationship_by_source and
 //         relationship_by_target (owner, end, last_observation_at, id)
 // cost    heavy
-// A value contradicts a field's value if it differs, did not win, and is not older. Only the `newest` observations of
+// A value contradicts a field's value if it differs, did not win, and is not older. Beside a correction, a time
+// without its hour may be any of its day (microseconds). Only the `newest` observations of
 // an entity are compared. The last 18 digits of a rank are its time, counted from `earliest`. The rank of a union of
 // values has no time, so nothing contradicts a union.
 // A relationship has its metadata but values of more than `characters`. Of the first `origins` entities it has also the
@@ -45,6 +46,7 @@ CALL (matches, fitting) {
       [j IN range(0, size(entity.fields) - 1) WHERE entity.fields[j] = observation.fields[i]][0] AS j
     WHERE j IS NOT NULL AND entity.values[j] <> observation.values[i] AND entity.winners[j] <> observation.id
       AND toInteger(right(entity.ranks[j], 18)) + $earliest <= observation.observed_at
+        + CASE WHEN entity.ranks[j] STARTS WITH '1.' AND observation.observed_at % $day = 0 THEN $day - 1 ELSE 0 END
     RETURN collect([observation.fields[i], observation.values[i], observation.observed_at, observation.id,
       observation.observation_source]) AS contested
   }

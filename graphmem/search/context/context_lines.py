@@ -99,6 +99,7 @@ async def _known(context: Context, entity_ids: Sequence[str], focus: Focus) -> l
     entities = await context.graph.only(
         "context.gather",
         list[_KnownEntity],
+        day=times.DAY,
         entity_ids=list(entity_ids),
         newest=OBSERVATIONS_LIMIT,
         relationships=RELATIONSHIPS_LIMIT,
