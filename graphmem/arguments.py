@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -61,6 +61,17 @@ class Spelled:
         self.names = (*names, shown) if shown else names
         self.option = option
         self.shown = shown
+
+
+class ReadAs:
+    """How the command line reads an argument; the other faces take its value as it is.
+
+    ``kind`` is ``entity`` for the id of an entity, which a person may name in place of the id, and ``words``
+    for a text that needs no quotes.
+    """
+
+    def __init__(self, kind: Literal["entity", "words"]) -> None:
+        self.kind = kind
 
 
 class Arguments(BaseModel):
@@ -151,7 +162,9 @@ MomentBefore = Annotated[
     int, BeforeValidator(_before), WithJsonSchema({"type": "string", "format": "date-time"})
 ]
 """The first moment after a range. A date is the first moment after its day."""
-EntityId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the entity.")]
+EntityId = Annotated[
+    str, Field(min_length=1, max_length=200, description="Id of the entity."), ReadAs("entity")
+]
 NotBlank = AfterValidator(_not_blank)
 Text = Annotated[str, Field(min_length=1, max_length=10_000), NotBlank]
 """A text that something is looked up by: never blank."""

@@ -273,7 +273,7 @@ class HostRefused(Forbidden):
 
 
 class SandboxDisabled(Forbidden):
-    """The operation is disabled in the public sandbox."""
+    """The operation is disabled in the sandbox, which GRAPHMEM_SANDBOX turns on."""
 
     code = "SANDBOX_DISABLED"
 
@@ -317,6 +317,12 @@ class IdempotencyMismatch(GraphmemError):
     """
 
     code, status, exit_code = "ERR_IDEMPOTENCY_MISMATCH", 409, 5
+
+
+class EntityAmbiguous(GraphmemError):
+    """Several entities have this name, so the command needs the id of one: details.candidates lists them."""
+
+    code, status, exit_code = "ENTITY_AMBIGUOUS", 422, 8
 
 
 class AccountConflict(GraphmemError):

@@ -261,10 +261,14 @@ def _kept(login: Login) -> Login:
 
     # Its own token is sent: a login that was kept before must not answer in its place.
     with Client(login.address, login.secrets.token, "cli") as client:
-        account = _me(client).get("account")
+        me = _me(client)
+    account = me.get("account")
+    # A key has no answer of OAuth that says what it may do.
+    scopes = login.scopes or tuple(map(str, me.get("scopes") or ()))
+    known = replace(login, account=account if isinstance(account, str) else None, scopes=scopes)
     logins = Logins()
     with logins.changing(login.address):
-        return logins.save(replace(login, account=account if isinstance(account, str) else None))
+        return logins.save(known)
 
 
 def _me(client: Client) -> dict[str, Any]:

@@ -20,31 +20,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
+from graphmem.cli.entity_names import with_ids
 from graphmem.cli.error_text import Place
-from graphmem.cli.session import console, current, plain_refusals, telling_errors
+from graphmem.cli.session import console, current, is_terminal, telling_errors
 from graphmem.errors import InvalidInput, InvalidJson
 
 LISTED = Path(__file__).parent / "listed.json"
 """The list of commands that are operations; `make snapshots` writes it from the registry."""
 
-GROUP_HELPS: Mapping[str, str] = {
-    "auth": "Log in at a service; say who the caller is; make, list and revoke API keys.",
-    "auth connections": "List and end what programs were allowed by OAuth.",
-    "auth keys": "Make, list and revoke API keys, with which programs call the service.",
-    "entities": "Find, list and read entities; correct, delete, restore and merge them.",
-    "interpretations": "Store what was read in a file, and list what interpreters made of files.",
-    "observations": "Add an observation to an entity, and list observations.",
-    "relationship-types": "List the types that a relationship may have, and register new ones.",
-    "relationships": "Create, list and read relationships between entities; delete and restore them.",
-    "schemas": "Read and change the schemas of entity types: their fields, and what identifies an entity.",
-    "search": "Explain how a search found and ordered its entities.",
-    "snapshots": "Check the stored snapshots against their observations, and repair them.",
-    "sources": "List and read the files that were stored.",
-    "timeline": "List and read events: the dates in the fields of entities.",
-}
-"""The help of each group of commands that are operations, by the words that its commands begin with."""
+JSON_IN_PIPES = frozenset({"context.retrieve"})
+"""Operations whose answers are printed as JSON unless stdout is a terminal: they are read by programs."""
 
 TEXT_HELP = 'What cannot be JSON is taken as text: CEO is "CEO", while 7, true, null, [ and { are JSON.'
 _LOOKS_LIKE_JSON = re.compile(r'\s*(?:[\[{"]|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*$)')
@@ -63,6 +49,10 @@ class ValueKind(enum.StrEnum):
     JSON = "json"
     ANY = "any"
     """Any JSON value, and therefore a text without quotes too."""
+    ENTITY = "entity"
+    """The id of an entity, or what names it."""
+    WORDS = "words"
+    """A text, as one word or as several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +94,8 @@ class Listed:
     help: str
     # Arguments that the command adds when it prints a table for people.
     people: dict[str, Any] = field(default_factory=dict)
+    # What to do instead, by the name of an option that other programs or earlier versions take.
+    instead: dict[str, str] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
 
 
@@ -124,82 +116,14 @@ def groups() -> list[tuple[str, ...]]:
     return sorted(dict.fromkeys(beginnings), key=len)
 
 
-class _Commands(dict[str, Any]):
-    """The commands of a group; those that are operations are made when they are asked for."""
-
-    def __init__(self, before: Mapping[str, Any], group: tuple[str, ...], after: Mapping[str, Any]) -> None:
-        entries = {words[-1]: entry for words, entry in listed().items() if words[:-1] == group}
-        super().__init__({**before, **entries, **after})
-
-    def __getitem__(self, name: str) -> Any:
-        value = super().__getitem__(name)
-        if isinstance(value, dict):
-            entry = _listed_from(value)
-            single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-            single.command(name, help=entry.help, short_help=entry.summary)(_function(entry))
-            value = self[name] = typer.main.get_command(single)
-        return value
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self[name] if name in self else default  # noqa: SIM401
-
-    def values(self) -> Any:
-        return [self[name] for name in self]
-
-    def items(self) -> Any:
-        return [(name, self[name]) for name in self]
-
-
-def group_of(*words: str) -> type[TyperGroup]:
-    """Return the class of a group whose commands begin with ``words``."""
-
-    class Group(TyperGroup):
-        def __init__(self, **options: Any) -> None:
-            super().__init__(**options)
-            groups = {
-                name: command for name, command in self.commands.items() if isinstance(command, TyperGroup)
-            }
-            commands = {name: command for name, command in self.commands.items() if name not in groups}
-            self.commands = _Commands(commands, words, groups)
-
-        def make_context(self, *values: Any, **options: Any) -> Any:
-            with plain_refusals():
-                return super().make_context(*values, **options)
-
-        def invoke(self, ctx: Any) -> Any:
-            try:
-                with plain_refusals():
-                    return super().invoke(ctx)
-            except Exception as exc:
-                # Typer exports no class of this error; its attribute names the option that a command lacks.
-                name = getattr(exc, "option_name", None)
-                if ctx.parent is None and any(name in parameter.opts for parameter in self.params):
-                    exc.args = (f"{exc} (it stands before the command: graphmem {name} …)",)
-                    vars(exc)["message"] = exc.args[0]
-                raise
-
-    return Group
-
-
-def add_commands(app: typer.Typer, own: Mapping[str, typer.Typer] | None = None) -> None:
-    """Add a group for each noun of operations. ``own``: those with other commands too, by their words."""
-    parents: dict[tuple[str, ...], typer.Typer] = {(): app}
-    for words in groups():
-        group = (own or {}).get(" ".join(words)) or typer.Typer(no_args_is_help=True)
-        parents[words] = group
-        name, text = words[-1], GROUP_HELPS[" ".join(words)]
-        parents[words[:-1]].add_typer(group, name=name, help=text, cls=group_of(*words))
-
-
-def show_whole_summaries(app: typer.Typer) -> None:
-    """Let a list of commands show the whole first line of each help: typer cuts it after 45 characters."""
-    for command in app.registered_commands:
-        first_line = (inspect.getdoc(command.callback) or "").partition("\n")[0]
-        command.short_help = command.short_help or first_line
-    for group in app.registered_groups:
-        group.short_help = group.help
-        if group.typer_instance is not None:
-            show_whole_summaries(group.typer_instance)
+def operation_command(name: str, listed_entry: Mapping[str, Any]) -> Any:
+    """Return the command of an entry of the list. Its ``instead`` is that of the entry."""
+    entry = _listed_from(listed_entry)
+    single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    single.command(name, help=entry.help, short_help=entry.summary)(_function(entry))
+    made = typer.main.get_command(single)
+    vars(made)["instead"] = entry.instead
+    return made
 
 
 def flag(name: str) -> str:
@@ -223,7 +147,8 @@ def _function(entry: Listed) -> Callable[..., None]:
         session = current(context)
         as_json = as_json or session.as_json
         with telling_errors(as_json, _place(entry, values)):
-            raw = _arguments(entry, values)
+            raw = with_ids(session, entry, _arguments(entry, values))
+            as_json = as_json or (entry.name in JSON_IN_PIPES and not is_terminal())
             if not as_json:
                 raw = {**entry.people, **raw}
             if not entry.reads:
@@ -282,11 +207,14 @@ def _keyword(parameter: Parameter) -> inspect.Parameter:
     else:
         hidden, metavar = parameter.is_own_name, parameter.metavar
         info = typer.Option(parameter.option, metavar=metavar, help=text, hidden=hidden)
-    kinds: dict[ValueKind, Any] = {ValueKind.BOOLEAN: bool | None, ValueKind.LIST: list[str] | None}
+    several = list[str] | None
+    kinds: dict[ValueKind, Any] = {
+        ValueKind.BOOLEAN: bool | None, ValueKind.LIST: several, ValueKind.WORDS: several
+    }  # fmt: skip
     plain = kinds.get(parameter.value, str | None)
     if parameter.is_beside or parameter.is_own_name:
         plain = str | None
-    kind = str if parameter.is_required else plain
+    kind = (list[str] if plain == several else str) if parameter.is_required else plain
     return inspect.Parameter(
         parameter.keyword,
         inspect.Parameter.KEYWORD_ONLY,
@@ -333,6 +261,10 @@ def _place(entry: Listed, values: Mapping[str, Any]) -> Place:
 def _arguments(entry: Listed, values: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call, under the names that REST and the command line describe."""
     file = values.pop(_FILE, None)
+    for parameter in entry.parameters:
+        words = values[parameter.keyword]
+        if parameter.value is ValueKind.WORDS and not isinstance(words, str):
+            values[parameter.keyword] = " ".join(words) if words else None
     raw = {} if file is None else _from_file(entry, file)
     parameters = sorted(entry.parameters, key=lambda parameter: parameter.is_own_name)
     shown = {parameter.name: parameter.shown for parameter in parameters if parameter.is_argument}

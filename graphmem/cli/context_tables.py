@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
-from rich.text import Text
 
-from graphmem.cli.tables import List, Row, add, pairs, short, time_text
+from graphmem.cli.tables import List, Row, add, pairs, plain, short, time_text
 
 _ARROWS = {"outgoing": "→ ", "incoming": "← "}
 
@@ -16,7 +15,7 @@ def lines(answer: Row) -> RenderableType:
     """Return lines of context, each with its observation; values that contest a line follow it."""
     rows = answer["lines"]
     if not rows or isinstance(rows[0], str):
-        return Text("\n".join(rows))
+        return Group(*map(plain, rows))
     columns = "entity", "field", "value", "observed at", "observation"
     table = List(None, columns, optional=("observation", "observed at"))
     for row in rows:

@@ -11,7 +11,7 @@ import typer
 from graphmem import __version__
 from graphmem.cli import auth, backup, cypher, db, local_service, source_content, storage
 from graphmem.cli.account import app as account_app
-from graphmem.cli.commands import add_commands, group_of, show_whole_summaries
+from graphmem.cli.command_groups import add_commands, group_of, show_whole_summaries
 from graphmem.cli.doctor import doctor
 from graphmem.cli.interpret import interpret
 from graphmem.cli.parse import parse
@@ -124,7 +124,7 @@ def mcp(
     tools: Annotated[
         Toolset | None,
         typer.Option(
-            help="Tools that the client lists: core (the ten most used), full, readonly, or memory (those of "
+            help="Tools that the client lists: core (the most used), full, readonly, or memory (those of "
             "the reference MCP memory server)."
         ),
     ] = None,
@@ -185,12 +185,15 @@ def rebuild(session: Session) -> dict[str, Any]:
 
 for each in (doctor, upload, parse, interpret):
     command(app)(each)
-app.add_typer(db.app, name="db", help="Start, stop and inspect the embedded Neo4j.")
-app.add_typer(local_service.app, name="server", help="Start, stop and inspect the local service.")
-app.add_typer(backup.app, name="backup", help="Write all facts to a file, verify the file, and restore it.")
-app.add_typer(storage.app, name="storage", help="Count the stored files, and remove those that nothing uses.")
-app.add_typer(cypher.app, name="cypher", help="Show the queries that graphmem sends to Neo4j.")
-app.add_typer(account_app, name="account", help="Create, list, disable and delete accounts: who may call.")
+for group, name, text in (
+    (db.app, "db", "Start, stop and inspect the embedded Neo4j."),
+    (local_service.app, "server", "Start, stop and inspect the local service."),
+    (backup.app, "backup", "Write all facts to a file, verify the file, and restore it."),
+    (storage.app, "storage", "Count the stored files, and remove those that nothing uses."),
+    (cypher.app, "cypher", "Show the queries that graphmem sends to Neo4j."),
+    (account_app, "account", "Create, list, disable and delete accounts: who may call."),
+):
+    app.add_typer(group, name=name, help=text, cls=group_of(name))
 add_commands(app, {"auth": auth.app, "sources": source_content.app})
 show_whole_summaries(app)
 

@@ -165,6 +165,11 @@ def uses_service(chosen: Settings) -> bool:
     return not chosen.offline and sys.platform != "win32"
 
 
+def is_terminal() -> bool:
+    """Return whether a person reads what a command prints."""
+    return sys.stdout.isatty()
+
+
 def tell_progress(line: str) -> None:
     """Print a line of progress on stderr."""
     from graphmem.cli.tables import plain
@@ -302,7 +307,7 @@ def _log_fault(fault: Exception) -> None:
 
 def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = str) -> NoReturn:
     """Print an error and exit with its code."""
-    from graphmem.cli.tables import plain
+    from graphmem.cli.tables import List, add, plain
 
     envelope = error.envelope(trace)
     if as_json:
@@ -313,5 +318,10 @@ def tell_error(error: GraphmemError, trace: str, as_json: bool, place: Place = s
         stderr.print(plain("error", "bold red") + plain(f" {error.code}: {message}"), highlight=False)
         for line in lines:
             stderr.print(plain(line))
+        if candidates := error.details.get("candidates"):
+            table = List(None, ("id", "type", "name"))
+            for row in candidates:
+                add(table, row["entity_id"], row["entity_type"], row["canonical_name"])
+            stderr.print(table)
         stderr.print(f"  trace_id {envelope['trace_id']}", style="dim", highlight=False)
     raise typer.Exit(error.exit_code)

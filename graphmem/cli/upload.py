@@ -45,7 +45,7 @@ def upload(
 
     An upload that was interrupted is run again: what is stored already is not stored twice. Files and
     directories whose names begin with a point are left out of a directory. The exit code is 1 if a file was
-    not stored; the files after it are stored all the same.
+    not stored, or stored and not interpreted; the reasons are printed, and the files after it are stored.
 
     \b
     Examples:
@@ -67,7 +67,7 @@ def upload(
     finally:
         if rows:
             _print(rows, session.as_json)
-    if any(row["outcome"] == "failed" for row in rows):
+    if any(row["outcome"] == "failed" or _started(row).get("status") == "failed" for row in rows):
         raise typer.Exit(1)
 
 
@@ -126,6 +126,24 @@ def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
     raise AssertionError("the last attempt returns or raises")
 
 
+def _started(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the interpretation of a file, empty if it has none."""
+    return row.get("interpretation", {})
+
+
+def _complaints(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what was not taken of a file and why, each with its colour."""
+    started = _started(row)
+    if row["outcome"] == "failed":
+        yield f"{row['error_code']}: {row['message']}", "red"
+    if started.get("status") == "failed":
+        yield f"stored, but not interpreted: {started['error_message']}", "red"
+    for warning in row.get("store_warnings", ()):
+        yield warning["message"], "yellow"
+    for sentence in started.get("warnings", ()):
+        yield sentence, "yellow"
+
+
 def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     outcomes = ("stored", "stored_before", "failed")
     counts = {name: sum(row["outcome"] == name for row in rows) for name in outcomes}
@@ -137,15 +155,13 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     columns = "file", "outcome", "bytes", "type", "interpretation", "entities", "source"
     table = List(None, columns, optional=("type", "interpretation"))
     for row in rows:
-        status = row.get("interpretation", {}).get("status", "")
-        entities = str(row["interpretation"]["entities_created"]) if status == "completed" else ""
+        status = _started(row).get("status", "")
+        entities = str(_started(row)["entities_created"]) if status == "completed" else ""
         cells = row["file"], row["outcome"].replace("_", " "), str(row.get("file_size", ""))
         source = row.get("source_id", row.get("error_code", ""))
         add(table, *cells, row.get("mime_type", ""), status, entities, source)
     console.print(table)
     for row in rows:
-        if row["outcome"] == "failed":
-            stderr.print(plain(f"{row['error_code']}: {row['message']}", "red"), highlight=False)
-        for warning in row.get("store_warnings", ()):
-            stderr.print(plain(f"{row['file']}: {warning['message']}", "yellow"), highlight=False)
+        for text, colour in _complaints(row):
+            stderr.print(plain(f"{row['file']}: {text}", colour), highlight=False)
     console.print(", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in outcomes), highlight=False)

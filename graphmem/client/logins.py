@@ -54,7 +54,7 @@ class Login:
     secrets: Secrets
     account: str | None = None
     kept_in: Literal["keyring", "file"] = "file"  # where its secrets are
-    scopes: tuple[str, ...] = ()  # what the service allowed; empty for an API key
+    scopes: tuple[str, ...] = ()  # what the service allowed
     # When the access token expires, in seconds since 1970; None if the service did not say.
     expires_at: int | None = None
     issuer: str | None = None

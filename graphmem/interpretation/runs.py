@@ -280,6 +280,7 @@ class StartedInterpretation(TypedDict):
     """How far the interpretation of a stored file is: ``status`` is pending, running, completed or failed.
 
     If it could not be started, it has no id, ``status`` is failed, and the file is stored all the same.
+    ``warnings`` say what of the file was not taken.
     """
 
     interpretation_id: NotRequired[str]
@@ -288,6 +289,7 @@ class StartedInterpretation(TypedDict):
     error_message: str | None
     observations_created: int
     entities_created: int
+    warnings: NotRequired[list[str]]
 
 
 class InterpretedFile(TypedDict):
@@ -320,7 +322,7 @@ async def interpret_stored(context: Context, receipt: Receipt) -> InterpretedFil
 
 def as_started(row: InterpretationRow) -> StartedInterpretation:
     """Return an interpretation as the receipt of its file has it."""
-    return {
+    started: StartedInterpretation = {
         "interpretation_id": row.id,
         "interpreter": row.interpreter,
         "status": row.status,
@@ -328,3 +330,4 @@ def as_started(row: InterpretationRow) -> StartedInterpretation:
         "observations_created": row.observations or 0,
         "entities_created": row.entities or 0,
     }
+    return {**started, "warnings": row.warnings} if row.warnings else started

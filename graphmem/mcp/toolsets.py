@@ -58,6 +58,10 @@ CORE: Final[Mapping[str, str]] = {
     "something was stored (`retrieve_entities` with `created_since`).",
     "entities.correct": "Use it when a stored value is wrong, or a person says so. Not for a value that has "
     "changed in the world: `store` that, so that the earlier value keeps its time.",
+    "entities.merge": "Use it when a person says that two entities are one, or when they share what only one "
+    "can have. Not because they look alike: ask first.",
+    "entities.unmerge": "Use it when a merge was wrong. Not for one entity that was never merged and holds the "
+    "facts of two (`split_entity`).",
     "relationships.create": "Use it between two entities whose ids you know. Not beside a `store`, which "
     "takes `relationships` itself.",
     "schemas.list": "Use it to see which types and fields are in use before you filter by one or make up a "
@@ -98,11 +102,11 @@ class Toolset:
 
 TOOLSETS: Final[Mapping[ToolsetName, Toolset]] = {
     "core": Toolset(
-        "the ten tools that an agent needs most",
+        "the tools that an agent needs most",
         " ".join((
             PURPOSE, READING, WRITING,
-            "Tools that are not listed answer too, such as `delete_entity`, `merge_entities`,",
-            "`list_observations` and `register_relationship_type`.", DATA,
+            "Tools that are not listed answer too, such as `delete_entity`, `list_observations`",
+            "and `register_relationship_type`.", DATA,
         )),
         operations=tuple(CORE),
     ),

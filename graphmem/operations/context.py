@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, Spelled, Text, invalid
+from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, ReadAs, Spelled, Text, invalid
 from graphmem.embedding.token_counts import Unit
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.reading import answers, cursors
@@ -42,6 +42,7 @@ class RetrieveContext(Arguments):
     question: Annotated[
         Annotated[Text, Field(min_length=1)] | None,
         Spelled(option="question"),
+        ReadAs("words"),
         Field(description="A sentence, a name or a topic."),
     ] = None
     entity_id: Annotated[EntityId | None, Field(description="The entity to answer about.")] = None
@@ -80,7 +81,6 @@ class RetrieveContext(Arguments):
     heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"question": "where does Ada work", "budget": 1000},
-    people={"format": "fields"},
 )
 @read_fresh
 async def retrieve_context(context: Context, arguments: RetrieveContext) -> ContextPage:

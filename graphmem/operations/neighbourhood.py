@@ -39,7 +39,7 @@ DEPTH_LIMIT = 5
 class Neighbourhood(Paged):
     """What ``graph.neighborhood`` takes."""
 
-    node_id: Annotated[str, Field(min_length=1, max_length=200, description="Id of the entity or source.")]
+    node_id: Annotated[EntityId, Field(description="Id of the entity or source.")]
     node_type: Literal["entity", "source"] = Field(default="entity", description="What the id names.")
     include_relationships: bool = Field(
         default=True, description="Whether the answer carries the relationships of the page."

@@ -14,6 +14,7 @@ from graphmem.arguments import (
     EntityType,
     Limit,
     Offset,
+    ReadAs,
     Spelled,
     Text,
     TypeFilters,
@@ -51,6 +52,7 @@ class FindEntity(Paged):
     identifier: Annotated[
         Text,
         Spelled("query", option="query"),
+        ReadAs("words"),
         Field(description="Entity id, e-mail, phone, URL, domain, external id, name, or words."),
     ]
     entity_type: EntityType | None = None
@@ -114,7 +116,7 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
 class ExplainSearch(Arguments):
     """The arguments of ``search.explain``, which are those of a search."""
 
-    search: Annotated[SearchText, Spelled("query", "search_query")]
+    search: Annotated[SearchText, Spelled("query", "search_query"), ReadAs("words")]
     filters: TypeFilters = Field(default=TypeFilters(), description="Filters by entity type.")
     newest_first: bool = Field(default=False, description=NEWEST_FIRST)
     limit: Limit = PAGE_DEFAULT

@@ -15,7 +15,7 @@ from typing import Any, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from graphmem import operations
-from graphmem.arguments import Spelled, nested_filters, shown_names
+from graphmem.arguments import ReadAs, Spelled, nested_filters, shown_names
 from graphmem.auth import Scope
 from graphmem.cli.commands import TEXT_HELP, Listed, Parameter, ValueKind, flag, is_bare_text
 from graphmem.model import canonical
@@ -48,7 +48,7 @@ def example_line(operation: Operation[Any]) -> str:
         elif isinstance(value, list):
             options += [word for element in value for word in (option, element)]
         elif _is_positional(fields[name], kind):
-            positional.append(str(value))
+            positional += str(value).split() if kind is ValueKind.WORDS else [str(value)]
         else:
             options += [option, str(value)]
     return shlex.join(["graphmem", *operation.command, *positional, *options])
@@ -75,6 +75,7 @@ def _listed(operation: Operation[Any]) -> Listed:
         summary=operation.summary,
         help=f"{operation.description}\n\n\b\nExample:\n  {example_line(operation)}",
         people=dict(operation.people),
+        instead=dict(operation.arguments.instead),
         parameters=tuple(_parameters(operation)),
     )
 
@@ -85,13 +86,16 @@ def _parameters(operation: Operation[Any]) -> Iterator[Parameter]:
     for name, info in fields.items():
         yield _parameter(name, shown.get(name, name), info)
     for name in shown:
-        yield Parameter(name, name, ValueKind.TEXT, flag(name), is_own_name=True)
+        value = _value(fields[name])
+        value = value if value is ValueKind.ENTITY else ValueKind.TEXT
+        yield Parameter(name, name, value, flag(name), is_own_name=True)
     for info in fields.values():
-        if _value(info) is ValueKind.TEXT and not _is_positional(info, ValueKind.TEXT):
+        value = _value(info)
+        if value in (ValueKind.TEXT, ValueKind.ENTITY) and not _is_positional(info, value):
             marks = (mark for mark in info.metadata if isinstance(mark, Spelled))
             # Those beside its own name and the one that is described.
             for spelling in (name for mark in marks for name in mark.names if name != mark.shown):
-                yield Parameter(spelling, spelling, ValueKind.TEXT, flag(spelling), is_own_name=True)
+                yield Parameter(spelling, spelling, value, flag(spelling), is_own_name=True)
     for name, info in fields.items():
         if option := _option(info):
             help_text = f"The same as {name.upper()}."
@@ -112,9 +116,7 @@ def _fields(operation: Operation[Any]) -> dict[str, FieldInfo]:
 
 def _parameter(name: str, shown: str, info: FieldInfo) -> Parameter:
     option = flag(shown)
-    # A type inside a union, such as ``EntityType | None``, may have the description.
-    marks = (mark for kind in get_args(info.annotation) for mark in getattr(kind, "__metadata__", ()))
-    texts = (mark.description for mark in marks if isinstance(mark, FieldInfo) and mark.description)
+    texts = (mark.description for mark in _marks(info) if isinstance(mark, FieldInfo) and mark.description)
     text = info.description or next(texts, "")
     value = _value(info)
     if value is ValueKind.BOOLEAN:
@@ -138,8 +140,17 @@ def _option(info: FieldInfo) -> str:
     return next((mark.option for mark in info.metadata if isinstance(mark, Spelled)), "")
 
 
+def _marks(info: FieldInfo) -> Iterator[Any]:
+    """Yield what an argument is annotated with, also a type in a union, such as ``EntityType | None``."""
+    yield from info.metadata
+    for kind in get_args(info.annotation):
+        yield from getattr(kind, "__metadata__", ())
+
+
 def _value(info: FieldInfo) -> ValueKind:
     """Return how the words of the command line become the value of an argument."""
+    if kinds := [mark.kind for mark in _marks(info) if isinstance(mark, ReadAs)]:
+        return ValueKind(kinds[0])
     if info.annotation is bool:
         return ValueKind.BOOLEAN
     if info.annotation is Any:

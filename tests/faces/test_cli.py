@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from graphmem.auth import accounts
-from graphmem.cli import in_process, session
+from graphmem.cli import commands, in_process, session, usage
 from graphmem.cli.main import app
 from graphmem.observability.logs import FILE
 from graphmem.registry import REGISTRY, Face, Services
@@ -189,7 +192,10 @@ def test_a_dry_run_prints_what_would_change_and_no_odd_text(
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_nothing_that_was_stored_steers_a_terminal(command: Command, odd_ids: list[str], name: str) -> None:
+def test_nothing_that_was_stored_steers_a_terminal(
+    command: Command, odd_ids: list[str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "is_terminal", lambda: True)
     before(command, odd_ids, name)
     result = command(*[word for word in words(name, odd_ids) if word != "--json"])
     assert (result.exit_code, result.stderr) == (0, ""), result.stderr
@@ -542,6 +548,175 @@ def test_an_unmerge_takes_both_entities_by_position(command: Command, run: Call,
     words = [word.format(target=target_id) for word in target]
     result = command("entities", "unmerge", source_id, *words, "--json")
     assert json.loads(result.stdout)["target_entity_id"] == target_id
+
+
+# Entities by their names, words without quotes
+
+
+@pytest.fixture
+def people(run: Call) -> dict[str, str]:
+    """The ids of some people, a company and a person of the same name, by their name or type."""
+    items = [
+        {"entity_type": "person", "name": "Tilda Brunsgaard", "email": "tilda@example.org"},
+        {"entity_type": "person", "name": "Ivo Maric"},
+        {"entity_type": "person", "name": "Mercury", "city": "Split"},
+        {"entity_type": "company", "name": "Mercury"},
+    ]
+    keys = ["tilda", "ivo", "person", "company"]
+    return dict(zip(keys, ids(run("store", entities=items)), strict=True))
+
+
+@pytest.mark.parametrize("name", ["Tilda Brunsgaard", "tilda brunsgaard", "tilda@example.org", "Tilda"])
+def test_a_read_takes_what_names_one_entity(command: Command, people: dict[str, str], name: str) -> None:
+    for line in (["entities", "get"], ["entities", "related"], ["relationships", "list", "--entity-id"]):
+        result = command(*line, name, "--json")
+        assert (result.exit_code, result.stderr) == (0, ""), (line, result.stderr)
+    assert json.loads(command("entities", "get", name, "--json").stdout)["entity_id"] == people["tilda"]
+
+
+def test_a_change_takes_a_whole_name_and_tells_which_entity_it_is(
+    command: Command, run: Call, people: dict[str, str]
+) -> None:
+    told = f"(person, {people['tilda']})"
+    changed = command("entities", "correct", "Tilda Brunsgaard", "city", "--value", "Ribe", "--json")
+    assert (changed.exit_code, told in changed.stderr) == (0, True), changed.stderr
+    assert run("entities.get", entity_id=people["tilda"])["snapshot"]["city"] == "Ribe"
+    linked = command("relationships", "create", "REFERS_TO", "tilda@example.org", "Ivo Maric", "--json")
+    answer = json.loads(linked.stdout)
+    assert answer["source_entity_id"] == people["tilda"], linked.stderr
+    assert answer["target_entity_id"] == people["ivo"]
+    part = command("entities", "delete", "Tilda", "--json")
+    assert (part.exit_code, part.stdout) == (8, "")
+    assert [row["entity_id"] for row in json.loads(part.stderr)["details"]["candidates"]] == [people["tilda"]]
+    deleted = command("entities", "delete", "Tilda Brunsgaard")
+    assert (deleted.exit_code, told in re.sub(r"\s+", " ", deleted.stderr)) == (0, True)
+    left = run("entities.query", entity_type="person")["entities"]
+    assert {row["entity_id"] for row in left} == {people["ivo"], people["person"]}
+
+
+def test_a_name_that_several_have_is_answered_with_them_and_an_exit_code_of_its_own(
+    command: Command, run: Call, people: dict[str, str]
+) -> None:
+    both = {people["person"], people["company"]}
+    for line in ("entities get mercury", "entities delete Mercury", "relationships list --entity-id Mercury"):
+        told = command(*line.split(), "--json")
+        envelope = json.loads(told.stderr)
+        assert (told.exit_code, told.stdout, envelope["error_code"]) == (8, "", "ENTITY_AMBIGUOUS")
+        assert {row["entity_id"] for row in envelope["details"]["candidates"]} == both
+        printed = command(*line.split()).stderr
+        assert all(each in printed for each in (*both, "company", "person")), printed
+    result = command("entities", "delete", "Mercury", "--entity-type", "company", "--json")
+    assert json.loads(result.stdout)["entity_id"] == people["company"]
+    assert json.loads(command("entities", "get", "Mercury", "--json").stdout)["entity_id"] == people["person"]
+
+
+def test_a_name_that_nobody_has_is_not_found_and_names_those_that_resemble_it(
+    command: Command, people: dict[str, str]
+) -> None:
+    for line, near in (
+        (["entities", "get", "Brunsgaard the younger"], True),
+        (["entities", "get", "Qz"], False),
+    ):
+        result = command(*line, "--json")
+        envelope = json.loads(result.stderr)
+        assert (result.exit_code, envelope["error_code"]) == (4, "RESOURCE_NOT_FOUND")
+        assert ("candidates" in envelope["details"]) == near
+    for line in ("entities get ent_0", "entities delete ent_000000000000000000000000"):
+        assert "candidates" not in json.loads(command(*line.split(), "--json").stderr)["details"]
+
+
+@pytest.mark.parametrize(
+    ("short", "whole"),
+    [
+        ("search Tilda Brunsgaard", ["entities", "search", "Tilda Brunsgaard"]),
+        ("search --limit 1 Mercury", ["entities", "search", "Mercury", "--limit", "1"]),
+        ("entities search Ivo Maric --entity-type person",
+         ["entities", "search", "Ivo Maric", "--entity-type", "person"]),
+        ("ask who is Ivo Maric --budget 600", ["context", "who is Ivo Maric", "--budget", "600"]),
+        ("context who is Ivo Maric", ["context", "--question", "who is Ivo Maric"]),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("people")
+def test_words_need_no_quotes(command: Command, short: str, whole: list[str]) -> None:
+    answers = [json.loads(command(*words, "--json").stdout) for words in (short.split(), whole)]
+    assert answers[0] == answers[1]
+    assert answers[0].get("entities") or answers[0]["lines"]
+
+
+@pytest.mark.usefixtures("people")
+def test_an_explained_search_keeps_its_command(command: Command) -> None:
+    assert json.loads(command("search", "explain", "Ivo", "Maric", "--json").stdout)["phrases"]
+
+
+@pytest.mark.usefixtures("people")
+def test_context_is_text_on_a_terminal_and_json_in_a_pipe(
+    command: Command, run: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = " ".join(f"word{number}" for number in range(60))
+    run("store", entities=[{"entity_type": "person", "name": "Ivo Maric", "note": long}])
+    piped = command("ask", "Ivo", "Maric")
+    assert json.loads(piped.stdout) == json.loads(command("ask", "Ivo", "Maric", "--json").stdout)
+    monkeypatch.setattr(commands, "is_terminal", lambda: True)
+    monkeypatch.setattr(session.console, "_width", 60)
+    shown = command("ask", "Ivo", "Maric").stdout
+    assert shown.startswith("Ivo Maric")
+    assert max(map(len, shown.splitlines())) <= 60
+    assert " ".join(shown.split()).count(long) == 1
+    assert "field" in command("ask", "Ivo", "Maric", "--format", "fields").stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "proposed"),
+    [
+        ("show Ada", "graphmem entities snapshot NAME"),
+        ("update Ada", "graphmem entities correct NAME FIELD --value VALUE"),
+        ("rememebr this", "graphmem store"),
+        ("remember this", "graphmem store"),
+        ("forget Ada", "graphmem entities delete NAME"),
+        ("where does Ada live", "graphmem ask WORDS..."),
+        ("entities add", "graphmem store"),
+        ("account add x", "graphmem account create"),
+        ("auth keys ls", "graphmem auth keys list"),
+        ("entites list", "Did you mean 'entities'?"),
+    ],
+)
+def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(
+    command: Command, line: str, proposed: str
+) -> None:
+    told = command(*line.split())
+    assert (told.exit_code, told.stdout) == (2, "")
+    assert proposed in told.stderr
+
+
+def test_every_proposed_command_exists_and_no_synonym_hides_one() -> None:
+    table = tomllib.loads(usage.SYNONYMS.read_text())
+    root: Any = typer.main.get_command(app)
+    for line, synonyms in table["commands"].items():
+        found = root
+        for word in itertools.takewhile(str.islower, shlex.split(line)[1:]):
+            found = found.commands[word] if not word.startswith("-") else found
+        assert not hasattr(found, "commands") or line.split()[1] in {"search", "--version", "--help"}, line
+        # "search" and "snapshot" are words of commands below a group too.
+        assert len(synonyms) == len(set(synonyms)), line
+        assert not set(synonyms) & (root.commands.keys() - {"ask"}), line
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["nonsense", "entities nonsense", "entities get", "entities list --nonsense", "doctor --limit 9",
+     "--env nowhere stats", "schemas update x --force"],
+)  # fmt: skip
+def test_a_fault_of_the_command_line_is_told_in_the_envelope_to_programs(command: Command, line: str) -> None:
+    for words in (["--json", *line.split()], [*line.split(), "--json"]):
+        result = command(*words)
+        envelope = json.loads(result.stderr)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert (envelope["error_code"], bool(envelope["message"])) == ("VALIDATION_INVALID_FORMAT", True)
+
+
+def test_an_option_of_earlier_versions_says_what_to_do_instead(command: Command) -> None:
+    told = command("schemas", "register", "wine", "--no-activate").stderr
+    assert "No such option: --no-activate (leave it out, a registered schema is active at once)" in told
 
 
 def test_a_search_without_a_query_is_refused(command: Command) -> None:

@@ -48,7 +48,7 @@ def test_the_default_message_is_one_line_of_whole_sentences(error_class):
 def test_a_code_is_in_upper_snake_with_a_status_of_an_error(error_class):
     assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", error_class.code)
     assert 400 <= error_class.status < 600
-    assert 1 <= error_class.exit_code <= 7
+    assert 1 <= error_class.exit_code <= 8
 
 
 @walk_over("error_class", list(CATALOGUE.values()))

@@ -11,7 +11,8 @@ from typing import Any
 import typer
 from typer.testing import CliRunner
 
-from graphmem.cli.commands import GROUP_HELPS, groups
+from graphmem.cli.command_groups import GROUP_HELPS
+from graphmem.cli.commands import groups
 from graphmem.cli.main import app
 from tests.support.walks import walk_over
 

@@ -141,7 +141,8 @@ def test_a_key_from_stdin_serves_the_commands_that_follow_until_the_logout(
 ) -> None:
     url = own_service.url
     results = [run("auth", "login", "--base-url", url, "--key", "--json", text=f"{reader}\n")]
-    assert (answer(results[0])["account"], answer(results[0])["by"]) == ("ada", "API key")
+    login = answer(results[0])
+    assert (login["account"], login["by"], login["scopes"]) == ("ada", "API key", ["read"])
     results.append(run("--base-url", url, *WHO_AM_I))
     assert (answer(results[1])["account"], answer(results[1])["scopes"]) == ("ada", ["read"])
     results.append(run("auth", "status", "--json"))
