@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from graphmem.text import words
 
@@ -78,25 +78,22 @@ def stems(language: str, tokens: list[str]) -> list[str]:
     return list(_stemmer(language).stemWords(tokens))
 
 
+@functools.cache
+def _calendar() -> Mapping[str, dict[str, list[Any]]]:
+    """Return the names of weekdays and months in each language."""
+    return tomllib.loads(files("graphmem.text").joinpath("calendar_names.toml").read_text("utf-8"))
+
+
 @functools.lru_cache(maxsize=len(LANGUAGES))
 def weekdays(language: str) -> Mapping[str, int]:
     """Return the number of the weekday (0 to 6, Monday first) that each whole name of one means."""
-    from babel.dates import get_day_names
-
-    names = get_day_names("wide", locale=language)
-    return {token: number for number, name in names.items() for token in words.tokens(name)}
+    names: list[str] = _calendar()[language]["weekdays"]
+    return {token: number for number, name in enumerate(names) for token in words.tokens(name)}
 
 
 @functools.lru_cache(maxsize=len(LANGUAGES))
 def months(language: str) -> Mapping[str, int]:
     """Return the number of the month (1 to 12) that each name of a month means, short names included."""
-    from babel.dates import get_month_names
-
-    numbers: dict[str, int] = {}
-    for width in ("abbreviated", "wide"):
-        for context in ("format", "stand-alone"):
-            for number, name in get_month_names(width, context=context, locale=language).items():
-                token = words.tokens(name)
-                if len(token) == 1 and not token[0].isdigit():
-                    numbers[token[0]] = number
-    return numbers
+    named: list[list[str]] = _calendar()[language]["months"]
+    tokens = [(words.tokens(name), number) for number, names in enumerate(named, 1) for name in names]
+    return {token[0]: number for token, number in tokens if len(token) == 1 and not token[0].isdigit()}
