@@ -201,8 +201,8 @@ class Settings(BaseSettings):
     )
     sandbox: bool = _shared(
         default=False,
-        description="Run as a shared public sandbox: merges, schema changes and checks of all snapshots "
-        "are refused.",
+        description="Refuse what one visitor could spoil for others who share the data: merges, splits, "
+        "changes of schemas and relationship types, withdrawals, keys, checks of all snapshots.",
     )
     merge_rules_off: Texts = _shared(
         default=(),

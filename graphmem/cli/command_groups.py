@@ -82,9 +82,8 @@ def group_of(*words: str) -> type[TyperGroup]:
                 return super().invoke(ctx)
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-            inner = self.commands.get(args[0])
-            is_short = args[0] in SHORT and not words and isinstance(inner, TyperGroup)
-            if is_short and args[1:] and args[1] not in (*inner.commands, "--help"):
+            inner = self.commands.get(args[0]) if args[0] in SHORT and not words else None
+            if isinstance(inner, TyperGroup) and args[1:] and args[1] not in (*inner.commands, "--help"):
                 return args[0], operation_command(args[0], listed()[SHORT[args[0]]]), args[1:]
             with proposing(args[0], words, [*self.commands]):
                 return super().resolve_command(ctx, args)

@@ -34,6 +34,10 @@ Call = Callable[..., Awaitable[dict[str, Any]]]
 
 MARKER = "demo"
 """File in a data directory that was made by the demo."""
+QUESTIONS = "questions.txt"
+"""File in the folder of the examples: questions in words, one a line, which the demo asks."""
+BUDGET = 500
+"""Tokens of context for one question."""
 
 
 def run(session: Session, folder: Path) -> None:
@@ -46,7 +50,8 @@ def run(session: Session, folder: Path) -> None:
     mark(chosen)
     for name in ignored:
         console.print(plain(f"{name} is set and not used: the demo runs a Neo4j of its own.", "yellow"))
-    run_async(_run(chosen, files))
+    asked = folder / QUESTIONS
+    run_async(_run(chosen, files, asked.read_text("utf-8").splitlines() if asked.exists() else []))
 
 
 def demo_settings(session: Session) -> tuple[Settings, list[str]]:
@@ -75,7 +80,7 @@ def mark(settings: Settings) -> None:
         (settings.data_path / MARKER).touch()
 
 
-async def _run(settings: Settings, files: list[Path]) -> None:
+async def _run(settings: Settings, files: list[Path], questions: list[str]) -> None:
     console.print(plain(f"The demo's data directory is {settings.data_path}."))
     console.print("Starting Neo4j (its 155 MB are downloaded the first time) …")
     begin = time.monotonic()
@@ -83,6 +88,7 @@ async def _run(settings: Settings, files: list[Path]) -> None:
         console.print(f"Neo4j is up after {time.monotonic() - begin:.1f} s.")
         await _store(call, files)
         await _show(call)
+        await _ask(call, questions)
     _print_next_steps(settings)
 
 
@@ -138,6 +144,15 @@ async def _show(call: Call) -> None:
     console.print(render("entities.related", await call("entities.related", entity_id=entity_id)))
 
 
+async def _ask(call: Call, questions: Iterable[str]) -> None:
+    """Ask questions in words, and print the lines of context that answer them best."""
+    for question in questions:
+        console.print(plain(f"\n{question}", style="bold"))
+        answer = await call("context.retrieve", question=question, budget=BUDGET)
+        for line in answer["lines"][:1]:
+            console.print(plain(line))
+
+
 def _print_next_steps(settings: Settings) -> None:
     login = neo4j_local.info(settings)
     program = shutil.which("graphmem") or str(Path(sys.executable).with_name("graphmem"))
@@ -147,15 +162,16 @@ def _print_next_steps(settings: Settings) -> None:
     console.print(Text("\nWhat to try next on this data", style="bold"))
     for title, *lines in (
         ("Serve it over REST and MCP", f"{command} serve"),
-        ("Ask it", f"{command} entities list --entity-type task",
-         f'{command} entities search "Tarnhill Observatory Trust"',
-         f'{command} context --question "who signs for the mirror"',
+        ("Ask it", f"{command} ask who signs for the mirror",
+         f"{command} search Tarnhill Observatory Trust",
+         f"{command} entities list --entity-type task",
          f"{command} timeline list --limit 10"),
         ("Look at the graph in the Neo4j Browser", login.browser_url,
          f"user {login.username}, password {login.password}",
-         "MATCH p = (:Entity)-[:WORKS_AT|MANAGES|PART_OF {live: true}]->(:Entity) RETURN p"),
+         "MATCH p = (:Entity)-[:WORKS_AT|MANAGES|PART_OF {live: true}]->(:Entity) RETURN p",
+         "docs/neo4j-browser.md has more queries, and one that leaves out what ended"),
         ("Give it to an agent: MCP over stdio", json.dumps(config)),
-        ("Stop the database; the data stays", f"{command} db stop"),
+        ("Its service and its database run on. Stop both; the data stays", f"{command} db stop"),
         ("Remove everything", f"{command} db stop && rm -r {shlex.quote(str(settings.data_path))}"),
     ):  # fmt: skip
         console.print(f"  {title}:", highlight=False)

@@ -60,8 +60,8 @@ CORE: Final[Mapping[str, str]] = {
     "changed in the world: `store` that, so that the earlier value keeps its time.",
     "entities.merge": "Use it when a person says that two entities are one, or when they share what only one "
     "can have. Not because they look alike: ask first.",
-    "entities.unmerge": "Use it when a merge was wrong. Not for one entity that was never merged and holds the "
-    "facts of two (`split_entity`).",
+    "entities.unmerge": "Use it when a merge was wrong. Not for one entity that was never merged and holds "
+    "the facts of two (`split_entity`).",
     "relationships.create": "Use it between two entities whose ids you know. Not beside a `store`, which "
     "takes `relationships` itself.",
     "schemas.list": "Use it to see which types and fields are in use before you filter by one or make up a "

@@ -18,7 +18,9 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem.api import openapi
+from graphmem.api.rest_routes import ROUTES
 from graphmem.cli.commands import LISTED as COMMANDS
+from graphmem.cli.commands import listed
 from graphmem.errors import CATALOGUE
 from graphmem.mcp.protocol import LISTED
 from graphmem.mcp.tools import described
@@ -113,6 +115,40 @@ def operations() -> Iterator[str]:
         yield f"| {routes} | {tool} | {command} | {operation.summary} |"
 
 
+def routes() -> Iterator[str]:
+    """Yield the table of the routes that REST alone has."""
+    yield "| REST | needs | |"
+    yield "|---|---|---|"
+    for route in ROUTES:
+        needs = (
+            "no credential"
+            if route.is_public
+            else f"the scope `{route.scope}`"
+            if route.scope
+            else "a credential"
+        )
+        yield f"| `{route.method} {route.path}` | {needs} | {route.summary} |"
+
+
+def local_commands() -> Iterator[str]:
+    """Yield the table of the commands that are no operations."""
+    from graphmem.cli.main import app
+
+    yield "| command | |"
+    yield "|---|---|"
+    for words, command in _leaves(typer.main.get_command(app), ()):
+        if words not in listed() and words != ("ask",):
+            yield f"| `{' '.join(words)}` | {_flat((command.help or '').partition(chr(10))[0])} |"
+
+
+def _leaves(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield words, command
+    for name in inner or ():
+        yield from _leaves(inner[name], (*words, name))
+
+
 def settings() -> Iterator[str]:
     """Yield the table of settings."""
     yield "| variable | default | |"
@@ -142,7 +178,14 @@ def metrics() -> Iterator[str]:
             yield f"| `{name}` | {metric.type} | {metric.documentation} |"
 
 
-TABLES = {"operations": operations, "settings": settings, "errors": errors, "metrics": metrics}
+TABLES = {
+    "operations": operations,
+    "routes": routes,
+    "commands": local_commands,
+    "settings": settings,
+    "errors": errors,
+    "metrics": metrics,
+}
 
 
 def stale() -> list[Path]:

@@ -18,8 +18,10 @@ import typer
 import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem import cypher
 from graphmem.api import openapi
+from graphmem.api.rest_routes import PUBLIC_PATHS, PUBLIC_PREFIX
 from graphmem.arguments import read
 from graphmem.cli.main import app
+from graphmem.dump import records
 from graphmem.errors import CATALOGUE
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.model import relationship
@@ -39,6 +41,12 @@ FOREIGN = {"POST /chat/completions", "POST /embeddings"}
 """Paths of other services."""
 PREFIXES = {"/api", "/mcp", "/data", "/tmp", *(f"/mcp/{name}" for name in TOOLSETS)}
 CADDY_VARIABLES = set(re.findall(r"\{\$(\w+)", (ROOT / "docker" / "Caddyfile").read_text(encoding="utf-8")))
+WARNINGS = {
+    code
+    for path in (ROOT / "graphmem").rglob("*.py")
+    for code in re.findall(r'"code": "([A-Z_]+)"', path.read_text(encoding="utf-8"))
+}
+"""The codes of warnings."""
 ASSIGNMENT = re.compile(r"[A-Z0-9_]+=.*")
 
 
@@ -218,7 +226,12 @@ def test_every_name_in_capitals_exists(page: Path) -> None:
         for name in re.findall(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b", text):
             of_tests = name in tests and (name.startswith("GRAPHMEM_TEST_") or page.name == "contributing.md")
             standard = name.startswith(("OTEL_", "XDG_", "AWS_"))
-            assert name in known or of_tests or standard or text.startswith("graphmem relationship-types")
+            assert (
+                name in known | WARNINGS
+                or of_tests
+                or standard
+                or text.startswith("graphmem relationship-types")
+            )
 
 
 def test_every_link_leads_somewhere(page: Path) -> None:
@@ -248,6 +261,24 @@ def test_every_file_that_is_named_exists(page: Path) -> None:
             assert re.search(rf"\b(class|def) {part}\b|^{part}\b", source, re.MULTILINE), f"{file}: {symbol}"
 
 
+def test_the_page_about_access_lists_what_needs_no_credential() -> None:
+    text = (ROOT / "docs" / "access.md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"^These need no credential: (.*?)\. ", text, re.DOTALL | re.MULTILINE)
+    oauth = {path for path in PUBLIC_PATHS if path.startswith("/mcp/oauth/")}
+    named = {code.removeprefix("GET ") for code in re.findall(r"`([^`]+)`", listed)}
+    assert named == (PUBLIC_PATHS - oauth) | {PUBLIC_PREFIX}
+    assert "the OAuth routes" in listed
+
+
+def test_the_pages_about_backups_say_whether_they_hold_accounts_and_keys() -> None:
+    assert "password" in records.AccountRecord.model_fields
+    kinds = {name for name, each in vars(records).items() if name.endswith("Record")}
+    assert not [name for name in kinds if re.search("Key|Token|Grant|Code", name)]
+    for name in ("team.md", "operating.md", "access.md"):
+        text = " ".join((ROOT / "docs" / name).read_text(encoding="utf-8").split())
+        assert re.search(r"accounts,? with the hashes of their passwords", text), name
+
+
 def test_every_metric_that_is_named_exists(page: Path) -> None:
     known = {
         name for metric in Metrics().registry.collect() for name in (metric.name, f"{metric.name}_total")
@@ -260,6 +291,30 @@ def test_the_readme_is_short_and_names_the_two_commands() -> None:
     assert len(text.splitlines()) <= README_LINES_LIMIT
     assert "make demo" in text
     assert "make test" in text
+
+
+def test_the_readme_says_the_sizes_that_the_makefile_says() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (sizes,) = re.findall(r"(\d+) MB to download, (\d+) MB on disk", makefile)
+    assert all(f"{size} MB" in text for size in sizes)
+
+
+def test_nothing_is_locked_that_is_not_needed() -> None:
+    for lock in (ROOT / "locks").glob("*.lock"):
+        names = set(re.findall(r"^([\w.-]+)==", lock.read_text(encoding="utf-8"), re.MULTILINE))
+        assert not names & {"babel", "hf-xet", "huggingface-hub", "openai", "phonenumbers"}, lock.name
+
+
+def test_docs_start_the_service_before_the_first_call_of_an_agent() -> None:
+    for name in ("README.md", "docs/clients.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert "graphmem server start" in text, name
+
+
+def test_the_glossary_has_no_word_for_what_is_not_there() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    assert "not built" not in text
 
 
 def test_the_readme_leads_to_every_page() -> None:

@@ -49,6 +49,18 @@ def ask(loop: Loop, services: Services, run: Call, owner: str, stem: str) -> Ask
         {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 2, "metadata": {"since": 2021}},
         {"relationship_type": "MANAGES", "source_index": 0, "target_index": 3},
         {"relationship_type": "MANAGES", "source_index": 5, "target_index": 3},
+        {
+            "relationship_type": "PART_OF",
+            "source_index": 0,
+            "target_index": 1,
+            "metadata": {"end_date": "2025"},
+        },
+        {
+            "relationship_type": "PART_OF",
+            "source_index": 0,
+            "target_index": 2,
+            "metadata": {"end_date": None},
+        },
     ]
     stored = run(
         "store", entities=items, relationships=links, observed_at="2026-01-02T03:04:05Z",
@@ -82,11 +94,13 @@ def test_the_page_has_ten_queries() -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_drawings_have_names_and_neither_ended_relationships_nor_deleted_entities(
+def test_drawings_have_names_and_neither_deleted_relationships_nor_entities_and_the_first_none_that_ended(
     ask: Ask, stem: str, number: int
 ) -> None:
-    assert ends(ask(number), stem) == {
+    ended = {(stem, "PART_OF", f"Mill {stem}")}
+    assert ends(ask(number), stem) - (ended if number == 2 else set()) == {
         (stem, "WORKS_AT", f"Trust {stem}"), (stem, "MANAGES", f"Handbook {stem}"),
+        (stem, "PART_OF", f"Trust {stem}"),
     }  # fmt: skip
 
 
@@ -119,7 +133,12 @@ def test_a_field_has_a_history(ask: Ask, stem: str) -> None:
 
 def test_relationships_have_their_metadata(ask: Ask, stem: str) -> None:
     rows = [(row["relationship"], row["target"], row["metadata"]) for row in ask(7)]
-    assert rows == [("MANAGES", f"Handbook {stem}", []), ("WORKS_AT", f"Trust {stem}", ["since: 2021"])]
+    assert rows == [
+        ("MANAGES", f"Handbook {stem}", []),
+        ("PART_OF", f"Mill {stem}", ["end_date: 2025"]),
+        ("PART_OF", f"Trust {stem}", ["end_date: null"]),
+        ("WORKS_AT", f"Trust {stem}", ["since: 2021"]),
+    ]
 
 
 def test_what_is_deleted_or_merged_is_named(ask: Ask, stem: str) -> None:
