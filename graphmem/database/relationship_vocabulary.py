@@ -18,7 +18,8 @@ from typing import NamedTuple
 from graphmem.database.driver import Database
 from graphmem.errors import ServiceBusy
 from graphmem.model import relationship, times
-from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT, RegistrationRefused, RelationshipKind
+from graphmem.model.relationship import REGISTERED_LIMIT, RegistrationRefused
+from graphmem.model.shipped_relationships import BUILTIN, MEANINGS, RelationshipKind
 from graphmem.settings import Settings
 
 REMEMBERED_SECONDS = 5.0
@@ -52,6 +53,17 @@ class Known:
         return time.monotonic() - self.read_at < REMEMBERED_SECONDS
 
 
+def _completed(kind: RelationshipKind) -> RelationshipKind:
+    """Return a registered type, with what the built-in type of its name has where it has nothing itself.
+
+    A type may have been registered before a version of graphmem had it built in: what it says stays.
+    """
+    usual = BUILTIN.get(kind.name, kind)
+    return replace(
+        kind, inverse=kind.inverse or usual.inverse, description=kind.description or usual.description
+    )
+
+
 class Vocabulary:
     """A cache of the relationship types in the database, for one process."""
 
@@ -78,8 +90,8 @@ class Vocabulary:
         started = time.monotonic()
         row = await self._database.reads(None).only("relationship_type.all", _StoredTypes)
         # A node with another name was written by other means than graphmem: it is ignored.
-        kinds = {kind.name: kind for kind in row.types if relationship.is_name(kind.name)}
-        vocabulary = Known({**kinds, **BUILTIN}, row.revision, started)
+        kinds = {kind.name: _completed(kind) for kind in row.types if relationship.is_name(kind.name)}
+        vocabulary = Known({**BUILTIN, **kinds}, row.revision, started)
         if started >= self._known.read_at:
             self._known = vocabulary
         return vocabulary
@@ -88,14 +100,14 @@ class Vocabulary:
         """Return all types by name. The vocabulary is read again if one of ``types`` is unknown.
 
         Args:
-            types: names in any spelling. A name that the answer lacks is no type.
+            types: names in any spelling. Other shipped names of types count as known.
 
         Raises:
             Unavailable: the database failed.
         """
         names = set(map(relationship.spell, types))
         known = self._known
-        if not names <= (known.names if known.is_fresh else BUILTIN.keys()):
+        if not names <= (known.names | MEANINGS.keys() if known.is_fresh else BUILTIN.keys()):
             known = await self.refresh()
         return known.kinds
 

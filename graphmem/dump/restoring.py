@@ -31,7 +31,7 @@ from graphmem.dump.restoring_files import FileRestorer
 from graphmem.dump.verifying import VerifyResult, open_file, read, verify
 from graphmem.model import facts, ids, reduction
 from graphmem.model.fact_records import SchemaRecord
-from graphmem.model.relationship import RegistrationRefused, RelationshipKind
+from graphmem.model.relationship import BUILTIN, RegistrationRefused, RelationshipKind
 from graphmem.model.schema import Active, SchemaDocument, version_order
 from graphmem.objects import ObjectStore
 from graphmem.writing import Writers, refolding
@@ -243,7 +243,9 @@ class _Restorer:
         """Register a relationship type. An existing type only gains the parts that it lacks."""
         known = (await self._vocabulary.refresh()).kinds.get(dumped.name)
         present = {} if known is None else {"inverse": known.inverse, "description": known.description}
-        restored = {"inverse": dumped.inverse, "description": dumped.description}
+        # A type that is built in by now has a description of its own.
+        description = None if dumped.name in BUILTIN else dumped.description
+        restored = {"inverse": dumped.inverse, "description": description}
         message = "the database has this relationship type with another meaning, which stays"
         conflict = Conflict(None, "relationship_type", dumped.name, message, present, restored)
         if any(present.get(name) and value and present[name] != value for name, value in restored.items()):
@@ -254,7 +256,7 @@ class _Restorer:
             self._planned.add(dumped.name)
             return
         try:
-            kind = RelationshipKind(dumped.name, dumped.inverse, dumped.description)
+            kind = RelationshipKind(dumped.name, dumped.inverse, description)
             _, is_new = await self._vocabulary.register(kind, dumped.agent, dumped.registered_at)
             self.result.relationship_types += is_new
         except RegistrationRefused as exc:

@@ -26,7 +26,7 @@ from graphmem.ingest.interpreters.proposal_draft import SHOWN_CHARACTERS, redraf
 from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
 from graphmem.model import canonical, relationship, schema
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Rises whenever the same document may give another prompt, or the same answer another proposal."""
 KNOWN_TYPES_CHARACTERS_LIMIT: Final = 20_000
 """Characters of the known types in one prompt."""

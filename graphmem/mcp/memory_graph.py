@@ -11,16 +11,16 @@ import orjson
 
 from graphmem.arguments import invalid, read
 from graphmem.ingest.interpreters.interpret_memory import (
-    GENERAL_RELATIONSHIP,
     GENERAL_TYPE,
     NAME,
     RELATION_TYPES,
     TEXTS,
     TYPE_FIELD,
+    type_of_relation,
 )
 from graphmem.ingest.interpreters.labels import entity_type_of
 from graphmem.mcp.memory_arguments import Entity
-from graphmem.model import canonical, ending, identity, relationship, times
+from graphmem.model import canonical, ending, identity, ids, times
 from graphmem.model.identity import fold_text as folded
 from graphmem.reading import answers
 from graphmem.reading.fresh import read_fresh
@@ -252,9 +252,8 @@ def ended_by(row: Row) -> list[str]:
 
 async def key(context: Context, relation_type: str, source: MemoryNode, target: MemoryNode) -> str:
     """Return the key of the relationship that a relation is stored as."""
-    spelled = relationship.spell(relation_type)
-    known = await context.services.vocabulary.covering([spelled])
-    return f"{spelled if spelled in known else GENERAL_RELATIONSHIP}:{source.id}:{target.id}"
+    known = await context.services.vocabulary.covering([relation_type])
+    return ids.relationship_key(type_of_relation(relation_type, known), source.id, target.id)
 
 
 async def between(

@@ -139,7 +139,9 @@ class End:
 class Link:
     """One relationship to write; its ends are not resolved to entities yet.
 
-    ``observed_at`` (microseconds) is its own time, where it is not that of its request.
+    ``observed_at`` (microseconds) is its own time, where it is not that of its request. ``given_type`` is the
+    type as the request spells it, where that is another name; ``is_swapped``: whether the ends are swapped.
+    A relationship that ``is_symmetric`` may be stored with its ends swapped already.
     """
 
     index: int
@@ -151,6 +153,28 @@ class Link:
     path: str = ""
     places: str | None = None
     observed_at: int | None = None
+    given_type: str | None = None
+    is_swapped: bool = False
+    is_symmetric: bool = False
+
+    @property
+    def swapped(self) -> Link:
+        """The same relationship with its ends swapped."""
+        fields = {relationship.SWAPPED.get(name, name): value for name, value in self.fields.items()}
+        return replace(
+            self, source=self.target, target=self.source, fields=fields, is_swapped=not self.is_swapped
+        )
+
+    @property
+    def variants(self) -> list[Link]:
+        """It and, if it is symmetric, the same with its ends swapped."""
+        return [self, self.swapped] if self.is_symmetric else [self]
+
+    @property
+    def given_ends(self) -> dict[str, End]:
+        """The ends as the request names them."""
+        ends = (self.target, self.source) if self.is_swapped else (self.source, self.target)
+        return dict(zip(("source", "target"), ends, strict=True))
 
 
 @dataclass(slots=True)
@@ -271,11 +295,11 @@ class ItemReader:
         """
         path = f"$.relationships[{index}]" if path is None else path
         before = len(self.issues)
-        name = ""
+        given, meaning = raw["relationship_type"], relationship.Meaning("")
         try:
             suggests = self._unknown_types < relationship.SUGGESTIONS_LIMIT
             nearest = self.nearest_type if suggests else relationship.no_nearest
-            name = relationship.normalise(raw["relationship_type"], self.vocabulary, nearest)
+            meaning = relationship.meaning_of(given, self.vocabulary, nearest)
         except relationship.UnknownRelationshipType as exc:
             self._unknown_types += 1
             where = f"{path}.relationship_type"
@@ -283,13 +307,19 @@ class ItemReader:
         source = self._end(index, path, raw, "source", count)
         target = self._end(index, path, raw, "target", count)
         metadata = raw.get("metadata") or {}
-        fields: dict[str, str] = {}
+        fields = dict(meaning.metadata)
         for field_name, value in metadata.items():
             if self._field_name(index, f"{path}.metadata", field_name):
                 fields[field_name] = self._encoded(index, f"{path}.metadata.{field_name}", value)
         if len(self.issues) > before or source is None or target is None:
             return None
-        return Link(index, name, source, target, fields, kind, path)
+        is_other_name = relationship.spell(given) != meaning.name
+        ends = (target, source) if meaning.is_swapped else (source, target)
+        return Link(
+            index, meaning.name, *ends, fields, kind, path,
+            given_type=given if is_other_name else None, is_swapped=meaning.is_swapped,
+            is_symmetric=self.vocabulary[meaning.name].is_symmetric,
+        )  # fmt: skip
 
     def _fields(self, index: int, path: str, raw: Mapping[Any, Any], *, needed: bool) -> dict[str, Any]:
         before = len(self.issues)

@@ -1,8 +1,8 @@
-"""The vocabulary of relationship types: 26 built-in ones, and those that are registered.
+"""The vocabulary of relationship types: those that are built in, and those that are registered.
 
 Names are read in any case; keys and edges have the canonical spelling, UPPER_SNAKE. The database holds the
 registered types (:mod:`graphmem.database.relationship_vocabulary`); the functions here take them as an
-argument.
+argument. :mod:`graphmem.model.shipped_relationships` has those that are built in.
 
 A type has a direction, and may have an ``inverse``: the name by which it is read from its target. The inverse
 describes; no second edge is ever written. Read in either direction, a name means one relationship only: see
@@ -12,10 +12,21 @@ describes; no second edge is ever written. Read in either direction, a name mean
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final
+
+from graphmem.model.shipped_relationships import (
+    BUILTIN,
+    ENDED,
+    MEANINGS,
+    SOURCE_ROLE,
+    TARGET_ROLE,
+    Meaning,
+    RelationshipKind,
+)
+
+__all__ = ["BUILTIN", "RelationshipKind"]
 
 NAME_SHAPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 """The grammar of names in canonical spelling."""
@@ -28,6 +39,13 @@ DESCRIPTION_LIMIT: Final = 1_000
 REGISTERED_LIMIT: Final = 1_000
 """Registered types of one database: a walk along all types has them in its query text."""
 
+_CASE_CHANGE: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SAID: Final = re.compile(
+    r"(?:IS|ARE|AM|HAS_BEEN|(?P<was>WAS|WERE|USED_TO_BE))_(?:(?:AN?|THE)_)?"
+    r"(?P<rest>(?!(?:AN?|THE|AS|AT|BY|FOR|FROM|IN|OF|ON|TO|WITH)(?:_|$)).+)"
+)
+_HAS: Final = re.compile(r"HAS_(?:AN?|THE)_(?P<rest>.+)")
+
 INTERNAL: Final = frozenset({
     "BY_AGENT", "BY_INTERPRETATION", "FROM_SOURCE", "HAD_EVENT", "HAS_EVENT", "HAS_HISTORY", "HAS_VALUE",
     "IDENTIFIES", "IN_TRANSACTION", "MERGED", "MERGED_INTO", "OBSERVED", "SHOWN_AS",
@@ -39,48 +57,8 @@ relationship type that somebody registered before.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class RelationshipKind:
-    """One type of relationship."""
-
-    name: str
-    inverse: str | None = None
-    description: str | None = None
-
-
-_TABLE = (
-    ("ACQUIRED_BY", "ACQUIRED", "The source was acquired by the target."),
-    ("COMPETITOR_OF", "COMPETITOR_OF", "Source and target compete."),
-    ("CONTRACTED_WITH", "CONTRACTED_WITH", "Source and target have a contract with each other."),
-    ("CORRECTS", "CORRECTED_BY", "The source corrects what the target says."),
-    ("CREATED_BY", "CREATED", "The source was made or written by the target."),
-    ("DEPENDS_ON", "REQUIRED_BY", "The source needs the target."),
-    ("DUPLICATE_OF", "HAS_DUPLICATE", "The source is the same thing as the target, recorded once more."),
-    ("EMBEDS", "EMBEDDED_IN", "The source shows or carries the target inside itself."),
-    ("FUNDED_BY", "FUNDS", "The source gets money from the target."),
-    ("INVESTED_IN", "HAS_INVESTOR", "The source has put money into the target for a share of it."),
-    ("LOCATED_AT", "LOCATION_OF", "The source is at the place that the target is."),
-    ("MANAGES", "MANAGED_BY", "The source is in charge of the target."),
-    ("MEMBER_OF", "HAS_MEMBER", "The source belongs to the group that the target is."),
-    ("OWNS", "OWNED_BY", "The target is the source's property."),
-    ("PARTNER_OF", "PARTNER_OF", "Source and target work together as partners."),
-    ("PART_OF", "HAS_PART", "The source is a part of the target."),
-    ("REFERENCES", "REFERENCED_BY", "The source cites the target or links to it."),
-    ("REFERS_TO", "REFERRED_TO_BY", "The source is about the target, or mentions it."),
-    ("RELATED_TO", "RELATED_TO", "Source and target have to do with each other."),
-    ("REPORTS_TO", "HAS_REPORT", "The source answers to the target in an organisation."),
-    ("SETTLES", "SETTLED_BY", "The source pays or closes the target."),
-    ("SUBSIDIARY_OF", "HAS_SUBSIDIARY", "The source is a company that the target controls."),
-    ("SUPERSEDES", "SUPERSEDED_BY", "The source takes the place of the target."),
-    ("SUPPLIES_TO", "SUPPLIED_BY", "The source delivers to the target."),
-    ("TRANSACTED_WITH", "TRANSACTED_WITH", "Money or goods went between source and target."),
-    ("WORKS_AT", "EMPLOYS", "The source works for the target."),
-)
-BUILTIN: Final[Mapping[str, RelationshipKind]] = MappingProxyType(
-    {row[0]: RelationshipKind(*row) for row in _TABLE}
-)
-"""The types that every database has."""
-
+SWAPPED: Final = {SOURCE_ROLE: TARGET_ROLE, TARGET_ROLE: SOURCE_ROLE}
+"""The metadata of the ends, by what they are where the ends are swapped."""
 
 Nearest = Callable[[str, Collection[str]], str | None]
 """Returns the known name that was probably meant by an unknown one. Each is in canonical spelling."""
@@ -143,26 +121,49 @@ def is_name(spelled: str) -> bool:
     return NAME_SHAPE.fullmatch(spelled) is not None and spelled not in INTERNAL
 
 
-def normalise(name: str, kinds: Mapping[str, RelationshipKind], nearest: Nearest = no_nearest) -> str:
-    """Return the canonical spelling of a known type.
+def meaning_of(name: str, kinds: Mapping[str, RelationshipKind], nearest: Nearest = no_nearest) -> Meaning:
+    """Return what a name says: of a type, of its inverse, or another shipped name; in any spelling.
 
     Args:
-        kinds: all types of the vocabulary, by name.
+        kinds: all types of the vocabulary, by name. Their own names count before other shipped names.
         nearest: finds the type that was probably meant, for the error.
 
     Raises:
-        UnknownRelationshipType: the type is not known.
+        UnknownRelationshipType: the name says nothing of a known type.
     """
-    spelled = spell(name)
-    if spelled in kinds:
-        return spelled
     backwards = read_backwards(kinds)
-    if spelled in backwards:
-        raise UnknownRelationshipType(name, inverse_of=backwards[spelled])
-    near = nearest(spelled, [*kinds, *backwards])
+    for spelled, is_past in _readings(name):
+        meaning = MEANINGS.get(spelled)
+        if spelled in kinds:
+            meaning = Meaning(spelled, can_end=meaning.can_end if meaning else _can_end(spelled))
+        elif spelled in backwards:
+            meaning = Meaning(backwards[spelled], True, can_end=bool(meaning and meaning.can_end))
+        if meaning is not None:
+            ended = dict([ENDED]) if is_past and meaning.can_end else {}
+            return meaning._replace(metadata={**meaning.metadata, **ended})
+    near = nearest(spell(name), [*kinds, *backwards])
     if near is None or near in kinds:
         raise UnknownRelationshipType(name, near)
     raise UnknownRelationshipType(name, inverse_of=backwards[near])
+
+
+def _readings(name: str) -> Iterator[tuple[str, bool]]:
+    """Yield the spellings that a name may have in canonical spelling, each with whether it tells of the past.
+
+    ``livesIn`` is LIVES_IN, "is the brother of" is BROTHER_OF, and "has a pet" is HAS_PET.
+    """
+    for spelled in dict.fromkeys((spell(name), spell(_CASE_CHANGE.sub("_", name)))):
+        yield spelled, False
+        if (said := _SAID.fullmatch(spelled)) is not None:
+            yield said["rest"], said["was"] is not None
+        elif (has := _HAS.fullmatch(spelled)) is not None:
+            yield f"HAS_{has['rest']}", False
+
+
+def _can_end(name: str) -> bool:
+    """Return whether a type that is not shipped may have ended where somebody says that it was: "was made
+    by" tells of what happened."""
+    return not (name.endswith("_BY") or name.partition("_")[0].endswith("ED"))
 
 
 def read_backwards(kinds: Mapping[str, RelationshipKind]) -> dict[str, str]:

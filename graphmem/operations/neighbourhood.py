@@ -24,7 +24,7 @@ from graphmem.reading.cursors import ANSWERED_LIMIT, Query
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.neighbourhoods import NeighbourhoodRequest, RelatedPage, neighbourhood
 from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, place_then, start_of
-from graphmem.reading.relationship_lookup import RelationshipType, known_types
+from graphmem.reading.relationship_lookup import RelationshipType, followed_types
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
 from graphmem.reading.source_answers import SourceReference, as_reference, read_source, read_sources
@@ -285,11 +285,12 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
     if not 0 <= place.get("depth", 0) <= DEPTH_LIMIT or not 0 <= place.get("answered", 0) <= ANSWERED_LIMIT:
         raise cursors.refused()
     paths = {f"$.relationship_types[{i}]": name for i, name in enumerate(arguments.relationship_types)}
+    types, direction = await followed_types(context, paths, arguments.direction)
     request = WalkRequest(
         arguments.entity_id,
-        frozenset(await known_types(context, paths)),
+        frozenset(types),
         arguments.depth,
-        arguments.direction,
+        direction,
         arguments.through_hubs,
         arguments.offset + arguments.limit,
         arguments.include_entities,

@@ -51,10 +51,14 @@ class CreateRelationship(OneRelationship, Observing):
 
 
 class CreatedRelationship(StoredRelationship, Budgeted):
-    """A created relationship, with its metadata after the transaction."""
+    """A created relationship, with its metadata after the transaction.
+
+    ``store_warnings`` are as in the answer of a store.
+    """
 
     snapshot: dict[str, Any]
     replayed: bool
+    store_warnings: list[dict[str, Any]]
 
 
 @operation(
@@ -85,7 +89,12 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
         types=[arguments.relationship_type],
     )
     (stored,) = links(receipt)
-    return {**stored, "snapshot": await _metadata(context, receipt), "replayed": receipt.replayed}
+    return {
+        **stored,
+        "snapshot": await _metadata(context, receipt),
+        "replayed": receipt.replayed,
+        "store_warnings": receipt.warnings,
+    }
 
 
 async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
@@ -108,7 +117,10 @@ class CreateRelationships(Observing):
 
 
 class CreatedRelationships(TypedDict):
-    """The relationships of one transaction; ``created_count`` counts new ones."""
+    """The relationships of one transaction; ``created_count`` counts new ones.
+
+    ``store_warnings`` are as in the answer of a store.
+    """
 
     success: bool
     requested: int
@@ -116,6 +128,7 @@ class CreatedRelationships(TypedDict):
     relationships: list[StoredRelationship]
     replayed: bool
     transaction_id: str
+    store_warnings: list[dict[str, Any]]
 
 
 @operation(
@@ -154,6 +167,7 @@ async def create_relationships(context: Context, arguments: CreateRelationships)
         "relationships": stored,
         "replayed": receipt.replayed,
         "transaction_id": receipt.transaction_id,
+        "store_warnings": receipt.warnings,
     }
 
 

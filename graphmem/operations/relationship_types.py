@@ -61,9 +61,9 @@ class RegisteredRelationshipType(RelationshipTypeEntry):
     idempotent=True,
     sandbox=False,
     example={
-        "relationship_type": "MENTORS",
-        "inverse": "MENTORED_BY",
-        "description": "The source teaches the target.",
+        "relationship_type": "REVIEWS",
+        "inverse": "REVIEWED_BY",
+        "description": "The source judges the work that the target is.",
     },
 )
 async def register_relationship_type(

@@ -34,10 +34,11 @@ from graphmem.reading.pages import (
     start_of,
 )
 from graphmem.reading.relationship_lookup import (
+    FollowedWay,
     RelationshipReference,
     RelationshipType,
     find_relationship,
-    known_types,
+    followed_types,
 )
 from graphmem.reading.relationship_pages import WantedEdges, relationship_page
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
@@ -123,8 +124,8 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     given = Clocks(arguments.at, arguments.at_ingested)
     place, clocks = start_of(arguments, query, NEWEST, given)
     type_filters = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
-    kind = next(iter(await known_types(context, type_filters)), None)
-    request = _wanted(arguments, kind, place)
+    types, direction = await followed_types(context, type_filters, "outgoing")
+    request = _wanted(arguments, next(iter(types), None), direction, place)
     page_of = current_page if arguments.current else relationship_page
     listed = await page_of(context, request, clocks)
     rows = answers.relationships(listed.relationships)
@@ -144,8 +145,14 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     return page
 
 
-def _wanted(arguments: ListRelationships, kind: str | None, place: dict[str, Any] | None) -> WantedEdges:
-    """Return the relationships that a list asks for: those of one entity, or all."""
+def _wanted(
+    arguments: ListRelationships, kind: str | None, direction: FollowedWay, place: dict[str, Any] | None
+) -> WantedEdges:
+    """Return the relationships that a list asks for: those of one entity, or all.
+
+    Args:
+        direction: how relationships of ``kind`` are stored that are asked for as outgoing.
+    """
     filters = arguments.filters
     source, target = filters.source_entity_id, filters.target_entity_id
     about = filters.entity_id or source or target
@@ -155,6 +162,10 @@ def _wanted(arguments: ListRelationships, kind: str | None, place: dict[str, Any
         outgoing = filters.direction != "incoming" and source in (None, about)
         incoming = filters.direction != "outgoing" and target in (None, about)
         other = source if source not in (None, about) else target if target not in (None, about) else None
+    if direction == "incoming":
+        outgoing, incoming = incoming, outgoing
+    elif direction == "both":
+        outgoing = incoming = outgoing or incoming
     return WantedEdges(
         entity_id=about,
         outgoing=outgoing,

@@ -93,6 +93,8 @@ class Stored(StoredFile, InterpretedFile, Budgeted):
     ``HELD_BY_CORRECTION`` has ``observation_id``: a correction hides the newer value of the field.
     ``EQUAL_TIME_LOST`` has ``observation_id``: another observation of that time won the field.
     ``MIME_TYPE_MISMATCH`` has ``mime_type`` and ``declared_type``: the bytes are not what was declared.
+    ``RELATIONSHIP_STORED_AS`` has ``relationship_type``: the relationship was given by another name, such
+    as that of its inverse.
     ``NEW_TYPE`` and ``NEW_FIELD`` have ``nearest``: the known name that was probably meant.
     """
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import Field
 
 from graphmem.arguments import Arguments, EntityId, Spelled, invalid
 from graphmem.errors import NotFound
 from graphmem.model import ids, membership, relationship
+from graphmem.model.shipped_relationships import Meaning
 from graphmem.reading import as_of
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.shared_rows import RelationshipRow
@@ -19,7 +21,11 @@ from graphmem.text import spelling
 RelationshipType = Annotated[
     str, Field(max_length=200, description="Relationship type, such as WORKS_AT; any case.")
 ]
-"""In the caller's spelling; :func:`known_types` normalises it and refuses unknown types."""
+"""In the caller's spelling; :func:`meanings` reads it and refuses unknown types."""
+FollowedWay = Literal["both", "outgoing", "incoming"]
+_OTHER_WAY: Final[Mapping[FollowedWay, FollowedWay]] = {
+    "both": "both", "outgoing": "incoming", "incoming": "outgoing"
+}  # fmt: skip
 
 
 class _StoredRelationship(NamedTuple):
@@ -28,29 +34,59 @@ class _StoredRelationship(NamedTuple):
     relationship: RelationshipRow
 
 
-async def known_types(context: Context, names: Mapping[str, str]) -> list[str]:
-    """Return relationship types in canonical spelling.
+async def meanings(context: Context, names: Mapping[str, str]) -> list[Meaning]:
+    """Return what names of relationship types say.
 
     Args:
         names: names in any spelling, by their JSON paths in the arguments.
 
     Raises:
         InvalidInput: a type is unknown; each issue proposes the ``nearest`` type, or says of which type the
-            name is the inverse (``inverse_of``).
+            name is nearly the inverse (``inverse_of``).
     """
     known = await context.services.vocabulary.covering(names.values())
-    types: list[str] = []
+    found: list[Meaning] = []
     issues: list[dict[str, Any]] = []
     for path, name in names.items():
         try:
             suggests = len(issues) < relationship.SUGGESTIONS_LIMIT
             nearest = spelling.nearest_type if suggests else relationship.no_nearest
-            types.append(relationship.normalise(name, known, nearest))
+            found.append(relationship.meaning_of(name, known, nearest))
         except relationship.UnknownRelationshipType as exc:
             issues.append({"path": path, "message": str(exc), "type": "value_error", **exc.proposal})
     if issues:
         raise invalid(issues)
-    return types
+    return found
+
+
+async def known_types(context: Context, names: Mapping[str, str]) -> list[str]:
+    """Return the types that names say, as :func:`meanings` reads them."""
+    return [meaning.name for meaning in await meanings(context, names)]
+
+
+async def followed_types(
+    context: Context, names: Mapping[str, str], direction: FollowedWay
+) -> tuple[list[str], FollowedWay]:
+    """Return the types that names say, and the direction in which relationships of them are followed.
+
+    Read from its target, a relationship goes the other way. Where all types are symmetric, it goes both.
+
+    Raises:
+        InvalidInput: a type is unknown, or the types go different ways.
+    """
+    found = await meanings(context, names)
+    kinds = await context.services.vocabulary.covering(meaning.name for meaning in found)
+    ways: set[FollowedWay] = {
+        _OTHER_WAY[direction] if meaning.is_swapped else direction
+        for meaning in found
+        if not kinds[meaning.name].is_symmetric
+    }
+    if len(ways) <= 1:
+        return [meaning.name for meaning in found], ways.pop() if ways else "both" if found else direction
+    message = (
+        "these types go different ways from the entity: give direction both, or one type after the other"
+    )
+    raise invalid([{"path": "$.direction", "message": message}])
 
 
 class RelationshipReference(Arguments):
@@ -72,13 +108,18 @@ class RelationshipReference(Arguments):
             InvalidInput: there is neither a key nor a type with both ends, or the type is unknown.
         """
         names = {} if self.relationship_type is None else {"$.relationship_type": self.relationship_type}
-        types = await known_types(context, names)
+        found = await meanings(context, names)
         if self.relationship_key is not None:
             return self.relationship_key
-        if types and self.source_entity_id and self.target_entity_id:
-            return ids.relationship_key(types[0], self.source_entity_id, self.target_entity_id)
+        if found and self.source_entity_id and self.target_entity_id:
+            return _key_of(found[0], self.source_entity_id, self.target_entity_id)
         message = "give relationship_key, or relationship_type, source_entity_id and target_entity_id"
         raise invalid([{"path": "$.relationship_key", "message": message}])
+
+
+def _key_of(meaning: Meaning, source: str, target: str) -> str:
+    ends = (target, source) if meaning.is_swapped else (source, target)
+    return ids.relationship_key(meaning.name, *ends)
 
 
 async def find_relationship(
@@ -86,11 +127,41 @@ async def find_relationship(
 ) -> tuple[RelationshipRow, list[str], Clocks]:
     """Return a relationship by its key or id, now or as of a time.
 
+    A key with another name of the type is read, and one of a symmetric type with its ends swapped.
+
     Returns the row, the keys under which its observations were written, and the clocks for further queries.
 
     Raises:
         NotFound: there is none, now or as of that time.
     """
+    try:
+        return await _find(context, key, include_deleted, clocks)
+    except NotFound as missing:
+        for other in await _other_keys(context, key):
+            with contextlib.suppress(NotFound):
+                return await _find(context, other, include_deleted, clocks)
+        raise missing from None
+
+
+async def _other_keys(context: Context, key: str) -> list[str]:
+    """Return the keys under which a relationship may be stored that a key means."""
+    if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
+        return []
+    name, source, target = key.split(":")
+    kinds = await context.services.vocabulary.covering([name])
+    try:
+        meaning = relationship.meaning_of(name, kinds)
+    except relationship.UnknownRelationshipType:
+        return []
+    keys = [_key_of(meaning, source, target)]
+    if kinds[meaning.name].is_symmetric:
+        keys.append(_key_of(meaning, target, source))
+    return [each for each in keys if each != key]
+
+
+async def _find(
+    context: Context, key: str, include_deleted: bool, clocks: Clocks
+) -> tuple[RelationshipRow, list[str], Clocks]:
     if not clocks.now:
         keys, then = await written_keys(context, key, clocks)
         rows = await as_of.relationships(context, keys, then, include_deleted=include_deleted)

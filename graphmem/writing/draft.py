@@ -92,6 +92,11 @@ class Draft:
         """Note why an item or a link is refused; ``name`` is its key that is at fault."""
         self.refuse(code, f"{part.path}.{name}", message, part.index)
 
+    def warn_once(self, warning: dict[str, Any]) -> None:
+        """Add a warning, unless one with its message is there."""
+        if all(each["message"] != warning["message"] for each in self.warnings):
+            self.warnings.append(warning)
+
     def raise_issues(self) -> None:
         """Refuse the request if anything of it is refused.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 def apply(draft: Draft, request: StoreRequest, link: Link) -> StoredLink | None:
     """Add the observations of a link to a draft; ``None``, and issues, where it is refused."""
+    link = _as_stored(draft, request, link)
     key = request.link_key(link)
     if link.kind == "create" and not _ends_are_live(draft, request, link):
         return None
@@ -38,6 +39,31 @@ def apply(draft: Draft, request: StoreRequest, link: Link) -> StoredLink | None:
     assert survivor is not None
     action = "matched_existing" if known and known.made else "created"
     return StoredLink(survivor_key, observation.id, action, repeated, survivor.version, survivor.live)
+
+
+def _as_stored(draft: Draft, request: StoreRequest, given: Link) -> Link:
+    """Return a link as its relationship is stored: where it is symmetric, the ends may be swapped there.
+
+    The first link that has another name, or whose ends are swapped, warns of it.
+    """
+    link = given
+    if given.is_symmetric and not _is_made(draft, request, given) and _is_made(draft, request, given.swapped):
+        link = given.swapped
+    name = given.given_type or given.relationship_type
+    if given.given_type is not None or link.is_swapped:
+        draft.warn_once({
+            "code": "RELATIONSHIP_STORED_AS",
+            "index": given.index,
+            "relationship_type": link.relationship_type,
+            "message": f"{name[:80]} is stored as {link.relationship_type}"
+            + (" with source and target swapped" if link.is_swapped else ""),
+        })  # fmt: skip
+    return link
+
+
+def _is_made(draft: Draft, request: StoreRequest, link: Link) -> bool:
+    known = draft.relationships.view(draft.survivor_key(request.link_key(link)))
+    return known is not None and known.made
 
 
 def _change_state(
@@ -73,7 +99,7 @@ def _lifecycle_time(thing: Thing) -> int | None:
 
 
 def _ends_are_live(draft: Draft, request: StoreRequest, link: Link) -> bool:
-    for side, end in (("source", link.source), ("target", link.target)):
+    for side, end in link.given_ends.items():
         entity_id = end.resolve(request.items)
         entity = draft.survivor_view(entity_id)
         if entity is None and end.index is not None:

@@ -93,7 +93,7 @@ class StoreRequest(TransactionRequest):
                 touched.types.update((item.entity_type, item.given_type or item.entity_type))
             if item.observed_at is not None:
                 touched.observations.add(self.item_observation_id(item))
-        for link in self.links:
+        for link in (variant for each in self.links for variant in each.variants):
             touched.add_relationship(self.link_key(link))
             if self._time_of(link) is not None:
                 touched.observations.add(self.link_observation_id(link))

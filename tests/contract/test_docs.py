@@ -24,7 +24,7 @@ from graphmem.cli.main import app
 from graphmem.dump import records
 from graphmem.errors import CATALOGUE
 from graphmem.mcp.toolsets import TOOLSETS
-from graphmem.model import relationship
+from graphmem.model.shipped_relationships import MEANINGS
 from graphmem.observability.metrics import Metrics
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings, variable
@@ -219,9 +219,9 @@ def test_every_path_of_the_service_exists(page: Path) -> None:
 def test_every_name_in_capitals_exists(page: Path) -> None:
     queries = "\n".join(cypher.query(name).text for name in cypher.names())
     tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
-    known = (
-        SETTINGS | set(CATALOGUE) | relationship.with_builtin(()) | set(re.findall(r"\b[A-Z_]+\b", queries))
-    )
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "graphmem").rglob("*.py"))
+    known = SETTINGS | set(CATALOGUE) | set(MEANINGS) | set(re.findall(r"\b[A-Z_]+\b", queries))
+    known |= set(re.findall(r'"code": "([A-Z_]+)"', code))
     for text in inline(page):
         for name in re.findall(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b", text):
             of_tests = name in tests and (name.startswith("GRAPHMEM_TEST_") or page.name == "contributing.md")

@@ -146,8 +146,8 @@ def test_a_relation_that_has_ended_is_left_out_until_it_is_created_again(
     memory: Tool, run: Call, end: dict[str, Any]
 ) -> None:
     memory("create_entities", entities=[ADA, ACME])
-    likes, hosts = ({**WORKS, "relationType": kind} for kind in ("likes", "hosts"))
-    memory("create_relations", relations=[WORKS, likes, hosts])
+    admires, hosts = ({**WORKS, "relationType": kind} for kind in ("admires", "hosts"))
+    memory("create_relations", relations=[WORKS, admires, hosts])
     links = {link["relationship_type"]: link for link in run("relationships.list")["relationships"]}
     ends = ("relationship_type", "source_entity_id", "target_entity_id")
     for link in links.values():
@@ -155,12 +155,12 @@ def test_a_relation_that_has_ended_is_left_out_until_it_is_created_again(
     assert [len(links), memory("read_graph")["relations"]] == [2, []]
     for answer in (memory("open_nodes", names=["Acme"]), memory("search_nodes", query="tea")):
         assert (answer["relations"], answer["hint"]) == ([], "relations that have ended are left out: 3")
-    again = memory("create_relations", relations=[likes, likes, WORKS])
-    assert again == {"relations": [likes, WORKS]}
+    again = memory("create_relations", relations=[admires, admires, WORKS])
+    assert again == {"relations": [admires, WORKS]}
     answer = memory("read_graph")
-    assert sorted(each["relationType"] for each in answer["relations"]) == ["likes", "works_at"]
+    assert sorted(each["relationType"] for each in answer["relations"]) == ["admires", "works_at"]
     assert "hint" not in answer
-    assert memory("create_relations", relations=[likes, WORKS]) == {"relations": []}
+    assert memory("create_relations", relations=[admires, WORKS]) == {"relations": []}
     kept = {
         link["relationship_type"]: link["snapshot"] for link in run("relationships.list")["relationships"]
     }
@@ -169,12 +169,12 @@ def test_a_relation_that_has_ended_is_left_out_until_it_is_created_again(
 
 def test_deleting_a_relation_makes_no_other_current(memory: Tool, run: Call) -> None:
     memory("create_entities", entities=[ADA, ACME])
-    likes, hosts = ({**WORKS, "relationType": kind} for kind in ("likes", "hosts"))
-    memory("create_relations", relations=[likes, hosts])
+    admires, hosts = ({**WORKS, "relationType": kind} for kind in ("admires", "hosts"))
+    memory("create_relations", relations=[admires, hosts])
     (link,) = run("relationships.list")["relationships"]
     ends = ("relationship_type", "source_entity_id", "target_entity_id")
     run("relationships.create", **{name: link[name] for name in ends}, metadata={"until": "2020"})
-    memory("delete_relations", relations=[likes])
+    memory("delete_relations", relations=[admires])
     answer = memory("read_graph")
     assert (answer["relations"], answer["hint"]) == ([], "relations that have ended are left out: 1")
 

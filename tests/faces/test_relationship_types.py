@@ -230,10 +230,10 @@ def test_types_are_listed_in_pages(run: Call, stem: str) -> None:
 def test_an_unknown_type_is_told_with_its_place_and_the_nearest(call: Call, where: str) -> None:
     entity_id = "ent_" + "0" * 24
     arguments: dict[str, Any] = {
-        "entities.related": {"entity_id": entity_id, "relationship_types": ["OWNS", "works_for"]},
-        "relationships.list": {"filters": {"relationship_type": "works_for"}},
+        "entities.related": {"entity_id": entity_id, "relationship_types": ["OWNS", "work_at"]},
+        "relationships.list": {"filters": {"relationship_type": "work_at"}},
         "relationships.snapshot": {
-            "relationship_type": "works_for",
+            "relationship_type": "work_at",
             "source_entity_id": entity_id,
             "target_entity_id": entity_id,
         },
@@ -241,7 +241,7 @@ def test_an_unknown_type_is_told_with_its_place_and_the_nearest(call: Call, wher
     with pytest.raises(InvalidInput) as refused:
         call(where, **arguments)
     entry = issue(refused)
-    assert entry["message"] == "unknown relationship type 'works_for'; did you mean WORKS_AT?"
+    assert entry["message"] == "unknown relationship type 'work_at'; did you mean WORKS_AT?"
     assert entry["nearest"] == "WORKS_AT"
     assert re.fullmatch(r"\$\.(relationship_types\[1\]|(filters\.)?relationship_type)", entry["path"])
 

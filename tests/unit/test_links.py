@@ -126,11 +126,11 @@ def test_bad_metadata_is_told_with_its_code_and_place(metadata, code, path):
 
 def test_an_unknown_type_names_the_nearest():
     read = reader()
-    assert read.link(1, {"relationship_type": "works_for", **ENDS}, 1) is None
+    assert read.link(1, {"relationship_type": "work_at", **ENDS}, 1) is None
     (issue,) = read.issues
     assert issue.get("nearest") == "WORKS_AT"
     assert (issue["code"], issue["path"]) == ("ERR_RELATIONSHIP_TYPE", "$.relationships[1].relationship_type")
-    assert issue["message"] == "unknown relationship type 'works_for'; did you mean WORKS_AT?"
+    assert issue["message"] == "unknown relationship type 'work_at'; did you mean WORKS_AT?"
 
 
 @pytest.mark.parametrize("unknown", ["", "zzz", "123", "☃"])
@@ -156,7 +156,8 @@ def test_all_faults_of_a_relationship_are_told_at_once():
 @pytest.mark.parametrize("known", sorted(relationship.BUILTIN))
 def test_any_case_of_a_type_is_that_type(known):
     for spelled in (known.lower(), known.title(), known.replace("_", "-"), f" {known.replace('_', '  ')}\n"):
-        assert relationship.normalise(spelled, relationship.BUILTIN) == known
+        meaning = relationship.meaning_of(spelled, relationship.BUILTIN)
+        assert (meaning.name, meaning.is_swapped, dict(meaning.metadata)) == (known, False, {})
 
 
 @given(st.text(max_size=300))

@@ -202,6 +202,17 @@ def test_a_long_identifier_is_looked_up_whole() -> None:
         ("Who acquired Tom?", {"ACQUIRED_BY"}, set()),
         ("Who is the CEO of Tom?", set(), {"CEO_OF"}),
         ("Who is Tom's CEO?", set(), {"CEO_OF"}),
+        ("Who is Tom married to?", {"MARRIED_TO"}, {"MARRIED_TO"}),
+        ("Tom's sister", {"SIBLING_OF"}, {"SIBLING_OF"}),
+        ("Who are Tom's grandchildren?", {"GRANDPARENT_OF"}, set()),
+        ("Who is Tom's mother?", set(), {"PARENT_OF"}),
+        ("Where does Tom live?", {"LIVES_IN", "LOCATED_AT"}, set()),
+        ("Where was Tom born?", {"BORN_IN", "LOCATED_AT"}, set()),
+        ("When was Tom born?", set(), set()),
+        ("Where does Tom work?", {"WORKS_AT", "LOCATED_AT"}, set()),
+        ("What does Tom work on?", {"WORKS_ON"}, set()),
+        ("Who teaches Tom?", set(), {"TEACHES"}),
+        ("Who is Tom's dentist?", set(), {"TREATS"}),
         ("What is Tom's phone number?", set(), set()),
         ("Tom", set(), set()),
     ],
@@ -212,4 +223,6 @@ def test_a_question_asks_for_relationships(question: str, outgoing: set[str], in
     types = (*BUILTIN.values(), RelationshipKind("CEO_OF"))
     tokens = [piece.token for piece in read.pieces]
     followed = question_words.followed(tokens, read.nouns, [(part.start, part.end)], types)
-    assert (followed.outgoing, followed.incoming) == (outgoing, incoming)
+    # Other names of shipped types are asked for as well: somebody may have registered types of these names.
+    names = {kind.name for kind in types}
+    assert (followed.outgoing & names, followed.incoming & names) == (outgoing, incoming)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib import resources
 
 import pytest
@@ -14,6 +15,7 @@ from graphmem.model import relationship
 from graphmem.model.items import ItemReader
 from graphmem.model.relationship import BUILTIN, INTERNAL, RegistrationRefused, registered
 from graphmem.model.relationship import RelationshipKind as Type
+from graphmem.model.shipped_relationships import MEANINGS
 from graphmem.text.spelling import nearest_type
 
 EDGE_TYPES = re.compile(r"\[\s*\w*\s*:\s*([A-Z][A-Z_|]*)")
@@ -91,25 +93,25 @@ def having(*kinds: Type) -> dict[str, Type]:
     return {kind.name: kind for kind in kinds}
 
 
-MENTORS = Type("MENTORS", "MENTORED_BY", "d")
+JUDGES = Type("JUDGES", "JUDGED_BY", "d")
 
 
 @pytest.mark.parametrize(
     ("before", "new_type", "after"),
     [
-        ((), Type("MENTORS"), Type("MENTORS")),
-        ((), MENTORS, MENTORS),
-        ((MENTORS,), Type("MENTORS"), MENTORS),
-        ((MENTORS,), MENTORS, MENTORS),
-        ((MENTORS,), Type("MENTORS", None, "e"), Type("MENTORS", "MENTORED_BY", "e")),
-        ((Type("MENTORS"),), MENTORS, MENTORS),
+        ((), Type("JUDGES"), Type("JUDGES")),
+        ((), JUDGES, JUDGES),
+        ((JUDGES,), Type("JUDGES"), JUDGES),
+        ((JUDGES,), JUDGES, JUDGES),
+        ((JUDGES,), Type("JUDGES", None, "e"), Type("JUDGES", "JUDGED_BY", "e")),
+        ((Type("JUDGES"),), JUDGES, JUDGES),
         # What is an inverse already has its own.
-        ((MENTORS,), Type("MENTORED_BY"), Type("MENTORED_BY", "MENTORS")),
-        ((MENTORS,), Type("MENTORED_BY", "MENTORS"), Type("MENTORED_BY", "MENTORS")),
+        ((JUDGES,), Type("JUDGED_BY"), Type("JUDGED_BY", "JUDGES")),
+        ((JUDGES,), Type("JUDGED_BY", "JUDGES"), Type("JUDGED_BY", "JUDGES")),
         # A type without an inverse may become one.
-        ((Type("MENTORED_BY"),), MENTORS, MENTORS),
-        ((Type("MENTORED_BY"), MENTORS), Type("MENTORED_BY", "MENTORS"), Type("MENTORED_BY", "MENTORS")),
-        ((), Type("SIBLING_OF", "SIBLING_OF"), Type("SIBLING_OF", "SIBLING_OF")),
+        ((Type("JUDGED_BY"),), JUDGES, JUDGES),
+        ((Type("JUDGED_BY"), JUDGES), Type("JUDGED_BY", "JUDGES"), Type("JUDGED_BY", "JUDGES")),
+        ((), Type("TWIN_OF", "TWIN_OF"), Type("TWIN_OF", "TWIN_OF")),
         (tuple(BUILTIN.values()), Type("EMPLOYS"), Type("EMPLOYS", "WORKS_AT")),
         (tuple(BUILTIN.values()), Type("WORKS_AT", "EMPLOYS"), BUILTIN["WORKS_AT"]),
         (tuple(BUILTIN.values()), BUILTIN["WORKS_AT"], BUILTIN["WORKS_AT"]),
@@ -123,13 +125,13 @@ def test_registering_a_type_results_in(before: tuple[Type, ...], new_type: Type,
 @pytest.mark.parametrize(
     ("before", "new_type", "argument", "message"),
     [
-        ((MENTORS,), Type("MENTORS", "TAUGHT_BY"), "inverse", "inverse of MENTORS is MENTORED_BY"),
-        ((MENTORS,), Type("MENTORED_BY", "TEACHES"), "inverse", "inverse of MENTORED_BY is MENTORS"),
-        ((MENTORS,), Type("MENTORED_BY", "MENTORED_BY"), "inverse", "inverse of MENTORED_BY is MENTORS"),
-        ((MENTORS,), Type("TEACHES", "MENTORED_BY"), "inverse", "MENTORED_BY is the inverse of MENTORS"),
-        ((MENTORS,), Type("TAUGHT_BY", "MENTORS"), "inverse", "MENTORS is the inverse of MENTORED_BY"),
+        ((JUDGES,), Type("JUDGES", "RATED_BY"), "inverse", "inverse of JUDGES is JUDGED_BY"),
+        ((JUDGES,), Type("JUDGED_BY", "RATES"), "inverse", "inverse of JUDGED_BY is JUDGES"),
+        ((JUDGES,), Type("JUDGED_BY", "JUDGED_BY"), "inverse", "inverse of JUDGED_BY is JUDGES"),
+        ((JUDGES,), Type("RATES", "JUDGED_BY"), "inverse", "JUDGED_BY is the inverse of JUDGES"),
+        ((JUDGES,), Type("RATED_BY", "JUDGES"), "inverse", "JUDGES is the inverse of JUDGED_BY"),
         (
-            (MENTORS, Type("TEACHES")), Type("TEACHES", "MENTORED_BY"), "inverse", "is the inverse of MENTORS"
+            (JUDGES, Type("RATES")), Type("RATES", "JUDGED_BY"), "inverse", "is the inverse of JUDGES"
         ),
         ((Type("A", "A"),), Type("B", "A"), "inverse", "A is the inverse of A"),
         (tuple(BUILTIN.values()), Type("WORKS_AT", "HIRES"), "inverse", "inverse of WORKS_AT is EMPLOYS"),
@@ -168,35 +170,104 @@ def test_reading_backwards_twice_is_reading_forwards(new_types: list[Type]) -> N
                 assert relationship.inverse_of(kinds, inverse) == name
 
 
+def said(name: str, known: dict[str, Type] | None = None) -> tuple[str, bool, dict[str, str]]:
+    meaning = relationship.meaning_of(name, BUILTIN if known is None else known, nearest_type)
+    return meaning.name, meaning.is_swapped, dict(meaning.metadata)
+
+
 def test_a_registered_name_is_known_in_any_spelling() -> None:
-    known = {**BUILTIN, "MENTORS_AT": relationship.RelationshipKind("MENTORS_AT", "MENTORED_AT")}
-    assert relationship.normalise(" mentors  at\n", known) == "MENTORS_AT"
+    known = {**BUILTIN, "JUDGES_AT": Type("JUDGES_AT", "JUDGED_AT")}
+    assert said(" judges  at\n", known) == ("JUDGES_AT", False, {})
+    assert said("judgesAt", known) == ("JUDGES_AT", False, {})
+    assert said("judged at", known) == ("JUDGES_AT", True, {})
     with pytest.raises(relationship.UnknownRelationshipType):
-        relationship.normalise("mentors_at", BUILTIN)
+        relationship.meaning_of("judges_at", BUILTIN)
     with pytest.raises(relationship.UnknownRelationshipType) as unknown:
-        relationship.normalise("mentors_", known, nearest_type)
-    assert unknown.value.nearest == "MENTORS_AT"
-    with pytest.raises(relationship.UnknownRelationshipType, match="the inverse of MENTORS_AT"):
-        relationship.normalise("mentored at", known)
+        relationship.meaning_of("judges_", known, nearest_type)
+    assert unknown.value.nearest == "JUDGES_AT"
+
+
+def test_a_registered_type_keeps_its_name_and_its_inverse_beside_shipped_names() -> None:
+    known = {**BUILTIN, "BROTHER_OF": Type("BROTHER_OF", "SISTER_OF"), "HIRES": Type("HIRES", "EMPLOYED_BY")}
+    assert said("is brother of", known) == ("BROTHER_OF", False, {})
+    assert said("SISTER_OF", known) == ("BROTHER_OF", True, {})
+    assert said("EMPLOYED_BY", known) == ("HIRES", True, {})
+    others = {**known, "HEAD_OF": Type("HEAD_OF"), "AUDITED_BY": Type("AUDITED_BY")}
+    assert said("was head of", others) == ("HEAD_OF", False, {"current": "false"})
+    assert said("was audited by", others) == ("AUDITED_BY", False, {})
+
+
+PAST = {"current": "false"}
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"),
+    [
+        # Names of types, in any spelling.
+        ("married to", ("MARRIED_TO", False, {})),
+        ("is married to", ("MARRIED_TO", False, {})),
+        ("livesIn", ("LIVES_IN", False, {})),
+        ("is the owner of", ("OWNS", False, {})),
+        ("EMPLOYED_BY", ("WORKS_AT", False, {})),
+        ("friends with", ("FRIEND_OF", False, {})),
+        # Inverses and their other names.
+        ("CHILD_OF", ("PARENT_OF", True, {})),
+        ("EMPLOYS", ("WORKS_AT", True, {})),
+        ("has member", ("MEMBER_OF", True, {})),
+        ("belongs to", ("OWNS", True, {})),
+        ("is a customer of", ("SUPPLIES_TO", True, {})),
+        # What a name says beside the type is metadata of the end that it is said of.
+        ("is brother of", ("SIBLING_OF", False, {"source_role": '"brother"'})),
+        ("HAS_SISTER", ("SIBLING_OF", False, {"target_role": '"sister"'})),
+        ("mother of", ("PARENT_OF", False, {"source_role": '"mother"'})),
+        ("has a mother", ("PARENT_OF", True, {"source_role": '"mother"'})),
+        ("SON_OF", ("PARENT_OF", True, {"target_role": '"son"'})),
+        ("has_daughter", ("PARENT_OF", False, {"target_role": '"daughter"'})),
+        ("is the wife of", ("MARRIED_TO", False, {"source_role": '"wife"'})),
+        ("is mother-in-law of", ("RELATIVE_OF", False, {"source_role": '"mother in law"'})),
+        ("has a doctor", ("TREATS", True, {"source_role": '"doctor"'})),
+        # What was has ended, where it can end.
+        ("WORKED_AT", ("WORKS_AT", False, PAST)),
+        ("was a member of", ("MEMBER_OF", False, PAST)),
+        ("was employed by", ("WORKS_AT", False, PAST)),
+        ("was managed by", ("MANAGES", True, PAST)),
+        ("was born in", ("BORN_IN", False, {})),
+        ("was founded by", ("FOUNDED", True, {})),
+        ("was the mother of", ("PARENT_OF", False, {"source_role": '"mother"'})),
+        ("is in", ("LOCATED_AT", False, {})),
+    ],
+)
+def test_a_name_says_a_type_and_its_direction(name: str, meaning: tuple[str, bool, dict[str, str]]) -> None:
+    assert said(name) == meaning
+
+
+def test_every_shipped_name_is_one_and_says_one_type() -> None:
+    data = tomllib.loads(resources.files("graphmem.model").joinpath("relationship_types.toml").read_text())
+    names: dict[str, str] = {}
+    for kind, entry in data.items():
+        listed = [kind, *{entry["inverse"]}, *entry.get("past", "").split()]
+        listed += [*entry.get("names", "").split(), *entry.get("inverse_names", "").split()]
+        for name in listed:
+            assert relationship.is_name(name)
+            assert names.setdefault(name, kind) == kind, f"{name} is a name of {names[name]} and of {kind}"
+            assert MEANINGS[name].name == kind
+    assert list(data) == sorted(data)
 
 
 @pytest.mark.parametrize(
     ("unknown", "proposal"),
     [
         ("WORK_AT", {"nearest": "WORKS_AT"}),
-        ("located-in", {"nearest": "LOCATED_AT"}),
-        ("EMPLOYS", {"inverse_of": "WORKS_AT"}),
+        ("located-inn", {"nearest": "LOCATED_AT"}),
         ("EMPLOYES", {"inverse_of": "WORKS_AT"}),
-        ("has member", {"inverse_of": "MEMBER_OF"}),
-        ("LIKES", {}),
-        ("HAS_CHILD", {}),
-        ("KNOWS", {}),
+        ("ADORES", {}),
         ("A" * 300, {}),
+        ("is a", {}),
     ],
 )
 def test_an_unknown_type_proposes_a_near_spelling_or_an_inverse(unknown: str, proposal: dict) -> None:
     with pytest.raises(relationship.UnknownRelationshipType) as refused:
-        relationship.normalise(unknown, BUILTIN, nearest_type)
+        relationship.meaning_of(unknown, BUILTIN, nearest_type)
     assert refused.value.proposal == proposal
     assert ("POST /relationship_types" in str(refused.value)) == (not proposal)
 
@@ -204,7 +275,7 @@ def test_an_unknown_type_proposes_a_near_spelling_or_an_inverse(unknown: str, pr
 def test_the_nearest_is_told_for_the_first_unknown_types_of_a_request() -> None:
     reader = ItemReader("owner", "txn_" + "0" * 32, nearest_type=nearest_type)
     for i in range(30):
-        reader.link(i, {"relationship_type": "works_for"}, 0)
+        reader.link(i, {"relationship_type": "work_at"}, 0)
     proposals = [issue.get("nearest") for issue in reader.issues if issue["code"] == "ERR_RELATIONSHIP_TYPE"]
     assert proposals == ["WORKS_AT"] * relationship.SUGGESTIONS_LIMIT + [None] * (
         30 - relationship.SUGGESTIONS_LIMIT

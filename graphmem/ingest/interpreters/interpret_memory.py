@@ -6,6 +6,8 @@ field `entity_type_text`. A relation is a relationship whose metadata `relation_
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, entity_type_of, fields_by_name, text_of
@@ -67,6 +69,15 @@ def _add_entity(
     entities[folded] = draft.entity(entity_type, members, part.span, canonical_name=canonical_name)
 
 
+def type_of_relation(spelling: str, kinds: Mapping[str, relationship.RelationshipKind]) -> str:
+    """Return the type of the relationship that a relation is stored as.
+
+    A relation has a direction, which a symmetric relationship does not keep.
+    """
+    kind = kinds.get(relationship.spell(spelling))
+    return GENERAL_RELATIONSHIP if kind is None or kind.is_symmetric else kind.name
+
+
 def _add_relation(
     draft: ProposalDraft, part: Part, fields: dict[str, PartField], entities: dict[str, int | None]
 ) -> None:
@@ -78,6 +89,6 @@ def _add_relation(
     if start is None or end is None:
         draft.warn(f"A relation{place(part.span)} is left out: the file has no entity for one of its ends.")
         return
-    spelled = relationship.spell(spelling)
-    relationship_type = spelled if spelled in relationship.BUILTIN else GENERAL_RELATIONSHIP
-    draft.relate(relationship_type, start, end, part.span, {RELATION_TYPES: [spelling]})
+    draft.relate(
+        type_of_relation(spelling, relationship.BUILTIN), start, end, part.span, {RELATION_TYPES: [spelling]}
+    )

@@ -50,10 +50,12 @@ class Interpreter:
         return importlib.import_module(self.module).propose
 
 
-def _shipped(name: str, *formats: str, module: str = "", types: bool = False) -> Interpreter:
+def _shipped(
+    name: str, *formats: str, module: str = "", types: bool = False, version: int = 1
+) -> Interpreter:
     """Return an interpreter of graphmem; one that shares the module of another is not used by default."""
     keys = ("entity_type",) if types else ()
-    return Interpreter(name, 1, formats, f"{__package__}.interpret_{module or name}", not module, keys)
+    return Interpreter(name, version, formats, f"{__package__}.interpret_{module or name}", not module, keys)
 
 
 INTERPRETERS: tuple[Interpreter, ...] = (
@@ -63,7 +65,7 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("messages", "eml", "mbox"),
     _shipped("chats", "chatgpt", "claude"),
     _shipped("notes", "markdown", types=True),
-    _shipped("memory", "memory"),
+    _shipped("memory", "memory", version=2),
     _shipped("documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True),
     _shipped("tables", "docx", "html", "markdown", "odt", "pptx", module="rows", types=True),
 )

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from graphmem.model import canonical, ending, merged_arrays, times
 from graphmem.model.identity import CANONICAL_NAME
-from graphmem.model.relationship import BUILTIN
+from graphmem.model.shipped_relationships import BUILTIN, ROLES
 from graphmem.reading import answers
 from graphmem.reading.shared_rows import EntityRow, refuse_stale_keys
 from graphmem.registry import Context
@@ -307,7 +307,7 @@ def _relationship_words(entity: EntityRow, related: _RelatedRow) -> frozenset[st
     texts = [text for name, value in related.metadata for text in (name, *words.strings_of(value))]
     if (built_in := BUILTIN.get(related.relationship_type)) is not None:
         texts.append(built_in.inverse or "")
-    texts += question_words.ROLES.get((related.relationship_type, related.direction), ())
+    texts += ROLES.get((related.relationship_type, related.direction), ())
     return _words(entity.name, related.relationship_type, related.entity_type, related.entity_name, *texts)
 
 

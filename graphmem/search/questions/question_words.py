@@ -15,7 +15,7 @@ from typing import Final, Literal, cast
 from rapidfuzz.distance import Prefix
 
 from graphmem.model.identity import PEOPLE
-from graphmem.model.relationship import RelationshipKind
+from graphmem.model.shipped_relationships import ROLES, RelationshipKind
 from graphmem.search.questions import grammar
 from graphmem.text import languages
 
@@ -96,15 +96,11 @@ def shared(question_words: Collection[str], words: Collection[str]) -> int:
     return sum(word in words or any(is_same(word, other) for other in near) for word in question_words)
 
 
-ROLES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
-    (name, direction): roles
-    for direction in ("outgoing", "incoming")
-    for name, roles in grammar.lists(f"roles_{direction}").items()
+_WORDS: Final[Mapping[str, frozenset[tuple[str, str]]]] = {
+    word: frozenset(key for key, words in ROLES.items() if word in words)
+    for word in {word for words in ROLES.values() for word in words}
 }
-"""For a relationship type and a direction, the words for the entity at the other end."""
-
-
-_WORDS: Final = frozenset(role for listed in ROLES.values() for role in listed)
+"""For a word for the entity at the other end of relationships: their types, each with its direction."""
 _PLURALS: Final = grammar.meanings("role_plurals")
 _IS_NO_VERB: Final = grammar.words("no_verb")
 """Words of relationship types that say nothing of their own."""
@@ -161,22 +157,33 @@ def followed(
         return answer
     taken = {place for start, end in spans for place in range(start, end)}
     first = spans[0][0]
+    # "When was Tom born" asks for a day of Tom, not for the place.
+    asks_time = wanted(words) == {"time"}
     for place, word in enumerate(words):
         if not word or place in taken:
             continue
-        role = _role(word)
-        roles_of_word = [key for key, listed in ROLES.items() if role in listed]
+        roles_of_word = _WORDS.get(_role(word), ())
         following = words[place + 1] if place + 1 < len(words) else ""
         verbs = [
             (kind.name, direction)
-            for kind in types
-            if _says_type(word, kind.name)
+            for kind in ([] if asks_time else _said_by(word, types, words[place + 1 :]))
             for direction in _directions(kind, place < first, following == "by")
         ]
         for name, direction in (roles_of_word or verbs) if place in nouns else (verbs or roles_of_word):
             (answer.outgoing if direction == "outgoing" else answer.incoming).add(name)
             answer.words[word] = None
     return answer
+
+
+def _said_by(
+    word: str, types: Collection[RelationshipKind], following: Collection[str]
+) -> list[RelationshipKind]:
+    """Return the types that a word says; the words after it decide between "work at" and "work on"."""
+    said = [kind for kind in types if _says_type(word, kind.name)]
+    if len(said) < 2:
+        return said
+    decided = [kind for kind in said if kind.name.rpartition("_")[2].lower() in following]
+    return decided or [kind for kind in said if not kind.name.endswith("_ON")] or said
 
 
 def _says_type(word: str, relationship_type: str) -> bool:

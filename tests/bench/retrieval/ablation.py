@@ -20,6 +20,7 @@ from graphmem.embedding.meaning import Weighted
 from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.search import search_engine, search_ranking, terms
+from graphmem.search.context import context_lines
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds import kind_lookup, kind_plans, kind_questions, kind_times, kind_words
 from graphmem.search.questions import (
@@ -206,7 +207,7 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "whole names": _without((naming, "by_names", lambda *_: [])),
     "parts of names": _without((naming, "by_parts", _nothing)),
     "relationships": _without((naming, "by_relationships", _nothing)),
-    "words of roles (boss)": _without((question_words, "ROLES", {})),
+    "words of roles (boss)": _without((question_words, "_WORDS", {}), (context_lines, "ROLES", {})),
     "words of relationship types": _without((question_words, "_says_type", lambda *_: False)),
     "orders and titles before names": _without(
         (mentions, "_COMMANDS", frozenset()), (mentions, "_TITLES", frozenset())
