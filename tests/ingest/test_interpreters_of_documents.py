@@ -65,7 +65,7 @@ def test_the_memory_of_the_memory_server_is_stored_as_its_toolset_stores_it() ->
     relations = [
         ("Ada", "Log", "depends on"),
         ("ada", "Log", "wrote"),
-        ("Ada", "Log", "likes"),
+        ("Ada", "Log", "admires"),
         ("Ada", "Zed", "x"),
     ]
     lines = [{"type": "entity", **entity} for entity in entities]
@@ -80,7 +80,7 @@ def test_the_memory_of_the_memory_server_is_stored_as_its_toolset_stores_it() ->
     types = memory_graph.RELATION_TYPES
     assert relationships(proposed) == [
         ("DEPENDS_ON", "Ada", "Log", {types: ["depends on"]}),
-        (memory_graph.GENERAL_RELATIONSHIP, "Ada", "Log", {types: ["wrote", "likes"]}),
+        ("RELATED_TO", "Ada", "Log", {types: ["wrote", "admires"]}),
     ]
     assert "no entity for one of its ends" in proposed.warnings[0]
 
