@@ -173,7 +173,9 @@ EntityType = Annotated[
     AfterValidator(identity.normalise_type),
     Field(max_length=200, description="Entity type, such as person, event or task."),
 ]
-At = Annotated[Moment | None, Field(description="The state at this time, by `observed_at` of observations.")]
+At = Annotated[
+    Moment | None, Field(description="The state at this time: by `observed_at`, or dates such as `since`.")
+]
 AtIngested = Annotated[
     Moment | None, Field(description="The state as known at this time, by time of recording.")
 ]

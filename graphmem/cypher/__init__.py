@@ -13,7 +13,7 @@ header that disagrees with the text refuses to load::
 
 The runner binds ``owner`` in every query, so headers do not list it; a query that does not use it says
 ``// tenancy global`` and why. ``<noun._name>`` stands for the text of ``noun/_name.cypher``, so that several
-queries share a part. ``<fact._value_kinds>`` stands for the kinds that :mod:`graphmem.model.facts` lists.
+queries share a part. ``<fact._value_kinds>`` and the like stand for what the model says, see ``_FACTS``.
 ``RELATIONSHIP_TYPES`` stands for the requested relationship types, sorted: a filter by parameter would expand
 every edge of a hub. Migrations are in ``migrations/``, see :mod:`graphmem.database.migrations`.
 
@@ -41,7 +41,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Literal, LiteralString, cast
 
-from graphmem.model import facts, relationship
+from graphmem.model import ending, facts, relationship, times, valid_time
 
 _HEADER = re.compile(
     r"\A// (?P<name>[\w.]+): (?P<doc>.+?)\n//\n"
@@ -62,10 +62,13 @@ _WHOLE = "whole"
 _ONLY = re.compile(r"\s*// only (\w+(?:, \w+)*)")
 _END = re.compile(r"\s*// end")
 _TYPES = "RELATIONSHIP_TYPES"
-_KINDS = {
+_FACTS = {
     "_value_kinds": facts.VALUE_KINDS,
     "_lifecycle_kinds": facts.LIFECYCLE_KINDS,
     "_merge_kinds": facts.MERGE_KINDS,
+    "_names_of_dates": sorted(valid_time.NAMES),
+    "_characters_of_dates": ending.VALUE_LIMIT,
+    "_latest": times.LATEST,
 }
 """The fragments ``<fact._…>``, by name."""
 _KEYED = re.compile(
@@ -327,7 +330,8 @@ def bind(name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, A
 @cache
 def _fragment(noun: str, name: str) -> str:
     if noun == "fact":
-        return str(list(_KINDS[name]))
+        value = _FACTS[name]
+        return str(value if isinstance(value, int) else list(value))
     lines = _read(noun, name).splitlines()
     return "\n".join(line for line in lines if not line.startswith("//")).strip()
 

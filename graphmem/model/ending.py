@@ -1,37 +1,40 @@
-"""Whether the metadata of a relationship says that it ended.
+"""Which fields say from when and until when something held, and whether a relationship has ended.
 
 The answer is worked out when a relationship is read, from its metadata and a time. Nothing of it is stored:
-what is stored does not depend on the day.
+what is stored does not depend on the day. :mod:`graphmem.model.valid_time` reads the same fields for the
+answers as of a time.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from importlib import resources
 from typing import Final, NamedTuple
 
 from graphmem.model import canonical, dates, times
 
-FIELDS: Final = frozenset({
-    "until", "untildate", "till", "to", "todate", "dateto", "toyear",
-    "end", "ends", "ended", "enddate", "dateend", "dateended", "endat", "endon", "endsat", "endson",
-    "endedat", "endedon", "endedin", "endtime", "enddatetime", "endyear", "yearend",
-    "validto", "validuntil", "validtill", "validthrough", "activeuntil", "employeduntil",
-    "left", "lefton", "leftat", "leftin", "leftdate", "dateleft", "departed", "departedon", "departuredate",
-    "resigned", "resignedon", "retiredon", "lastday", "divorcedon",
-    "expired", "expiredat", "expiredon", "expires", "expiresat", "expireson", "expiry", "expirydate",
-    "expirationdate", "terminated", "terminatedat", "terminatedon", "terminationdate", "dissolvedon",
-    "finishedat", "finishedon", "stoppedat", "stoppedon",
-})  # fmt: skip
-"""The fields that name the end of a relationship, in lower case and without ``_``, ``-`` and blanks."""
+_SPANS: Final = {
+    name: frozenset(words.split())
+    for name, words in tomllib.loads(
+        resources.files("graphmem.model").joinpath("spans.toml").read_text(encoding="utf-8")
+    ).items()
+}
+STARTS, FIELDS = _SPANS["starts"], _SPANS["ends"]
+"""The fields that name a start, and those that name an end."""
+STARTS_OF_THINGS, OF_VALUES = _SPANS["of_things"], _SPANS["of_values"]
+"""The starts that count for an entity, and the fields that say of one when its values held."""
 _ENDED_IF: Final = {
     "ended": "true", "isended": "true", "hasended": "true", "expired": "true", "terminated": "true",
     "current": "false", "iscurrent": "false", "active": "false", "isactive": "false", "ongoing": "false",
 }  # fmt: skip
 """Fields of which one value (canonical JSON) says that a relationship has ended, at an unknown time."""
-NAMES: Final = FIELDS | _ENDED_IF.keys()
-"""Every field that may say that a relationship has ended, in the same spelling."""
+NAMES: Final = FIELDS | STARTS | _ENDED_IF.keys()
+"""Every field that decides whether a relationship has ended, in the same spelling."""
+VALUE_LIMIT: Final = 80
+"""Characters of a value (JSON) that may be a date; longer ones are not read."""
 _YEAR = re.compile(r"\d{4}")
 _MONTH = re.compile(r"(\d{4})[-/](\d{2})|([A-Za-z]{3,9})\.? (\d{4})", re.ASCII)
 
@@ -60,37 +63,65 @@ def ending_fields(metadata: Iterable[tuple[str, str]], now: int) -> list[str]:
 
 
 def _ends(metadata: Iterable[tuple[str, str]], now: int) -> list[tuple[str, Ending]]:
-    """Return the fields that say that a relationship ended before a time, each with that end."""
-    ends = ((name, _end(name, value)) for name, value in metadata)
-    return [(name, end) for name, end in ends if end is not None and end.at <= now]
+    """Return the fields that say that a relationship ended before a time, each with that end.
+
+    An end that lies before the start is that of an earlier time: who left and came back is there.
+    """
+    fields = list(metadata)
+    starts = [span.start for name, value in fields if plain(name) in STARTS and (span := span_of(value))]
+    ends = ((name, _end(name, value)) for name, value in fields)
+    last_start = max(starts, default=times.EARLIEST)
+    return [
+        (name, end)
+        for name, end in ends
+        if end is not None and end.at <= now and (end.at > last_start or end.at == times.EARLIEST)
+    ]
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
+    """Return a field's name as the names above are spelled."""
     return name.lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
 def _end(name: str, value: str) -> Ending | None:
-    plain = _plain(name)
-    if _ENDED_IF.get(plain) == value:
+    spelled = plain(name)
+    if _ENDED_IF.get(spelled) == value:
         return Ending(times.EARLIEST, value)
-    if plain not in FIELDS or value[:1] not in '"0123456789':
+    span = span_of(value) if spelled in FIELDS else None
+    return None if span is None else Ending(span.after, value)
+
+
+class Span(NamedTuple):
+    """The time that a value names: its first instant, and the first instant after it (microseconds)."""
+
+    start: int
+    after: int
+
+
+def span_of(value: str) -> Span | None:
+    """Return the time that a value (JSON) names: a date, a time, a month or a year; ``None`` for others."""
+    if value[:1] not in '"0123456789':
         return None
-    decoded = canonical.decode(value) if value[0] == '"' else value
-    at = _after(decoded.strip())
-    return None if at is None else Ending(at, value)
-
-
-def _after(text: str) -> int | None:
-    """Return the first instant after a date, a time, a month or a year; ``None`` if the text is neither."""
+    text = (canonical.decode(value) if value[0] == '"' else value).strip()
     if _YEAR.fullmatch(text):
-        return _start_of(int(text) + 1, 1)
+        return _months(int(text), 1, 12)
     if (month := _MONTH.fullmatch(text)) is not None:
         year, number = month[1] or month[4], int(month[2]) if month[2] else dates.month_number(month[3])
-        return _start_of(int(year) + number // 12, number % 12 + 1) if 1 <= number <= 12 else None
+        return _months(int(year), number, 1)
     written = dates.parse(text)
     if written is None:
         return None
-    return written.at + (times.DAY if written.precision == "day" else 0)
+    return Span(written.at, written.at + (times.DAY if written.precision == "day" else 0))
+
+
+def _months(year: int, month: int, count: int) -> Span | None:
+    """Return the time of some months from one on; ``None`` if there is no such month."""
+    if not 1 <= month <= 12:
+        return None
+    start, after = (
+        _start_of(year + (number - 1) // 12, (number - 1) % 12 + 1) for number in (month, month + count)
+    )
+    return None if start is None or after is None else Span(start, after)
 
 
 def _start_of(year: int, month: int) -> int | None:

@@ -20,6 +20,7 @@ from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale
 from graphmem.reading import (
     answers,
+    as_of,
     cursors,
     recomputed,
     shaping,
@@ -89,10 +90,14 @@ class GetSnapshot(Arguments):
 
 
 class Snapshot(OneEntity):
-    """An entity with its snapshot. ``at`` and ``at_ingested`` stand where the request gave them."""
+    """An entity with its snapshot. ``at`` and ``at_ingested`` stand where the request gave them.
+
+    ``hint`` says that nothing of it counts at that time.
+    """
 
     at: NotRequired[str | None]
     at_ingested: NotRequired[str | None]
+    hint: NotRequired[str]
 
 
 @operation(
@@ -120,6 +125,8 @@ async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
     answer: Snapshot = {**answers.entity(row)}
     if arguments.at is not None:
         answer["at"] = times.render(arguments.at)
+        if not row.observation_count:
+            answer["hint"] = as_of.NOTHING_YET
     if arguments.at_ingested is not None:
         answer["at_ingested"] = times.render(arguments.at_ingested)
     return answer

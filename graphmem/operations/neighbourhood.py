@@ -126,6 +126,7 @@ def _answer(arguments: Neighbourhood, query: Query, page: Page[Any]) -> Neighbou
         "has_more": page.place is not None,
         **page.envelope(arguments, query, is_counted=True),
         **Clocks(arguments.at, arguments.at_ingested).answered,
+        **Clocks(arguments.at).hinted(not page.total),
     }
     if answer["has_more"] and arguments.cursor is None:
         answer["next_offset"] = arguments.offset + len(page.items)
@@ -310,6 +311,7 @@ async def related_entities(context: Context, arguments: RelatedEntities) -> Rela
         "canonical_name": name,
         "version": version,
         **given.answered,
+        **given.hinted(not reached.entities),
         "relationships": answers.relationships(sorted(page.relationships, key=lambda row: row.key)),
         "hubs": sorted(reached.hubs),
         "truncated": False,

@@ -133,6 +133,7 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
         "relationships": rows,
         **listed.as_page.envelope(arguments, query),
         **given.answered,
+        **given.hinted(not rows),
     }
     if filters.entity_id is not None:
         page["entity_id"] = listed.root or filters.entity_id

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from typing_extensions import TypedDict
 
 from graphmem.model import canonical, ids, membership, reduction, times
-from graphmem.model.reduction import OwnState
-from graphmem.reading import answers, recomputed, shared_rows
+from graphmem.reading import answers, recomputed, shared_rows, tallies
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
+from graphmem.reading.tallies import Sum, Tally
 from graphmem.registry import Context
 from graphmem.writing import refolding
 
 _ENTITIES_PER_READ = 50
 """Entities that one query recomputes. After each query the size of the answer is checked."""
+
+
+NOTHING_YET: Final = (
+    "nothing counts at this time: an observation counts from its observed_at, or from the date that it says "
+    "(since, start_date), and until its end (until, end_date); leave out at, or give another time"
+)
+"""The hint of an answer as of a time that has nothing."""
 
 
 class Bounds(TypedDict):
@@ -27,10 +34,11 @@ class Bounds(TypedDict):
 
 
 class AsOf(TypedDict, total=False):
-    """The times that the request gave, as the answer repeats them."""
+    """The times that the request gave, as the answer repeats them; ``hint`` where nothing counts then."""
 
     at: str
     at_ingested: str
+    hint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,10 @@ class Clocks:
             as_of["at_ingested"] = times.render(self.at_ingested)
         return as_of
 
+    def hinted(self, is_empty: bool) -> AsOf:
+        """Return the part of an answer that says why it is empty, as of an earlier time."""
+        return {"hint": NOTHING_YET} if is_empty and self.at is not None else {}
+
     def pinned(self, known: int) -> Clocks:
         """Return the clocks for further queries of the same answer, which then see no later commit."""
         return replace(self, at_ingested=known)
@@ -86,22 +98,18 @@ class _Lifetimes(NamedTuple):
     known: int | None
 
 
-class RecomputedRelationship(NamedTuple):
-    """The state that the own observations of one relationship give, as of two clocks."""
+class _CountedRelationship(NamedTuple):
+    """What the own observations of one relationship come to, as of two clocks."""
 
     key: str
-    version: int
-    observations: int
-    created_at: int
-    last_observation_at: int
-    turn: list[Any]
-    fold: list[list[Any]]
+    tallies: list[Tally]
+    winners: list[list[Any]]
 
 
-class _RecomputedRelationships(NamedTuple):
+class _CountedRelationships(NamedTuple):
     """The row of ``relationship/recompute.cypher``."""
 
-    relationships: list[RecomputedRelationship]
+    relationships: list[_CountedRelationship]
     known: int | None
 
 
@@ -162,11 +170,13 @@ async def relationships(
     ends = {end for key in keys for end in ids.ends(key)}
     into = await merged(context, ends, clocks)
     states = await context.graph.only(
-        "relationship.recompute", _RecomputedRelationships, keys=list(keys), **clocks.bounds
+        "relationship.recompute", _CountedRelationships, keys=list(keys), **clocks.bounds
     )
-    groups: dict[str, list[RecomputedRelationship]] = {}
-    for state in states.relationships:
-        groups.setdefault(membership.surviving_key(state.key, into), []).append(state)
+    groups: dict[str, list[Sum]] = {}
+    for each in states.relationships:
+        member = tallies.summed(each.tallies, each.winners, clocks.bounds["at"], is_relationship=True)
+        if member.state.lifecycle and not member.unmade and member.is_there:
+            groups.setdefault(membership.surviving_key(each.key, into), []).append(member)
     if not include_deleted:
         lived = await living(context, {end for key in groups for end in ids.ends(key)}, clocks)
         groups = {key: group for key, group in groups.items() if all(lived.get(end) for end in ids.ends(key))}
@@ -197,15 +207,9 @@ async def lifetimes(
     return row.entities, clocks.bounds["at_ingested"] if row.known is None else row.known
 
 
-def _recomputed_relationship(key: str, members: list[RecomputedRelationship]) -> RelationshipRow:
+def _recomputed_relationship(key: str, members: list[Sum]) -> RelationshipRow:
     """Return the row of a relationship; ``members`` are the relationships that it shows, itself included."""
-    states = [
-        OwnState.reduced(
-            member.observations, member.created_at, member.last_observation_at, member.turn, member.fold
-        )
-        for member in members
-    ]
-    state = reduction.merged_state(states, is_relationship=True)
+    state = reduction.merged_state([member.state for member in members], is_relationship=True)
     assert state.created_at is not None
     assert state.last_observation_at is not None
     winners = sorted(state.fold.items(), key=lambda pair: canonical.name_order(pair[0]))

@@ -23,8 +23,6 @@ from graphmem.reading.shared_rows import (
 )
 from graphmem.registry import Context
 
-VALUE_LIMIT: Final = 80
-"""Characters of a value that may be the end of a relationship; longer ones are not read."""
 _READ_AT_ONCE: Final = 500
 """Relationships that one query recomputes."""
 
@@ -60,7 +58,7 @@ async def ended(context: Context, written: Mapping[str, Collection[str]], clocks
             list[_Metadata],
             keys=sorted(written),
             names=sorted(ending.NAMES),
-            characters=VALUE_LIMIT,
+            characters=ending.VALUE_LIMIT,
         )
         refuse_stale_keys((each.key, each.refold) for each in rows)
         return {

@@ -7,46 +7,41 @@ field shows the greatest winner of all members.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from graphmem.model import canonical, identity, membership, reduction
+from graphmem.model import canonical, identity, membership, reduction, times
 from graphmem.model.membership import Membership
 from graphmem.model.reduction import Fold, OwnState
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import SchemaDocument
+from graphmem.reading import tallies
 from graphmem.reading.shared_rows import EntityRow
+from graphmem.reading.tallies import Sum, Tally
 from graphmem.registry import Context
 from graphmem.writing import refolding
 
 
 class _Own(NamedTuple):
-    """The state that one entity's own observations give, and the rules of its type."""
+    """What one entity's own observations come to, and the rules of its type."""
 
     id: str
     type: str
-    version: int
-    observations: int
-    created_at: int | None
-    last_observation_at: int | None
-    turn: list[Any] | None
-    fold: list[list[Any]]
+    tallies: list[Tally]
+    winners: list[list[Any]] | None
     merging: bool
     schema_version: str | None
     document: str | None
-    unmade: bool
+    name: str | None
 
     @property
     def rules(self) -> Rules:
         """The rules of its type."""
         return SchemaDocument.read(self.document).rules() if self.document else PLAIN
 
-    @property
-    def own_state(self) -> OwnState:
-        """Its state without those of other members, under plain rules."""
-        return OwnState.reduced(
-            self.observations, self.created_at, self.last_observation_at, self.turn, self.fold
-        )
+    def summed(self, at: int) -> Sum:
+        """Return its state without those of other members, under plain rules."""
+        return tallies.summed(self.tallies, self.winners or (), at, is_relationship=False)
 
 
 class _OwnRows(NamedTuple):
@@ -101,10 +96,11 @@ async def entities(
     rows, absent, folds, rules = {}, {}, {}, {}
     for entity_id, member_ids in members.items():
         group = [own[member_id] for member_id in member_ids if member_id in own]
-        state = await _merged(context, group, at, known)
-        version = len(changes[entity_id]) if entity_id in changes else group[0].version
+        sums = [member.summed(at) for member in group]
+        state = await _merged(context, group, sums, at, known)
+        version = len(changes[entity_id]) if entity_id in changes else sums[0].version
         folds[entity_id], rules[entity_id] = state.fold, group[0].rules
-        shown = absent if all(member.unmade for member in group) else rows
+        shown = absent if all(each.unmade for each in sums) else rows
         shown[entity_id] = _row(group[0], state, version)
     return RecomputedEntities(known, rows, absent, into, folds, rules)
 
@@ -118,25 +114,37 @@ async def _own(
     return {own.id: own for own in row.snapshots}, at_ingested if row.known is None else row.known
 
 
-async def _merged(context: Context, group: list[_Own], at: int, known: int) -> OwnState:
+async def _merged(context: Context, group: list[_Own], sums: list[Sum], at: int, known: int) -> OwnState:
     """Return the merged state of a survivor and then its members, folded under the rules of its type."""
     rules = group[0].rules
     states = []
-    for own in group:
-        state = own.own_state
+    for own, each in zip(group, sums, strict=True):
+        state = each.state
         if rules.key or own.rules.key:
-            state = state._replace(fold=await refolding.fold(context.graph, own.id, rules, at, known))
+            state = state._replace(fold=await _fold(context, own, each, rules, at, known))
         states.append(state)
     return reduction.merged_state(states, is_relationship=False)
+
+
+async def _fold(context: Context, own: _Own, own_sum: Sum, rules: Rules, at: int, known: int) -> Fold:
+    """Return the fold of an entity under the rules of its type."""
+    if not any(each.dated.dates for each in own.tallies):
+        return await refolding.fold(context.graph, own.id, rules, at, known)
+    folded: Fold = {}
+    async for observation in refolding.observations(context.graph, own.id, times.LATEST, known):
+        shown = own_sum.shown_fields(observation, at)
+        folded = reduction.fold(folded, replace(observation, fields=shown), rules)
+    return folded
 
 
 def _row(survivor: _Own, state: OwnState, version: int) -> EntityRow:
     winners = sorted(state.fold.items(), key=lambda pair: canonical.name_order(pair[0]))
     texts = {name: winner.value for name, winner in winners}
+    name = None if identity.naming_values(texts) else survivor.name
     return EntityRow(
         id=survivor.id,
         type=survivor.type,
-        name=identity.name_of(survivor.type, survivor.id, texts),
+        name=identity.name_of(survivor.type, survivor.id, texts) if name is None else name,
         version=version,
         observation_count=state.observation_count,
         created_at=state.created_at,

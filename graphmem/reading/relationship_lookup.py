@@ -167,7 +167,7 @@ async def _find(
         rows = await as_of.relationships(context, keys, then, include_deleted=include_deleted)
         if rows:
             return rows[0], keys, then
-        raise no_relationship(key)
+        raise no_relationship(key) if clocks.at is None else no_relationship(key, as_of.NOTHING_YET)
     row = await context.graph.one(
         "relationship.get", _StoredRelationship, key=key, include_deleted=include_deleted
     )
@@ -201,6 +201,5 @@ async def key_of_id(context: Context, relationship_id: str) -> str:
     return key
 
 
-def no_relationship(key: str) -> NotFound:
-    hint = "POST /list_relationships lists the relationships"
+def no_relationship(key: str, hint: str = "POST /list_relationships lists the relationships") -> NotFound:
     return NotFound(f"there is no relationship {key}", relationship_key=key, hint=hint)

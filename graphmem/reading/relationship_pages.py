@@ -11,6 +11,7 @@ from graphmem.reading import answers, as_of, cursors, shared_rows
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.pages import Page, place_then
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
+from graphmem.reading.tallies import Tally, presence
 from graphmem.registry import Context
 
 
@@ -77,11 +78,10 @@ class _PageOfEntity(NamedTuple):
 
 
 class _WrittenRelationship(NamedTuple):
-    """The key under which a relationship was written, its last observation by then, and whether it lived."""
+    """The key under which a relationship was written, and what decides whether it was there."""
 
     key: str
-    last_observation_at: int
-    live: bool
+    turns: list[Tally]
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,11 +223,13 @@ async def _shown(
     clocks: Clocks,
 ) -> list[_Shown]:
     """Return the relationships that the written ones were shown as, newest first."""
-    ends = {end for member in written for end in ids.ends(member.key)} | set(filter(None, [wanted.other]))
+    at = clocks.bounds["at"]
+    there = {each.key: known for each in written if (known := presence(each.turns, at)) is not None}
+    ends = {end for key in there for end in ids.ends(key)} | set(filter(None, [wanted.other]))
     into = await as_of.merged(context, ends, clocks)
-    groups: dict[str, list[_WrittenRelationship]] = {}
-    for member in written:
-        groups.setdefault(membership.surviving_key(member.key, into), []).append(member)
+    groups: dict[str, list[str]] = {}
+    for key in there:
+        groups.setdefault(membership.surviving_key(key, into), []).append(key)
     shown_ends = {end for key in groups for end in ids.ends(key)}
     lifetimes, _ = await as_of.lifetimes(context, shown_ends, clocks)
     lived, types = {each.id: each.lived for each in lifetimes}, {each.id: each.type for each in lifetimes}
@@ -240,10 +242,10 @@ async def _shown(
         far_ends = [end for end in (source, target) if end != root]
         if wanted.entity_type and wanted.entity_type not in map(types.get, far_ends):
             continue
-        live = any(member.live for member in members) and lived.get(source) and lived.get(target)
+        live = any(there[member][1] for member in members) and lived.get(source) and lived.get(target)
         if live or wanted.include_deleted:
-            last = max(member.last_observation_at for member in members)
-            shown.append(_Shown(last, ids.relationship_id(key), [member.key for member in members]))
+            last = max(there[member][0] for member in members)
+            shown.append(_Shown(last, ids.relationship_id(key), members))
     return sorted(shown, key=lambda each: (each.last, each.relationship_id), reverse=True)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, LiteralString, NamedTuple, TypeVar
 from graphmem import cypher
 from graphmem.model import canonical, comparison, ending, times
 from graphmem.model.rules import NULL
-from graphmem.reading import answers, current_relationships, shared_rows
+from graphmem.reading import answers, shared_rows
 from graphmem.reading.entity_pages import EntityRequest, Key, RelatedTo, SortPlace, too_many
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
 from graphmem.reading.shared_rows import EntityRow, MergedEntity
@@ -208,7 +208,7 @@ class Scan:
             cut=self.reading["cut"],
             key=self.request.order.key,
             names=sorted(ending.NAMES),
-            characters=current_relationships.VALUE_LIMIT,
+            characters=ending.VALUE_LIMIT,
             most=limit + 1,
         )
         now = times.now()

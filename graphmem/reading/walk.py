@@ -20,6 +20,7 @@ from typing_extensions import TypedDict
 from graphmem.model import ids, membership
 from graphmem.reading import answers, as_of, current_relationships
 from graphmem.reading.as_of import Clocks
+from graphmem.reading.tallies import presence
 from graphmem.reading.walk_rows import (
     Level,
     LevelAsOf,
@@ -162,6 +163,7 @@ class _Walk(Reached):
         edges: the two ends of each relationship, by the key under which it is shown.
         into: as of a time, the survivor of each merged entity.
         dead: as of a time, survivors that were deleted.
+        absent: as of a time, the keys of relationships that had not begun, had ended or were deleted.
         is_small: whether all levels may still be walked in one round trip.
     """
 
@@ -172,6 +174,7 @@ class _Walk(Reached):
     depths: dict[str, int] = field(default_factory=dict)
     edges: dict[str, tuple[str, str]] = field(default_factory=dict)
     dead: set[str] = field(default_factory=set)
+    absent: set[str] = field(default_factory=set)
 
     @property
     def limits(self) -> Limits:
@@ -197,17 +200,19 @@ class _Walk(Reached):
     async def one_step(self, place: WalkPlace) -> None:
         """Read the entities at one step after a place; a hub has any number of them.
 
-        Of a walk through current relationships, the counts of what follows include those that have ended.
+        Of a walk through current relationships or as of a time, the counts of what follows include those that
+        have ended.
         """
         limit, after = self.request.limit, place.entity_id
-        room = max(limit, _CURRENT_ROOM) if self.request.current else limit
+        leaves_out = self.request.current or not self.clocks.now
+        room = max(limit, _CURRENT_ROOM) if leaves_out else limit
         while True:
             row = await self.expand([self.root], after=after, room=room, most=_NO_LIMIT, through=True)
             neighbours = [Neighbour.of(values) for values in row.neighbours]
             await self.add(neighbours, 1)
             self.entities = sorted((1, entity_id) for entity_id, depth in self.depths.items() if depth)
             is_full = len(self.entities) >= limit or len(neighbours) == row.total
-            if is_full or not self.request.current:
+            if is_full or not leaves_out:
                 break
             after = neighbours[-1].id
         self.answered, self.rows = place.answered, None
@@ -310,6 +315,11 @@ class _Walk(Reached):
             raise answers.no_entity(self.request.entity_id)
         if isinstance(row, Level):
             self._start_from(row.origin)
+        else:
+            for edge in row.dated:
+                known = presence(edge.turns, self.clocks.bounds["at"])
+                if known is None or not known[1]:
+                    self.absent.add(edge.key)
         return row
 
     async def add(self, neighbours: Iterable[Neighbour], depth: int) -> list[str]:
@@ -343,7 +353,7 @@ class _Walk(Reached):
             to = membership.survivor(far_id, into)
             if to in self.dead:
                 continue
-            for key in keys:
+            for key in [key for key in keys if key not in self.absent]:
                 near = membership.survivor(
                     next((end for end in ids.ends(key) if end != far_id), far_id), into
                 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
+from graphmem.reading.tallies import Tally
 
 
 class WalkOrigin(NamedTuple):
@@ -29,8 +30,15 @@ class Level(NamedTuple):
     revision: int
 
 
+class DatedEdge(NamedTuple):
+    """A relationship whose dates say when it was there."""
+
+    key: str
+    turns: list[Tally]
+
+
 class LevelAsOf(NamedTuple):
-    """The row of ``relationship/expand_as_of.cypher``."""
+    """The row of ``relationship/expand_as_of.cypher``; ``dated`` are relationships of ``neighbours``."""
 
     known: int
     neighbours: list[list[str]]
@@ -40,6 +48,7 @@ class LevelAsOf(NamedTuple):
     spent: int
     unexplored: int
     revision: int
+    dated: list[DatedEdge]
 
 
 class SmallWalk(NamedTuple):

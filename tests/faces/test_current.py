@@ -63,7 +63,7 @@ def test_a_walk_does_not_follow_what_has_ended(run: Call, ids: dict[str, str]) -
 
 def test_a_walk_of_a_time_follows_what_was_current_then(run: Call, ids: dict[str, str]) -> None:
     ada = ids["Ada"]
-    assert related(run, ada, current=True, at="2021-06-30T23:59:59Z") == ["Acme", "Beta", "Gamma"]
+    assert related(run, ada, current=True, at="2021-06-30T23:59:59Z") == ["Acme", "Gamma"]
     assert related(run, ada, current=True, at="2021-07-01T00:00:00Z") == ["Beta", "Gamma"]
     assert related(run, ada, current=True, depth=2, at="2022-06-01") == ["Beta", "Bob", "Gamma"]
 
@@ -105,7 +105,7 @@ def test_a_list_leaves_out_what_has_ended(run: Call, ids: dict[str, str]) -> Non
     assert targets(**of_ada, current=True) == ["Beta", "Gamma"]
     assert targets(current=True) == ["Acme", "Beta", "Gamma"]
     assert targets(current=True, filters={"relationship_type": "WORKS_AT"}) == ["Acme", "Beta"]
-    assert targets(**of_ada, current=True, at="2021-01-01") == ["Acme", "Beta", "Gamma"]
+    assert targets(**of_ada, current=True, at="2021-01-01") == ["Acme", "Gamma"]
     assert targets(**of_ada, current=True, at="2021-07-02") == ["Beta", "Gamma"]
 
 
@@ -147,7 +147,7 @@ def test_a_neighbourhood_leaves_out_what_has_ended(run: Call, ids: dict[str, str
 
     assert around() == (["Acme", "Beta", "Gamma"], 3)
     assert around(current=True) == (["Beta", "Gamma"], 2)
-    assert around(current=True, at="2021-01-01") == (["Acme", "Beta", "Gamma"], 3)
+    assert around(current=True, at="2021-01-01") == (["Acme", "Gamma"], 2)
 
 
 def test_a_relationship_is_ended_by_creating_it_again_with_its_end(run: Call, ids: dict[str, str]) -> None:

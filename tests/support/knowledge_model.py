@@ -70,6 +70,8 @@ class Knowledge:
     types: Mapping[str, str] = field(default_factory=dict)
     schemas: Mapping[str, Schema] = field(default_factory=dict)
     splits: tuple[Split, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    """As of a time, the names of today of the entities that were never merged and did not change since."""
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
@@ -87,6 +89,7 @@ class Knowledge:
 
     def as_of(self, at: str | None, at_ingested: str | None) -> Knowledge:
         """Return what was known at ``at_ingested`` of what was so at ``at``; ``None`` is now, by either."""
+        names = {} if at is None else self._lasting_names(at_ingested or "~")
         seen = (
             fact
             for fact in self.stored
@@ -94,13 +97,30 @@ class Knowledge:
             and (at_ingested is None or fact.recorded_at <= at_ingested)
         )
         if at_ingested is None:
-            return replace(self, stored=tuple(seen))
+            return replace(self, stored=tuple(seen), names=names)
         splits = (
             replace(each, undone_at=each.undone_at if (each.undone_at or "~") <= at_ingested else None)
             for each in self.splits
             if each.recorded_at <= at_ingested
         )
-        return replace(self, stored=tuple(seen), splits=tuple(splits))
+        return replace(self, stored=tuple(seen), splits=tuple(splits), names=names)
+
+    def _lasting_names(self, at_ingested: str) -> dict[str, str]:
+        """Return the names of today that were known already at a time of recording."""
+        return {
+            entity: display_name(kind, entity, self.holding(entity))
+            for entity, kind in self.types.items()
+            if not self.was_merged(entity) and all(moment <= at_ingested for moment in self._touched(entity))
+        }
+
+    def _touched(self, entity: str) -> list[str]:
+        """Return when something about an entity was recorded, or moved to it or from it."""
+        homes = {fact.id: fact.subject_id for fact in self.stored}
+        moments = [fact.known_at for fact in self.of(entity)]
+        for split in self.splits:
+            if entity in {*split.subjects.values(), *(homes[each] for each in split.subjects)}:
+                moments += [split.recorded_at, split.undone_at or ""]
+        return moments
 
     # Entities
 
@@ -162,7 +182,7 @@ class Knowledge:
         view: dict[str, Any] = {
             "entity_id": root,
             "entity_type": self.types[root],
-            "canonical_name": display_name(self.types[root], root, states),
+            "canonical_name": display_name(self.types[root], root, states, self.names.get(root)),
             "state": "live" if self.lives(root) else "deleted",
             "schema_version": self.schema(root).version,
             "observation_count": len(facts),
@@ -294,7 +314,9 @@ def provenance(states: Mapping[str, FieldState], *, named: bool = True) -> dict[
     return {name: ",".join(states[name].winners) for name in shown(states, named=named)}
 
 
-def display_name(entity_type: str, entity_id: str, states: Mapping[str, FieldState]) -> str:
+def display_name(
+    entity_type: str, entity_id: str, states: Mapping[str, FieldState], known: str | None = None
+) -> str:
     """Return what people call an entity of a type without a rule of its own."""
     for name in ("canonical_name", "name"):
         value = states[name].value if name in states else None
@@ -302,4 +324,4 @@ def display_name(entity_type: str, entity_id: str, states: Mapping[str, FieldSta
         text = json.dumps(value) if type(value) in (int, float) else text
         if text:
             return text
-    return f"{entity_type} {entity_id[4:12]}"
+    return known or f"{entity_type} {entity_id[4:12]}"

@@ -1,5 +1,5 @@
 // entity.recompute: the own state of some entities as of two clocks: their own observations reduced without schema
-// rules. No row for an entity of another owner; counts of 0 where no observation is visible.
+// rules. No row for an entity of another owner; no tallies where no observation may count.
 //
 // params  entity_ids: LIST<STRING>, at: INTEGER, at_ingested: INTEGER
 // returns snapshots: LIST<LIST>, known: INTEGER
@@ -8,7 +8,8 @@
 // cost    light
 // `known` is the owner's last recorded_at. It is read first, and commits after it are left out of the whole answer. A
 // row ends with whether the entity was ever merged, and with the head of its type's schema: if the schema has rules,
-// the caller folds the observations itself.
+// the caller folds the observations itself. `name` is the name that the entity has now, if it was the same when it was
+// known: the name of an entity of which nothing counts yet.
 <owner._known>
 CALL (known) {
   UNWIND $entity_ids AS subject_id
@@ -21,13 +22,14 @@ CALL (known) {
     RETURN head.projection AS projection, head.active_version AS active_version, head.document AS document
   }
   CALL (subject_id, known) {
-    <observation._tally>
+    <observation._tally_by_dates>
   }
   CALL (subject_id, known, projection) {
     WITH subject_id, known WHERE projection IS NULL
-    <observation._winners>
+    <observation._winners_by_dates>
   }
-  RETURN collect([entity.id, entity.type, version, observations, created_at, last_observation_at, turn, fold,
-    EXISTS { (entity)-[:MERGED]-() }, active_version, document, unmade]) AS snapshots
+  WITH entity, tallies, winners, active_version, document, EXISTS { (entity)-[:MERGED]-() } AS merging
+  RETURN collect([entity.id, entity.type, tallies, winners, merging, active_version, document,
+    CASE WHEN NOT merging AND entity.updated_at <= known THEN entity.canonical_name END]) AS snapshots
 }
 RETURN snapshots, known

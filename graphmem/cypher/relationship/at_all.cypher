@@ -13,11 +13,11 @@ CALL (known) {
   WHERE relationship.owner = $owner AND relationship.last_observation_at IS NOT NULL AND relationship.id IS NOT NULL
     AND (relationship.created_at <= known OR relationship.excluded)
     AND ($type IS NULL OR relationship.type = $type)
-  WITH known, relationship.key AS key
-  CALL (key, known) {
+  WITH known, relationship.key AS subject_id
+  CALL (subject_id, known) {
     <relationship._turn>
   }
-  WITH key, turn, last WHERE turn IS NOT NULL
-  RETURN collect([key, last, turn[2] <> 'delete']) AS relationships
+  WITH subject_id, turns WHERE any(turn IN turns WHERE turn[1] IS NOT NULL)
+  RETURN collect([subject_id, turns]) AS relationships
 }
 RETURN relationships

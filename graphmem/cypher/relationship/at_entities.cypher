@@ -7,8 +7,8 @@
 // index   owner_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id),
 //         observed_in_time (home, at)
 // cost    light
-// A row is [key, time of the last observation by then, whether it was live]. Relationships that were recorded later
-// are left out. The rows have no order: the caller sorts them by that time, so all of them are read.
+// A row is [key, turns]; see relationship._turn. Relationships that were recorded later are left out.
+// The rows have no order: the caller sorts them by time, so all of them are read.
 <owner._known>
 CALL (known) {
   CALL (known) {
@@ -28,11 +28,11 @@ CALL (known) {
   }
   WITH known, relationship WHERE (relationship.created_at <= known OR relationship.excluded)
     AND ($type IS NULL OR relationship.type = $type)
-  WITH known, relationship.key AS key
-  CALL (key, known) {
+  WITH known, relationship.key AS subject_id
+  CALL (subject_id, known) {
     <relationship._turn>
   }
-  WITH key, turn, last WHERE turn IS NOT NULL
-  RETURN collect([key, last, turn[2] <> 'delete']) AS relationships
+  WITH subject_id, turns WHERE any(turn IN turns WHERE turn[1] IS NOT NULL)
+  RETURN collect([subject_id, turns]) AS relationships
 }
 RETURN relationships

@@ -4,14 +4,15 @@
 // params  frontier: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, hub: INTEGER,
 //         through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER, at: INTEGER, at_ingested: INTEGER
 // returns known: INTEGER, neighbours: LIST<LIST>, total: INTEGER, links: INTEGER, hubs: LIST<STRING>, spent: INTEGER,
-//         unexplored: INTEGER, revision: INTEGER
+//         unexplored: INTEGER, revision: INTEGER, dated: LIST<LIST>
 // mode    read
 // index   owner_id, relationship_type_name, entity_id, observed_in_time (home, at)
 // cost    heavy
 // Parameters and columns are those of relationship.expand. The edges of all relationships that ever existed are read,
 // and the observations of each say whether it was live then. Relationships that were recorded later make no entity a
 // hub: if an entity has more than `hub` edges now, its relationships of that time are counted, unless it has more
-// than `most` edges.
+// than `most` edges. Relationships whose dates say when they held are in `neighbours` whether they were there or not:
+// `dated` has [key, turns] of those that are answered, and the caller leaves some out (graphmem.model.valid_time).
 OPTIONAL MATCH <relationship_type._gate>
 WITH coalesce(gate.revision, 0) AS revision LIMIT 1
 CALL () {
@@ -65,18 +66,22 @@ CALL (expanded, known) {
   MATCH (node)-[edge:RELATIONSHIP_TYPES]-(entity)
   WHERE entity.owner = $owner AND entity.id > $after
     AND CASE WHEN startNode(edge) = node THEN $outgoing ELSE $incoming END
-  WITH edge.key AS key, entity, known
-  CALL (key, known) {
+  WITH edge.key AS subject_id, entity, known
+  CALL (subject_id, known) {
     <relationship._turn>
   }
-  WITH key, entity, known WHERE turn[2] <> 'delete'
-  WITH entity, known, collect(key) AS keys
+  WITH entity, known, subject_id, turns, size(turns) = 1 AND size(turns[0][0][0]) = 0 AS is_undated
+  WHERE any(turn IN turns WHERE turn[1] IS NOT NULL)
+    AND (NOT is_undated OR turns[0][1][2] <> 'delete' AND (turns[0][2] = 0 OR turns[0][3] > 0))
+  WITH entity, known, collect(subject_id) AS keys,
+    collect(CASE WHEN NOT is_undated THEN [subject_id, turns] END) AS dated
   CALL (entity, known) {
     <entity._lived>
   }
-  WITH entity.id AS id, keys WHERE lived
+  WITH entity.id AS id, keys, dated WHERE lived
   ORDER BY id
-  RETURN collect([id] + keys) AS neighbours
+  RETURN collect([id] + keys) AS neighbours, collect(dated) AS dated
 }
 RETURN known, neighbours[..$room] AS neighbours, size(neighbours) AS total,
-  reduce(links = 0, neighbour IN neighbours | links + size(neighbour) - 1) AS links, hubs, spent, unexplored, revision
+  reduce(links = 0, neighbour IN neighbours | links + size(neighbour) - 1) AS links, hubs, spent, unexplored, revision,
+  reduce(every = [], each IN dated[..$room] | every + each) AS dated

@@ -6,7 +6,8 @@
 // mode    read
 // index   owner_id, relationship_key, observed_in_time (home, at)
 // cost    light
-// The present size of the metadata decides whether it fits.
+// A row is [key, tallies, winners]; see observation._tally_by_dates and observation._winners_by_dates. The present size
+// of the metadata decides whether it fits.
 <owner._known>
 CALL () {
   UNWIND $keys AS key
@@ -20,13 +21,12 @@ CALL (fitting, known) {
   UNWIND fitting AS relationship
   WITH known, relationship.key AS subject_id
   CALL (subject_id, known) {
-    <observation._tally>
+    <observation._tally_by_dates>
   }
-  WITH known, subject_id, observations, version, created_at, last_observation_at, turn
-  WHERE turn IS NOT NULL AND NOT unmade
+  WITH known, subject_id, tallies WHERE size(tallies) > 0
   CALL (subject_id, known) {
-    <observation._winners>
+    <observation._winners_by_dates>
   }
-  RETURN collect([subject_id, version, observations, created_at, last_observation_at, turn, fold]) AS relationships
+  RETURN collect([subject_id, tallies, winners]) AS relationships
 }
 RETURN relationships, known

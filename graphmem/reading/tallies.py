@@ -1,0 +1,115 @@
+"""What the observations of one subject come to as of two clocks, put together from what the database counted.
+
+The database counts observations with equal dates together; which of them count is decided here
+(:mod:`graphmem.model.valid_time`). Times are microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from graphmem.model import ending, facts, identity, valid_time
+from graphmem.model.reduction import Observation, OwnState
+from graphmem.model.valid_time import Dated
+
+NO_DATES: Final[list[Any]] = [[], False, True]
+"""What the database answers for observations without dates."""
+
+
+class Tally(NamedTuple):
+    """A row of ``observation/_tally_by_dates.cypher``; its beginning is one of ``relationship/_turn.cypher``.
+
+    ``turn`` is [time, id, kind] of the newest lifecycle observation. ``made`` counts the observations that
+    give values, and ``made_now`` those of them that count. ``moments`` are the times of recording; where they
+    are not sent, ``version`` is their number.
+    """
+
+    dated: Dated
+    turn: list[Any] | None
+    made: int
+    made_now: int
+    moments: Sequence[int] = ()
+    observations: int = 0
+    created_at: int | None = None
+    observed_at: int = 0
+    version: int = 0
+
+
+class Sum(NamedTuple):
+    """The state of one subject by its own observations; ``unmade``: those that gave it values are excluded.
+
+    ``counts`` and ``held`` of :class:`~graphmem.model.valid_time.Weighed` are in ``shown``, by dates.
+    """
+
+    state: OwnState
+    version: int
+    unmade: bool
+    is_there: bool
+    shown: Mapping[str, tuple[bool, bool]]
+
+    def shown_fields(self, observation: Observation, at: int) -> Mapping[str, str]:
+        """Return the fields of an observation of an entity that count at a time."""
+        said = valid_time.dates_of(observation.fields)
+        dates = [said, observation.kind == "correction", observation.observed_at <= at] if said else NO_DATES
+        if dates == NO_DATES and observation.observed_at > at:
+            return {}
+        return {name: value for name, value in observation.fields.items() if self.shows(dates, name)}
+
+    def shows(self, dates: list[Any], field: str) -> bool:
+        """Return whether a field of an observation with some dates counts.
+
+        An entity has its names and its dates before its start and after its end.
+        """
+        counts, held = self.shown.get(repr(dates), (False, False))
+        return counts and (held or field in identity.NAMING or ending.plain(field) in valid_time.NAMES)
+
+
+def presence(turns: Sequence[Tally], at: int) -> tuple[int, bool] | None:
+    """Return the time of the last observation of a relationship that counts, and whether it was live.
+
+    ``None``: it was not there, by its dates or because nothing of it counts.
+    """
+    weighed = valid_time.weighed([each.dated for each in turns], at, is_relationship=True)
+    counted = [each for each, counts in zip(turns, weighed.counted, strict=True) if counts]
+    turn = _turn(counted)
+    if turn is None or _is_unmade(counted) or not weighed.is_there:
+        return None
+    return max(each.dated.newest[0] for each in counted if each.dated.newest), facts.is_live(turn[2])
+
+
+def summed(tallies: Sequence[Tally], winners: Iterable[list[Any]], at: int, *, is_relationship: bool) -> Sum:
+    """Return the state of one subject as of a time.
+
+    Args:
+        winners: those of ``observation/_winners_by_dates.cypher``.
+    """
+    weighed = valid_time.weighed([each.dated for each in tallies], at, is_relationship=is_relationship)
+    counted = [each for each, counts in zip(tallies, weighed.counted, strict=True) if counts]
+    moments = {moment for each in counted for moment in each.moments}
+    last = [each.dated.newest[0] for each in counted if each.dated.newest]
+    shown = {
+        repr([each.dated.dates, each.dated.is_correction, each.dated.by_then]): (counts, held)
+        for each, counts, held in zip(tallies, weighed.counted, weighed.held, strict=True)
+    }
+    total = Sum(OwnState(), 0, _is_unmade(counted), weighed.is_there, shown)
+    by_field: dict[str, list[Any]] = {}
+    for dates, (field, *winner) in winners:
+        if all(shown[repr(dates)]) if is_relationship else total.shows(dates, field):
+            by_field[field] = max(by_field.get(field, winner), winner)
+    state = OwnState.reduced(
+        sum(each.observations for each in counted),
+        min((each.created_at for each in counted if each.created_at is not None), default=None),
+        max(last or [each.observed_at for each in counted], default=None),
+        _turn(counted),
+        [[field, *winner] for field, winner in by_field.items()],
+    )
+    return total._replace(state=state, version=sum(each.version for each in counted) or len(moments))
+
+
+def _turn(counted: Iterable[Tally]) -> list[Any] | None:
+    return max((each.turn for each in counted if each.turn is not None), default=None)
+
+
+def _is_unmade(counted: Sequence[Tally]) -> bool:
+    return any(each.made for each in counted) and not any(each.made_now for each in counted)
