@@ -227,6 +227,18 @@ def _observations(answer: Row) -> RenderableType:
     return Group(*lines)
 
 
+def _history(answer: Row) -> List:
+    """Return what was said of an entity or of one field, a value a line, newest first."""
+    table = List(None, ("observed at", "field", "value", "source", "observation"), optional=("observation",))
+    for row in answer["observations"]:
+        wanted = answer.get("field")
+        for name, value in row["fields"].items():
+            if wanted in (None, name):
+                text = "cleared" if value is None else short(value)
+                add(table, time_text(row["observed_at"]), name, text, row["observation_source"], row["id"])
+    return table
+
+
 def _schemas(answer: Row) -> List:
     table = List(None, ("type", "entities", "observations", "fields"), optional=("observations",))
     for row in answer["schemas"]:
@@ -335,6 +347,7 @@ LAYOUTS: dict[str, Layout] = {
     "entities.duplicates": _layout(_candidates, "candidates"),
     "entities.find": Layout(_matched, frozenset({"entities", "resembling", "hint", "match"})),
     "entities.get": _ENTITY,
+    "entities.history": _layout(_history, "observations", "field"),
     "entities.provenance": _layout(_observations, "observations"),
     "entities.query": Layout(_entities, frozenset({"entities"})),
     "entities.related": Layout(_related, frozenset({"entities", "relationships", "paths"})),

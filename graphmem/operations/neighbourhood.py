@@ -179,6 +179,7 @@ async def _observations(
         subject_ids=subject_ids,
         include_deleted=True,
         include_excluded=False,
+        field=None,
         offset=0,
         limit=arguments.limit,
         reach=arguments.limit,

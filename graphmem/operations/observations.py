@@ -18,6 +18,7 @@ from graphmem.arguments import (
     NotBlank,
     Spelled,
     Text,
+    invalid,
 )
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound, StoreRefused
 from graphmem.model import identity, items, times
@@ -26,7 +27,7 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
 from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Context, Face, Scope, operation
 from graphmem.search.lookup import find_exactly
 from graphmem.storing.acceptance import Observing, accept, entries, not_found
 
@@ -43,6 +44,9 @@ class ObservationFilters(Arguments):
         Annotated[str, Field(max_length=200, description="Only observations from this source."), NotBlank]
         | None
     ) = None
+    field: Annotated[
+        str | None, Field(max_length=identity.NAME_LIMIT, description="With entity_id: only with this field.")
+    ] = None
     observed_since: Annotated[Moment | None, Field(description="Observed at or after this time.")] = None
     observed_until: Annotated[
         MomentUntil | None, Field(description="Observed up to this time; a date alone is the whole day.")
@@ -52,9 +56,9 @@ class ObservationFilters(Arguments):
     ] = None
 
     @property
-    def by_time(self) -> bool:
-        """Whether observations are filtered by a time."""
-        return (self.created_since, self.observed_since, self.observed_until) != (None, None, None)
+    def is_partial(self) -> bool:
+        """Whether observations are filtered by a time or a field."""
+        return (self.created_since, self.observed_since, self.observed_until, self.field) != (None,) * 4
 
     @property
     def observed(self) -> dict[str, int]:
@@ -115,6 +119,11 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     `include_total_count` adds `total`.
     """
     cursors.refuse_both(arguments.cursor, arguments.offset)
+    filters = arguments.filters
+    if filters.field is not None and (
+        filters.entity_id is None or filters.observation_id or filters.source_id
+    ):
+        raise invalid([{"path": "$.filters.field", "message": "give it with entity_id, and no other id"}])
     query = cursors.fingerprint(context, "observations.query", arguments)
     listed = await _page(context, arguments, query)
     rows = listed.rows
@@ -130,6 +139,46 @@ async def query_observations(context: Context, arguments: QueryObservations) -> 
     if listed.entity is not None:
         answer["version"] = listed.entity.version
     return answer
+
+
+class History(ObservationPage):
+    """A page of observations of an entity, newest first; ``field`` is the one that is asked for."""
+
+    field: NotRequired[str]
+
+
+class EntityHistory(Paged):
+    """The arguments of ``entities.history``."""
+
+    entity_id: EntityId
+    field: Annotated[
+        Annotated[str, Field(max_length=identity.NAME_LIMIT)] | None,
+        Spelled("name", option="name"),
+        Field(description="Only observations of this field."),
+    ] = None
+
+
+@operation(
+    "entities.history",
+    "GET /entities/{entity_id}/history",
+    command="history",
+    scope=Scope.READ,
+    heavy=True,
+    faces=Face.REST | Face.CLI,
+    reason="list_observations with entity_id and field answers the same",
+    errors=(NotFound, InvalidCursor),
+    example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
+)
+@within_budget("observations", is_page=True)
+async def entity_history(context: Context, arguments: EntityHistory) -> History:
+    """Return the observations of an entity, or of one of its fields, newest first.
+
+    The first value is the current one, unless a correction or the rules of its type say otherwise.
+    """
+    given = arguments.model_dump(exclude={"entity_id", "field"}, exclude_unset=True)
+    filters = ObservationFilters(entity_id=arguments.entity_id, field=arguments.field)
+    page = await query_observations(context, QueryObservations(filters=filters, **given))
+    return {**page} if arguments.field is None else {**page, "field": arguments.field}
 
 
 class _ObservationPageRows(NamedTuple):
@@ -174,7 +223,7 @@ async def _total(context: Context, arguments: QueryObservations, listed: _Listed
         "include_deleted": arguments.include_deleted,
         "include_excluded": arguments.include_excluded,
     }
-    is_counted = filters.by_time or arguments.include_excluded
+    is_counted = filters.is_partial or arguments.include_excluded
     if not is_counted or filters.observation_id is not None or filters.source_id is not None:
         return listed.total
     types = [filters.entity_type] if filters.entity_type else []
@@ -187,6 +236,7 @@ async def _total(context: Context, arguments: QueryObservations, listed: _Listed
             entity_id=filters.entity_id,
             recorded_since=filters.recorded_since,
             include_excluded=arguments.include_excluded,
+            field=filters.field,
             **filters.observed,
         )
     if filters.created_since is None:
@@ -262,6 +312,7 @@ async def _of_entity(
         recorded_since=filters.recorded_since,
         recorded_until=times.LATEST,
         subject_ids=None,
+        field=filters.field,
         reach=reach,
         **window,
     )

@@ -233,7 +233,7 @@ BY_TIME = {
         ("observation.page", BY_TIME), ("observation.page_by_type", {**BY_TIME, "entity_type": "alpha"}),
         ("observation.of_entity", {
             **BY_TIME, "entity_id": "$hub", "recorded_since": times.EARLIEST, "recorded_until": times.LATEST,
-            "subject_ids": None,
+            "subject_ids": None, "field": None,
         }),
         ("relationship.page", RELATED), ("relationship.page_by_type", {**RELATED, "type": "PART_OF"}),
         ("relationship.of_entity", {

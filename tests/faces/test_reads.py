@@ -272,3 +272,35 @@ def test_the_provenance_of_the_past_is_that_of_its_time(run: Call) -> None:
     answer = run("entities.provenance", entity_id=ids(old)[0], field="born", at="2021-01-01")
     assert (answer["value"], answer["version"]) == (1815, 1)
     assert answer["observation_ids"] == [old["entities"][0]["observation_id"]]
+
+
+def test_the_history_of_a_field_is_what_was_said_of_it_newest_first(call: Call) -> None:
+    person = {"entity_type": "person", "name": "Ines Sorel"}
+    said = [{"address": "Kiel"}, {"phone": "+44 1632 960000"}, {"address": "Bremen"}]
+    for year, fields in enumerate(said, 2021):
+        item = {**person, **fields, "observed_at": f"{year}-05-01T00:00:00Z"}
+        entity_id = call("store", entities=[item])["entities"][0]["entity_id"]
+    whole = call("observations.query", entity_id=entity_id)["observations"]
+    of_field = {"filters": {"entity_id": entity_id, "field": "address"}, "include_total_count": True}
+    page = call("observations.query", **of_field)
+    assert [each["fields"]["address"] for each in page["observations"]] == ["Bremen", "Kiel"]
+    assert (len(whole), page["total"]) == (3, 2)
+    with pytest.raises(InvalidInput) as refused:
+        call("observations.query", filters={"field": "address"})
+    assert refused.value.details["issues"][0]["path"] == "$.filters.field"
+
+
+def test_a_history_is_the_list_of_observations(run: Call) -> None:
+    entity_id = run("store", entities=[{"entity_type": "note", "title": "x", "mood": "a"}])["entities"][0][
+        "entity_id"
+    ]
+    for mood in ("b", "c"):
+        run("observations.create", entity_id=entity_id, fields={"mood": mood})
+    run("observations.create", entity_id=entity_id, fields={"page": 1})
+    history = run("entities.history", entity_id=entity_id, field="mood", limit=2)
+    listed = run("observations.query", entity_id=entity_id, field="mood", limit=2)
+    assert history["observations"] == listed["observations"]
+    assert [each["fields"]["mood"] for each in history["observations"]] == ["c", "b"]
+    rest = run("entities.history", entity_id=entity_id, field="mood", limit=2, cursor=history["next_cursor"])
+    assert [each["fields"]["mood"] for each in rest["observations"]] == ["a"]
+    assert len(run("entities.history", entity_id=entity_id)["observations"]) == 4

@@ -210,6 +210,7 @@ def test_each_answer_from_indexes_says_what_waits_and_nothing_once_nothing_waits
         "timeline.list": {},
         "context.retrieve": {"question": "where does Ada live?"},
         "observations.query": {},
+        "entities.history": {"entity_id": ada},
         "server.stats": {},
         "schemas.list": {},
         "sources.list": {},

@@ -2,7 +2,7 @@
 // one time and observed between two others.
 //
 // params  entity_id: STRING, recorded_since: INTEGER, observed_since: INTEGER, observed_until: INTEGER,
-//         include_excluded: BOOLEAN
+//         include_excluded: BOOLEAN, field: STRING
 // returns total: INTEGER
 // mode    read
 // index   entity_id, observed_in_time (home, at)
@@ -19,6 +19,7 @@ CALL (member) {
   WHERE seen.home = member.id AND seen.at >= $observed_since AND seen.at <= $observed_until
     AND seen.recorded_at >= $recorded_since
     AND ($include_excluded AND <observation._shown> OR <observation._seen_now>)
+    AND ($field IS NULL OR $field IN observation.fields)
   RETURN count(observation) AS own
 }
 RETURN sum(own) AS total

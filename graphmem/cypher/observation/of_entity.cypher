@@ -2,8 +2,8 @@
 // not the owner's. A merged entity is answered as its survivor.
 //
 // params  entity_id: STRING, observed_since: INTEGER, at: INTEGER, after: STRING, recorded_since: INTEGER,
-//         recorded_until: INTEGER, subject_ids: LIST<STRING>, include_deleted: BOOLEAN, include_excluded: BOOLEAN, offset: INTEGER,
-//         limit: INTEGER, reach: INTEGER
+//         recorded_until: INTEGER, subject_ids: LIST<STRING>, include_deleted: BOOLEAN, include_excluded: BOOLEAN,
+//         field: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
@@ -34,6 +34,7 @@ CALL (entity) {
     WHERE seen.home = member.id AND seen.at = $at AND seen.observation_id < $after AND seen.at >= $observed_since
       AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
       AND ($include_excluded AND <observation._shown> OR <observation._counts>)
+      AND ($field IS NULL OR $field IN observation.fields)
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
     UNION ALL
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
@@ -41,6 +42,7 @@ CALL (entity) {
     WHERE seen.home = member.id AND seen.at < $at AND seen.at >= $observed_since
       AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
       AND ($include_excluded AND <observation._shown> OR <observation._counts>)
+      AND ($field IS NULL OR $field IN observation.fields)
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
   }
   WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit + 1
