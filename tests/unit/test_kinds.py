@@ -13,7 +13,7 @@ from graphmem.search.questions import mentions
 
 NOW = times.parse("2026-11-25T12:00:00Z")
 """A Wednesday."""
-TYPES = ("company", "event", "invoice", "person", "project", "sales_order", "task")
+TYPES = ("company", "event", "invoice", "person", "pet", "project", "sales_order", "task")
 
 
 def phrases(question: str) -> list[Phrase]:
@@ -89,7 +89,14 @@ def test_a_phrase_asks_for_a_kind(question: str, kind: str, meanings: list[str],
 
 @pytest.mark.parametrize(
     "question",
-    ["Tom's tasks", "invoices from Acme", "tasks assigned to Tom", "April's tasks", "tasks for June"],
+    [
+        "Tom's tasks",
+        "invoices from Acme",
+        "tasks assigned to Tom",
+        "April's tasks",
+        "tasks for June",
+        "Tom's pets",
+    ],
 )
 def test_all_of_a_name_asks_for_a_kind_only_if_it_is_a_name(question: str) -> None:
     (phrase,) = phrases(question)

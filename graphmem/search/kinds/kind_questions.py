@@ -381,7 +381,7 @@ class _Reader:
         if not phrase.kind.is_plural or phrase.rest or not phrase.kind.types:
             return None
         if phrase.anchors:
-            is_role = any(question_words.says_role(token) for token in self.tokens[start:end])
+            is_role = any(question_words.says_role(token, no_kind=True) for token in self.tokens[start:end])
             return None if is_role else replace(phrase, needs_name=True)
         outside = [token for place, token in enumerate(self.tokens) if not start <= place < end]
         is_asked = all(token in ASKING | LINKS | BEFORE or token in question_words.EMPTY for token in outside)

@@ -102,6 +102,7 @@ _WORDS: Final[Mapping[str, frozenset[tuple[str, str]]]] = {
 }
 """For a word for the entity at the other end of relationships: their types, each with its direction."""
 _PLURALS: Final = grammar.meanings("role_plurals")
+_KINDS: Final = grammar.words("roles_that_are_kinds")
 _IS_NO_VERB: Final = grammar.words("no_verb")
 """Words of relationship types that say nothing of their own."""
 _PASSIVE: Final = re.compile(r"[A-Z0-9_]+_BY")
@@ -116,9 +117,15 @@ def _role(word: str) -> str:
     return next((each for each in singulars if each in _WORDS), word)
 
 
-def says_role(word: str) -> bool:
-    """Return whether a word is one for the entity at the other end of some relationship."""
-    return _role(word) in _WORDS
+def says_role(word: str, *, no_kind: bool = False) -> bool:
+    """Return whether a word is one for the entity at the other end of some relationship.
+
+    Args:
+        no_kind: whether words do not count that things have as their type: "Ada's pets" asks for all pets
+            that have to do with Ada.
+    """
+    role = _role(word)
+    return role in _WORDS and not (no_kind and role in _KINDS)
 
 
 @dataclass(frozen=True, slots=True)
