@@ -14,6 +14,7 @@ from graphmem.cli.account import app as account_app
 from graphmem.cli.command_groups import add_commands, group_of, show_whole_summaries
 from graphmem.cli.doctor import doctor
 from graphmem.cli.interpret import interpret
+from graphmem.cli.me import me
 from graphmem.cli.parse import parse
 from graphmem.cli.session import Session, command, console, uses_service
 from graphmem.cli.upload import upload
@@ -183,7 +184,7 @@ def rebuild(session: Session) -> dict[str, Any]:
     return dict(run(session))
 
 
-for each in (doctor, upload, parse, interpret):
+for each in (doctor, upload, parse, interpret, me):
     command(app)(each)
 for group, name, text in (
     (db.app, "db", "Start, stop and inspect the embedded Neo4j."),

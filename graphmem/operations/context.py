@@ -170,19 +170,23 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     # Lines about what is named tell what it is related to.
     of_kind = {each.id for each in results.named if each.kind == naming.KIND}
     by_name = [each for each in results.named if each.related_to is None and each.id not in of_kind]
-    named = [hit.id for hit in results.ranked if hit.id in of_kind]
+    # The end of a chain of relationships first, then the entities by which it leads there.
+    named = [*results.way, *(hit.id for hit in results.ranked if hit.id in of_kind)]
     named += [each.id for each in sorted(by_name, key=lambda each: (each.kind, -len(each.words), each.id))]
     hint = "; ".join(["no name, no words and no meaning of any entity fit the question", *results.notes])
     named_ids = list(dict.fromkeys([*entity_ids, *named]))[:ENTITIES_LIMIT]
     resembling = [hit.id for hit in results.ranked if hit.id not in named_ids]
     resembling = resembling[: ENTITIES_LIMIT - len(named_ids)]
     about = _about(results, is_named=bool(named_ids))
-    return Subjects(named_ids, resembling, frozenset(of_kind), about, arguments.newest_first), hint
+    is_newest_first, has_way = arguments.newest_first, bool(results.way)
+    return Subjects(named_ids, resembling, frozenset(of_kind), about, is_newest_first, has_way), hint
 
 
 def _about(results: Results, *, is_named: bool) -> AboutSearch:
     """Return what the answer says of the search for its entities."""
     about: AboutSearch = {}
+    if results.notes and results.ranked:
+        about["hint"] = "; ".join(results.notes)[:HINT_LIMIT]
     if not is_named and results.ranked:
         about["match"] = naming.RESEMBLANCE
     if not results.is_exact:

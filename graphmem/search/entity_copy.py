@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from graphmem.model import times
 from graphmem.search import terms
 from graphmem.search.terms import GrowingArray, TermVocabulary
 from graphmem.text import languages
@@ -125,6 +126,18 @@ class SearchCopy:
         are_known = numbers >= 0
         known = compress(entity_ids, are_known.tolist())
         return dict(zip(known, self.times[numbers[are_known]].tolist(), strict=True))
+
+    def newest(self, since: int | None, until: int | None, limit: int) -> dict[str, int]:
+        """Return the times of newest observations that are within a time, by entity, the latest first."""
+        chosen = self.alive & (self.times >= (since or 0)) & (self.times < (until or times.LATEST))
+        numbers = np.flatnonzero(chosen)
+        numbers = numbers[np.argsort(-self.times[numbers], kind="stable")][:limit].tolist()
+        return {self.ids[number]: int(self.times[number]) for number in numbers}
+
+    def has_any(self, entity_id: str, words: Iterable[str]) -> bool:
+        """Return whether an entity has any of some words."""
+        number = self.number_of(entity_id)
+        return any(number in posting.documents for posting in self.postings([[word] for word in words]))
 
     def version_of(self, entity_id: str) -> tuple[int, int] | None:
         """Return the version of an entity's document, if there is one."""
@@ -308,9 +321,13 @@ class SearchCopy:
 
     def of_ids(self, entity_ids: Iterable[str]) -> npt.NDArray[np.bool_]:
         """Return which documents are those of some entities."""
-        chosen = np.zeros(len(self.ids), dtype=np.bool_)
         numbers = self.numbers_of(entity_ids)
-        chosen[numbers[numbers >= 0]] = True
+        return self.of_numbers(numbers[numbers >= 0])
+
+    def of_numbers(self, numbers: Numbers) -> npt.NDArray[np.bool_]:
+        """Return which documents have some numbers."""
+        chosen = np.zeros(len(self.ids), dtype=np.bool_)
+        chosen[numbers] = True
         return chosen
 
     def revisions_of_types(self, types: Sequence[str]) -> dict[str, int]:

@@ -40,9 +40,9 @@ class NamedEntity(answers.Entity):
 
     ``matched`` is the kind of match: a kind of identifier; ``field`` where the identifier is the whole value
     of ``matched_field``; ``name`` or ``alias``; ``name_part``, such as a first name; ``relationship``;
-    ``kind``; ``text``; ``meaning``. ``matched_by`` has the words of the question that name it. What "Tom's
-    boss" names has its ``relationship_type``, and as ``related_to`` the id of Tom. ``match`` is
-    ``resemblance`` where it bears no such name.
+    ``kind``; ``self``, who asks; ``text``; ``meaning``. ``matched_by`` has the words of the question that
+    name it. What "Tom's boss" names has its ``relationship_type``, and as ``related_to`` the id of Tom.
+    ``match`` is ``resemblance`` where it bears no such name.
     """
 
     match: NotRequired[str]
@@ -66,10 +66,10 @@ class LookupHit(NamedEntity):
 class LookupHits(Shaped, Indexed, Budgeted):
     """The hits of a look-up.
 
-    ``match_mode`` is the first step that had a hit: ``id``, ``kind``, ``relationship``, ``identifier``,
-    ``name``, ``name_part``, ``text``, ``meaning``, or ``none``. Where a question names something,
-    ``resembling`` has a few entities that only resemble it. If meaning was compared, ``semantic`` says
-    whether all entities could be. ``hint`` says what was tried. ``exact`` is false if the indexes of the
+    ``match_mode`` is the first step that had a hit: ``id``, ``kind``, ``relationship``, ``self``,
+    ``identifier``, ``name``, ``name_part``, ``text``, ``meaning``, or ``none``. Where a question names
+    something, ``resembling`` has a few entities that only resemble it. If meaning was compared, ``semantic``
+    says whether all entities could be. ``hint`` says what was tried. ``exact`` is false if the indexes of the
     database answered, which may miss some. With ``match``, which is ``resemblance``, nothing bears what
     was looked up: ``hint`` says so first, and the entities have its words, or its meaning, alone.
     """
@@ -227,7 +227,7 @@ def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit])
     by_name = "name" if any(naming.KINDS[kind] in identifiers.NAMES for kind in kinds) else "name_part"
     is_exact = any(kind == naming.FIELD or naming.KINDS[kind] in identifiers.EXACT for kind in kinds)
     by_identifier = "identifier" if is_exact else by_name
-    modes = {naming.KIND: "kind", naming.RELATIONSHIP: "relationship"}
+    modes = {naming.KIND: "kind", naming.RELATIONSHIP: "relationship", naming.SELF: "self"}
     answer: LookupHits = {
         "entities": hits,
         "total": results.counts["exact"],
@@ -260,6 +260,8 @@ def _naming(named: Named, row: EntityRow) -> LookupHit:
     if named.kind == naming.NAME_PART:
         aliases = [(field, text) for field, text in _values(row) if field in identifiers.ALIASES]
         hit["matched_field"] = words.best_field(words.tokens(named.words), row.name, aliases)
+    elif named.kind == naming.SELF:
+        hit["matched_field"] = identifiers.SELF
     elif named.related_to is None and named.kind not in (naming.KIND, naming.FIELD):
         kind = naming.KINDS[named.kind]
         hit["matched_field"] = identifiers.matching_field(_identifying_fields(row), kind, set(named.pairs))

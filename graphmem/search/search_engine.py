@@ -9,9 +9,9 @@ says so. An identifier is looked for by the indexes, and compared with the value
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from graphmem.model import times
 from graphmem.reading import cursors
@@ -24,7 +24,7 @@ from graphmem.search import written_identifiers
 from graphmem.search.kinds import kind_lookup
 from graphmem.search.kinds.kind_lookup import Kind
 from graphmem.search.owner_copy import OwnerCopy
-from graphmem.search.questions import mentions, naming
+from graphmem.search.questions import chains, mentions, naming
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Named
 from graphmem.search.search_by_copy import by_copy
@@ -36,6 +36,10 @@ from graphmem.text import identifiers
 NOT_EXACT: Final = (
     "the index answered, and may miss some: the entities of this owner are being read into memory, or they "
     "take more than GRAPHMEM_SEARCH_MEMORY"
+)
+WHO_ASKS_NOTE: Final = (
+    'nobody is marked as who asks, so "my" and "I" mean nobody: `graphmem me ENTITY` marks a person, or an '
+    'observation with "self": true (POST /observations/create)'
 )
 PHRASES_LIMIT: Final = 2
 """Phrases of one question that are tried as kinds."""
@@ -56,12 +60,13 @@ async def search(context: Context, search: Search) -> Results:
         # Nothing rather than something similar.
         return await by_identifier(context, search, sought, whole)
     question = mentions.read(search.query, region)
+    pairs = whole | question.pairs | ({identifiers.ME} if question.selves else set())
     copy, exact, aliases = await services.search_copies.follow(
         context.graph.owner,
         services.embedder.model,
         {
-            "pairs": [list(pair) for pair in sorted(whole | question.pairs)],
-            "kinds": list(identifiers.KINDS),
+            "pairs": [list(pair) for pair in sorted(pairs)],
+            "kinds": [*identifiers.KINDS, identifiers.SELF],
             # What is named need not be of the types: "Tom's tasks" are, and Tom is not.
             "types": [],
             "list_limit": services.limits.search_list,
@@ -82,13 +87,18 @@ async def search(context: Context, search: Search) -> Results:
         results = await by_index(context, search, pairs)
         results = replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
     else:
-        named, kind = await _meant(context, search, copy, question, named, aliases)
-        of_kind = [] if kind is None else kind.named
+        me = await naming.who_asks(context, exact)
+        meant = await _meant(context, search, copy, question, named, me, aliases)
+        named, kind, of_kind = meant.named, meant.kind, [] if meant.kind is None else meant.kind.named
+        if meant.leads_nowhere:
+            # What is similar to the question is not what is at the end of the relationships.
+            search = replace(search, among=frozenset())
         if search.looks_up and not (of_kind or named) and first is not None:
             # What is similar to the rest of the question does not have the identifier.
             return holders or await _holders(context, search, first)
         search, named = _with_holders(search, named, holders, of_kind)
         results = await by_copy(context, search, copy, named, kind)
+        results = replace(results, way=list(meant.way), notes=[*meant.notes, *results.notes])
     if holders is None or holders.named:
         return results
     notes = [*results.notes, f"no entity has the identifier {unknown}"]
@@ -122,34 +132,79 @@ def _with_holders(
     return replace(search, among=frozenset(among)), named
 
 
+class _Meant(NamedTuple):
+    """What a question means.
+
+    Attributes:
+        named: what it names, whole and in part, and by relationships to that.
+        kind: the kind that it asks for.
+        way: the ids of the entities at the end of a chain of relationships, then of those before it.
+        notes: what is missing, or left out.
+        leads_nowhere: a step of the chain is missing, so nothing is answered.
+    """
+
+    named: list[Named]
+    kind: Kind | None = None
+    way: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    leads_nowhere: bool = False
+
+
 async def _meant(
     context: Context,
     search: Search,
     copy: OwnerCopy,
     question: AskedNames,
     by_names: list[Named],
+    me: str | None,
     aliases: Mapping[str, str],
-) -> tuple[list[Named], Kind | None]:
-    """Return what a question names, whole and in part, and by relationships to that; and the kind meant."""
-    now, kind = times.now(), None
+) -> _Meant:
+    """Return what a question means."""
+    now = times.now()
     in_use = await copy.look(lambda documents: documents.types)
     types = [name for name in in_use if not search.types or name in search.types]
     phrases = kind_lookup.phrases(question, by_names, types, aliases, now)[:PHRASES_LIMIT]
-    named: list[Named] = []
-    followed: list[Named] = []
-    for phrase in (*phrases, None):
+    for phrase in phrases:
         # The words that say a kind name nothing.
-        places = frozenset[int]() if phrase is None else phrase.places
-        named = [each for each in by_names if places.isdisjoint(range(each.start, each.end))]
-        named += await naming.by_parts(copy, question, named, places)
-        followed = await naming.by_relationships(context, question, named, search.types, places)
-        if phrase is not None:
-            kind = await kind_lookup.of_phrase(context, copy, question, phrase, named, followed, now)
-            if kind is not None:
-                break
+        named = await _named(copy, question, by_names, phrase.places)
+        followed = await naming.by_relationships(context, question, named, search.types, phrase.places)
+        owner = [each for each in naming.selves(question, me) if each.end in phrase.places]
+        kind = await kind_lookup.of_phrase(context, copy, question, phrase, [*named, *owner], followed, now)
+        if kind is not None:
+            named = await _of_types(copy, [*followed, *named], search.types)
+            return _Meant(named, kind, notes=[kind.note] if kind.note else [])
+    named, selves = await _named(copy, question, by_names, frozenset()), naming.selves(question, me)
+    chain = chains.read(question, [*named, *selves])
+    if chain is not None and (chain.decides or chain.start in question.mine):
+        bases = [each for each in (*named, *selves) if each.start == chain.start]
+        way = await chains.follow(context, copy, question, chain, bases)
+        if chain.decides and not way.named:
+            return _Meant([], notes=[way.note], leads_nowhere=True)
+        named = await _of_types(copy, [*way.named, *named, *bases], search.types)
+        ends = [each.id for each in way.named]
+        return _Meant(
+            named, way=[*ends, *way.between] if chain.decides else [], notes=[way.note] if way.note else []
+        )
+    is_about_self = not named and await naming.is_about_self(copy, question, me)
+    selves = selves if is_about_self else []
+    followed = await naming.by_relationships(context, question, [*named, *selves], search.types, frozenset())
+    named = await _of_types(copy, [*followed, *named, *selves], search.types)
+    return _Meant(named, notes=[WHO_ASKS_NOTE] if is_about_self and me is None else [])
+
+
+async def _named(
+    copy: OwnerCopy, question: AskedNames, by_names: Sequence[Named], kind: Collection[int]
+) -> list[Named]:
+    """Return what a question names by names, whole and in part, beside the words that say a kind."""
+    named = [each for each in by_names if all(place not in kind for place in range(each.start, each.end))]
+    return named + await naming.by_parts(copy, question, named, kind)
+
+
+async def _of_types(copy: OwnerCopy, named: Sequence[Named], types: Sequence[str]) -> list[Named]:
+    """Return what is named of some types; all types if empty."""
     ids = [each.id for each in named]
-    among = await copy.look(lambda documents: documents.having_types(ids, search.types))
-    return [*followed, *(each for each in named if each.id in among)], kind
+    among = await copy.look(lambda documents: documents.having_types(ids, types))
+    return [each for each in named if each.id in among]
 
 
 BILLIONTHS: Final = 1_000_000_000

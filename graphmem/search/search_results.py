@@ -18,6 +18,7 @@ from graphmem.arguments import Text
 from graphmem.model import times
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.search.kinds.kind_plans import KindPlan
+from graphmem.search.kinds.kind_times import Period
 from graphmem.search.kinds.kind_words import State
 from graphmem.search.questions.naming import Named
 
@@ -83,13 +84,9 @@ def understood_of(
             }
             for state in phrase.states
         ]
-    if (period := phrase.period) is not None:
-        understood["time"] = {
-            "words": period.words,
-            "from": None if period.start is None else times.render(period.start),
-            "to": None if period.end is None else times.render(period.end),
-            "fields": list(dict.fromkeys(name for each in plan.types.values() for name in each.times)),
-        }
+    if phrase.period is not None:
+        fields = dict.fromkeys(name for each in plan.types.values() for name in each.times)
+        understood["time"] = understood_time(phrase.period, list(fields))
     if related:
         understood["related_to"] = list(related)
     if rest:
@@ -97,8 +94,14 @@ def understood_of(
     if is_truncated:
         understood["truncated"] = True
     drops_ended = plan.leaves_ended_out and any(each.states for each in plan.types.values())
-    understood["sentence"] = _sentence(understood, "that has not ended" if drops_ended else "")
+    understood["sentence"] = understood_sentence(understood, "that has not ended" if drops_ended else "")
     return understood
+
+
+def understood_time(period: Period, fields: list[str]) -> UnderstoodTime:
+    """Return how a time was read, and the fields that were compared with it."""
+    start, end = (None if each is None else times.render(each) for each in (period.start, period.end))
+    return {"words": period.words, "from": start, "to": end, "fields": fields}
 
 
 _MEANINGS: Final = {
@@ -115,7 +118,7 @@ _MEANINGS: Final = {
 }
 
 
-def _sentence(understood: Understood, besides: str) -> str:
+def understood_sentence(understood: Understood, besides: str = "") -> str:
     """Return in one sentence how a question was understood."""
     kinds_of = " or ".join(understood["entity_types"][:5]) or "entity"
     parts = [f"every {kinds_of}"]
@@ -220,6 +223,7 @@ class Results:
         has_more: whether further hits follow the page.
         is_cut: a list was cut, so that hits may be missing; without further filters the first ones are there.
         named: the entities that the query names. If it names some, what has little of it is left out.
+        way: the ids of the entities at the end of a chain of relationships, then of those before it.
         understood: how a question was read that asks for a kind.
         unknown: an identifier in the question that is the identifier of no entity.
         fields: of hits that have an identifier in a value, the field of the value, by id.
@@ -242,6 +246,7 @@ class Results:
     rows: list[EntityRow] = field(default_factory=list)
     is_cut: bool = False
     named: list[Named] = field(default_factory=list)
+    way: list[str] = field(default_factory=list)
     understood: Understood | None = None
     unknown: str | None = None
     fields: Mapping[str, str] = field(default_factory=dict)

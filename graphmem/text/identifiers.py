@@ -40,6 +40,10 @@ FIELDS: Final[dict[str, str]] = {
 """The fields by whose current value an entity is looked up, and the kind of each."""
 ALIASES: Final = frozenset(field for field, kind in FIELDS.items() if kind == "alias")
 """The fields whose values are other names of an entity."""
+SELF: Final = "self"
+"""The field that is true of who asks: "my" and "I" in questions mean the entity."""
+ME: Final = (SELF, "true")
+"""The (kind, index key) pair by which that entity is found."""
 LIST_ELEMENTS_LIMIT: Final = 50
 """Elements of a list by which an entity is looked up."""
 
@@ -51,6 +55,8 @@ def identifiers(snapshot: Mapping[str, Any], canonical_name: str) -> set[tuple[s
         for pair in identity.identifiers(snapshot, canonical_name)
         if pair[0] in ("name", "tokens", "external_id")
     }
+    if snapshot.get(SELF) is True:
+        pairs.add(ME)
     for field in FIELDS.keys() & snapshot.keys():
         kind = FIELDS[field]
         if kind not in ("name", "external_id"):

@@ -165,9 +165,8 @@ class Thing:
         if not self.version:
             return set()
         # A null is no value: what is cleared is not looked up.
-        values = {
-            name: canonical.decode(self.fold[name].value) for name in identifiers.FIELDS if name in self.fold
-        }
+        fields = self.fold.keys() & {*identifiers.FIELDS, identifiers.SELF}
+        values = {name: canonical.decode(self.fold[name].value) for name in fields}
         return identifiers.identifiers(values, self.name)
 
     @cached_property

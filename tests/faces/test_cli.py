@@ -594,6 +594,19 @@ def test_a_change_takes_a_whole_name_and_tells_which_entity_it_is(
     assert {row["entity_id"] for row in left} == {people["ivo"], people["person"]}
 
 
+def test_me_says_and_marks_who_asks(command: Command, run: Call, people: dict[str, str]) -> None:
+    told = json.loads(command("me", "--json").stdout)
+    assert "`graphmem me ENTITY`" in told["hint"]
+    for name, key in (("Tilda Brunsgaard", "tilda"), (people["ivo"], "ivo")):
+        marked = json.loads(command("me", name, "--json").stdout)
+        assert marked["entity_id"] == people[key]
+        assert json.loads(command("me", "--json").stdout) == marked
+    (observation, *_) = run("observations.query", filters={"entity_id": people["ivo"]})["observations"]
+    assert (observation["fields"], observation["observation_source"]) == ({"self": True}, "human")
+    assert command("me", "mercury").exit_code == 8
+    assert "Ivo Maric" in command("ask", "who am I").stdout
+
+
 def test_a_name_that_several_have_is_answered_with_them_and_an_exit_code_of_its_own(
     command: Command, run: Call, people: dict[str, str]
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphmem.model import times
-from graphmem.search.kinds import kind_plans, kind_questions, kind_times, kind_words
+from graphmem.search.kinds import kind_agenda, kind_plans, kind_questions, kind_times, kind_words
 from graphmem.search.kinds.kind_plans import Member, TypeShape
 from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_words import State
@@ -140,6 +140,72 @@ def test_what_is_due_may_be_of_every_type(question: str, meanings: list[str], ti
     assert [state.meaning for state in phrase.states] == meanings
     assert (phrase.period.words if phrase.period else None) == time
     assert phrase.period is None or phrase.period.is_due
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "time", "anchored"),
+    [
+        ("What do I have next week?", "agenda", "next week", False),
+        ("anything tomorrow?", "agenda", "tomorrow", False),
+        ("what's on friday", "agenda", "friday", False),
+        ("Am I free on Saturday?", "agenda", "saturday", False),
+        ("this weekend", "agenda", "this weekend", False),
+        ("What is coming up in the next 10 days?", "agenda", "next 10 days", False),
+        ("What does Tom have today?", "agenda", "today", True),
+        ("was ist am Montag los", "agenda", "montag", False),
+        ("Steht übermorgen etwas an?", "agenda", "ubermorgen", False),
+        ("¿Qué hay la próxima semana?", "agenda", "proxima semana", False),
+        ("What do we still owe?", "owed", None, False),
+        ("what's left to settle", "owed", None, False),
+        ("What is still unpaid?", "owed", None, False),
+        ("do I owe Tom anything", "owed", None, True),
+        ("wem schulde ich noch Geld", "owed", None, False),
+        ("What changed this month?", "changes", "this month", False),
+        ("any news since Monday?", "changes", "since monday", False),
+        ("what is new", "changes", None, False),
+        ("Quoi de neuf ?", "changes", None, False),
+    ],
+)
+def test_a_question_without_a_type_asks_for_an_agenda(
+    question: str, kind: str, time: str | None, anchored: bool
+) -> None:
+    (phrase,) = kind_agenda.read(mentions.read(question), TYPES, {}, NOW)
+    assert phrase.kind.singular == kind
+    assert (phrase.period.words if phrase.period else None) == time
+    assert (bool(phrase.anchors), phrase.needs_name) == (anchored, anchored)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What did you say yesterday?", "the news", "news", "tomorrow is Tom's party", "Who is free tomorrow?",
+        "how many guests come tomorrow", "When did I go there last week?", "previous", "2026", "it is new",
+        "What does he owe me?", "who owes money", "change the colour", "guten Morgen",
+        "next week and tomorrow",
+    ],
+)  # fmt: skip
+def test_other_sentences_ask_for_no_agenda(question: str) -> None:
+    assert kind_agenda.read(mentions.read(question), TYPES, {}, NOW) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("What do I have in April?", "2027-04-01"), ("What did I have in April?", "2026-04-01"),
+        ("What is on on Monday?", "2026-11-30"), ("what was on Monday", "2026-11-23"),
+        ("What do I have until Friday?", "2026-11-25"),
+    ],
+)  # fmt: skip
+def test_an_agenda_is_to_come_unless_the_question_is_in_the_past(question: str, start: str) -> None:
+    (phrase,) = kind_agenda.read(mentions.read(question), TYPES, {}, NOW)
+    assert phrase.period is not None
+    assert times.render(phrase.period.start or 0)[:10] == start
+
+
+def test_the_agenda_has_what_is_due_and_the_dates_of_occasions_alone() -> None:
+    fields = {"date", "due_date", "sent_at", "starts_at"}
+    assert kind_times.agenda_fields("invoice", fields) == ["due_date", "starts_at"]
+    assert kind_times.agenda_fields("ferry_trip", fields) == ["due_date", "starts_at", "date", "sent_at"]
 
 
 def test_the_words_beside_a_kind_are_left() -> None:

@@ -1,16 +1,18 @@
 // search.related: the entities at the other ends of some relationships of some entities, newest first.
 //
 // params  entity_ids: LIST<STRING>, outgoing: LIST<STRING>, incoming: LIST<STRING>, types: LIST<STRING>,
-//         scanned: INTEGER, characters: INTEGER, limit: INTEGER
-// returns related: LIST<LIST>, cut: BOOLEAN
+//         fields: LIST<STRING>, scanned: INTEGER, characters: INTEGER, limit: INTEGER
+// returns related: LIST<LIST>, cut: BOOLEAN, entities: LIST<LIST>
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
 // `outgoing` and `incoming` are relationship types; of a null list every type counts. No `types` of entities means
 // every type. Of each entity the newest `scanned` relationships in each direction are compared; `cut` tells that one
 // has as many, so that older ones may be left out. A row is the id of the entity, the key and the type of the
-// relationship, the id of the other entity, the metadata (values of at most `characters`), and the mark of a relationship
-// that is to be folded again.
+// relationship, the id of the other entity, the metadata (values of at most `characters`), the mark of a relationship
+// that is to be folded again, the name of the other entity, and whether it is a relationship from the entity.
+// `entities` are the id and the name of each, with its fields of which a name of `fields`, in small letters, is the
+// whole name or the words before a `_`, and their values.
 UNWIND $entity_ids AS id
 MATCH (entity:Entity {id: id})
 WHERE entity.owner = $owner AND entity.listed IS NOT NULL
@@ -53,7 +55,13 @@ CALL (entity, from_entity, to_entity) {
   RETURN collect([entity.id, relationship.key, relationship.type, other.id,
     [i IN range(0, size(relationship.fields) - 1) WHERE size(relationship.values[i]) <= $characters
       | [relationship.fields[i], relationship.values[i]]],
-    relationship.refold]) AS rows
+    relationship.refold, other.name, relationship.source = entity.id]) AS rows
 }
+WITH rows, read_as_source, read_as_target, [entity.id, entity.name,
+  [i IN range(0, size(entity.fields) - 1)
+    WHERE any(name IN $fields WHERE toLower(entity.fields[i]) + '_' STARTS WITH name + '_')
+      AND size(entity.values[i]) <= $characters
+    | [entity.fields[i], entity.values[i]]]] AS holder
 RETURN reduce(every = [], of_entity IN collect(rows) | every + of_entity) AS related,
-  coalesce(max(CASE WHEN read_as_source >= $scanned OR read_as_target >= $scanned THEN 1 ELSE 0 END), 0) = 1 AS cut
+  coalesce(max(CASE WHEN read_as_source >= $scanned OR read_as_target >= $scanned THEN 1 ELSE 0 END), 0) = 1 AS cut,
+  collect(holder) AS entities

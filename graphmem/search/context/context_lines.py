@@ -83,6 +83,7 @@ class Subjects:
         of_kind: those of ``named`` that are of the kind that the question asks for.
         about: what the answer says of the search that found them.
         is_newest_first: those that resemble the question keep their order: the newest comes first.
+        has_way: ``named`` is in the order in which the entities answer the question.
     """
 
     named: Sequence[str]
@@ -90,6 +91,7 @@ class Subjects:
     of_kind: frozenset[str] = frozenset()
     about: AboutSearch = field(default_factory=AboutSearch)
     is_newest_first: bool = False
+    has_way: bool = False
 
 
 async def _known(context: Context, entity_ids: Sequence[str], focus: Focus) -> list[_KnownEntity]:
@@ -152,7 +154,9 @@ async def known_lines(
                 _relationship(place, weight, known.entity, related, now, is_of_kind=is_of_kind)
                 for related in new
             ]
-    if subjects.is_newest_first:
+    if subjects.has_way:
+        lines = lines_of.in_order_of_places(lines, focus, range(len(requested) + RELATED_LIMIT))
+    elif subjects.is_newest_first:
         named_count = sum(known.entity.id in subjects.named for known in requested)
         lines = lines_of.in_order_of_places(lines, focus, range(named_count, len(requested)))
     return lines, focus

@@ -56,6 +56,7 @@ class AboutSearch(TypedDict):
     """What an answer says of the search for its entities."""
 
     match: NotRequired[str]
+    hint: NotRequired[str]
     exact: NotRequired[bool]
     semantic: NotRequired[Semantic]
     understood: NotRequired[Understood]
@@ -66,11 +67,11 @@ class ContextPage(Indexed, AboutSearch):
 
     A line of the format text is all that the page has of an entity; the format fields has ``entities``.
     ``total`` counts the fields and relationships of all pages, ``used`` is the size of this answer.
-    ``hint`` says why there are no lines. ``understood`` says how a question was read that asks for a kind; an
-    answer that would have little room beside it leaves it out. ``match`` is ``resemblance`` where the
-    question names nothing: the entities resemble it by their words or their meaning. ``exact`` is false if
-    the indexes of the database answered, which may miss some; ``semantic`` says why meaning was not compared
-    with all entities.
+    ``hint`` says why there are no lines, or what the search left out. ``understood`` says how a question was
+    read that asks for a kind; an answer that would have little room beside it leaves it out. ``match`` is
+    ``resemblance`` where the question names nothing: the entities resemble it by their words or their
+    meaning. ``exact`` is false if the indexes of the database answered, which may miss some; ``semantic``
+    says why meaning was not compared with all entities.
     """
 
     lines: list[str] | list[ContextLine]
@@ -80,7 +81,6 @@ class ContextPage(Indexed, AboutSearch):
     budget: int
     unit: str
     next_cursor: NotRequired[str]
-    hint: NotRequired[str]
 
 
 def fitted(

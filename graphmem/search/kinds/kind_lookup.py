@@ -13,7 +13,7 @@ from graphmem.model.schema import SchemaDocument
 from graphmem.reading.entity_pages import EntityRequest, Order
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.registry import Context
-from graphmem.search.kinds import kind_plans, kind_questions
+from graphmem.search.kinds import kind_agenda, kind_plans, kind_questions, kind_words
 from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypeShape
 from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_words import State
@@ -77,14 +77,15 @@ async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
     spellings: dict[str, list[Collection[str]]] = {}
     is_cut = False
     if every:
-        (joined, is_cut), (rows, _) = await asyncio.gather(
+        joined, (rows, _) = await asyncio.gather(
             naming.related(
                 asked.context, asked.question, every, outgoing=None, incoming=None, types=list(types),
                 scanned=RELATED_LIMIT, limit=RELATED_LIMIT,
             ),
             rows_of(asked.context, every),
         )  # fmt: skip
-        for each in joined:
+        is_cut = joined.cut
+        for each in joined.related:
             related.setdefault(each.entity_id, set()).add(each.other_id)
         for row in rows:
             values = dict(zip(row.fields, row.values, strict=True))
@@ -119,7 +120,8 @@ def _anchor(
     )
     # Of "Tom's boss", the tasks of the boss are meant, and not those of Tom.
     is_strict = span not in asked.beside and (is_named or is_written_as_name)
-    known = spellings if has_relationship else [tokens, *spellings]
+    is_self = any(each.kind == naming.SELF for each in named)
+    known = spellings if has_relationship or is_self else [tokens, *spellings]
     return Anchor(text, frozenset(map(frozenset, known)), related, is_strict, is_cut)
 
 
@@ -168,12 +170,14 @@ class SchemaShape(NamedTuple):
 class Kind:
     """A kind that a question asks for: the entities that fit, best first, and how it was understood.
 
-    ``points`` has those of each entity; it is empty where words beside the kind decide the order.
+    ``points`` has those of each entity; it is empty where words beside the kind decide the order. ``note``
+    says what the answer leaves out.
     """
 
     named: list[Named]
     points: Mapping[str, float]
     understood: Understood
+    note: str = ""
 
 
 def phrases(
@@ -182,7 +186,8 @@ def phrases(
     """Return the kinds that a question may ask for, the likeliest first; a name is no kind."""
     spans = [(each.start, each.end) for each in named if each.end]
     read = kind_questions.read(question, types, aliases, now)
-    return [phrase for phrase in read if not any(kind_questions.covers(span, phrase) for span in spans)]
+    read = [phrase for phrase in read if not any(kind_questions.covers(span, phrase) for span in spans)]
+    return read or kind_agenda.read(question, types, aliases, now)
 
 
 async def of_phrase(
@@ -199,6 +204,11 @@ async def of_phrase(
     Two round trips: the schemas and what is named, then the entities that are compared; none for all of a
     type.
     """
+    if phrase.kind.singular == kind_words.CHANGES:
+        newest, changed = await kind_agenda.changes(copy, phrase)
+        of_kind = [Named(each, KIND, phrase.text) for each in newest]
+        by_id = {each: points(at, latest_first=True) for each, at in newest.items()}
+        return Kind(of_kind, by_id, changed, kind_agenda.CHANGES_NOTE)
     beside = _beside(phrase, named)
     names = {question.pieces[place].token for span in beside for place in range(*span)}
     phrase = replace(phrase, rest=tuple(word for word in phrase.rest if word not in names))
@@ -229,11 +239,12 @@ async def of_phrase(
         ids = [fit.id for fit in listed]
         newest = await copy.look(lambda documents: documents.times_of(ids))
         is_past, listed = True, [Fit(*each) for each in newest.items()]
-    points = {} if rest else {fit.id: _points(fit.at, is_past) for fit in listed}
-    ordered = sorted((-points.get(fit.id, 0.0), fit.id) for fit in listed)
+    behind = {each.id for each in members if each.entity_type in phrase.behind}
+    by_id = {} if rest else {fit.id: points(fit.at, is_past) - (fit.id in behind) for fit in listed}
+    ordered = sorted((-by_id.get(fit.id, 0.0), fit.id) for fit in listed)
     is_truncated = is_truncated or any(anchor.is_cut for anchor in anchors)
     understood = understood_of(plan, fits.used, fits.related, rest, len(listed), is_truncated=is_truncated)
-    return Kind([Named(entity_id, KIND, phrase.text) for _, entity_id in ordered], points, understood)
+    return Kind([Named(entity_id, KIND, phrase.text) for _, entity_id in ordered], by_id, understood)
 
 
 def _beside(phrase: Phrase, named: Iterable[Named]) -> list[tuple[int, int]]:
@@ -361,7 +372,7 @@ def _fits(plan: KindPlan, members: Sequence[Member], anchors: Sequence[Anchor]) 
     return _Fits(listed, related, used)
 
 
-def _points(at: int | None, latest_first: bool) -> float:
+def points(at: int | None, latest_first: bool) -> float:
     """Return the points of an entity of a kind by its time; what has none comes last."""
     share = 0.0 if at is None else (min(max(at, _EARLIEST), _LATEST) - _EARLIEST) / (_LATEST - _EARLIEST)
     share = share if latest_first or at is None else 1 - share

@@ -107,6 +107,8 @@ class KindPlan:
         """Whether what has ended does not count, though no word says so: it is not due any more."""
         if self.phrase.states:
             return False
+        if self.phrase.kind.singular == kind_words.AGENDA:
+            return not self.is_past
         period = self.phrase.period
         return not self.phrase.kind.types or (
             period is not None and period.is_due and period.direction == "future"
@@ -184,7 +186,9 @@ class KindPlan:
             is_known = is_open is True or (is_open is None and not plan.states)
             return due is not None and due.end <= self.now and is_known
         compared = kinds if is_used or state.meaning == "value" else plan.states
-        return kind_words.is_in(state, compared, member.values, only_value=is_used) is True
+        verdict = kind_words.is_in(state, compared, member.values, only_value=is_used)
+        is_debt = self.phrase.kind.singular == kind_words.OWED and member.entity_type in kind_words.DEBTS
+        return verdict is True or (verdict is None and is_debt)
 
     def _moment(self, plan: TypePlan, member: Member) -> Moment | None:
         """Return the date of an entity that the time of a question is about, or by which it is ordered."""
@@ -238,13 +242,18 @@ def _type_plan(phrase: Phrase, shape: TypeShape, *, refers: bool) -> TypePlan | 
     times: list[str] = []
     if phrase.period is not None:
         meaning = next(iter(meanings), None)
-        times = kind_times.time_fields(shape.entity_type, shape.fields, shape.dated, phrase.period, meaning)
+        times = (
+            kind_times.agenda_fields(shape.entity_type, shape.fields)
+            if phrase.kind.singular == kind_words.AGENDA
+            else kind_times.time_fields(shape.entity_type, shape.fields, shape.dated, phrase.period, meaning)
+        )
         if not times:
             return None
     if not phrase.kind.types:
         needs = bool(times) or ("overdue" in meanings and bool(states and due))
     else:
         needs = not (meanings - {"overdue"}) or bool(states or valued)
+        needs = needs or (phrase.kind.singular == kind_words.OWED and shape.entity_type in kind_words.DEBTS)
         needs = needs and ("overdue" not in meanings or bool(states or due))
     if not needs:
         return None

@@ -59,6 +59,7 @@ class Phrase:
         anchors: where names of what it is related to may be, each from a place up to another.
         needs_name: it is a kind only if one of the anchors is a name.
         rest: the words that say something else, in their order.
+        behind: types whose entities come behind the others.
     """
 
     start: int
@@ -71,6 +72,7 @@ class Phrase:
     needs_name: bool = False
     rest: tuple[str, ...] = ()
     text: str = ""
+    behind: frozenset[str] = frozenset()
 
     @property
     def readings(self) -> list[Phrase]:
@@ -89,7 +91,9 @@ class _Qualifier(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Reader:
+class Reader:
+    """Reads the words of a question; ``tokens`` are as search compares them, dates of ISO 8601 as written."""
+
     question: AskedNames
     types: Collection[str]
     aliases: Mapping[str, str]
@@ -197,14 +201,14 @@ class _Reader:
             tokens = tuple(self.tokens[start:end])
             if self.question.pieces[end - 1].ends or self._is_parted(start, end):
                 continue
-            if meaning := self._meant_by(start, end):
+            if meaning := self.meant_by(start, end):
                 return _Qualifier(start, end, meaning)
             direction = {"next": "upcoming", "last": "past"}.get(tokens[0], "") if length == 1 else ""
             if direction and (period := kind_times.period([direction], self.now)) is not None:
                 return _Qualifier(start, end, period._replace(words=tokens[0]))
         return None
 
-    def _meant_by(self, start: int, end: int) -> State | Period | None:
+    def meant_by(self, start: int, end: int) -> State | Period | None:
         """Return the state or the time that the words from a place up to another say."""
         tokens = self.tokens[start:end]
         if not all(tokens):
@@ -304,7 +308,7 @@ class _Reader:
         """
         for length in range(min(max(STATE_WORDS, TIME_WORDS), len(self.tokens) - start), 0, -1):
             end = start + length
-            meaning = self._meant_by(start, end)
+            meaning = self.meant_by(start, end)
             if isinstance(meaning, Period):
                 is_word = length == 1 and self.tokens[start] in ("past", "previous", "coming", "future")
                 return None if is_word else _Qualifier(start, end, meaning)
@@ -388,16 +392,19 @@ class _Reader:
         return phrase if is_asked and not {"you", "we", "did"} & set(outside) else None
 
 
+def reader_of(question: AskedNames, types: Collection[str], aliases: Mapping[str, str], now: int) -> Reader:
+    """Return a reader of a question."""
+    tokens = [each.token or (each.text if kind_times.is_iso(each.text) else "") for each in question.pieces]
+    return Reader(question, types, aliases, now, tokens)
+
+
 def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str], now: int) -> list[Phrase]:
     """Return the kinds that the words of a question may ask for, the one that says most first.
 
     Args:
         now: in microseconds.
     """
-    # Words are as search compares them, and a date of ISO 8601 is as it is written.
-    tokens = [each.token or (each.text if kind_times.is_iso(each.text) else "") for each in question.pieces]
-    reader = _Reader(question, types, aliases, now, tokens)
-    phrases = list(reader.phrases())
+    phrases = list(reader_of(question, types, aliases, now).phrases())
     return sorted(phrases, key=lambda each: (-len(each.states) - (each.period is not None), each.start))
 
 

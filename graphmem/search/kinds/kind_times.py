@@ -236,8 +236,11 @@ def _period(tokens: Sequence[str], now: int) -> Period | None:
         if first in _DAYS:
             start = today + timedelta(days=_DAYS[first])
             return _bounded(phrase, start, start + timedelta(days=1), now)
-    if len(tokens) == 2 and first in SHIFTS and (unit := _UNITS.get(rest[0].removesuffix("s"))):
-        return _bounded(phrase, *_unit(today, unit, SHIFTS[first]), now)
+    if len(tokens) == 2:
+        # "next week", and "semaine prochaine".
+        shift, unit = (tokens[1], tokens[0]) if first in _UNITS else tokens
+        if shift in SHIFTS and unit in _UNITS:
+            return _bounded(phrase, *_unit(today, _UNITS[unit], SHIFTS[shift]), now)
     if len(tokens) == 3 and first in ("next", "coming", "last", "past"):
         count = _NUMBERS.get(rest[0], int(rest[0]) if rest[0].isdecimal() and len(rest[0]) < 5 else 0)
         return _counted(phrase, first in ("next", "coming"), count, rest[1], now) if count else None
@@ -288,6 +291,8 @@ def _moment(text: str) -> Moment | None:
 
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = grammar.fields("times")
 """Fields of dates, the best first: those that say when something is due, begins, ends …"""
+_OCCASIONS: Final = frozenset(grammar.fields("other")["occasions"])
+"""Words of types of what takes place at a time."""
 _NO_TIME_OF_ITS_OWN: Final = grammar.fields("other")["no_time_of_its_own"]
 
 
@@ -319,6 +324,13 @@ def time_fields(
         return []
     others = sorted(name for name in dated if "_".join(words.tokens(name)) not in _NO_TIME_OF_ITS_OWN)
     return others[:1]
+
+
+def agenda_fields(entity_type: str, fields: Collection[str]) -> list[str]:
+    """Return the fields of a type that say when something is on or due; that of an occasion may be any."""
+    is_occasion = not _OCCASIONS.isdisjoint(entity_type.split("_"))
+    groups = ("due", "start", *(["own"] if is_occasion else []), "end")
+    return listed((name for group in groups for name in FIELDS[group]), fields)
 
 
 def listed(names: Iterable[str], fields: Collection[str]) -> list[str]:

@@ -22,6 +22,14 @@ TYPE_WORDS: Final = 3
 """Most words of a question that name one type."""
 DEADLINES: Final = grammar.words("deadlines")
 """Words for what has a time at which it is due, of whatever type."""
+AGENDA: Final = "agenda"
+"""Stands for what is on or due at a time, of whatever type."""
+OWED: Final = "owed"
+"""Stands for what is still to be paid, or to be done."""
+CHANGES: Final = "changes"
+"""Stands for what was observed last, of whatever type."""
+DEBTS: Final = grammar.words("debts")
+"""Types of what is owed as long as nothing says that it is paid."""
 _IRREGULAR: Final = grammar.meanings("irregular")
 _USUAL: Final[Mapping[str, tuple[str, ...]]] = grammar.lists("usual_types")
 """The types that a usual word may mean beside the one of its name, best first."""

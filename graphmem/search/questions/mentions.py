@@ -43,6 +43,12 @@ _TITLES: Final = _ABBREVIATED_TITLES | grammar.words("titles")
 _CONTRACTED: Final = grammar.words("contracted")
 """Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
 
+_SELF: Final = grammar.words("self")
+_MY: Final = grammar.words("self_possessive")
+_SELF_OBJECT: Final = grammar.words("self_object")
+"""Words after which "me" is who is to be told something: "show me"."""
+_APOSTROPHE = re.compile("['’]")
+
 
 class NamePart(NamedTuple):
     """Words in a row that are all parts of one name, from ``start`` up to ``end``.
@@ -123,6 +129,26 @@ class AskedNames:
             if not any(start <= each.start and each.end <= end for start, end in spans)
         )  # fmt: skip
         return next((each.text for each in unknown), None)
+
+    @cached_property
+    def selves(self) -> list[int]:
+        """The places of words that mean who asks: "my" and "I", but not "me" in "show me"."""
+        before = ["", *self._bare]
+        return [
+            place
+            for place, word in enumerate(self._bare)
+            if word in _MY or (word in _SELF and before[place] not in _SELF_OBJECT)
+        ]
+
+    @property
+    def mine(self) -> list[int]:
+        """The places of words such as "my"."""
+        return [place for place in self.selves if self._bare[place] in _MY]
+
+    @cached_property
+    def _bare(self) -> list[str]:
+        """Each word as search compares it, up to an apostrophe: of "I'm" the first one."""
+        return ["".join(words.tokens(_APOSTROPHE.split(piece.text)[0])) for piece in self.pieces]
 
     @cached_property
     def has_case(self) -> bool:

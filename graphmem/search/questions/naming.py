@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.model import ending, times
 from graphmem.model.relationship import BUILTIN
+from graphmem.model.shipped_relationships import SOURCE_ROLE, TARGET_ROLE
 from graphmem.reading.shared_rows import refuse_stale_keys
 from graphmem.registry import Context
 from graphmem.search.entity_copy import IN_ALIAS, IN_NAME, SearchCopy
@@ -18,13 +19,14 @@ from graphmem.text import identifiers
 
 RESEMBLANCE: Final = "resemblance"
 """``match`` of what does not bear the name or identifier that was looked up."""
-KINDS: Final = (*identifiers.KINDS, "name_part", "relationship", "kind", "field")
+KINDS: Final = (*identifiers.KINDS, "name_part", "relationship", "kind", "field", "self")
 """How a question may name an entity: by an identifier, by a part of its name, by a relationship, by its kind,
-or by an identifier that is all of a value of any field."""
+by an identifier that is all of a value of any field, or as who asks."""
 NAME_PART: Final = KINDS.index("name_part")
 RELATIONSHIP: Final = KINDS.index("relationship")
 KIND: Final = KINDS.index("kind")
 FIELD: Final = KINDS.index("field")
+SELF: Final = KINDS.index("self")
 PART_WEIGHT: Final = 2.0
 """The points of an entity that a part of its name names: more than words and meaning give, which is 1.7."""
 EXACT_WEIGHT: Final = 5.0
@@ -50,8 +52,12 @@ ENTITIES_LIMIT: Final = 100
 
 _ASKING: Final = grammar.words("asking_first")
 """Words of which one begins a question that may ask for the other end of a relationship."""
+_ASKING_FOR: Final = grammar.words("asking")
+_OWN_FACTS: Final = grammar.words("own_facts")
+"""Words for what people say of themselves."""
 _WEIGHTS: Final = {
-    NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT, FIELD: FIELD_WEIGHT
+    NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT, FIELD: FIELD_WEIGHT,
+    SELF: PART_WEIGHT,
 }  # fmt: skip
 
 
@@ -91,8 +97,8 @@ class Named(NamedTuple):
         return answered if self.field is None else {**answered, "matched_field": self.field}
 
 
-class _Related(NamedTuple):
-    """A row of ``search/related.cypher``."""
+class RelatedEntity(NamedTuple):
+    """A row of ``search/related.cypher``; ``is_source``: whether it is a relationship from the entity."""
 
     entity_id: str
     relationship_key: str
@@ -100,13 +106,24 @@ class _Related(NamedTuple):
     other_id: str
     metadata: list[tuple[str, str]]
     refold: int | None
+    other_name: str
+    is_source: bool
+
+
+class _Holder(NamedTuple):
+    """An entity whose relationships were read, and its fields of some names, with their canonical JSON."""
+
+    id: str
+    name: str
+    held: list[tuple[str, str]]
 
 
 class _RelatedRows(NamedTuple):
     """The row of ``search/related.cypher``; ``cut`` tells that older relationships may be left out."""
 
-    related: list[_Related]
+    related: list[RelatedEntity]
     cut: bool
+    entities: list[_Holder]
 
 
 def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> list[Named]:
@@ -117,7 +134,9 @@ def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> li
     """
     longest_runs: list[tuple[ExactMatch, WordRun]] = []
     for match in exact:
-        pairs = {(kind, value) for kind, value in match.pairs}
+        pairs = {(kind, value) for kind, value in match.pairs} - {identifiers.ME}
+        if not pairs:
+            continue
         runs = (run for run in question.runs if run.pairs & pairs)
         whole = WordRun(0, len(question.pieces), text.strip(), frozenset(pairs))
         longest_runs.append((match, next(runs, whole)))
@@ -143,6 +162,42 @@ async def by_parts(
     ]
 
 
+async def who_asks(context: Context, exact: Iterable[ExactMatch]) -> str | None:
+    """Return the id of who asks, if somebody is marked so; of several, the one that was marked last."""
+    marked = [each.id for each in exact if list(identifiers.ME) in map(list, each.pairs)]
+    if len(marked) > 1:
+        return await context.graph.only("search.me", str, entity_ids=marked)
+    return marked[0] if marked else None
+
+
+def selves(question: AskedNames, me: str | None) -> list[Named]:
+    """Return the words of a question that mean who asks."""
+    return [
+        Named(me, SELF, question.pieces[place].text, place, place + 1)
+        for place in question.selves
+        if me is not None
+    ]
+
+
+async def is_about_self(copy: OwnerCopy, question: AskedNames, me: str | None) -> bool:
+    """Return whether a question that names nothing else asks for something of who asks: "Where do I live?".
+
+    The words beside "I" and "my" ask for what people say of themselves, for a relationship, or are among the
+    words of the entity that is marked so.
+    """
+    if not question.selves:
+        return False
+    asked = [
+        piece.token
+        for place, piece in enumerate(question.pieces)
+        if place not in question.selves and piece.token and not piece.is_stop_word
+        and piece.token not in _ASKING_FOR
+    ]  # fmt: skip
+    if not asked or any(word in _OWN_FACTS or question_words.says_role(word) for word in asked):
+        return True
+    return me is not None and await copy.look(lambda documents: documents.has_any(me, asked))
+
+
 async def by_relationships(
     context: Context,
     question: AskedNames,
@@ -157,7 +212,7 @@ async def by_relationships(
     followed = await _followed(context, question, named, kind)
     if not followed.words:
         return []
-    rows, _ = await related(
+    rows = await related(
         context,
         question,
         list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT],
@@ -169,7 +224,7 @@ async def by_relationships(
     )
     words_by_id = {each.id: each.words for each in named}
     answer: dict[str, Named] = {}
-    for each in rows:
+    for each in in_role(rows.related, *followed.words):
         words = ", ".join([words_by_id[each.entity_id], *followed.words])
         hit = Named(each.other_id, RELATIONSHIP, words, relationship_type=each.relationship_type,
                     related_to=each.entity_id)  # fmt: skip
@@ -177,17 +232,32 @@ async def by_relationships(
     return list(answer.values())
 
 
+def in_role(rows: list[RelatedEntity], word: str, *others: str) -> list[RelatedEntity]:
+    """Return the relationships without those that say that the other end is something else: a brother."""
+    asked = question_words.said_kind(word)
+    if others or asked is None:
+        return rows
+    said = [dict(each.metadata).get(TARGET_ROLE if each.is_source else SOURCE_ROLE) for each in rows]
+    kinds = [text and question_words.said_kind(text.strip('"')) for text in said]
+    exact = [each for each, kind in zip(rows, kinds, strict=True) if kind == asked]
+    return exact or [each for each, kind in zip(rows, kinds, strict=True) if kind is None]
+
+
 async def related(
     context: Context, question: AskedNames, entity_ids: list[str], **params: Any
-) -> tuple[list[_Related], bool]:
-    """Return relationships of entities, current or former as asked, and whether some are left out."""
+) -> _RelatedRows:
+    """Return relationships of entities, current or former as asked."""
     row = await context.graph.only(
-        "search.related", _RelatedRows, entity_ids=entity_ids, characters=METADATA_LIMIT, **params
+        "search.related",
+        _RelatedRows,
+        entity_ids=entity_ids,
+        characters=METADATA_LIMIT,
+        **{"fields": [], **params},
     )
     refuse_stale_keys((each.relationship_key, each.refold) for each in row.related)
     now, with_former = times.now(), any(piece.token in question_words.FORMER for piece in question.pieces)
     current = [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
-    return current, row.cut
+    return row._replace(related=current)
 
 
 async def _followed(

@@ -15,7 +15,7 @@ from typing import Final, Literal, cast
 from rapidfuzz.distance import Prefix
 
 from graphmem.model.identity import PEOPLE
-from graphmem.model.shipped_relationships import ROLES, RelationshipKind
+from graphmem.model.shipped_relationships import MEANINGS, ROLES, SOURCE_ROLE, TARGET_ROLE, RelationshipKind
 from graphmem.search.questions import grammar
 from graphmem.text import languages
 
@@ -103,6 +103,7 @@ _WORDS: Final[Mapping[str, frozenset[tuple[str, str]]]] = {
 """For a word for the entity at the other end of relationships: their types, each with its direction."""
 _PLURALS: Final = grammar.meanings("role_plurals")
 _KINDS: Final = grammar.words("roles_that_are_kinds")
+_SAME_ROLES: Final = grammar.meanings("same_roles")
 _IS_NO_VERB: Final = grammar.words("no_verb")
 """Words of relationship types that say nothing of their own."""
 _PASSIVE: Final = re.compile(r"[A-Z0-9_]+_BY")
@@ -125,7 +126,8 @@ def says_role(word: str, *, no_kind: bool = False) -> bool:
             that have to do with Ada.
     """
     role = _role(word)
-    return role in _WORDS and not (no_kind and role in _KINDS)
+    is_known = role in _WORDS or ("_" in word and said_kind(word) is not None)
+    return is_known and not (no_kind and role in _KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,24 @@ class FollowedRole:
     outgoing: set[str] = field(default_factory=set)
     incoming: set[str] = field(default_factory=set)
     words: dict[str, None] = field(default_factory=dict)
+
+
+def said_kind(word: str) -> str | None:
+    """Return the usual word for what a word says beside a type: a sister is more than a sibling."""
+    role = _role(word.replace(" ", "_"))
+    meaning = MEANINGS.get(f"{role.upper()}_OF")
+    says_more = meaning is not None and {*meaning.metadata} & {SOURCE_ROLE, TARGET_ROLE}
+    return _SAME_ROLES.get(role, role) if says_more else None
+
+
+def role_of(word: str) -> FollowedRole:
+    """Return the relationships at whose other end a word is."""
+    keys = _WORDS.get(_role(word), frozenset())
+    if not keys and said_kind(word):
+        meaning = MEANINGS[f"{word.upper()}_OF"]
+        keys = {(meaning.name, "outgoing"), (meaning.name, "incoming")}
+    outgoing = {name for name, direction in keys if direction == "outgoing"}
+    return FollowedRole(outgoing, {name for name, direction in keys if direction == "incoming"}, {word: None})
 
 
 def followed(

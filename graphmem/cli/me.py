@@ -1,0 +1,38 @@
+"""``graphmem me``: who asks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from graphmem.cli.entity_names import with_ids
+from graphmem.cli.session import Session
+
+
+def me(
+    session: Session,
+    entity: Annotated[str | None, typer.Argument(metavar="ENTITY", help="Id or name of a person.")] = None,
+) -> dict[str, Any]:
+    """Say who "my" and "I" in questions mean, or mark a person so.
+
+    The mark is an observation: the field self is true. Of several that are marked, the last one counts.
+
+    \b
+    Examples:
+      graphmem me
+      graphmem me "Ada Lovelace"
+    """
+    from graphmem.cli.commands import entry_of
+    from graphmem.model import canonical
+
+    if entity is not None:
+        create = entry_of("observations.create")
+        marking = {"entity_id": entity, "fields": {"self": True}, "observation_source": "human"}
+        session.run(create, with_ids(session, create, marking))
+    sought = {"search": "myself", "limit": 1, "provenance": "none"}
+    answer = canonical.decode(session.run(entry_of("entities.query"), sought))
+    marked = [each for each in answer["entities"] if each.get("matched") == "self"]
+    if not marked:
+        return {"hint": answer.get("hint")}
+    return {name: marked[0][name] for name in ("entity_id", "entity_type", "canonical_name")}

@@ -1,0 +1,158 @@
+"""What a question asks for without a word for a type: what is on at a time, what is owed, what changed.
+
+"What do I have next week?" asks for what is on or due then, "What do I still owe?" for what is unpaid, and
+for tasks that are open, "What changed this week?" for what was observed last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from graphmem.search.kinds import kind_questions, kind_words
+from graphmem.search.kinds.kind_questions import ASKING, BEFORE, NAMING, THINGS, Phrase, Reader
+from graphmem.search.kinds.kind_times import TIME_WORDS, Period
+from graphmem.search.kinds.kind_words import AGENDA, CHANGES, OWED, KindName, State
+from graphmem.search.owner_copy import OwnerCopy
+from graphmem.search.questions import grammar, question_words
+from graphmem.search.questions.mentions import AskedNames
+from graphmem.search.search_results import Understood, understood_sentence, understood_time
+
+_EMPTY: Final = (THINGS | ASKING | BEFORE | NAMING | question_words.EMPTY) - grammar.words("no_agenda")
+"""Words that say nothing of what is asked for."""
+_AGENDA: Final = grammar.words("agenda")
+_PAST_TENSE: Final = grammar.words("past_tense")
+_PAST: Final = grammar.words("past") | {"last"}
+"""Words for a time of their own that ask for nothing without a kind."""
+_OWED_TO: Final = grammar.words("owed_to")
+"""Words after which somebody else owes: "what does he owe me"."""
+_OWING: Final = tuple(tuple(each.split()) for each in sorted(grammar.words("owing"), key=len, reverse=True))
+"""Words in a row that say that something is to be paid, the longest first."""
+_CHANGING: Final = grammar.words("changing")
+_ARTICLES: Final = grammar.words("articles")
+CHANGES_LIMIT: Final = 100
+"""Entities that a question for changes answers."""
+CHANGES_NOTE: Final = (
+    "these are the entities with the newest observations; POST /observations/query lists the observations "
+    "themselves, newest first"
+)
+
+
+def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str], now: int) -> list[Phrase]:
+    """Return what a question asks for that names no type, at most one phrase.
+
+    Args:
+        now: in microseconds.
+    """
+    reader = kind_questions.reader_of(question, types, aliases, now)
+    timed = _times(reader)
+    if len(timed) > 1:
+        return []
+    span, period = timed[0] if timed else (range(0), None)
+    phrase = _changes(reader, span, period) or _owed(reader, span)
+    if phrase is None and period is not None:
+        phrase = _on(reader, span, period)
+    return [] if phrase is None else [phrase]
+
+
+async def changes(copy: OwnerCopy, phrase: Phrase) -> tuple[dict[str, int], Understood]:
+    """Return what was observed last, the newest first, with the times; and how the question was read."""
+    period = phrase.period
+    since, until = (None, None) if period is None else (period.start, period.end)
+    newest = await copy.look(lambda documents: documents.newest(since, until, CHANGES_LIMIT))
+    understood: Understood = {"words": phrase.text, "entity_types": [], "count": len(newest), "sentence": ""}
+    if period is not None:
+        understood["time"] = understood_time(period, ["last_observation_at"])
+    understood["sentence"] = understood_sentence(understood)
+    return newest, understood
+
+
+def _times(reader: Reader) -> list[tuple[range, Period]]:
+    """Return the times that a question says, with the places of their words."""
+    timed: list[tuple[range, Period]] = []
+    start = 0
+    while start < len(reader.tokens):
+        lengths = range(min(TIME_WORDS, len(reader.tokens) - start), 0, -1)
+        meanings = ((length, reader.meant_by(start, start + length)) for length in lengths)
+        length, period = next(((n, each) for n, each in meanings if isinstance(each, Period)), (1, None))
+        if period is not None and period.words not in _PAST:
+            timed.append((range(start, start + length), period))
+        start += length
+    # "What is coming up in the next ten days?"
+    return [each for each in timed if each[1].end is not None] or timed
+
+
+def _owing(tokens: Sequence[str]) -> range:
+    """Return the places of the words that say that something is to be paid."""
+    for said in _OWING:
+        for start in range(len(tokens) - len(said) + 1):
+            if tuple(tokens[start : start + len(said)]) == said:
+                return range(start, start + len(said))
+    return range(0)
+
+
+def _phrase(
+    reader: Reader,
+    kind: KindName,
+    said: Collection[int],
+    known: Collection[str],
+    period: Period | None = None,
+) -> Phrase | None:
+    """Return a phrase of some words, if all others say nothing or may be names that it is related to."""
+    anchors: list[tuple[int, int]] = []
+    for place, piece in enumerate(reader.question.pieces):
+        if place in said or all(token in known for token in piece.tokens):
+            continue
+        if not reader.question.may_be_name(place):
+            return None
+        if anchors and anchors[-1][1] == place:
+            anchors[-1] = (anchors[-1][0], place + 1)
+        else:
+            anchors.append((place, place + 1))
+    text = " ".join(reader.question.pieces[place].text for place in sorted(said))
+    start, end = min(said), max(said) + 1
+    return Phrase(start, end, kind, (), period, frozenset(said), tuple(anchors), bool(anchors), text=text)
+
+
+def _on(reader: Reader, span: range, period: Period) -> Phrase | None:
+    """Return what is on or due at a time: what is to come, unless the question is in the past tense."""
+    if len(reader.tokens) == 1 and not reader.tokens[0].isalpha():
+        return None
+    is_past = not _PAST_TENSE.isdisjoint(reader.tokens)
+    meant = "past" if is_past else "future"
+    first, *others = [each for each in period.readings if each.direction == meant] or period.readings
+    if first.start is None and first.direction == "future":
+        first = first._replace(start=reader.now)
+    period = first._replace(others=tuple(others))
+    kind = KindName((), AGENDA, is_plural=True)
+    return _phrase(reader, kind, set(span), _EMPTY | _AGENDA | _PAST_TENSE, period)
+
+
+def _owed(reader: Reader, span: range) -> Phrase | None:
+    """Return what is still to be paid, and what is to be done behind it."""
+    said = _owing(reader.tokens)
+    if not said or span or not _OWED_TO.isdisjoint(reader.tokens[said.stop : said.stop + 1]):
+        return None
+
+    def types(table: str) -> set[str]:
+        named = (kind_words.named_kind([each], reader.types, reader.aliases) for each in grammar.words(table))
+        return {name for each in named if each is not None for name in each.types}
+
+    payables, tasks = types("payables"), types("to_do")
+    kind = KindName(tuple(sorted(payables | tasks)), OWED, is_plural=True)
+    phrase = _phrase(reader, kind, set(said), _EMPTY | grammar.words("besides_owing"))
+    if phrase is None or not kind.types or any(start < said.start for start, _ in phrase.anchors):
+        return None
+    states = (State(phrase.text, "unpaid"),)
+    return replace(phrase, states=states, behind=frozenset(tasks - payables))
+
+
+def _changes(reader: Reader, span: range, period: Period | None) -> Phrase | None:
+    """Return what was observed last, within a time if the question says one."""
+    said = {place for place, token in enumerate(reader.tokens) if token in _CHANGING}
+    if not said or _CHANGING.union(_ARTICLES).issuperset(reader.tokens):
+        return None
+    kind = KindName((), CHANGES, is_plural=True)
+    phrase = _phrase(reader, kind, {*said, *span}, grammar.words("besides_changing"), period)
+    return None if phrase is None or phrase.anchors else phrase

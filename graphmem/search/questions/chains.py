@@ -1,0 +1,182 @@
+"""Chains of relationships in questions: "the boss of Nadia's sister", "my sister's boss", "Tom's boss's car".
+
+A chain begins at a name, or at who asks. Each step is followed by the relationships that its word stands for,
+or by a field of that name whose value is the name of an entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, NamedTuple
+
+from graphmem.model import canonical
+from graphmem.registry import Context
+from graphmem.search.entity_copy import IN_ALIAS, IN_NAME, SearchCopy
+from graphmem.search.owner_copy import OwnerCopy
+from graphmem.search.questions import grammar, naming, question_words
+from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames, Piece
+from graphmem.search.questions.naming import FOLLOWED_LIMIT, RELATED_LIMIT, RELATIONSHIP, SCANNED_LIMIT, Named
+from graphmem.text import words
+
+STEPS_LIMIT: Final = 2
+"""Steps that are followed: each is a round trip."""
+_ARTICLES: Final = grammar.words("articles")
+_OF: Final = grammar.words("of")
+_NO_STEP: Final = question_words.EMPTY | _OF | _ARTICLES
+_AMBIGUOUS: Final = ATTRIBUTES | grammar.words("ambiguous_roles")
+"""Words for relationships that people also say of other things: "the size of Tom's report"."""
+
+
+class Chain(NamedTuple):
+    """A chain: the places of the name at its beginning, and the words of its steps from there on.
+
+    ``has_more``: the question asks for something of what is at the end.
+    """
+
+    start: int
+    end: int
+    steps: tuple[str, ...]
+    has_more: bool = False
+
+    @property
+    def decides(self) -> bool:
+        """Whether nothing but what is at the end is meant."""
+        return len(self.steps) > 1 or (self.has_more and self.steps[0] not in _AMBIGUOUS)
+
+
+class Way(NamedTuple):
+    """Where a chain leads.
+
+    Attributes:
+        named: the entities at its end; none where a step is missing.
+        between: the ids of the entities before it, the last one first.
+        note: which step is missing and what is known, or what a field says at the end.
+    """
+
+    named: list[Named]
+    between: list[str]
+    note: str = ""
+
+
+def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
+    """Return the longest chain of a question, ``None`` if it has none; ``named``: with who asks."""
+    reader = _Reader(question.pieces, {each.start: each.end for each in named if each.end}, question.mine)
+    chains: list[Chain] = []
+    for place in range(len(question.pieces)):
+        if (chain := reader.phrase(place)) is not None:
+            every = steps = chain.steps
+            # Of "the list of Tom's friends" the last noun says what is asked of the end.
+            while steps and not question_words.says_role(steps[-1]):
+                steps = steps[:-1]
+            if steps and all(map(question_words.says_role, steps)):
+                chains.append(chain._replace(steps=steps, has_more=steps != every))
+    return max(chains, key=lambda each: (len(each.steps), each.has_more), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads nouns and their owners. ``names``: the ends of names by their beginning; ``mine``: as "my"."""
+
+    pieces: Sequence[Piece]
+    names: Mapping[int, int]
+    mine: Collection[int]
+
+    def phrase(self, place: int) -> Chain | None:
+        """Return the phrase at a place: a name and the nouns behind it, or a noun of such a phrase."""
+        place = self._past(place, _ARTICLES)
+        if place in self.names:
+            end = self.names[place]
+            nouns = self._owned(end) if place in self.mine or self.pieces[end - 1].is_possessive else ()
+            return Chain(place, end, nouns)
+        noun = self._noun(place)
+        if not noun or self.pieces[place].ends or self.pieces[place].is_possessive:
+            return None
+        inner_place = self._past(place + 1, _OF)
+        # "Chef meiner Schwester": the possessive joins them.
+        inner = self.phrase(inner_place) if inner_place > place + 1 or inner_place in self.mine else None
+        return inner and inner._replace(steps=(*inner.steps, noun))
+
+    def _owned(self, place: int) -> tuple[str, ...]:
+        """Return the nouns that follow a possessive, each but the last one possessive itself."""
+        place = self._past(place, question_words.FORMER)
+        noun = self._noun(place)
+        if self.pieces[place - 1].ends or not noun:
+            return ()
+        return (noun, *(self._owned(place + 1) if self.pieces[place].is_possessive else ()))
+
+    def _past(self, place: int, passed: Collection[str]) -> int:
+        while place < len(self.pieces) and self.pieces[place].token in passed and place not in self.names:
+            place += 1
+        return place
+
+    def _noun(self, place: int) -> str:
+        """Return the word at a place if it may be a noun: "mother-in-law" is one word."""
+        if place >= len(self.pieces) or place in self.names or not self.pieces[place].is_word:
+            return ""
+        word = "_".join(self.pieces[place].tokens)
+        return "" if word in _NO_STEP else word
+
+
+async def follow(
+    context: Context, copy: OwnerCopy, question: AskedNames, chain: Chain, bases: Sequence[Named]
+) -> Way:
+    """Follow a chain from what bears the name at its beginning: one round trip for each step."""
+    if len(chain.steps) > STEPS_LIMIT:
+        return Way(
+            [], [], f"{STEPS_LIMIT} steps of relationships are followed: ask from there for the others"
+        )
+    ends, between, known = {each.id: each for each in bases[:FOLLOWED_LIMIT]}, list[str](), list[str]()
+    for place, step in enumerate(chain.steps):
+        reached, names, what, value = await _step(context, copy, question, ends, step)
+        if not reached:
+            says = f"{what} is {value}" if value else f"no {what.removeprefix('the ')} is known"
+            if place and not chain.has_more and (value or step in ATTRIBUTES):
+                # A field of what is before says it.
+                return Way([*ends.values()], between[len(ends) :], says if value else "")
+            return Way([], between, "; ".join([*known, says]))
+        between = [*ends, *between]
+        ends = dict(list(reached.items())[:FOLLOWED_LIMIT])
+        known.append(f"{what} is {', '.join(f'{names[each]} ({each})' for each in ends)}")
+    return Way([*ends.values()], between)
+
+
+async def _step(
+    context: Context, copy: OwnerCopy, question: AskedNames, ends: Mapping[str, Named], step: str
+) -> tuple[dict[str, Named], dict[str, str], str, str]:
+    """Return what a step leads to, the names of that, what it is, and a value of a field, if one says it."""
+    role = question_words.role_of(step)
+    rows = await naming.related(
+        context, question, list(ends), outgoing=sorted(role.outgoing), incoming=sorted(role.incoming),
+        types=[], fields=[step], scanned=SCANNED_LIMIT, limit=RELATED_LIMIT,
+    )  # fmt: skip
+    joined = [
+        (each.entity_id, each.relationship_type, each.other_id, each.other_name)
+        for each in naming.in_role(rows.related, step)
+    ]
+    value = ""
+    for entity in rows.entities if not joined else ():
+        for name, text in entity.held:
+            for value in words.strings(canonical.decode(text)):
+                bearer = await copy.look(partial(_bearer, value=value))
+                if bearer is not None and bearer not in ends:
+                    joined.append((entity.id, name, bearer, value))
+    reached: dict[str, Named] = {}
+    for entity_id, name, other_id, _ in joined:
+        said = f"{ends[entity_id].words}, {step}"
+        hit = Named(other_id, RELATIONSHIP, said, relationship_type=name, related_to=entity_id)
+        reached.setdefault(other_id, hit)
+    what = f"the {step} of {', '.join(each.name for each in rows.entities)}"
+    return reached, {other_id: name for _, _, other_id, name in reversed(joined)}, what, value
+
+
+def _bearer(copy: SearchCopy, value: str) -> str | None:
+    """Return the entity of an id, or the only one whose name has all words of a value."""
+    if copy.number_of(value) is not None:
+        return value
+    having = copy.alive
+    for posting in copy.postings([[word] for word in words.tokens(value)]):
+        having = having & copy.of_numbers(posting.documents[(posting.counts & (IN_NAME | IN_ALIAS)) > 0])
+    (bearers,) = having.nonzero()
+    return copy.ids[bearers[0]] if len(bearers) == 1 else None

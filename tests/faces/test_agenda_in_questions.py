@@ -1,0 +1,140 @@
+"""What is on or due at a time, what is owed, and what changed: questions that name no type."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from graphmem.model import times
+from tests.support.faces import Call
+from tests.support.walks import walk_over
+
+TODAY = times.EPOCH + timedelta(microseconds=times.now())
+NEXT_WEEK = 7 - TODAY.weekday()
+"""Days until Monday."""
+
+
+def day(shift: int) -> str:
+    """Return the date some days from today."""
+    return (TODAY + timedelta(days=shift)).strftime("%Y-%m-%d")
+
+
+TOMORROW = ["Filling", "Rehearsal", "Water the ferns"]
+IN_NEXT_WEEK = sorted(["Lecture", "Market", *(TOMORROW if NEXT_WEEK == 1 else [])])
+OWED = ["Boat money", "Book ferry", "W-1", "Water the ferns"]
+OLD = {"observed_at": day(-300)}
+ENTITIES: tuple[dict[str, Any], ...] = (
+    {"entity_type": "person", "name": "Gudrun Pohl"},
+    {"entity_type": "event", "title": "Rehearsal", "date_start": f"{day(1)}T18:00:00Z"},
+    {"entity_type": "dentist_appointment", "name": "Filling", "date": day(1)},
+    {"entity_type": "task", "title": "Water the ferns", "status": "open", "due_date": day(1)},
+    {"entity_type": "task", "title": "Sand the floor", "status": "done", "due_date": day(1)},
+    {"entity_type": "task", "title": "Book ferry", "status": "in_progress", "due_date": day(40)},
+    {"entity_type": "event", "title": "Market", "date_start": day(NEXT_WEEK + 2),
+     "attendees": ["Gudrun Pohl"]},
+    {"entity_type": "event", "title": "Lecture", "date_start": day(NEXT_WEEK + 3)},
+    {"entity_type": "event", "title": "Wedding", "date_start": day(-1)},
+    {"entity_type": "task", "title": "Return keys", "status": "done", "due_date": day(-1)},
+    {"entity_type": "invoice", "number": "W-1", "vendor": "Waterworks", "status": "sent",
+     "invoice_date": day(1), "due_date": day(50)},
+    {"entity_type": "invoice", "number": "W-2", "vendor": "Waterworks", "status": "paid",
+     "due_date": day(60)},
+    {"entity_type": "loan", "name": "Boat money", "creditor": "Gudrun Pohl", "amount": 300},
+    {"entity_type": "loan", "name": "Tent money", "creditor": "Gudrun Pohl", "status": "repaid and closed"},
+    {"entity_type": "note", "title": "Tea", "text": "tomorrow and next week", "sent_at": day(1)},
+)  # fmt: skip
+
+
+@pytest.fixture
+def agenda(run: Call) -> Call:
+    items = [{**OLD, **entity, "intent": "create_new"} for entity in ENTITIES]
+    run("store", entities=items, find_duplicates=False)
+    return run
+
+
+def of_kind(answer: dict[str, Any]) -> list[str]:
+    return [
+        each["snapshot"].get("number") or each["canonical_name"]
+        for each in answer["entities"]
+        if each.get("matched") == "kind"
+    ]
+
+
+@walk_over(
+    "question, names",
+    [
+        ("What do I have tomorrow?", TOMORROW),
+        ("anything tomorrow?", TOMORROW),
+        ("tomorrow", TOMORROW),
+        ("what's going on tomorrow evening", TOMORROW),
+        ("Was steht morgen an?", TOMORROW),
+        ("Qu'est-ce que j'ai demain ?", TOMORROW),
+        ("¿Qué tengo mañana?", TOMORROW),
+        ("What is planned for next week?", IN_NEXT_WEEK),
+        ("la semaine prochaine", IN_NEXT_WEEK),
+        ("Habe ich nächste Woche etwas vor?", IN_NEXT_WEEK),
+        ("What does Gudrun have next week?", ["Market"]),
+        ("What did I have yesterday?", ["Return keys", "Wedding"]),
+        ("What do I still owe?", OWED),
+        ("what is left to settle", OWED),
+        ("Was muss ich noch bezahlen?", OWED),
+        ("How much do I owe Gudrun?", ["Boat money"]),
+    ],
+)
+def test_a_question_without_a_type_asks_what_is_on_or_owed(
+    agenda: Call, question: str, names: list[str]
+) -> None:
+    page = agenda("entities.query", search=question)
+    assert sorted(of_kind(page)) == names
+    assert page["understood"]["count"] == len(names)
+    assert sorted(of_kind(agenda("entities.find", identifier=question))) == names
+    lines = agenda("context.retrieve", question=question)["lines"]
+    assert sorted(line.partition(" (")[0].rpartition(" ")[2] for line in lines[: len(names)]) == sorted(
+        name.rpartition(" ")[2] for name in names
+    )
+
+
+def test_what_is_to_be_paid_comes_before_what_is_to_be_done(agenda: Call) -> None:
+    assert sorted(of_kind(agenda("entities.query", search="What do I still owe?"))[:2]) == [
+        "Boat money",
+        "W-1",
+    ]
+
+
+def test_a_day_that_may_be_past_is_to_come_unless_the_question_is_in_the_past(agenda: Call) -> None:
+    weekday = (TODAY - timedelta(days=1)).strftime("%A")
+    assert "Wedding" not in of_kind(agenda("entities.query", search=f"What do I have on {weekday}?"))
+    assert sorted(of_kind(agenda("entities.query", search=f"What did I have on {weekday}?"))) == [
+        "Return keys", "Wedding",
+    ]  # fmt: skip
+
+
+@walk_over(
+    "question",
+    [
+        "What did Gudrun say yesterday?", "tea tomorrow", "Who is free tomorrow?", "When is tomorrow?",
+        "How many eggs do I need tomorrow?", "What does she have tomorrow?", "What does Gudrun owe me?",
+        "a new roof", "news", "the change of the moon", "2026", "What changed about the ferns?",
+    ],
+)  # fmt: skip
+def test_other_questions_with_a_time_ask_for_no_agenda(agenda: Call, question: str) -> None:
+    assert of_kind(agenda("entities.query", search=question)) == []
+
+
+def test_what_changed_is_answered_by_the_newest_observations_and_the_hint(agenda: Call) -> None:
+    # Times less than a second apart make one order.
+    for name, seconds in (("Gudrun Pohl", 5), ("Lecture", 0)):
+        (found,) = agenda("entities.find", identifier=name)["entities"]
+        at = times.render(times.now() - seconds * 1_000_000)
+        agenda("observations.create", entity_id=found["entity_id"], fields={"note": "seen"}, observed_at=at)
+    for question in ("What changed this week?", "anything new today?", "Was hat sich heute geändert?"):
+        page = agenda("entities.query", search=question)
+        assert of_kind(page) == ["Lecture", "Gudrun Pohl"]
+        assert "`graphmem observations list`" in page["hint"] or "POST /observations/query" in page["hint"]
+        context = agenda("context.retrieve", question=question)
+        assert sorted(line.partition(" (")[0] for line in context["lines"][:2]) == ["Gudrun Pohl", "Lecture"]
+        assert "newest observations" in context["hint"]
+    assert of_kind(agenda("entities.query", search="What has changed?"))[:2] == ["Lecture", "Gudrun Pohl"]
+    assert of_kind(agenda("entities.query", search="What changed yesterday?")) == []

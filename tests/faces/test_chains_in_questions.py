@@ -1,0 +1,213 @@
+"""Who asks, and chains of relationships in questions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.faces import Call
+from tests.support.walks import walk_over
+
+PEOPLE: dict[str, dict[str, Any]] = {
+    "Edda Moll": {"address": "Kanalweg 3", "shoe_size": 39, "manager": "Nobody Known"},
+    "Kalle Berg": {"phone": "+49 40 5550001"},
+    "Ruth Amsel": {"phone": "+49 40 5550002"},
+    "Sven Kamp": {"phone": "+49 40 5550003", "landlord": "Ruth Amsel", "owner": "Zoo Ltd"},
+    "Lone Wolf": {"phone": "+49 40 5550004"},
+}
+NAMES = [*PEOPLE, "Nordwind GmbH", "Blue Van", "Old Bike"]
+LINKS = (
+    ("Edda Moll", "REPORTS_TO", "Kalle Berg"),
+    ("Kalle Berg", "REPORTS_TO", "Ruth Amsel"),
+    ("Sven Kamp", "WORKS_AT", "Nordwind GmbH"),
+    ("Ruth Amsel", "OWNS", "Nordwind GmbH"),
+    ("Edda Moll", "OWNS", "Blue Van"),
+)
+
+
+@pytest.fixture
+def world(run: Call) -> Call:
+    entities = [{"entity_type": "person", "name": name, **fields} for name, fields in PEOPLE.items()]
+    entities += [{"entity_type": "company", "name": "Nordwind GmbH"}]
+    entities += [{"entity_type": "vehicle", "name": name} for name in ("Blue Van", "Old Bike")]
+    links = [
+        {"relationship_type": kind, "source_index": NAMES.index(source), "target_index": NAMES.index(target)}
+        for source, kind, target in LINKS
+    ]
+    run("store", entities=entities, relationships=links, find_duplicates=False)
+    return run
+
+
+@pytest.fixture
+def mine(world: Call) -> Call:
+    mark(world, "Edda Moll")
+    return world
+
+
+def id_of(run: Call, name: str) -> str:
+    (entity,) = run("entities.find", identifier=name)["entities"]
+    return entity["entity_id"]
+
+
+def mark(run: Call, name: str, **more: Any) -> None:
+    run("observations.create", entity_id=id_of(run, name), fields={"self": True}, **more)
+
+
+def names(answer: dict[str, Any]) -> list[str]:
+    return [each["canonical_name"] for each in answer["entities"]]
+
+
+@walk_over(
+    "question, end, between",
+    [
+        ("Who is the boss of Edda Moll's boss?", "Ruth Amsel", "Kalle Berg"),
+        ("Edda's boss's boss", "Ruth Amsel", "Kalle Berg"),
+        ("the owner of the employer of Sven", "Ruth Amsel", "Nordwind GmbH"),
+        ("What is the phone number of Edda's boss?", "Kalle Berg", "Edda Moll"),
+        ("Kalle's boss's phone", "Ruth Amsel", "Kalle Berg"),
+        # The step before the last is a field with a name.
+        ("my boss's boss", "Ruth Amsel", "Kalle Berg"),
+        ("phone of my boss", "Kalle Berg", "Edda Moll"),
+    ],
+)
+def test_the_entity_at_the_end_of_a_chain_is_answered_first(
+    mine: Call, question: str, end: str, between: str
+) -> None:
+    looked_up = mine("entities.find", identifier=question)
+    assert names(looked_up)[0] == end
+    assert looked_up["match_mode"] == "relationship"
+    assert names(mine("entities.query", search=question))[0] == end
+    first, second, *_ = mine("context.retrieve", question=question)["lines"]
+    assert first.startswith(f"{end} (")
+    assert second.startswith(f"{between} (")
+    # The relationship between them stands in a line.
+    assert between in first
+
+
+def test_a_field_that_holds_a_name_is_a_step(world: Call) -> None:
+    world("store", entities=[{"entity_type": "person", "name": "Lone Wolf", "boss": "Sven Kamp"}])
+    assert names(world("entities.find", identifier="phone of Lone Wolf's boss"))[0] == "Sven Kamp"
+    # The owner of Sven is no entity: the field of Sven says who it is.
+    found = world("entities.find", identifier="the owner of Lone Wolf's boss")
+    assert names(found)[0] == "Sven Kamp"
+    assert "the owner of Sven Kamp is Zoo Ltd" in found["hint"]
+
+
+FAMILY = (
+    ("Bent Lykke", "BROTHER_OF", "Asta Lykke"),
+    ("Asta Lykke", "HAS_SISTER", "Cora Lykke"),
+    ("Cora Lykke", "REPORTS_TO", "Dora Vik"),
+    ("Emil Holt", "BOSS_OF", "Bent Lykke"),
+    ("Asta Lykke", "HAS_DENTIST", "Fritz Zahn"),
+    ("Gerd Vik", "HUSBAND_OF", "Dora Vik"),
+    ("Asta Lykke", "CHILD_OF", "Hanne Lykke"),
+)
+
+
+@pytest.fixture
+def family(run: Call) -> Call:
+    every = list(dict.fromkeys(name for source, _, target in FAMILY for name in (source, target)))
+    links = [
+        {"relationship_type": kind, "source_index": every.index(source), "target_index": every.index(target)}
+        for source, kind, target in FAMILY
+    ]
+    people = [{"entity_type": "person", "name": name} for name in every]
+    run("store", entities=people, relationships=links, find_duplicates=False)
+    mark(run, "Asta Lykke")
+    return run
+
+
+@walk_over(
+    "question, ends",
+    [
+        ("Who is the boss of Asta's sister?", ["Dora Vik"]),
+        ("my brother's boss", ["Emil Holt"]),
+        ("the boss of my siblings", ["Dora Vik", "Emil Holt"]),
+        ("Chef der Schwester von Asta Lykke", ["Dora Vik"]),
+        ("Wie heißt der Chef meiner Schwester?", ["Dora Vik"]),
+        ("Wie heißt mein Zahnarzt?", ["Fritz Zahn"]),
+        ("my dentist", ["Fritz Zahn"]),
+        ("my sister", ["Cora Lykke"]),
+        ("Who is Asta's brother?", ["Bent Lykke"]),
+        ("my mum", ["Hanne Lykke"]),
+        ("the husband of my sister's boss", []),
+        ("the boss of my sister's husband", []),
+        ("el marido de la jefa de Cora", ["Gerd Vik"]),
+    ],
+)
+def test_kin_are_told_apart_in_a_chain(family: Call, question: str, ends: list[str]) -> None:
+    hits = family("entities.find", identifier=question)["entities"]
+    found = sorted(each["canonical_name"] for each in hits if each["matched"] == "relationship")
+    assert found == ends
+
+
+@walk_over(
+    "question, hint",
+    [
+        ("Who is the boss of the owner of Nordwind GmbH?", "no boss of Ruth Amsel is known"),
+        ("the boss of Lone Wolf's owner", "no owner of Lone Wolf is known"),
+        ("phone of Lone Wolf's boss", "no boss of Lone Wolf is known"),
+        ("phone of Edda's manager's owner's boss", "2 steps"),
+    ],
+)
+def test_nothing_is_answered_where_a_step_is_missing(world: Call, question: str, hint: str) -> None:
+    looked_up = world("entities.find", identifier=question)
+    assert (looked_up["entities"], looked_up["match_mode"]) == ([], "none")
+    assert hint in looked_up["hint"]
+    page = world("entities.query", search=question)
+    assert (page["entities"], hint in page["hint"]) == ([], True)
+    context = world("context.retrieve", question=question)
+    assert (context["lines"], hint in context["hint"]) == ([], True)
+
+
+def test_the_hint_of_a_missing_step_names_what_is_known(world: Call) -> None:
+    hint = world("entities.query", search="Who is the boss of Kalle's boss?")["hint"]
+    known = f"the boss of Kalle Berg is Ruth Amsel ({id_of(world, 'Ruth Amsel')})"
+    assert hint == f"{known}; no boss of Ruth Amsel is known"
+
+
+@walk_over(
+    "question, first",
+    [
+        ("Where do I live?", "Edda Moll"),
+        ("What is my shoe size?", "Edda Moll"),
+        ("Who am I?", "Edda Moll"),
+        ("wo wohne ich?", "Edda Moll"),
+        ("Who is my boss?", "Kalle Berg"),
+        ("Who do I report to?", "Kalle Berg"),
+        ("myself", "Edda Moll"),
+    ],
+)
+def test_who_asks_is_meant_by_my_and_i(mine: Call, question: str, first: str) -> None:
+    assert names(mine("entities.query", search=question))[0] == first
+    assert mine("context.retrieve", question=question)["lines"][0].startswith("Edda Moll (")
+
+
+@walk_over(
+    "question", ["How do I reach Sven?", "show me Sven", "What did I hear about the zoo?", "a zoo ltd for me"]
+)
+def test_what_asks_nothing_of_who_asks_does_not_mean_them(mine: Call, question: str) -> None:
+    assert "Edda Moll" not in names(mine("entities.query", search=question))
+
+
+def test_nobody_is_meant_where_nobody_is_marked_and_the_hint_says_how(world: Call) -> None:
+    for question in ("Where do I live?", "Who is my boss's boss?"):
+        assert "`graphmem me ENTITY`" in world("entities.query", search=question)["hint"]
+        assert "Kalle Berg" not in names(world("entities.query", search=question))
+        assert "graphmem me" in world("context.retrieve", question=question)["hint"]
+    assert "hint" not in world("entities.query", search="How do I reach Sven?")
+
+
+def test_the_mark_that_was_observed_last_counts_also_over_a_merge_and_a_withdrawal(mine: Call) -> None:
+    mark(mine, "Sven Kamp", observed_at="2001-01-01T00:00:00Z")
+    assert names(mine("entities.find", identifier="Who am I?")) == ["Edda Moll"]
+    mark(mine, "Lone Wolf")
+    assert names(mine("entities.find", identifier="Who am I?")) == ["Lone Wolf"]
+    survivor = id_of(mine, "Ruth Amsel")
+    mine("entities.merge", from_entity_id=id_of(mine, "Lone Wolf"), to_entity_id=survivor)
+    (found,) = mine("entities.find", identifier="Who am I?")["entities"]
+    assert (found["entity_id"], found["matched"], found["matched_field"]) == (survivor, "self", "self")
+    mine("observations.create", entity_id=survivor, fields={"self": False})
+    assert names(mine("entities.find", identifier="Who am I?")) == ["Edda Moll"]
+    assert mine("server.check_snapshots")["healthy"]
