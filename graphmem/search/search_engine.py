@@ -180,11 +180,18 @@ async def _meant(
         way = await chains.follow(context, copy, question, chain, bases)
         if chain.decides and not way.named:
             return _Meant([], notes=[way.note], leads_nowhere=True)
-        named = await _of_types(copy, [*way.named, *named, *bases], search.types)
-        ends = [each.id for each in way.named]
-        return _Meant(
-            named, way=[*ends, *way.between] if chain.decides else [], notes=[way.note] if way.note else []
-        )
+        ends = way.named
+        if chain.has_more and len(chain.steps) == 1:
+            # "Where does my sister work?": the verb is a step as well.
+            at = chain.places[0]
+            ends = [each._replace(start=at, end=at + 1) for each in ends]
+            ends = [
+                *await naming.by_relationships(context, question, ends, search.types, chain.places[1:]),
+                *ends,
+            ]
+        named = await _of_types(copy, [*ends, *named, *bases], search.types)
+        led = dict.fromkeys([*(each.id for each in ends), *way.between]) if chain.decides else ()
+        return _Meant(named, way=[*led], notes=[way.note] if way.note else [])
     is_about_self = not named and await naming.is_about_self(copy, question, me)
     selves = selves if is_about_self else []
     followed = await naming.by_relationships(context, question, [*named, *selves], search.types, frozenset())

@@ -102,6 +102,8 @@ FAMILY = (
     ("Asta Lykke", "HAS_DENTIST", "Fritz Zahn"),
     ("Gerd Vik", "HUSBAND_OF", "Dora Vik"),
     ("Asta Lykke", "CHILD_OF", "Hanne Lykke"),
+    ("Asta Lykke", "WORKS_AT", "Kontor Syd"),
+    ("Cora Lykke", "WORKS_AT", "Klinik Nord"),
 )
 
 
@@ -131,6 +133,10 @@ def family(run: Call) -> Call:
         ("my sister", ["Cora Lykke"]),
         ("Who is Asta's brother?", ["Bent Lykke"]),
         ("my mum", ["Hanne Lykke"]),
+        ("Where does my sister work?", ["Cora Lykke", "Klinik Nord"]),
+        ("Who does Asta's sister report to?", ["Cora Lykke", "Dora Vik"]),
+        ("Where do I work?", ["Kontor Syd"]),
+        ("Who treats me?", ["Fritz Zahn"]),
         ("the husband of my sister's boss", []),
         ("the boss of my sister's husband", []),
         ("el marido de la jefa de Cora", ["Gerd Vik"]),

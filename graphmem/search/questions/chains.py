@@ -25,6 +25,9 @@ STEPS_LIMIT: Final = 2
 _ARTICLES: Final = grammar.words("articles")
 _OF: Final = grammar.words("of")
 _NO_STEP: Final = question_words.EMPTY | _OF | _ARTICLES
+_PASSED: Final = {"", *_NO_STEP, *grammar.words("asking")}
+_FACTS: Final = ATTRIBUTES | grammar.words("own_facts")
+"""Words that ask for what people say of somebody."""
 _AMBIGUOUS: Final = ATTRIBUTES | grammar.words("ambiguous_roles")
 """Words for relationships that people also say of other things: "the size of Tom's report"."""
 
@@ -32,12 +35,14 @@ _AMBIGUOUS: Final = ATTRIBUTES | grammar.words("ambiguous_roles")
 class Chain(NamedTuple):
     """A chain: the places of the name at its beginning, and the words of its steps from there on.
 
-    ``has_more``: the question asks for something of what is at the end.
+    ``places`` are those of all nouns, from the name on. ``has_more``: the question asks for something of what
+    is at the end, by a noun or a verb.
     """
 
     start: int
     end: int
     steps: tuple[str, ...]
+    places: tuple[int, ...]
     has_more: bool = False
 
     @property
@@ -72,7 +77,18 @@ def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
                 steps = steps[:-1]
             if steps and all(map(question_words.says_role, steps)):
                 chains.append(chain._replace(steps=steps, has_more=steps != every))
-    return max(chains, key=lambda each: (len(each.steps), each.has_more), default=None)
+    chain = max(chains, key=lambda each: (len(each.steps), each.has_more), default=None)
+    if chain is None or chain.decides:
+        return chain
+    taken = {*chain.places, *question.selves, *(at for span in reader.names.items() for at in range(*span))}
+    others = [
+        piece.token
+        for place, piece in enumerate(question.pieces)
+        if place not in taken and piece.token not in _PASSED and not piece.is_stop_word
+    ]
+    # "Where does Tom's boss live?"
+    asks = all(word in _FACTS or question_words.says_role(word, with_types=True) for word in others)
+    return chain._replace(has_more=bool(others) and asks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +105,21 @@ class _Reader:
         if place in self.names:
             end = self.names[place]
             nouns = self._owned(end) if place in self.mine or self.pieces[end - 1].is_possessive else ()
-            return Chain(place, end, nouns)
+            return Chain(place, end, tuple(map(self._noun, nouns)), nouns)
         noun = self._noun(place)
         if not noun or self.pieces[place].ends or self.pieces[place].is_possessive:
             return None
         inner_place = self._past(place + 1, _OF)
         # "Chef meiner Schwester": the possessive joins them.
         inner = self.phrase(inner_place) if inner_place > place + 1 or inner_place in self.mine else None
-        return inner and inner._replace(steps=(*inner.steps, noun))
+        return inner and inner._replace(steps=(*inner.steps, noun), places=(*inner.places, place))
 
-    def _owned(self, place: int) -> tuple[str, ...]:
-        """Return the nouns that follow a possessive, each but the last one possessive itself."""
+    def _owned(self, place: int) -> tuple[int, ...]:
+        """Return the places of the nouns behind a possessive, each but the last one possessive itself."""
         place = self._past(place, question_words.FORMER)
-        noun = self._noun(place)
-        if self.pieces[place - 1].ends or not noun:
+        if self.pieces[place - 1].ends or not self._noun(place):
             return ()
-        return (noun, *(self._owned(place + 1) if self.pieces[place].is_possessive else ()))
+        return (place, *(self._owned(place + 1) if self.pieces[place].is_possessive else ()))
 
     def _past(self, place: int, passed: Collection[str]) -> int:
         while place < len(self.pieces) and self.pieces[place].token in passed and place not in self.names:
@@ -113,7 +128,9 @@ class _Reader:
 
     def _noun(self, place: int) -> str:
         """Return the word at a place if it may be a noun: "mother-in-law" is one word."""
-        if place >= len(self.pieces) or place in self.names or not self.pieces[place].is_word:
+        if place >= len(self.pieces) or not self.pieces[place].is_word:
+            return ""
+        if any(start <= place < end for start, end in self.names.items()):
             return ""
         word = "_".join(self.pieces[place].tokens)
         return "" if word in _NO_STEP else word

@@ -193,7 +193,9 @@ async def is_about_self(copy: OwnerCopy, question: AskedNames, me: str | None) -
         if place not in question.selves and piece.token and not piece.is_stop_word
         and piece.token not in _ASKING_FOR
     ]  # fmt: skip
-    if not asked or any(word in _OWN_FACTS or question_words.says_role(word) for word in asked):
+    if not asked or any(
+        word in _OWN_FACTS or question_words.says_role(word, with_types=True) for word in asked
+    ):
         return True
     return me is not None and await copy.look(lambda documents: documents.has_any(me, asked))
 

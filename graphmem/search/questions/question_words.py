@@ -15,7 +15,14 @@ from typing import Final, Literal, cast
 from rapidfuzz.distance import Prefix
 
 from graphmem.model.identity import PEOPLE
-from graphmem.model.shipped_relationships import MEANINGS, ROLES, SOURCE_ROLE, TARGET_ROLE, RelationshipKind
+from graphmem.model.shipped_relationships import (
+    BUILTIN,
+    MEANINGS,
+    ROLES,
+    SOURCE_ROLE,
+    TARGET_ROLE,
+    RelationshipKind,
+)
 from graphmem.search.questions import grammar
 from graphmem.text import languages
 
@@ -118,15 +125,17 @@ def _role(word: str) -> str:
     return next((each for each in singulars if each in _WORDS), word)
 
 
-def says_role(word: str, *, no_kind: bool = False) -> bool:
+def says_role(word: str, *, no_kind: bool = False, with_types: bool = False) -> bool:
     """Return whether a word is one for the entity at the other end of some relationship.
 
     Args:
         no_kind: whether words do not count that things have as their type: "Ada's pets" asks for all pets
             that have to do with Ada.
+        with_types: whether words of types of relationships count as well, such as "work".
     """
     role = _role(word)
     is_known = role in _WORDS or ("_" in word and said_kind(word) is not None)
+    is_known = is_known or (with_types and any(_says_type(word, name) for name in BUILTIN))
     return is_known and not (no_kind and role in _KINDS)
 
 
