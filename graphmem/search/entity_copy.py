@@ -29,7 +29,9 @@ IN_NAME: Final = 0x8000
 """The bit of a count that says that the term is in the entity's name."""
 IN_ALIAS: Final = 0x4000
 """The bit of a count that says that the term is in another name of the entity."""
-COUNTED: Final = IN_ALIAS - 1
+IN_LABEL: Final = 0x2000
+"""The bit of a count that says that the term is in the entity's type or in the name of one of its fields."""
+COUNTED: Final = IN_LABEL - 1
 """The bits of a count that say how often the document has the term."""
 UNSORTED_LIMIT: Final = 200_000
 """Terms of new documents that stand unsorted at least before they are sorted in."""
@@ -52,6 +54,7 @@ class EntityText(NamedTuple):
         vectors: those of its passages, ``DIMENSIONS`` signed bytes each; none while it waits for them.
         is_pending: it waits for a vector of the model in use.
         version: greater for a newer state of the entity.
+        fields: the names of its fields.
     """
 
     id: str
@@ -61,12 +64,13 @@ class EntityText(NamedTuple):
     vectors: bytes | None
     is_pending: bool = False
     version: tuple[int, int] = (0, 0)
+    fields: Sequence[str] = ()
 
 
 class Posting(NamedTuple):
     """Documents that have a term, and how often each has it.
 
-    ``IN_NAME`` and ``IN_ALIAS`` are bits of a count.
+    ``IN_NAME``, ``IN_ALIAS`` and ``IN_LABEL`` are bits of a count; a term that only labels have counts 0.
     """
 
     documents: Numbers
@@ -178,15 +182,20 @@ class SearchCopy:
         for document in documents:
             text = terms.of_text(document.text)
             counts: dict[str, int] = Counter(text.values)
+            if len(text.values) > COUNTED:
+                counts = {term: min(count, COUNTED // 2) for term, count in counts.items()}
             for term in text.aliases:
                 counts[term] = counts.get(term, 0) + 1 | IN_ALIAS
             for term in text.name:
                 counts[term] = counts.get(term, 0) + 1 | IN_NAME
+            spoken.append(_LANGUAGE_NUMBERS[languages.language_of(counts)])
+            for label in (document.type, *document.fields):
+                for term in terms.of_label(label):
+                    counts[term] = counts.get(term, 0) | IN_LABEL
             new_terms += self.terms.add(counts)
             new_counts += counts.values()
             sizes.append(len(counts))
             lengths.append(sum(map(len, text)))
-            spoken.append(_LANGUAGE_NUMBERS[languages.language_of(counts)])
         numbers = range(len(self.ids), len(self.ids) + len(documents))
         arrays.new_terms.extend(new_terms)
         arrays.new_counts.extend(new_counts)

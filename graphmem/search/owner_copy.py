@@ -183,6 +183,7 @@ class CopiedEntity(NamedTuple):
     text: str | None
     model: str | None
     packed: bytes | None
+    fields: list[str] | None = None
 
     @property
     def version(self) -> tuple[int, int]:
@@ -246,7 +247,7 @@ def put(documents: SearchCopy, entities: Iterable[CopiedEntity], model: str) -> 
     documents.put(
         EntityText(
             each.id, each.type, each.at, each.text or "", each.packed if each.model == model else None,
-            each.model != model, each.version,
+            each.model != model, each.version, each.fields or (),
         )
         for each in entities
         if each.type is not None

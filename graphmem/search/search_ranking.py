@@ -4,6 +4,10 @@ Words: a document that has any concept of a question gets ``idf * count * (K1 + 
 * length / mean length))`` for each concept, where ``idf`` is ``ln(1 + (n - df + 0.5) / (df + 0.5))`` over the
 ``n`` documents of the owner (Robertson and Zaragoza, 2009). Nobody learns of another owner's texts from it.
 
+Labels: a document that has a concept only in its type or in the name of a field gets ``LABEL_WEIGHT`` of
+what one such word would give, by the number of documents that have the concept anywhere. "License plate"
+finds what has a ``license_plate``; a word that all entities have as a field says nothing.
+
 Meaning: the vector of the question is the sum of those of its words, weighted by the same statistics: a name
 that is in every text says little. Of a document its most similar passage counts.
 
@@ -18,14 +22,15 @@ hits are compared without what is common to all of them, their sum: two of ``n``
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.search.entity_copy import COUNTED, IN_NAME, Numbers, SearchCopy
+from graphmem.search.entity_copy import COUNTED, IN_LABEL, IN_NAME, Numbers, SearchCopy
+from graphmem.search.questions import question_words
 from graphmem.search.terms import Question
 
 K1: Final = 1.2
@@ -35,6 +40,8 @@ WORDS_WEIGHT: Final = 0.5
 text's own find less; the sets of ``tests/bench/retrieval`` differ little from 0.3 to 1."""
 NAME_WEIGHT: Final = 0.2
 """What a document gets if its name says all of the question."""
+LABEL_WEIGHT: Final = 0.8
+"""What a word weighs that only an entity's type or the name of one of its fields has."""
 STOP_WORD_WEIGHT: Final = 0.1
 """The weight of a stop word in the vector of a question, where a word that no document has weighs 1."""
 FAINT_SHARE: Final = 0.5
@@ -93,21 +100,32 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
     longer = K1 * (1 - B + B * lengths / mean_length)
     of_pieces: list[list[float]] = [[] for _ in question.pieces]
     matched: list[npt.NDArray[np.bool_]] = []
+    labelled = np.zeros(size, np.int32)
     groups = _groups(copy, question)
-    for concept, posting in zip(question.concepts, copy.postings(groups), strict=True):
+    labels = [_label_terms(group) for group in groups]
+    postings = list(copy.postings([*groups, *labels]))
+    for concept, posting, label in zip(question.concepts, postings, postings[len(groups) :], strict=False):
         counts = np.bincount(
             posting.documents, weights=posting.counts & COUNTED, minlength=size
         ) * alive  # fmt: skip
         says = counts > 0
         idf = _idf(count, int(np.count_nonzero(says)))
-        total += idf
         of_pieces[concept.piece].append(idf / most)
         scores += idf * counts * (K1 + 1) / (counts + longer)
-        shares += idf * says
+        called = np.zeros(size, np.bool_)
+        for each in (posting, label):
+            called[each.documents[(each.counts & IN_LABEL) > 0]] = True
+        called &= alive & ~says
+        rarity = min(idf, _idf(count, int(np.count_nonzero(says | called))))
+        labelled += called
+        scores += called * (LABEL_WEIGHT * rarity * (K1 + 1) / (1 + longer))
+        shares += idf * says + rarity * called
+        # A word that no value has is as rare as it is among the labels.
+        total += idf if says.any() or not called.any() else rarity
         in_name = posting.documents[(posting.counts & IN_NAME) > 0]
         named = np.zeros(size, np.bool_)
         named[in_name] = True
-        name_shares += idf * named
+        name_shares += idf * named + rarity * called
         matched.append(says)
     for piece, idfs in enumerate(of_pieces):
         if len(idfs) > 1:
@@ -119,6 +137,9 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
             ]
             whole = np.logical_and.reduce(of_piece)
             scores += _idf(count, int(np.count_nonzero(whole))) * whole
+    # "License plate" is rather a field of that name than a word of it elsewhere.
+    whole_label = labelled > 1
+    scores += LABEL_WEIGHT * _idf(count, int(np.count_nonzero(whole_label))) * whole_label
     weights = [sum(idfs) / len(idfs) if idfs else STOP_WORD_WEIGHT for idfs in of_pieces]
     share_of = 1 / total if total else 0.0
     return WordMatch(
@@ -128,6 +149,11 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
         weights,
         frozenset(term for group in groups for term in group),
     )
+
+
+def _label_terms(group: Iterable[str]) -> list[str]:
+    """Return the words of types and fields that some words ask for besides: birth for "birthday"."""
+    return sorted({meant for term in group for meant in question_words.LABELS.get(term, ())})
 
 
 def _idf(count: int, having: int) -> float:

@@ -16,16 +16,19 @@ import sys
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from graphmem.search.questions import question_words
 from graphmem.text import languages, words
 
 _DATE = re.compile(r"(?<!\S)((?:19|20)\d\d) (0[1-9]|1[0-2]) (0[1-9]|[12]\d|3[01])(?=t\d\d\b|\s|$)")
 _DAY = re.compile(r"([1-9]|[12]\d|3[01])(?:st|nd|rd|th)?")
+_CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _YEAR = re.compile(r"[12]\d{3}")
 _SEPARATOR: Final = words.VALUE_SEPARATOR.strip()
 _ALIAS_SEPARATOR: Final = words.ALIAS_SEPARATOR.strip()
@@ -51,6 +54,12 @@ def of_text(text: str) -> TextTerms:
         for year, month, day in _DATE.findall(text):
             terms += f"#m{int(month)}", f"#d{int(day)}", f"#{year}-{month}-{day}"
     return TextTerms(_split(name), _split(aliases) if aliases else [], terms)
+
+
+@lru_cache(maxsize=8_192)
+def of_label(name: str) -> tuple[str, ...]:
+    """Return the words of an entity type or of the name of a field, also of ``licensePlate``."""
+    return tuple(words.tokens(_CAMEL_CASE.sub(" ", name).replace("_", " ")))
 
 
 def _parted(text: str) -> tuple[str, str, str]:
@@ -114,7 +123,7 @@ def of_question(text: str, known: Collection[str] = (), *, begins: bool = False)
     query = words.parse_query(text, begins=begins)
     tokens = [token for phrase in query.phrases for token in phrase]
     language = _language(tokens, known)
-    stop_words = languages.stop_words().get(language or "", frozenset())
+    stop_words = languages.stop_words().get(language or "", frozenset()) | question_words.ASKING
     months = {
         name: number
         for each in dict.fromkeys(("en", language or "en", *sorted(known)))
@@ -152,7 +161,8 @@ def language_of_question(text: str) -> str | None:
 def _language(tokens: Sequence[str], known: Collection[str]) -> str | None:
     """Return the language of a question, which has few words: one stop word is enough."""
     counts = {
-        name: sum(token in listed for token in tokens) for name, listed in languages.stop_words().items()
+        name: sum(token in listed or token in question_words.ASKING_IN.get(name, ()) for token in tokens)
+        for name, listed in languages.stop_words().items()
     }
     most = max(counts.values())
     if not most:

@@ -244,9 +244,11 @@ def _quoted(term: str) -> str:
 
 def best_field(spellings: Collection[str], name: str, values: Iterable[tuple[str, str]]) -> str:
     """Return the field of an entity that has most of some words; the name comes first."""
-    best, most = CANONICAL_NAME, _count(spellings, name)
+    best, most = CANONICAL_NAME, 2 * _count(spellings, name)
     for field, text in values:
-        count = max((_count(spellings, string) for string in strings_of(text)), default=0)
+        # A word of the value counts more than one of the field's name.
+        count = 2 * max((_count(spellings, string) for string in strings_of(text)), default=0)
+        count = max(count, _count(spellings, field))
         if count > most:
             best, most = field, count
     return best

@@ -13,7 +13,7 @@ from graphmem.search.questions import mentions
 
 NOW = times.parse("2026-11-25T12:00:00Z")
 """A Wednesday."""
-TYPES = ("company", "event", "invoice", "person", "pet", "project", "sales_order", "task")
+TYPES = ("car", "company", "event", "invoice", "message", "person", "pet", "project", "sales_order", "task")
 
 
 def phrases(question: str) -> list[Phrase]:
@@ -77,6 +77,17 @@ def phrases(question: str) -> list[Phrase]:
         ("invoices before 2026-03-01", "invoice", [], "before 2026-03-01"),
         ("invoices since last month", "invoice", [], "since last month"),
         ("Termine im April", "event", [], "april"),
+        ("Which pets do we have?", "pet", [], None),
+        ("What cars do we own?", "car", [], None),
+        ("our pets", "pet", [], None),
+        ("my car", "car", [], None),
+        ("Welche Haustiere haben wir?", "pet", [], None),
+        ("mein Auto", "car", [], None),
+        ("quels animaux avons-nous ?", "pet", [], None),
+        ("nos voitures", "car", [], None),
+        ("¿Qué mascotas tenemos?", "pet", [], None),
+        ("mi coche", "car", [], None),
+        ("la mia macchina", "car", [], None),
     ],
 )
 def test_a_phrase_asks_for_a_kind(question: str, kind: str, meanings: list[str], time: str | None) -> None:
@@ -90,6 +101,7 @@ def test_a_phrase_asks_for_a_kind(question: str, kind: str, meanings: list[str],
 @pytest.mark.parametrize(
     "question",
     [
+        "Tom's car",
         "Tom's tasks",
         "invoices from Acme",
         "tasks assigned to Tom",
@@ -112,7 +124,8 @@ def test_all_of_a_name_asks_for_a_kind_only_if_it_is_a_name(question: str) -> No
         "note about open windows", "people who live in Berlin", "which people live in Berlin", "invoice",
         "how do I close tasks", "the project is open source", "What events has Tom planned?",
         "task management for people", "robots for people", "Do companies pay late?", "completed",
-        "tasks that may be late", "due diligence report", "When is the rent due?",
+        "tasks that may be late", "due diligence report", "When is the rent due?", "Tom's email",
+        "my company", "What tasks did we plan?", "What pets do we like?",
     ],
 )  # fmt: skip
 def test_other_sentences_with_such_words_ask_for_no_kind(question: str) -> None:

@@ -266,7 +266,9 @@ def _fields(place: int, weight: float, known: _KnownEntity, *, is_of_kind: bool)
                 value=value,
                 observed_at=observed_at[newest],
                 observation_id=newest,
-                words=_words(entity.name, name, *words.strings_of(value)),
+                words=_words(
+                    entity.name, *terms.of_label(entity.type), *_said(name), *words.strings_of(value)
+                ),
                 contested=() if merged_arrays.is_union(rank) else _contests(known, name, value),
                 is_of_kind=is_of_kind,
             )
@@ -313,6 +315,12 @@ def _relationship_words(entity: EntityRow, related: _RelatedRow) -> frozenset[st
         texts.append(built_in.inverse or "")
     texts += ROLES.get((related.relationship_type, related.direction), ())
     return _words(entity.name, related.relationship_type, related.entity_type, related.entity_name, *texts)
+
+
+def _said(label: str) -> list[str]:
+    """Return the words of the name of a field, and those of questions that ask for it."""
+    said = terms.of_label(label)
+    return [*said, *question_words.asked_by(said)]
 
 
 def _words(name: str, *texts: str) -> frozenset[str]:

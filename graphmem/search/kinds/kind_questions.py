@@ -39,6 +39,9 @@ NAMING: Final = grammar.words("naming")
 """Words before the name of what a kind is related to."""
 ASKING: Final = grammar.words("asking")
 """Words of a question that asks for all of a kind."""
+HAVING: Final = grammar.words("having")
+OWNING: Final = grammar.words("owning")
+"""Words such as "my", before a kind in the singular."""
 NO_NOUN_FOLLOWS: Final = grammar.words("no_noun_follows")
 """Words after which a word for a state is a verb: "who paid invoices"."""
 THINGS: Final = grammar.words("things")
@@ -382,14 +385,26 @@ class Reader:
 
     def _of_all(self, phrase: Phrase, start: int, end: int) -> Phrase | None:
         """Return a phrase that asks for all of a type, or for all that is related to a name."""
-        if not phrase.kind.is_plural or phrase.rest or not phrase.kind.types:
+        is_role = any(question_words.says_role(token, no_kind=True) for token in self.tokens[start:end])
+        if not phrase.kind.is_plural:
+            # "Nadia's car" and "my car" ask for cars, and "Nadia's email" for an address.
+            before = self.question.pieces[start - 1 : start]
+            is_owned = any(piece.is_possessive or piece.token in OWNING for piece in before)
+            if not is_owned or is_role or not ATTRIBUTES.isdisjoint(self.tokens[start:end]):
+                return None
+        if phrase.rest or not phrase.kind.types:
             return None
         if phrase.anchors:
-            is_role = any(question_words.says_role(token, no_kind=True) for token in self.tokens[start:end])
             return None if is_role else replace(phrase, needs_name=True)
-        outside = [token for place, token in enumerate(self.tokens) if not start <= place < end]
-        is_asked = all(token in ASKING | LINKS | BEFORE or token in question_words.EMPTY for token in outside)
-        return phrase if is_asked and not {"you", "we", "did"} & set(outside) else None
+        outside = [place for place in range(len(self.tokens)) if not start <= place < end]
+        is_asked = all(
+            self.tokens[place] in ASKING | LINKS | BEFORE | question_words.EMPTY
+            or self.question.pieces[place].is_stop_word
+            for place in outside
+        )
+        words = {self.tokens[place] for place in outside}
+        others = {"you", "did", *(() if words & HAVING else ("we",))}
+        return phrase if is_asked and not others & words else None
 
 
 def reader_of(question: AskedNames, types: Collection[str], aliases: Mapping[str, str], now: int) -> Reader:

@@ -40,6 +40,24 @@ def meanings(table: str) -> dict[str, str]:
     }
 
 
+def by_language(table: str) -> dict[str, frozenset[str]]:
+    """Return the words of a table that says what words mean, by language."""
+    tables = ((name, language.get(table, {})) for name, language in _DATA["grammar"].items())
+    return {
+        name: frozenset(word for text in each.values() for word in _listed(text)) for name, each in tables
+    }
+
+
+def synonyms(table: str) -> dict[str, frozenset[str]]:
+    """Return all that each word of a table means, in all languages."""
+    every: dict[str, set[str]] = {}
+    for language in _DATA["grammar"].values():
+        for meaning, text in language.get(table, {}).items():
+            for word in _listed(text):
+                every.setdefault(word, set()).add(meaning)
+    return {word: frozenset(listed) for word, listed in every.items()}
+
+
 def numbers(table: str) -> dict[str, int]:
     """Return the number that each word of a table means."""
     return {word: int(meaning) for word, meaning in meanings(table).items()}

@@ -44,6 +44,9 @@ EMPTY: Final = grammar.words("empty")
 FORMER: Final = grammar.words("former")
 """Words that ask for what has ended, too."""
 _WANTED: Final[dict[str, Wanted]] = cast("dict[str, Wanted]", grammar.meanings("wanted"))
+ASKING_IN: Final = grammar.by_language("wanted")
+ASKING: Final = frozenset(_WANTED)
+"""The words that ask for a person, a place or a time, in all languages."""
 PERSONS: Final = PEOPLE | grammar.words("types_of_people")
 """Entity types of people."""
 ORGANISATIONS: Final = grammar.words("types_of_organisations")
@@ -108,6 +111,21 @@ _WORDS: Final[Mapping[str, frozenset[tuple[str, str]]]] = {
     for word in {word for words in ROLES.values() for word in words}
 }
 """For a word for the entity at the other end of relationships: their types, each with its direction."""
+
+
+LABELS: Final[Mapping[str, frozenset[str]]] = grammar.synonyms("labels_asked")
+"""For a word of a question, the words of types and of names of fields that it asks for besides itself."""
+_ASKED_BY: Final[Mapping[str, frozenset[str]]] = {
+    label: frozenset(word for word, labels in LABELS.items() if label in labels)
+    for label in frozenset[str]().union(*LABELS.values())
+}
+
+
+def asked_by(labels: Iterable[str]) -> list[str]:
+    """Return the words of questions that ask for some words of a type or of a field's name, besides them."""
+    return [word for label in labels for word in _ASKED_BY.get(label, ())]
+
+
 _PLURALS: Final = grammar.meanings("role_plurals")
 _KINDS: Final = grammar.words("roles_that_are_kinds")
 _SAME_ROLES: Final = grammar.meanings("same_roles")
