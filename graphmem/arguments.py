@@ -67,10 +67,11 @@ class ReadAs:
     """How the command line reads an argument; the other faces take its value as it is.
 
     ``kind`` is ``entity`` for the id of an entity, which a person may name in place of the id, and ``words``
-    for a text that needs no quotes.
+    for a text that needs no quotes. ``since`` and ``until`` are times that may be given in words: of a day, a
+    week, a month or a year they mean the first or the last moment.
     """
 
-    def __init__(self, kind: Literal["entity", "words"]) -> None:
+    def __init__(self, kind: Literal["entity", "words", "since", "until"]) -> None:
         self.kind = kind
 
 
@@ -152,15 +153,12 @@ Offset = Annotated[
     NoBool,
 ]
 Total = Annotated[bool, Field(description="Whether to count all.")]
-Moment = Annotated[int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})]
+_MOMENT_SCHEMA = WithJsonSchema({"type": "string", "format": "date-time"})
+Moment = Annotated[int, BeforeValidator(_moment), _MOMENT_SCHEMA, ReadAs("since")]
 """A time: ISO 8601 for callers, microseconds since 1970 in the code. A date is its first moment in UTC."""
-MomentUntil = Annotated[
-    int, BeforeValidator(_until), WithJsonSchema({"type": "string", "format": "date-time"})
-]
+MomentUntil = Annotated[int, BeforeValidator(_until), _MOMENT_SCHEMA, ReadAs("until")]
 """The last moment of a range. A date is the last moment of its day: a range until January 31 has that day."""
-MomentBefore = Annotated[
-    int, BeforeValidator(_before), WithJsonSchema({"type": "string", "format": "date-time"})
-]
+MomentBefore = Annotated[int, BeforeValidator(_before), _MOMENT_SCHEMA, ReadAs("until")]
 """The first moment after a range. A date is the first moment after its day."""
 EntityId = Annotated[
     str, Field(min_length=1, max_length=200, description="Id of the entity."), ReadAs("entity")
@@ -174,10 +172,14 @@ EntityType = Annotated[
     Field(max_length=200, description="Entity type, such as person, event or task."),
 ]
 At = Annotated[
-    Moment | None, Field(description="The state at this time: by `observed_at`, or dates such as `since`.")
+    Moment | None,
+    Field(description="The state at this time: by `observed_at`, or dates such as `since`."),
+    ReadAs("until"),
 ]
 AtIngested = Annotated[
-    Moment | None, Field(description="The state as known at this time, by time of recording.")
+    Moment | None,
+    Field(description="The state as known at this time, by time of recording."),
+    ReadAs("until"),
 ]
 IncludeDeleted = Annotated[bool, Field(description="Whether to include what is deleted.")]
 Current = Annotated[bool, Field(description="Leave out relationships that ended.")]

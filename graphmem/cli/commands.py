@@ -21,6 +21,7 @@ from typing import Annotated, Any
 
 import typer
 
+from graphmem.cli import people_times
 from graphmem.cli.entity_names import with_ids
 from graphmem.cli.error_text import Place
 from graphmem.cli.session import console, current, is_terminal, telling_errors
@@ -53,6 +54,8 @@ class ValueKind(enum.StrEnum):
     """The id of an entity, or what names it."""
     WORDS = "words"
     """A text, as one word or as several."""
+    SINCE, UNTIL = "since", "until"
+    """A time, also in words, of which the first or the last moment counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +300,8 @@ def _from_file(entry: Listed, file: str) -> dict[str, Any]:
 def _read(parameter: Parameter, value: Any) -> Any:
     if parameter.value in (ValueKind.JSON, ValueKind.ANY):
         return _json(parameter, value)
+    if parameter.value in (ValueKind.SINCE, ValueKind.UNTIL):
+        return people_times.iso(value, flag(parameter.shown), is_end=parameter.value is ValueKind.UNTIL)
     if parameter.value is ValueKind.LIST:
         return [part.strip() for text in value for part in text.split(",") if part.strip()]
     return value

@@ -19,8 +19,10 @@ def lines(answer: Row) -> RenderableType:
     columns = "entity", "field", "value", "observed at", "observation"
     table = List(None, columns, optional=("observation", "observed at"))
     for row in rows:
-        field = f"formerly {row['field']}" if "ended" in row else row["field"]
+        field = f"formerly {row['field']}" if {"ended", "until"} & row.keys() else row["field"]
         add(table, row["entity_name"], field, _value(row), *_origin(row))
+        for other in row.get("earlier", ()):
+            add(table, "", "", f"{short(other['value'])} until {time_text(other['until'])[:10]}", style="dim")
         for other in row.get("contested", ()):
             add(table, "", "", f"but {short(other['value'])}", *_origin(other), style="yellow")
     mentioned = List(None, ("id", "type", "name"))
@@ -33,7 +35,8 @@ def _value(line: Row) -> str:
     """Return the value of a line; that of a relationship has its direction and metadata."""
     metadata = ", ".join(f"{name}: {short(value)}" for name, value in line.get("metadata", {}).items())
     text = _ARROWS.get(line.get("direction", ""), "") + short(line["value"])
-    return f"{text} ({metadata})" if metadata else text
+    text = f"{text} ({metadata})" if metadata else text
+    return f"{text} ({line['note']})" if "note" in line else text
 
 
 def _origin(line: Row) -> tuple[str, str]:

@@ -57,6 +57,13 @@ def ended(metadata: Iterable[tuple[str, str]], now: int) -> str | None:
     return min(ends).value if ends else None
 
 
+def held(metadata: Iterable[tuple[str, str]]) -> tuple[int | None, int | None]:
+    """Return when a relationship began, and the first instant after it, as far as its metadata says so."""
+    fields = list(metadata)
+    ends = [end for _, end in _ends(fields, times.LATEST)]
+    return max(_starts(fields), default=None), min(ends).at if ends else None
+
+
 def ending_fields(metadata: Iterable[tuple[str, str]], now: int) -> list[str]:
     """Return the fields that say that a relationship ended before a time; without them it is current."""
     return [name for name, _ in _ends(metadata, now)]
@@ -68,14 +75,17 @@ def _ends(metadata: Iterable[tuple[str, str]], now: int) -> list[tuple[str, Endi
     An end that lies before the start is that of an earlier time: who left and came back is there.
     """
     fields = list(metadata)
-    starts = [span.start for name, value in fields if plain(name) in STARTS and (span := span_of(value))]
     ends = ((name, _end(name, value)) for name, value in fields)
-    last_start = max(starts, default=times.EARLIEST)
+    last_start = max(_starts(fields), default=times.EARLIEST)
     return [
         (name, end)
         for name, end in ends
         if end is not None and end.at <= now and (end.at > last_start or end.at == times.EARLIEST)
     ]
+
+
+def _starts(fields: Iterable[tuple[str, str]]) -> list[int]:
+    return [span.start for name, value in fields if plain(name) in STARTS and (span := span_of(value))]
 
 
 def plain(name: str) -> str:

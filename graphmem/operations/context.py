@@ -7,10 +7,22 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from graphmem.arguments import Arguments, EntityId, EntityType, NoBool, ReadAs, Spelled, Text, invalid
+from graphmem.arguments import (
+    Arguments,
+    At,
+    AtIngested,
+    EntityId,
+    EntityType,
+    NoBool,
+    ReadAs,
+    Spelled,
+    Text,
+    invalid,
+)
 from graphmem.embedding.token_counts import Unit
 from graphmem.errors import InvalidCursor, NotFound
-from graphmem.reading import answers, cursors
+from graphmem.reading import answers, as_of, cursors
+from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import MaxCharacters, size
 from graphmem.reading.cursors import Cursor
 from graphmem.reading.fresh import read_fresh
@@ -47,6 +59,8 @@ class RetrieveContext(Arguments):
     ] = None
     entity_id: Annotated[EntityId | None, Field(description="The entity to answer about.")] = None
     entity_type: EntityType | None = None
+    at: At = None
+    at_ingested: AtIngested = None
     budget: Annotated[
         int,
         Field(
@@ -87,8 +101,9 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     """Return what is known about a question or an entity, most useful first, within a budget.
 
     A line has an entity with its current values and relationships; `formerly` begins a relationship that has
-    ended. Superseded values are left out; a value that another contests without being older says so.
-    `next_cursor` answers what follows the budget.
+    ended. A value that another contests without being older says so; one that replaced another says which,
+    and until when. A question for the past ("before Bremen", "in 2023") is answered by earlier values.
+    `at` and `at_ingested` answer what was true at that time. `next_cursor` answers what follows the budget.
     """
     if arguments.question is None and arguments.entity_id is None:
         raise invalid([{"path": "$.question", "message": "give a question, an entity_id, or both"}])
@@ -148,7 +163,13 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
         NotFound: there is no entity with the given id.
     """
     entity_ids: list[str] = []
-    if arguments.entity_id is not None:
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    if arguments.entity_id is not None and not clocks.now:
+        rows = await as_of.entities(context, [arguments.entity_id], clocks)
+        if not rows:
+            raise answers.no_entity(arguments.entity_id)
+        entity_ids.append(rows[0].id)
+    elif arguments.entity_id is not None:
         row = await context.graph.one(
             "entity.get", EntityResult, entity_id=arguments.entity_id, include_deleted=False
         )
@@ -156,7 +177,7 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
             raise answers.no_entity(arguments.entity_id)
         entity_ids.append(row.entity.id)
     if arguments.question is None:
-        return Subjects(entity_ids, []), ""
+        return Subjects(entity_ids, [], about={**clocks.answered}, clocks=clocks), ""
     types = [arguments.entity_type] if arguments.entity_type else []
     query = Search(
         arguments.question,
@@ -170,6 +191,11 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     # Lines about what is named tell what it is related to.
     of_kind = {each.id for each in results.named if each.kind == naming.KIND}
     by_name = [each for each in results.named if each.related_to is None and each.id not in of_kind]
+    past = results.past if clocks.now else None
+    if past is not None and past.before:
+        # "Before Bremen" does not ask for Bremen.
+        start, end = past.span
+        by_name = [each for each in by_name if not (start <= each.start and each.end <= end)]
     # The end of a chain of relationships first, then the entities by which it leads there.
     named = [*results.way, *(hit.id for hit in results.ranked if hit.id in of_kind)]
     named += [each.id for each in sorted(by_name, key=lambda each: (each.kind, -len(each.words), each.id))]
@@ -177,9 +203,12 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     named_ids = list(dict.fromkeys([*entity_ids, *named]))[:ENTITIES_LIMIT]
     resembling = [hit.id for hit in results.ranked if hit.id not in named_ids]
     resembling = resembling[: ENTITIES_LIMIT - len(named_ids)]
-    about = _about(results, is_named=bool(named_ids))
+    about: AboutSearch = {**_about(results, is_named=bool(named_ids)), **clocks.answered}
     is_newest_first, has_way = arguments.newest_first, bool(results.way)
-    return Subjects(named_ids, resembling, frozenset(of_kind), about, is_newest_first, has_way), hint
+    return (
+        Subjects(named_ids, resembling, frozenset(of_kind), about, is_newest_first, has_way, past, clocks),
+        hint,
+    )
 
 
 def _about(results: Results, *, is_named: bool) -> AboutSearch:

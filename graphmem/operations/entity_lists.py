@@ -113,7 +113,7 @@ class QueryEntities(Paged):
 
 
 SEARCHABLE: Final = PAGE_ARGUMENTS | {
-    "search", "newest_first", "filters", "include_total_count", "include_snapshots"
+    "search", "at", "at_ingested", "newest_first", "filters", "include_total_count", "include_snapshots"
 }  # fmt: skip
 """Arguments that a search takes."""
 
@@ -159,7 +159,8 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
 
     Each of `snapshot_filters` has `op` and `value`: numbers compare as numbers, dates as times, text without
     case. A list matches if one of its elements does. `at` and `at_ingested` list the entities of that time,
-    by id. `search` finds current entities by names, kinds ("open tasks"), words and meaning, best first.
+    by id. `search` finds current entities by names, kinds ("open tasks"), words and meaning, best first; with
+    `at`, it answers them as they were then.
     """
     if arguments.search is not None:
         return await _searched(context, arguments, arguments.search)
@@ -205,8 +206,11 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
     cursors.refuse_both(arguments.cursor, arguments.offset)
     request = await _request(context, arguments)
     query = cursors.fingerprint(context, "entities.query", arguments)
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    if not clocks.now:
+        _refuse_as_of(arguments)
     matches, results = await search_page(
-        context, search, request, query, arguments.cursor, newest_first=arguments.newest_first
+        context, search, request, query, arguments.cursor, clocks, newest_first=arguments.newest_first
     )
     page: EntityPage = {
         "entities": named_entities(
@@ -215,6 +219,7 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
             resembles=results.understood is not None or results.unknown is not None,
         ),
         **matches.envelope(arguments, query),
+        **clocks.answered,
         "applied_search_strategies": list(results.ran),
         "semantic": results.semantic,
         **await names_in_use.warned(
@@ -225,6 +230,9 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
             {row.type for row in matches.items},
         ),
     }
+    for entity in page["entities"]:
+        if earlier := results.earlier.get(entity["entity_id"]):
+            entity["earlier"] = earlier
     if results.understood is not None:
         page["understood"] = results.understood
     if matches.scanned is not None:

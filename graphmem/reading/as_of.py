@@ -138,18 +138,27 @@ async def entities(
     if clocks.now:
         stored = await context.graph.only("entity.by_id", list[EntityRow], entity_ids=list(entity_ids))
         return shared_rows.refuse_stale(stored)
+    return (await first_entities(context, entity_ids, clocks, include_deleted=include_deleted))[0]
+
+
+async def first_entities(
+    context: Context, entity_ids: Sequence[str], clocks: Clocks, *, include_deleted: bool = False
+) -> tuple[list[EntityRow], int]:
+    """Return the entities as of two clocks that fit into an answer, and how many of the ids were read."""
     rows: list[EntityRow] = []
     characters = 0
     for start in range(0, len(entity_ids), _ENTITIES_PER_READ):
         batch = list(entity_ids[start : start + _ENTITIES_PER_READ])
         then = await recomputed.entities(context, batch, **clocks.bounds)
-        for row in filter(None, map(then.get, batch)):
+        for place, row in enumerate(map(then.get, batch), start):
+            if row is None or not row.observation_count:
+                continue
             characters += sum(map(len, row.values))
             if rows and characters > answers.ANSWER_CHARACTERS:
-                return rows
+                return rows, place
             if row.live or include_deleted:
                 rows.append(row)
-    return rows
+    return rows, len(entity_ids)
 
 
 async def relationships(

@@ -18,6 +18,7 @@ from graphmem.reading.shaping import Shaped
 from graphmem.reading.shared_rows import EntityResult, EntityRow
 from graphmem.registry import Context
 from graphmem.search import search_engine
+from graphmem.search.context.context_sheets import EarlierValue
 from graphmem.search.kinds.kind_lookup import shapes_of
 from graphmem.search.questions import naming
 from graphmem.search.questions.naming import RESEMBLANCE, Named
@@ -42,7 +43,8 @@ class NamedEntity(answers.Entity):
     of ``matched_field``; ``name`` or ``alias``; ``name_part``, such as a first name; ``relationship``;
     ``kind``; ``self``, who asks; ``text``; ``meaning``. ``matched_by`` has the words of the question that
     name it. What "Tom's boss" names has its ``relationship_type``, and as ``related_to`` the id of Tom.
-    ``match`` is ``resemblance`` where it bears no such name.
+    ``match`` is ``resemblance`` where it bears no such name. Where a search asks for the past, ``earlier``
+    has the latest values that its fields had before.
     """
 
     match: NotRequired[str]
@@ -51,6 +53,7 @@ class NamedEntity(answers.Entity):
     matched_by: NotRequired[str]
     relationship_type: NotRequired[str]
     related_to: NotRequired[str]
+    earlier: NotRequired[dict[str, list[EarlierValue]]]
 
 
 class LookupHit(NamedEntity):

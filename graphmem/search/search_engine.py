@@ -14,13 +14,16 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import times
-from graphmem.reading import cursors
+from graphmem.reading import as_of, cursors
+from graphmem.reading.as_of import Clocks
 from graphmem.reading.entity_pages import EntityRequest
 from graphmem.reading.pages import Page
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
-from graphmem.search import written_identifiers
+from graphmem.search import asked_times, written_identifiers
+from graphmem.search.asked_times import AskedPast
+from graphmem.search.context.context_lines import with_histories
 from graphmem.search.kinds import kind_lookup
 from graphmem.search.kinds.kind_lookup import Kind
 from graphmem.search.owner_copy import OwnerCopy
@@ -40,6 +43,10 @@ NOT_EXACT: Final = (
 WHO_ASKS_NOTE: Final = (
     'nobody is marked as who asks, so "my" and "I" mean nobody: `graphmem me ENTITY` marks a person, or an '
     'observation with "self": true (POST /observations/create)'
+)
+OF_NOW: Final = (
+    "the question asks for the past, and snapshots have the values of now: a search adds earlier ones, and "
+    "POST /retrieve_context answers which of them is meant"
 )
 PHRASES_LIMIT: Final = 2
 """Phrases of one question that are tried as kinds."""
@@ -99,10 +106,18 @@ async def search(context: Context, search: Search) -> Results:
         search, named = _with_holders(search, named, holders, of_kind)
         results = await by_copy(context, search, copy, named, kind)
         results = replace(results, way=list(meant.way), notes=[*meant.notes, *results.notes])
+    results = _with_past(results, asked_times.read(question, times.now()))
     if holders is None or holders.named:
         return results
     notes = [*results.notes, f"no entity has the identifier {unknown}"]
     return replace(results, unknown=unknown, notes=notes)
+
+
+def _with_past(results: Results, past: AskedPast | None) -> Results:
+    """Return results that say what the question asks of the past; they have values of now."""
+    if past is None or (results.understood is not None and "time" in results.understood):
+        return results
+    return replace(results, past=past, notes=[*results.notes, OF_NOW])
 
 
 async def _holders(context: Context, search: Search, identifier: str) -> Results:
@@ -224,10 +239,13 @@ async def search_page(
     request: EntityRequest,
     query: cursors.Query,
     cursor: str | None,
+    clocks: Clocks,
     *,
     newest_first: bool,
 ) -> tuple[Page[EntityRow], Results]:
     """Return a page of the hits that fit a request, best first, and the search itself.
+
+    As of a time the hits are those of now that lived then, as they were then.
 
     A page with filters reads hits in their order until it is full, or until it has compared
     ``Limits.compared_entities``: then ``next_cursor`` goes on behind them.
@@ -262,10 +280,22 @@ async def search_page(
         # Hits that a cut list lacks might fit.
         results = replace(results, is_exact=results.is_exact and not results.is_cut)
         return page, results
-    rows, truncated = await rows_of(context, [each.id for each in ranked], request)
+    ids = [each.id for each in ranked]
     last = ranked[-1] if ranked else None
-    if truncated:
-        last = next(each for each in ranked if each.id == rows[-1].id)
+    if clocks.now and results.past is not None:
+        rows, histories = await with_histories(context, ids)
+        truncated, results = len(rows) < len(ids), replace(results, earlier=histories)
+        last = next((each for each in ranked if rows and each.id == rows[-1].id), None)
+    elif clocks.now:
+        rows, truncated = await rows_of(context, ids, request)
+        if truncated:
+            last = next(each for each in ranked if each.id == rows[-1].id)
+    else:
+        rows, read = await as_of.first_entities(context, ids, clocks)
+        truncated = read < len(ids)
+        last = ranked[read - 1] if truncated else last
+        is_past = results.past is not None
+        results = replace(results, notes=[note for note in results.notes if not (is_past and note == OF_NOW)])
     following = _place_of(last) if last is not None and (truncated or results.has_more) else None
     return Page(rows, following, truncated, results.total), results
 

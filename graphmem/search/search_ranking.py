@@ -29,7 +29,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.search.entity_copy import COUNTED, IN_LABEL, IN_NAME, Numbers, SearchCopy
+from graphmem.search.entity_copy import COUNTED, IN_LABEL, IN_NAME, Numbers, Posting, SearchCopy
 from graphmem.search.questions import question_words
 from graphmem.search.terms import Question
 
@@ -109,23 +109,24 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
             posting.documents, weights=posting.counts & COUNTED, minlength=size
         ) * alive  # fmt: skip
         says = counts > 0
-        idf = _idf(count, int(np.count_nonzero(says)))
+        having = int(np.count_nonzero(says))
+        idf = _idf(count, having)
         of_pieces[concept.piece].append(idf / most)
         scores += idf * counts * (K1 + 1) / (counts + longer)
-        called = np.zeros(size, np.bool_)
-        for each in (posting, label):
-            called[each.documents[(each.counts & IN_LABEL) > 0]] = True
-        called &= alive & ~says
-        rarity = min(idf, _idf(count, int(np.count_nonzero(says | called))))
-        labelled += called
-        scores += called * (LABEL_WEIGHT * rarity * (K1 + 1) / (1 + longer))
-        shares += idf * says + rarity * called
+        shares += idf * says
+        called = _called(alive & ~says, posting, label)
+        rarity = _idf(count, having + len(called))
+        if len(called):
+            scores[called] += LABEL_WEIGHT * rarity * (K1 + 1) / (1 + longer[called])
+            for each in (shares, name_shares):
+                each[called] += rarity
+            labelled[called] += 1
         # A word that no value has is as rare as it is among the labels.
-        total += idf if says.any() or not called.any() else rarity
+        total += idf if having or not len(called) else rarity
         in_name = posting.documents[(posting.counts & IN_NAME) > 0]
         named = np.zeros(size, np.bool_)
         named[in_name] = True
-        name_shares += idf * named + rarity * called
+        name_shares += idf * named
         matched.append(says)
     for piece, idfs in enumerate(of_pieces):
         if len(idfs) > 1:
@@ -149,6 +150,16 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
         weights,
         frozenset(term for group in groups for term in group),
     )
+
+
+def _called(among: npt.NDArray[np.bool_], *postings: Posting) -> Documents:
+    """Return those of some documents whose type or fields have a concept."""
+    documents = np.concatenate([each.documents[(each.counts & IN_LABEL) > 0] for each in postings])
+    if not len(documents):
+        return documents.astype(np.int64)
+    called = np.zeros(len(among), np.bool_)
+    called[documents] = True
+    return np.flatnonzero(called & among)
 
 
 def _label_terms(group: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Annotated, Final, Literal, NamedTuple, NotRequired
+from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import Text
 from graphmem.model import times
 from graphmem.reading.shared_rows import EntityRow
+from graphmem.search.asked_times import AskedPast
 from graphmem.search.kinds.kind_plans import KindPlan
 from graphmem.search.kinds.kind_times import Period
 from graphmem.search.kinds.kind_words import State
@@ -225,6 +226,8 @@ class Results:
         named: the entities that the query names. If it names some, what has little of it is left out.
         way: the ids of the entities at the end of a chain of relationships, then of those before it.
         understood: how a question was read that asks for a kind.
+        past: what the question asks of the past, a time of a kind left out.
+        earlier: by id, the earlier values of the fields of an entity.
         unknown: an identifier in the question that is the identifier of no entity.
         fields: of hits that have an identifier in a value, the field of the value, by id.
         is_exact: whether every entity was compared. Otherwise the index proposed the ones that were.
@@ -249,6 +252,8 @@ class Results:
     way: list[str] = field(default_factory=list)
     understood: Understood | None = None
     unknown: str | None = None
+    past: AskedPast | None = None
+    earlier: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)

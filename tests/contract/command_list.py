@@ -18,8 +18,12 @@ from graphmem import operations
 from graphmem.arguments import ReadAs, Spelled, nested_filters, shown_names
 from graphmem.auth import Scope
 from graphmem.cli.commands import TEXT_HELP, Listed, Parameter, ValueKind, flag, is_bare_text
+from graphmem.cli.people_times import HELP as TIME_HELP
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Operation
+
+PLAIN = (ValueKind.TEXT, ValueKind.ENTITY, ValueKind.SINCE, ValueKind.UNTIL)
+"""Kinds of which one word of the command line is the value."""
 
 # The import of the operations fills the registry.
 assert operations.__path__
@@ -87,11 +91,11 @@ def _parameters(operation: Operation[Any]) -> Iterator[Parameter]:
         yield _parameter(name, shown.get(name, name), info)
     for name in shown:
         value = _value(fields[name])
-        value = value if value is ValueKind.ENTITY else ValueKind.TEXT
+        value = value if value in PLAIN else ValueKind.TEXT
         yield Parameter(name, name, value, flag(name), is_own_name=True)
     for info in fields.values():
         value = _value(info)
-        if value in (ValueKind.TEXT, ValueKind.ENTITY) and not _is_positional(info, value):
+        if value in PLAIN and not _is_positional(info, value):
             marks = (mark for mark in info.metadata if isinstance(mark, Spelled))
             # Those beside its own name and the one that is described.
             for spelling in (name for mark in marks for name in mark.names if name != mark.shown):
@@ -119,6 +123,11 @@ def _parameter(name: str, shown: str, info: FieldInfo) -> Parameter:
     texts = (mark.description for mark in _marks(info) if isinstance(mark, FieldInfo) and mark.description)
     text = info.description or next(texts, "")
     value = _value(info)
+    if value in (ValueKind.SINCE, ValueKind.UNTIL):
+        moment = "last" if value is ValueKind.UNTIL else "first"
+        return Parameter(
+            name, shown, value, option, metavar="TIME", help=f"{text} {TIME_HELP.format(moment=moment)}"
+        )
     if value is ValueKind.BOOLEAN:
         return Parameter(name, shown, value, f"{option}/--no-{option[2:]}", help=text)
     if _is_positional(info, value):

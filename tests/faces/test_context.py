@@ -12,6 +12,7 @@ import pytest
 from graphmem import cypher
 from graphmem.embedding import token_counts
 from graphmem.errors import InvalidCursor, InvalidInput, NotFound
+from graphmem.model import times
 from graphmem.operations.context import BUDGET_MAXIMUM, BUDGET_MINIMUM
 from graphmem.registry import Services
 from graphmem.search.context import context_ranking as domain
@@ -110,7 +111,7 @@ def test_an_entity_is_asked_about_by_id(run: Call) -> None:
         run("context.retrieve")
 
 
-def test_superseded_values_are_never_told_and_later_ones_are(run: Call) -> None:
+def test_a_value_of_now_is_told_and_superseded_ones_are_no_lines(run: Call) -> None:
     (entity,) = run("store", entities=[{"entity_type": "person", "name": "Ada", "city": "London"}])[
         "entities"
     ]
@@ -295,7 +296,8 @@ def test_what_is_read_does_not_grow_with_history(
 
         async def profiled() -> dict[str, Any]:
             async with services.database._driver.session() as session:
-                params = cypher.bind("context.gather", {**arguments, "earliest": 0, "day": 1}, owner)
+                bounds = {"earliest": 0, "day": 1, "before": times.LATEST, "every": False}
+                params = cypher.bind("context.gather", {**arguments, **bounds}, owner)
                 return (await (await session.run(text, params)).consume()).profile or {}
 
         def total(node: dict[str, Any]) -> int:

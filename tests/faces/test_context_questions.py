@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from graphmem.errors import InvalidInput, NotFound
 from graphmem.model.relationship import BUILTIN
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
@@ -226,3 +227,149 @@ def test_a_hint_is_within_the_budget(run: Call) -> None:
         f"東京都庁舎展望室{i}": "x" for i in range(60)}}])["entities"]  # fmt: skip
     page = run("context.retrieve", entity_id=entity["entity_id"], fields=["nothing"], budget=500)
     assert page["used"] <= 500
+
+
+HISTORIES: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "Nadia Brandt": [
+        ("2019-03-01", {"city": "Hamburg", "phone": "040 1111"}),
+        ("2022-05-10", {"city": "Bremen"}),
+        ("2024-08-20", {"city": "Kiel"}),
+        ("2025-02-03", {"city": "Kiel", "email": "nadia@example.org"}),
+    ],
+    "Netflix": [
+        ("2024-01-10", {"price": 12.99, "plan": "basic"}),
+        ("2026-09-02", {"price": 15.99}),
+        ("2026-10-02", {"price": 15.99}),
+    ],
+    "Oskar Lund": [
+        ("2020-01-01", {"landline": "0421 77"}),
+        ("2024-01-01", {"landline": None}),
+        ("2025-06-01", {"address": "Am Wall 3"}),
+    ],
+}
+MOVES = (
+    ("Oskar Lund", "WORKS_AT", "Globex", {"since": "2015", "until": "2019-12-31"}),
+    ("Oskar Lund", "WORKS_AT", "Initech", {"since": "2020-01-01", "until": "2023-03-31"}),
+    ("Oskar Lund", "WORKS_AT", "Umbrella", {"since": "2023-04-01"}),
+)  # fmt: skip
+
+
+@pytest.fixture
+def past(run: Call) -> Call:
+    types = {"Netflix": "subscription", "Globex": "company", "Initech": "company", "Umbrella": "company"}
+    names = [*HISTORIES, "Globex", "Initech", "Umbrella", "Piet Vos"]
+    items = [{"entity_type": types.get(name, "person"), "name": name} for name in names]
+    links = [
+        {"relationship_type": kind, "source_index": names.index(source), "target_index": names.index(target),
+         "metadata": metadata}
+        for source, kind, target, metadata in MOVES
+    ]  # fmt: skip
+    run("store", entities=items, relationships=links, find_duplicates=False, observed_at="2019-01-01")
+    for name, steps in HISTORIES.items():
+        for at, values in steps:
+            item = {"entity_type": types.get(name, "person"), "name": name, **values}
+            run("store", entities=[item], observed_at=f"{at}T12:00:00Z", find_duplicates=False)
+    return run
+
+
+PAST_QUESTIONS = {
+    "Where did Nadia live before Bremen?": "formerly city: Hamburg (2019-03 to 2022-05)",
+    "Where did Nadia live before Kiel?": "formerly city: Bremen (2022-05 to 2024-08)",
+    "Where did Nadia live before?": "formerly city: Bremen (2022-05 to 2024-08)",
+    "Nadia's previous city": "formerly city: Bremen (2022-05 to 2024-08)",
+    "Where did Nadia used to live?": "formerly city: Bremen (2022-05 to 2024-08)",
+    "Where did Nadia live before Hamburg?": "city: Kiel (Bremen until 2024-08, Hamburg until 2022-05) "
+    "(not known before Hamburg)",
+    "Where did Nadia live in 2020?": "formerly city: Hamburg (in 2020)",
+    "What was Nadia's city in March 2023?": "formerly city: Bremen (in March 2023)",
+    "Where did Nadia live before 2022?": "formerly city: Hamburg (before 2022)",
+    "Wo hat Nadia vor Bremen gewohnt?": "formerly city: Hamburg (2019-03 to 2022-05)",
+    "Où habitait Nadia avant Bremen ?": "formerly city: Hamburg (2019-03 to 2022-05)",
+    "¿Dónde vivía Nadia en 2020?": "formerly city: Hamburg (en 2020)",
+    "Where did Nadia live in 2025?": "city: Kiel",
+    "How much did Netflix cost before?": "formerly price: 12.99 (2024-01 to 2026-09)",
+    "Was hat Netflix vorher gekostet?": "formerly price: 12.99 (2024-01 to 2026-09)",
+    "How much does Netflix cost?": "price: 15.99 (12.99 until 2026-09)",
+    "What did Netflix cost in 2021?": "price: 15.99 (not known in 2021)",
+    "What was Oskar's address in 2023?": "address: Am Wall 3 (not known in 2023)",
+    "What was Oskar's previous address?": "address: Am Wall 3 (no earlier value is known)",
+    "What was Oskar's landline before?": "formerly landline: 0421 77 (2020-01 to 2024-01)",
+    "Where did Oskar work before Initech?": "formerly WORKS_AT → Globex (since: 2015, until: 2019-12-31)",
+    "Where did Oskar work in 2021?": "formerly WORKS_AT → Initech (since: 2020-01-01, until: 2023-03-31)",
+    "Where did Oskar work before?": "formerly WORKS_AT → Initech (since: 2020-01-01, until: 2023-03-31)",
+    "Where does Oskar work?": "WORKS_AT → Umbrella (since: 2023-04-01)",
+}
+
+
+def test_a_question_for_the_past_is_answered_by_what_was_true_then(past: Call) -> None:
+    answers = {
+        question: first_fact(past("context.retrieve", question=question)) for question in PAST_QUESTIONS
+    }
+    answers = {question: text.partition("): ")[2] for question, text in answers.items()}
+    wrong = {question: text for question, text in answers.items() if text != PAST_QUESTIONS[question]}
+    assert not wrong, "".join(f"\nE {question}: {text}" for question, text in wrong.items())
+
+
+def test_a_line_tells_earlier_values_with_their_times(past: Call) -> None:
+    lines = past("context.retrieve", question="Netflix", format="fields")["lines"]
+    (price,) = [line for line in lines if line["field"] == "price"]
+    assert price["value"] == 15.99
+    assert [(each["value"], each["since"][:10], each["until"][:10]) for each in price["earlier"]] == [
+        (12.99, "2024-01-10", "2026-09-02")
+    ]
+    assert price["earlier"][0]["observation_id"].startswith("obs_")
+    (plan,) = [line for line in lines if line["field"] == "plan"]
+    assert "earlier" not in plan
+    lines = past("context.retrieve", question="How much did Netflix cost before?", format="fields")["lines"]
+    assert [(line["value"], line.get("until", "")[:10]) for line in lines[:2]] == [
+        (12.99, "2026-09-02"), (15.99, "")
+    ]  # fmt: skip
+
+
+def test_a_search_says_that_its_values_are_those_of_now(past: Call) -> None:
+    for question in ("Where did Nadia live before Bremen?", "How much did Netflix cost in 2025?"):
+        answer = past("entities.query", search=question)
+        assert "values of now" in answer["hint"]
+        assert "values of now" in past("entities.find", identifier=question)["hint"]
+    (netflix, *_) = answer["entities"]
+    assert netflix["snapshot"]["price"] == 15.99
+    assert [(each["value"], each["until"][:10]) for each in netflix["earlier"]["price"]] == [
+        (12.99, "2026-09-02")
+    ]
+    assert netflix["earlier"].keys() == {"price"}
+    assert "hint" not in past("entities.query", search="Where does Nadia live?")
+    found = past("entities.query", search="Which company did Oskar work at in 2021?")["entities"]
+    employers = [each["canonical_name"] for each in found if each.get("matched") == "relationship"]
+    assert employers == ["Initech"]
+
+
+def test_context_and_search_answer_as_of_a_time(past: Call) -> None:
+    then = {"at": "2021-06-01T00:00:00Z"}
+    page = past("context.retrieve", question="Where does Nadia live?", **then)
+    assert page["at"] == "2021-06-01T00:00:00.000000Z"
+    assert page["lines"][0].partition("): ")[2].split("; ")[0] == "city: Hamburg"
+    page = past("context.retrieve", question="Where does Oskar work?", **then)
+    # Its end lies ahead of that time; what had ended by then, and what began later, is not told.
+    assert "WORKS_AT → Initech (since: 2020-01-01, until: 2023-03-31)" in page["lines"][0]
+    assert "Globex" not in page["lines"][0]
+    assert "Umbrella" not in page["lines"][0]
+    assert past("context.retrieve", question="Netflix", at="2018-01-01")["lines"] == []
+    assert past("context.retrieve", question="Netflix", at_ingested="2018-01-01")["lines"] == []
+    fields = past("context.retrieve", question="Nadia", format="fields", at="2023-01-01")["lines"]
+    assert {(line["field"], line["value"]) for line in fields} == {
+        ("city", "Bremen"), ("phone", "040 1111"), ("name", "Nadia Brandt")
+    }  # fmt: skip
+    found = past("entities.query", search="Where does Nadia live?", **then)
+    assert found["at"] == "2021-06-01T00:00:00.000000Z"
+    assert found["entities"][0]["snapshot"]["city"] == "Hamburg"
+    assert "hint" not in past("entities.query", search="Where did Nadia live before Bremen?", **then)
+    with pytest.raises(InvalidInput, match="not together with at"):
+        past("entities.query", search="Nadia", sort_by="canonical_name", **then)
+
+
+def test_context_of_an_entity_that_did_not_live_then_is_refused(past: Call) -> None:
+    (nadia, *_) = past("entities.find", identifier="Nadia Brandt")["entities"]
+    page = past("context.retrieve", entity_id=nadia["entity_id"], at="2020-01-01")
+    assert "city: Hamburg" in page["lines"][0]
+    with pytest.raises(NotFound):
+        past("context.retrieve", entity_id=nadia["entity_id"], at="2018-01-01")

@@ -24,7 +24,7 @@ THINGS: tuple[dict[str, Any], ...] = (
         "text": "We want to see the harbour at the end of May.",
     },
     {"entity_type": "note", "title": "Bread", "text": "Two cups of rye flour and one of wheat."},
-    {"entity_type": "note", "title": "Plates", "text": "The white dinner plates came from grandmother."},
+    {"entity_type": "note", "title": "Dishes", "text": "The white dinner plates came from grandmother."},
     {"entity_type": "book", "title": "Dune", "borrowed_from": "library"},
 )
 QUESTIONS = {

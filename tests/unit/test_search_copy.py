@@ -408,3 +408,47 @@ def test_what_waits_for_a_vector_is_counted_while_a_thread_compacts() -> None:
         assert 0 <= copy.pending_count <= 2_000
     thread.join()
     assert copy.pending_count == 2_000
+
+
+def labelled(entity_id: str, kind: str, text: str, *fields: str) -> EntityText:
+    return EntityText(entity_id, kind, 0, text, None, fields=fields)
+
+
+def found(copy: SearchCopy, query: str) -> list[str]:
+    match = search_ranking.match_words(copy, terms.of_question(query, copy.languages))
+    order = np.argsort(-match.scores, kind="stable").tolist()
+    return [copy.ids[n] for n in order if match.scores[n] > 0]
+
+
+def test_a_word_of_a_type_or_a_field_counts_less_than_one_of_a_value() -> None:
+    copy = SearchCopy()
+    copy.put([
+        labelled("ent_field", "car", "corsa | blue", "name", "license_plate"),
+        labelled("ent_camel", "appliance", "bosch | white", "name", "warrantyUntil"),
+        labelled("ent_value", "note", "shelf | a plate", "name", "text"),
+        labelled("ent_other", "note", "bread | rye", "name", "text"),
+        labelled("ent_pet", "pet", "momo | cat", "name", "species"),
+    ])  # fmt: skip
+    assert found(copy, "plate") == ["ent_value", "ent_field"]
+    assert found(copy, "license plate") == ["ent_field", "ent_value"]
+    assert found(copy, "the warranties") == ["ent_camel"]
+    assert found(copy, "our pets") == ["ent_pet"]
+    assert found(copy, "Kennzeichen") == ["ent_field"]
+    match = search_ranking.match_words(copy, terms.of_question("license plate", []))
+    # License: ln 4 of one label; plate: ln 2.4 of two entities, and ln 4 of one value.
+    assert match.shares[0] == pytest.approx((math.log(4) + math.log(2.4)) / (2 * math.log(4)), abs=1e-6)
+    copy.compact()
+    assert found(copy, "license plate") == ["ent_field", "ent_value"]
+    copy.put([labelled("ent_field", "car", "corsa | blue", "name")])
+    assert found(copy, "license plate") == ["ent_value"]
+
+
+def test_a_field_that_all_have_says_nothing() -> None:
+    copy = SearchCopy()
+    copy.put(
+        labelled(f"ent_{n}", "person", f"name{n} | x{n}", "email", *(["fax"] if n == 3 else []))
+        for n in range(9)
+    )
+    match = search_ranking.match_words(copy, terms.of_question("email fax", []))
+    assert match.shares[3] == 1.0
+    assert max(match.shares[n] for n in range(9) if n != 3) < 0.05

@@ -1,17 +1,18 @@
 // context.gather: what a context needs of some live entities, in the given order: the snapshot, the observation of
-// each value, the values that contradict it, and the relationships.
+// each value, the other values that its fields had, and the relationships.
 //
 // params  entity_ids: LIST<STRING>, newest: INTEGER, relationships: INTEGER, earliest: INTEGER, characters: INTEGER,
-//         day: INTEGER, words: LIST<STRING>, origins: INTEGER
+//         day: INTEGER, words: LIST<STRING>, origins: INTEGER, before: INTEGER, every: BOOLEAN
 // returns entities: LIST<LIST>
 // mode    read
 // index   entity_id, schema_head, observation_id, observed_in_time (home, at), relationship_by_source and
 //         relationship_by_target (owner, end, last_observation_at, id)
 // cost    heavy
-// A value contradicts a field's value if it differs, did not win, and is not older. Beside a correction, a time
-// without its hour may be any of its day (microseconds). Only the `newest` observations of
-// an entity are compared. The last 18 digits of a rank are its time, counted from `earliest`. The rank of a union of
-// values has no time, so nothing contradicts a union.
+// A row of `history` is an observation of a field that did not win. With `every`, all fields have them, else those that
+// had another value. Only the `newest` observations of an entity before a time are read. Its last part tells whether it
+// contradicts the current value: it is not older. Beside a correction, a time without its hour may be any of its day
+// (microseconds). An older value of more than `characters` is null. The last 18 digits of a rank are its time, counted
+// from `earliest`. The rank of a union of values has no time, so nothing contradicts a union.
 // A relationship has its metadata but values of more than `characters`. Of the first `origins` entities it has also the
 // number of `words` that the text of the entity at its other end has.
 UNWIND $entity_ids AS id
@@ -35,7 +36,7 @@ CALL (matches, fitting) {
     CALL (subject_id) {
       MATCH ()-[seen:OBSERVED]->(observation:Observation)
       USING INDEX SEEK seen:OBSERVED(home, at)
-      WHERE seen.home = subject_id AND seen.at IS NOT NULL AND <observation._seen_now>
+      WHERE seen.home = subject_id AND seen.at < $before AND <observation._seen_now>
       RETURN observation
       ORDER BY seen.home DESC, seen.at DESC LIMIT $newest
     }
@@ -44,11 +45,15 @@ CALL (matches, fitting) {
     UNWIND range(0, size(observation.fields) - 1) AS i
     WITH entity, observation, i,
       [j IN range(0, size(entity.fields) - 1) WHERE entity.fields[j] = observation.fields[i]][0] AS j
-    WHERE j IS NOT NULL AND entity.values[j] <> observation.values[i] AND entity.winners[j] <> observation.id
-      AND toInteger(right(entity.ranks[j], 18)) + $earliest <= observation.observed_at
-        + CASE WHEN entity.ranks[j] STARTS WITH '1.' AND observation.observed_at % $day = 0 THEN $day - 1 ELSE 0 END
-    RETURN collect([observation.fields[i], observation.values[i], observation.observed_at, observation.id,
-      observation.observation_source]) AS contested
+    WHERE j IS NOT NULL AND entity.winners[j] <> observation.id
+    WITH entity, j, collect([observation.fields[i], observation.values[i], observation.observed_at, observation.id,
+      observation.observation_source, coalesce(toInteger(right(entity.ranks[j], 18)) + $earliest <= observation.observed_at
+        + CASE WHEN entity.ranks[j] STARTS WITH '1.' AND observation.observed_at % $day = 0 THEN $day - 1 ELSE 0 END,
+        false)]) AS rows
+    WHERE $every OR any(row IN rows WHERE row[1] <> entity.values[j])
+    UNWIND rows AS row
+    RETURN collect([row[0], CASE WHEN row[5] OR size(row[1]) <= $characters THEN row[1] END, row[2], row[3], row[4],
+      row[5]]) AS history
   }
   CALL (entity) {
     CALL (entity) {
@@ -81,6 +86,6 @@ CALL (matches, fitting) {
       CASE WHEN entity.id IN $entity_ids[..$origins]
         THEN size([word IN $words WHERE ' ' + other.text CONTAINS ' ' + word]) ELSE 0 END, relationship.refold]) AS related
   }
-  RETURN collect([<entity._row>, entity.ranks, winners, contested, related]) AS entities
+  RETURN collect([<entity._row>, entity.ranks, winners, history, related]) AS entities
 }
 RETURN entities

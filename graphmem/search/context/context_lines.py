@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -10,69 +10,45 @@ from graphmem.model import canonical, ending, merged_arrays, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.shipped_relationships import BUILTIN, ROLES
 from graphmem.reading import answers
+from graphmem.reading.as_of import Clocks
+from graphmem.reading.current_relationships import instant
 from graphmem.reading.shared_rows import EntityRow, refuse_stale_keys
 from graphmem.registry import Context
 from graphmem.search import terms
+from graphmem.search.asked_times import AskedPast
+from graphmem.search.context import context_past
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_page import AboutSearch
-from graphmem.search.context.context_ranking import About, Contest, Focus, Line
+from graphmem.search.context.context_ranking import About, Focus, Line, Observed
+from graphmem.search.context.context_rows import (
+    METADATA_LIMIT,
+    ORIGINS_LIMIT,
+    RELATIONSHIPS_LIMIT,
+    KnownEntity,
+    RelatedRow,
+    known_then,
+)
+from graphmem.search.context.context_sheets import EarlierValue, earlier_values
 from graphmem.search.questions import question_words
 from graphmem.text import words
 
-ORIGINS_LIMIT: Final = 3
-"""The first entities of the answer whose related entities are answered as well."""
 RELATED_LIMIT: Final = 10
 """Related entities in one answer."""
 OBSERVATIONS_LIMIT: Final = 50
-"""The newest observations of an entity, in which contesting values are searched."""
+"""The newest observations of an entity, in which contesting and earlier values are searched."""
+EARLIER_LIMIT: Final = 2
+"""Earlier values in one line, the latest ones."""
 CONTESTS_LIMIT: Final = 3
 """Contesting values of one line."""
-RELATIONSHIPS_LIMIT: Final = 25
-"""Relationships of an entity in each direction."""
 SCANNED_LIMIT: Final = 1_000
 """Relationships in each direction that are compared with the question, of an entity that has many."""
-METADATA_LIMIT: Final = 300
-"""Characters of a value of a relationship; longer values are left out."""
-
-
-class _WinnerTime(NamedTuple):
-    """When an observation that set a field was observed."""
-
-    observation_id: str
-    observed_at: int
-
-
-class _RelatedRow(NamedTuple):
-    """A relationship of an entity, and the entity at its other end."""
-
-    relationship_key: str
-    relationship_type: str
-    direction: str
-    entity_id: str
-    entity_type: str
-    entity_name: str
-    last_observation_at: int
-    observation_id: str
-    metadata: list[tuple[str, str]]
-    matches: int
-    refold: int | None
-
-
-class _KnownEntity(NamedTuple):
-    """An entity with the facts that lines are made from."""
-
-    entity: EntityRow
-    ranks: list[str]
-    winners: list[_WinnerTime]
-    contested: list[Contest]
-    related: list[_RelatedRow]
 
 
 class _Matching(NamedTuple):
     """The relationships of an entity that have words of the question."""
 
     entity_id: str
-    related: list[_RelatedRow]
+    related: list[RelatedRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +60,8 @@ class Subjects:
         about: what the answer says of the search that found them.
         is_newest_first: those that resemble the question keep their order: the newest comes first.
         has_way: ``named`` is in the order in which the entities answer the question.
+        past: what the question asks of the past.
+        clocks: the clocks of the answer.
     """
 
     named: Sequence[str]
@@ -92,27 +70,55 @@ class Subjects:
     about: AboutSearch = field(default_factory=AboutSearch)
     is_newest_first: bool = False
     has_way: bool = False
+    past: AskedPast | None = None
+    clocks: Clocks = field(default_factory=Clocks)
 
 
-async def _known(context: Context, entity_ids: Sequence[str], focus: Focus) -> list[_KnownEntity]:
+async def _known(
+    context: Context,
+    entity_ids: Sequence[str],
+    focus: Focus,
+    subjects: Subjects,
+    relationships: int = RELATIONSHIPS_LIMIT,
+) -> list[KnownEntity]:
     """Return the facts about some entities, in the order of the ids, as many as fit into an answer."""
     if not entity_ids:
         return []
+    if not subjects.clocks.now:
+        return await known_then(context, entity_ids, subjects.clocks)
+    past = subjects.past
     entities = await context.graph.only(
         "context.gather",
-        list[_KnownEntity],
+        list[KnownEntity],
         day=times.DAY,
         entity_ids=list(entity_ids),
         newest=OBSERVATIONS_LIMIT,
-        relationships=RELATIONSHIPS_LIMIT,
+        relationships=relationships,
         earliest=times.EARLIEST,
         characters=METADATA_LIMIT,
         words=sorted(map(question_words.beginning, focus.words)),
         origins=ORIGINS_LIMIT,
+        before=past.end if past is not None and past.end else times.LATEST + 1,
+        every=past is not None,
     )
     answers.entities((known.entity for known in entities), snapshot=False)
     refuse_stale_keys((each.relationship_key, each.refold) for known in entities for each in known.related)
     return entities
+
+
+async def with_histories(
+    context: Context, entity_ids: Sequence[str]
+) -> tuple[list[EntityRow], dict[str, dict[str, list[EarlierValue]]]]:
+    """Return the rows of some entities, and by id the earlier values of their fields."""
+    known = await _known(context, entity_ids, Focus(), Subjects(entity_ids, []), relationships=0)
+    return [each.entity for each in known], {
+        each.entity.id: {
+            line.field: earlier_values(line)
+            for line in _fields(0, 1.0, each, None, is_of_kind=False)
+            if line.earlier
+        }
+        for each in known
+    }
 
 
 async def known_lines(
@@ -128,7 +134,8 @@ async def known_lines(
     language = terms.language_of_question(" ".join(question))
     focus = Focus(question_words.content_words(question, (), language), question_words.wanted(question))
     ids = list(dict.fromkeys([*subjects.named, *subjects.resembling]))
-    requested = await _known(context, ids, focus)
+    past = subjects.past
+    requested = await _known(context, ids, focus, subjects)
     names = {
         word
         for known in requested
@@ -136,17 +143,20 @@ async def known_lines(
         for word in words.tokens(known.entity.name)
     }
     focus = _focus(question, names, language, subjects)
-    requested = await _with_matching(context, requested, focus)
-    now = times.now()
+    if subjects.clocks.now:
+        requested = await _with_matching(context, requested, focus)
+    now = instant(subjects.clocks)
     weights = _weights(requested, subjects.named)
     related_weights = _related_weights(requested, weights, focus, now)
     nearest = sorted(related_weights, key=lambda entity_id: (-related_weights[entity_id][1], entity_id))
     lines: list[Line] = []
     listed_keys: set[str] = set()
-    for place, known in enumerate([*requested, *await _known(context, nearest[:RELATED_LIMIT], focus)]):
+    for place, known in enumerate(
+        [*requested, *await _known(context, nearest[:RELATED_LIMIT], focus, subjects)]
+    ):
         weight = weights.get(known.entity.id) or related_weights[known.entity.id][0]
         is_of_kind = known.entity.id in subjects.of_kind
-        lines += _fields(place, weight, known, is_of_kind=is_of_kind)
+        lines += _fields(place, weight, known, past, is_of_kind=is_of_kind)
         if known.entity.id in weights:
             new = [related for related in known.related if related.relationship_key not in listed_keys]
             listed_keys.update(related.relationship_key for related in new)
@@ -154,6 +164,9 @@ async def known_lines(
                 _relationship(place, weight, known.entity, related, now, is_of_kind=is_of_kind)
                 for related in new
             ]
+    if past is not None:
+        about = set(subjects.named) or {known.entity.id for known in requested[:ORIGINS_LIMIT]}
+        lines = context_past.as_asked(lines, past, focus, about, is_named=bool(subjects.named))
     if subjects.has_way:
         lines = lines_of.in_order_of_places(lines, focus, range(len(requested) + RELATED_LIMIT))
     elif subjects.is_newest_first:
@@ -171,13 +184,15 @@ def _focus(question: Sequence[str], names: set[str], language: str | None, subje
         names = {*names, *words.tokens(understood["words"])}
         fields.update(name for state in understood.get("states", ()) for name in state["fields"])
         fields.update(understood["time"]["fields"] if "time" in understood else ())
+    if subjects.past is not None:
+        names = {*names, *words.tokens(subjects.past.words)}
     content = question_words.content_words(question, names, language)
     around = content or question_words.content_words(question, (), language)
-    asks_for_former = not question_words.FORMER.isdisjoint(question)
+    asks_for_former = subjects.past is not None or not question_words.FORMER.isdisjoint(question)
     return Focus(content, question_words.wanted(question), frozenset(fields), around, asks_for_former)
 
 
-async def _with_matching(context: Context, requested: list[_KnownEntity], focus: Focus) -> list[_KnownEntity]:
+async def _with_matching(context: Context, requested: list[KnownEntity], focus: Focus) -> list[KnownEntity]:
     """Return the facts; of the first entities that have many relationships, also older ones that fit."""
     many = [
         known.entity.id for known in requested[:ORIGINS_LIMIT] if len(known.related) >= RELATIONSHIPS_LIMIT
@@ -195,7 +210,7 @@ async def _with_matching(context: Context, requested: list[_KnownEntity], focus:
     )
     matching = dict(entities)
     refuse_stale_keys((each.relationship_key, each.refold) for rows in matching.values() for each in rows)
-    whole: list[_KnownEntity] = []
+    whole: list[KnownEntity] = []
     for known in requested:
         keys = {related.relationship_key for related in known.related}
         older = [
@@ -205,7 +220,7 @@ async def _with_matching(context: Context, requested: list[_KnownEntity], focus:
     return whole
 
 
-def _weights(requested: Sequence[_KnownEntity], named: Collection[str]) -> dict[str, float]:
+def _weights(requested: Sequence[KnownEntity], named: Collection[str]) -> dict[str, float]:
     """Return the weights of the requested entities: beside what is named, what resembles it weighs less."""
     weights: dict[str, float] = {}
     beside = 0
@@ -224,7 +239,7 @@ def _weights(requested: Sequence[_KnownEntity], named: Collection[str]) -> dict[
 
 
 def _related_weights(
-    requested: Sequence[_KnownEntity], weights: dict[str, float], focus: Focus, now: int
+    requested: Sequence[KnownEntity], weights: dict[str, float], focus: Focus, now: int
 ) -> dict[str, tuple[float, float]]:
     """Return the weights of the entities that the first requested ones are related to.
 
@@ -246,52 +261,64 @@ def _related_weights(
     return related_weights
 
 
-def _fields(place: int, weight: float, known: _KnownEntity, *, is_of_kind: bool) -> list[Line]:
-    """Return a line for each field that is not null, the name left out unless the entity has nothing else."""
+def _fields(
+    place: int, weight: float, known: KnownEntity, past: AskedPast | None, *, is_of_kind: bool
+) -> list[Line]:
+    """Return a line for each field that is not null, the name left out unless the entity has nothing else.
+
+    If the question asks for the past, the earlier values of a field are lines as well.
+    """
     entity = known.entity
     observed_at = dict(known.winners)
-    snapshot = zip(entity.fields, entity.values, entity.winners, known.ranks, strict=True)
-    shown = [(name, value, winners, rank) for name, value, winners, rank in snapshot if value != "null"]
+    snapshot = list(zip(entity.fields, entity.values, entity.winners, known.ranks, strict=True))
+    shown = [each for each in snapshot if each[1] != "null"]
     named = [each for each in shown if each[0] != CANONICAL_NAME] or shown
+    cleared = [each for each in snapshot if each[1] == "null" and past is not None]
     lines: list[Line] = []
-    for name, value, winners, rank in named:
+    for name, value, winners, rank in (*named, *cleared):
         # A union of lists has several winners.
         newest = max(winners.split(","), key=lambda winner: (observed_at[winner], winner))
-        lines.append(
-            Line(
-                place=place,
-                weight=weight,
-                about=About(entity.id, entity.type, entity.name),
-                field=name,
-                value=value,
-                observed_at=observed_at[newest],
-                observation_id=newest,
-                words=_words(
-                    entity.name, *terms.of_label(entity.type), *_said(name), *words.strings_of(value)
-                ),
-                contested=() if merged_arrays.is_union(rank) else _contests(known, name, value),
-                is_of_kind=is_of_kind,
-            )
+        current = Observed(name, value, observed_at[newest], newest, "")
+        others = [] if merged_arrays.is_union(rank) else [row for row in known.history if row.field == name]
+        had = context_past.stretches((row for row in others if not row.contests), current)
+        is_whole = past is None or not past.end
+        line = Line(
+            place=place,
+            weight=weight,
+            about=About(entity.id, entity.type, entity.name),
+            field=name,
+            value=value,
+            observed_at=current.observed_at,
+            observation_id=newest,
+            words=_words(entity.name, *terms.of_label(entity.type), *_said(name), *words.strings_of(value)),
+            contested=_contests(others, current),
+            since=had[-1].since if past is not None else None,
+            # What was read up to a time does not tell what came after it.
+            earlier=context_past.told(had[:-1])[:EARLIER_LIMIT] if is_whole else (),
+            is_of_kind=is_of_kind,
         )
+        lines += [line] if value != "null" else []
+        lines += context_past.former_lines(line, had[:-1]) if past is not None else []
     return lines
 
 
-def _contests(known: _KnownEntity, name: str, value: str) -> tuple[Contest, ...]:
-    """Return the values that contest a value, newest first, equal ones once."""
-    rows = [row for row in known.contested if row.field == name]
+def _contests(others: Iterable[Observed], current: Observed) -> tuple[Observed, ...]:
+    """Return the values that contest a value without being older, newest first, equal ones once."""
+    rows = [row for row in others if row.contests]
     rows.sort(key=lambda row: (row.observed_at, row.observation_id), reverse=True)
-    contests: dict[str, Contest] = {}
+    contests: dict[str, Observed] = {}
     for row in rows:
         # Values may differ by their type alone, as a schema may have converted one.
-        if row.value != "null" and value.strip('"') != row.value.strip('"'):
-            contests.setdefault(row.value, row)
+        if row.value not in (None, "null") and current.text.strip('"') != row.text.strip('"'):
+            contests.setdefault(row.text, row)
     return tuple(contests.values())[:CONTESTS_LIMIT]
 
 
 def _relationship(
-    place: int, weight: float, entity: EntityRow, related: _RelatedRow, now: int, *, is_of_kind: bool
+    place: int, weight: float, entity: EntityRow, related: RelatedRow, now: int, *, is_of_kind: bool
 ) -> Line:
     metadata = tuple((name, value) for name, value in related.metadata if value != "null")
+    since, until = ending.held(metadata)
     return Line(
         place=place,
         weight=weight,
@@ -305,11 +332,13 @@ def _relationship(
         related=About(related.entity_id, related.entity_type, related.entity_name),
         metadata=metadata,
         ended=ending.ended(metadata, now),
+        since=since,
+        until=until,
         is_of_kind=is_of_kind,
     )
 
 
-def _relationship_words(entity: EntityRow, related: _RelatedRow) -> frozenset[str]:
+def _relationship_words(entity: EntityRow, related: RelatedRow) -> frozenset[str]:
     texts = [text for name, value in related.metadata for text in (name, *words.strings_of(value))]
     if (built_in := BUILTIN.get(related.relationship_type)) is not None:
         texts.append(built_in.inverse or "")

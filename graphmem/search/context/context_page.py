@@ -9,10 +9,11 @@ from typing_extensions import TypedDict
 
 from graphmem.embedding.token_counts import Unit
 from graphmem.reading import cursors
+from graphmem.reading.as_of import AsOf
 from graphmem.reading.pages import Indexed
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_ranking import Line
-from graphmem.search.context.context_sheets import FieldsSheet, Mentioned, TextSheet, cost
+from graphmem.search.context.context_sheets import EarlierValue, FieldsSheet, Mentioned, TextSheet, cost
 from graphmem.search.search_results import Semantic, Understood
 
 Format = Literal["text", "fields"]
@@ -35,7 +36,10 @@ class ContextLine(TypedDict):
     ``entity`` is its number in ``entities``. ``observation_id`` is the provenance; of a union of lists it is
     the newest observation. ``cut`` is true if the stored value is longer: ask for the entity. Of a
     relationship, ``field`` is the type, ``value`` the name of the entity at the other end,
-    ``related_entity`` its number, and ``ended`` the value of ``metadata`` that ended it.
+    ``related_entity`` its number, and ``ended`` the value of ``metadata`` that ended it. ``earlier`` has the
+    latest values that a field had before. Where the question asks for the past, ``since`` says since when a
+    value is known, an earlier value is a line of its own with ``until``, and ``note`` says which time is
+    meant, or that nothing is known of it.
     """
 
     entity: int
@@ -48,11 +52,15 @@ class ContextLine(TypedDict):
     related_entity: NotRequired[int]
     metadata: NotRequired[dict[str, Any]]
     ended: NotRequired[Any]
+    since: NotRequired[str]
+    until: NotRequired[str]
+    note: NotRequired[str]
+    earlier: NotRequired[list[EarlierValue]]
     cut: NotRequired[bool]
     contested: NotRequired[list[Contested]]
 
 
-class AboutSearch(TypedDict):
+class AboutSearch(AsOf):
     """What an answer says of the search for its entities."""
 
     match: NotRequired[str]
@@ -116,7 +124,10 @@ def fitted(
     for line in lines[skip:]:
         limit, shown = lines_of.VALUE_LIMIT, line
         if (spent := sheet.cost(shown, limit, unit)) > left and not count:
-            limit, shown = lines_of.MIN_VALUE_CHARACTERS, replace(line, contested=line.contested[:1])
+            limit, shown = (
+                lines_of.MIN_VALUE_CHARACTERS,
+                replace(line, contested=line.contested[:1], earlier=()),
+            )
             spent = sheet.cost(shown, limit, unit)
         if spent > left:
             break

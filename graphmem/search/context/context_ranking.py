@@ -37,6 +37,8 @@ SENTENCE_CHARACTERS: Final = 30
 WANTED_BONUS: Final = 0.6
 """Added weight of a person, a place or a time where the question asks who, where or when, and of a field by
 which it asks for a kind."""
+THEN_BONUS: Final = 2.0
+"""Added weight of what answers a question for the past."""
 _NUMBER: Final = "external_id"
 RELATED_WEIGHT_FACTOR: Final = 0.5
 """Weight of a related entity, as a factor of the weight of the entity that it is related to."""
@@ -48,14 +50,35 @@ ENDED_WEIGHT_FACTOR: Final = 0.8
 """Weight of an entity that is related by a relationship which has ended, as a factor."""
 
 
-class Contest(NamedTuple):
-    """A value of a field that did not win although it is not older than the winner."""
+class Observed(NamedTuple):
+    """An observation of a field; ``value`` is canonical JSON, ``None`` if it is too long to be read.
+
+    ``contests``: it did not win although it is not older than the winner.
+    """
 
     field: str
-    value: str
+    value: str | None
     observed_at: int
     observation_id: str
     observation_source: str
+    contests: bool = False
+
+    @property
+    def text(self) -> str:
+        """The value, empty if it is too long."""
+        return self.value or ""
+
+
+class Stretch(NamedTuple):
+    """A value of a field, from its first observation up to that of the next value, in microseconds.
+
+    ``until`` is ``None`` for the value of now.
+    """
+
+    value: str | None
+    since: int
+    until: int | None
+    observation_id: str
 
 
 class About(NamedTuple):
@@ -94,6 +117,10 @@ class Line:
     ``related`` the entity at the other end, ``value`` the name of that entity, ``metadata`` its fields with
     their canonical JSON, and ``ended`` the value that says that it has ended. ``is_of_kind`` tells that the
     entity is of the kind that the question asks for.
+
+    ``since`` and ``until`` say when the value held, as far as that is known and of use; a value of a field
+    with ``until`` is an earlier one. ``earlier`` are the latest values that a field had before. ``is_then``
+    tells that the line answers a question for the past, and ``note`` what a reader has to know of it.
     """
 
     place: int
@@ -104,12 +131,26 @@ class Line:
     observed_at: int
     observation_id: str
     words: frozenset[str]
-    contested: tuple[Contest, ...] = ()
+    contested: tuple[Observed, ...] = ()
     direction: str = ""
     related: About | None = None
     metadata: tuple[tuple[str, str], ...] = ()
     ended: str | None = None
     is_of_kind: bool = False
+    since: int | None = None
+    until: int | None = None
+    earlier: tuple[Stretch, ...] = ()
+    is_then: bool = False
+    note: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is a relationship that has ended, or an earlier value of a field."""
+        return self.ended is not None if self.related is not None else self.until is not None
+
+    def is_asked(self, focus: Focus) -> bool:
+        """Return whether the line has a word of the question, or what it asks for by who, where or when."""
+        return question_words.shared(focus.words, self.words) > 0 or self._is_wanted(focus)
 
     @property
     def sort(self) -> tuple[str, str, str]:
@@ -120,6 +161,7 @@ class Line:
         """Return how useful the line is for a question: the weight of its entity, raised by shared words."""
         shared = question_words.shared(focus.words, self.words) / max(len(focus.words), 1)
         own = 1.0 + SHARED_WORDS_WEIGHT * shared + (WANTED_BONUS if self._is_wanted(focus) else 0.0)
+        own += THEN_BONUS if self.is_then else 0.0
         kind = IDENTIFIER_KINDS.get(self.field)
         if kind is not None and self.related is None:
             own += NAME_BONUS if kind != _NUMBER else -ID_MALUS

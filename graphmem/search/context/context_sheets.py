@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NotRequired
 
 import orjson
 from typing_extensions import TypedDict
@@ -22,6 +22,8 @@ from graphmem.search.context.context_ranking import About, Line
 
 CONTEST_LIMIT: Final = 200
 """Characters of a contesting value; a longer one is cut."""
+EARLIER_CHARACTERS: Final = 60
+"""Characters of an earlier value; a longer one is cut."""
 NAME_LIMIT: Final = 100
 """Characters of a name; a longer one is cut."""
 METADATA_VALUE_LIMIT: Final = 120
@@ -53,6 +55,15 @@ class Mentioned(TypedDict):
     entity_id: str
     entity_type: str
     canonical_name: str
+
+
+class EarlierValue(TypedDict):
+    """A value that a field had before, from one observation up to that of the next value."""
+
+    value: Any
+    since: str
+    until: str
+    observation_id: NotRequired[str]
 
 
 class TextSheet:
@@ -99,8 +110,26 @@ class TextSheet:
             text = line.field if self._view.with_ids else ""
         else:
             text = f"{line.field}: {_plain(line.value, question_words, limit)}"
+            text = f"formerly {text}" if line.until is not None else text
+            text += f" ({_spans(line)})" if line.earlier or line.until is not None else ""
             text += " (contested)" if line.contested else ""
+        is_told = line.related is None and line.until is not None
+        text += f" ({line.note})" if line.note and not is_told else ""
         return f"{text} [{line.observation_id}]" if self._view.with_ids else text
+
+
+def _spans(line: Line) -> str:
+    """Return when an earlier value held; of a value of now, what was before it and until when."""
+    if line.until is not None:
+        return line.note or f"{_month(line.since)} to {_month(line.until)}"
+    return ", ".join(
+        f"{_plain(each.value or '', frozenset(), EARLIER_CHARACTERS)} until {_month(each.until)}"
+        for each in line.earlier
+    )
+
+
+def _month(micros: int | None) -> str:
+    return "" if micros is None else times.render(micros)[:7]
 
 
 def _head(line: Line, observed_at: int) -> str:
@@ -199,23 +228,43 @@ def _parts(
         }
     if line.ended is not None:
         shown["ended"] = orjson.Fragment("true" if line.ended == "false" else line.ended)
+    if line.related is None:
+        bounds = {"since": line.since, "until": line.until}
+        shown |= {name: times.render(at) for name, at in bounds.items() if at is not None}
+    if line.note:
+        shown["note"] = line.note
+    if line.earlier:
+        shown["earlier"] = earlier_values(line)
     if is_cut:
         shown["cut"] = True
     if line.contested:
         contest_limit = min(limit, CONTEST_LIMIT)
         shown["contested"] = [
             {
-                "value": orjson.Fragment(lines_of.excerpt(each.value, view.question_words, contest_limit)[0]),
+                "value": orjson.Fragment(lines_of.excerpt(each.text, view.question_words, contest_limit)[0]),
                 "observed_at": times.render(each.observed_at),
                 "observation_id": each.observation_id,
                 "observation_source": each.observation_source,
             }
             for each in line.contested
         ]
-    if not view.with_ids:
-        for part in (shown, *shown.get("contested", ())):
+    if not (view.with_ids and line.observation_id):
+        for part in (shown, *shown.get("contested", ()), *shown.get("earlier", ())):
             del part["observation_id"]
     return shown, list(new.values())
+
+
+def earlier_values(line: Line) -> list[EarlierValue]:
+    """Return the earlier values of a field for an answer, the latest first."""
+    return [
+        {
+            "value": orjson.Fragment(lines_of.excerpt(each.value or "", frozenset(), EARLIER_CHARACTERS)[0]),
+            "since": times.render(each.since),
+            "until": times.render(each.until or times.LATEST),
+            "observation_id": each.observation_id,
+        }
+        for each in line.earlier
+    ]
 
 
 def cost(value: Any, unit: Unit) -> int:

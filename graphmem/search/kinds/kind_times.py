@@ -185,6 +185,10 @@ _FUTURE: Final = grammar.words("future")
 _PAST: Final = grammar.words("past")
 _DAYS: Final = grammar.numbers("days_from_today")
 _UNITS: Final = grammar.meanings("units_of_time")
+_UNIT_DAYS: Final = {"day": 1, "week": 7, "month": 30, "year": 365}
+_UNIT_MONTHS: Final = {"week": 0, "month": 1, "quarter": 3, "year": 12}
+_AGO: Final = grammar.meanings("ago")
+"""Words before or after a length of time: "two weeks ago"."""
 _NUMBERS: Final = grammar.numbers("numbers")
 _BOUNDS: Final[Mapping[str, Bound]] = cast("Mapping[str, Bound]", grammar.meanings("bounds"))
 """Words before a time that leave one of its ends open."""
@@ -198,6 +202,8 @@ def period(tokens: Sequence[str], now: int) -> Period | None:
     Args:
         now: in microseconds.
     """
+    if (day := _ago(tokens, now)) is not None:
+        return _bounded(" ".join(tokens), *day, now)
     if (bound := _BOUNDS.get(tokens[0])) is None:
         return _period(tokens, now)
     within = _period(tokens[1:], now) if len(tokens) > 1 else None
@@ -227,7 +233,7 @@ def _with_bound(within: Period, bound: Bound, phrase: str, now: int) -> Period:
 def _period(tokens: Sequence[str], now: int) -> Period | None:
     phrase = " ".join(tokens)
     first, *rest = tokens
-    today = (times.EPOCH + timedelta(microseconds=now)).replace(hour=0, minute=0, second=0, microsecond=0)
+    today = _midnight(now)
     if not rest:
         if first in _FUTURE:
             return Period(phrase, "future", now, None)
@@ -236,14 +242,16 @@ def _period(tokens: Sequence[str], now: int) -> Period | None:
         if first in _DAYS:
             start = today + timedelta(days=_DAYS[first])
             return _bounded(phrase, start, start + timedelta(days=1), now)
-    if len(tokens) == 2:
-        # "next week", and "semaine prochaine".
-        shift, unit = (tokens[1], tokens[0]) if first in _UNITS else tokens
-        if shift in SHIFTS and unit in _UNITS:
+    if len(tokens) == 2 and not SHIFTS.keys().isdisjoint(tokens):
+        shift, unit = tokens if first in SHIFTS else reversed(tokens)
+        if _UNITS.get(unit) in _UNIT_MONTHS:
             return _bounded(phrase, *_unit(today, _UNITS[unit], SHIFTS[shift]), now)
     if len(tokens) == 3 and first in ("next", "coming", "last", "past"):
-        count = _NUMBERS.get(rest[0], int(rest[0]) if rest[0].isdecimal() and len(rest[0]) < 5 else 0)
-        return _counted(phrase, first in ("next", "coming"), count, rest[1], now) if count else None
+        if not (length := _length(*rest)):
+            return None
+        if first in ("next", "coming"):
+            return Period(phrase, "future", now, now + length)
+        return Period(phrase, "past", now - length, now)
     dated = [_bounded(phrase, *each, now) for each in intervals(tokens, today)]
     return dated[0]._replace(others=tuple(dated[1:])) if dated else None
 
@@ -261,18 +269,31 @@ def _unit(today: datetime, unit: str, shift: int) -> Interval:
     if unit == "week":
         start = today - timedelta(days=today.weekday()) + timedelta(weeks=shift)
         return Interval(start, start + timedelta(weeks=1))
-    size = {"month": 1, "quarter": 3, "year": 12}[unit]
+    size = _UNIT_MONTHS[unit]
     return _months_from(today.year, (today.month - 1) // size * size + shift * size, size)
 
 
-def _counted(phrase: str, is_next: bool, count: int, unit: str, now: int) -> Period | None:
-    days = {"day": 1, "days": 1, "week": 7, "weeks": 7, "month": 30, "months": 30}.get(unit)
-    if days is None or count > COUNT_LIMIT:
+def _length(number: str, unit: str) -> int:
+    """Return the microseconds of "30 days" or "two weeks", 0 if the words say no such length."""
+    count = _NUMBERS.get(number, int(number) if number.isdecimal() and len(number) < 5 else 0)
+    return count * _UNIT_DAYS.get(_UNITS.get(unit, ""), 0) * DAY_MICROSECONDS if count <= COUNT_LIMIT else 0
+
+
+def _ago(tokens: Sequence[str], now: int) -> Interval | None:
+    """Return the day of "two weeks ago" or "vor zwei Wochen"."""
+    if len(tokens) != 3 or not (_AGO.get(tokens[0]) == "before" or _AGO.get(tokens[2]) == "after"):
         return None
-    length = count * days * DAY_MICROSECONDS
-    return (
-        Period(phrase, "future", now, now + length) if is_next else Period(phrase, "past", now - length, now)
-    )
+    length = _length(*(tokens[1:] if _AGO.get(tokens[0]) == "before" else tokens[:2]))
+    return _day(_midnight(now - length)) if length else None
+
+
+def _midnight(at: int) -> datetime:
+    return (times.EPOCH + timedelta(microseconds=at)).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def is_day_from_today(token: str) -> bool:
+    """Return whether a word is one such as "yesterday"."""
+    return token in _DAYS
 
 
 def moment(value: Any) -> Moment | None:

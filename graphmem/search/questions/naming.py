@@ -10,6 +10,8 @@ from graphmem.model.relationship import BUILTIN
 from graphmem.model.shipped_relationships import SOURCE_ROLE, TARGET_ROLE
 from graphmem.reading.shared_rows import refuse_stale_keys
 from graphmem.registry import Context
+from graphmem.search import asked_times
+from graphmem.search.asked_times import AskedPast
 from graphmem.search.entity_copy import IN_ALIAS, IN_NAME, SearchCopy
 from graphmem.search.owner_copy import ExactMatch, OwnerCopy
 from graphmem.search.questions import grammar, mentions, question_words
@@ -257,9 +259,20 @@ async def related(
         **{"fields": [], **params},
     )
     refuse_stale_keys((each.relationship_key, each.refold) for each in row.related)
-    now, with_former = times.now(), any(piece.token in question_words.FORMER for piece in question.pieces)
+    now = times.now()
+    with_former = any(piece.token in question_words.FORMER for piece in question.pieces)
+    past = asked_times.read(question, now)
+    with_former = with_former or past is not None
     current = [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
+    if past is not None and past.end:
+        current = [each for each in current if _held(each.metadata, past)]
     return row._replace(related=current)
+
+
+def _held(metadata: Sequence[tuple[str, str]], past: AskedPast) -> bool:
+    """Return whether a relationship held at a time in the past, as far as its metadata says it."""
+    since, until = ending.held(metadata)
+    return (since or times.EARLIEST) < past.end and (until or times.LATEST) > past.start
 
 
 async def _followed(

@@ -1,0 +1,48 @@
+"""Times as people give them on the command line: ``yesterday``, ``2026-11``, ``"last week"``."""
+
+from __future__ import annotations
+
+from graphmem.errors import InvalidInput
+from graphmem.model import times
+
+HELP = "Or yesterday, 'last week', '3 days ago', 2026-11: their {moment} moment in UTC."
+"""What is added to the help of an option."""
+
+
+def iso(text: str, option: str, *, is_end: bool) -> str:
+    """Return a time in ISO 8601; what is written so is returned as it is. Times in words are in UTC.
+
+    Args:
+        option: as it was given.
+        is_end: a day, a week, a month or a year means its last moment, else its first one.
+
+    Raises:
+        InvalidInput: the text says no time.
+    """
+    try:
+        times.parse(text)
+    except ValueError:
+        return _of_words(text, option, is_end=is_end)
+    return text
+
+
+def _of_words(text: str, option: str, *, is_end: bool) -> str:
+    from graphmem.search.kinds import kind_times
+    from graphmem.text import words
+
+    now, parts = times.now(), text.split()
+    if text.strip().lower() == "now":
+        return times.render(now)
+    tokens = [part if kind_times.is_iso(part) else " ".join(words.tokens(part)) for part in parts]
+    period = kind_times.period(tokens, now) if tokens and all(tokens) else None
+    if period is None:
+        message = (
+            f"{option}: {text!r} is no time; give one such as 2026-11-05, 2026-11-05T09:00:00Z, 2026-11, "
+            "yesterday, 'last week', '3 days ago' or 'March 2026'"
+        )
+        raise InvalidInput(message, issues=[{"path": option, "message": "no time"}])
+    # A month or a weekday without more is rather the last one.
+    first = min(period.readings, key=lambda each: (each.start or 0) > now)
+    begin, end = first.start, None if first.end is None else first.end - 1
+    at = (end if end is not None else begin) if is_end else (begin if begin is not None else end)
+    return times.render(now if at is None else at)

@@ -1,0 +1,115 @@
+"""What lines of context are made from: entities with their values and relationships, now or as of a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from graphmem.model import merged_arrays, ranks
+from graphmem.reading import recomputed
+from graphmem.reading.as_of import Clocks
+from graphmem.reading.relationship_pages import WantedEdges, relationship_page
+from graphmem.reading.shared_rows import EntityRow
+from graphmem.registry import Context
+from graphmem.search.context.context_ranking import Observed
+
+ORIGINS_LIMIT: Final = 3
+"""The first entities of the answer whose related entities are answered as well."""
+RELATIONSHIPS_LIMIT: Final = 25
+"""Relationships of an entity in each direction."""
+METADATA_LIMIT: Final = 300
+"""Characters of a value of a relationship, and of an earlier value; longer values are left out."""
+
+
+class WinnerTime(NamedTuple):
+    """When an observation that set a field was observed."""
+
+    observation_id: str
+    observed_at: int
+
+
+class RelatedRow(NamedTuple):
+    """A relationship of an entity, and the entity at its other end."""
+
+    relationship_key: str
+    relationship_type: str
+    direction: str
+    entity_id: str
+    entity_type: str
+    entity_name: str
+    last_observation_at: int
+    observation_id: str
+    metadata: list[tuple[str, str]]
+    matches: int
+    refold: int | None
+
+
+class KnownEntity(NamedTuple):
+    """An entity with the facts that lines are made from."""
+
+    entity: EntityRow
+    ranks: list[str]
+    winners: list[WinnerTime]
+    history: list[Observed]
+    related: list[RelatedRow]
+
+
+async def known_then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> list[KnownEntity]:
+    """Return the facts about those of some entities that lived as of two clocks, in the order of the ids.
+
+    The first ones have their relationships. What contests a value, or was before it, is left out.
+    """
+    then = await recomputed.entities(context, entity_ids, **clocks.bounds)
+    clocks = clocks.pinned(then.at_ingested)
+    known: dict[str, KnownEntity] = {}
+    for entity_id in entity_ids:
+        row = then.get(entity_id)
+        if row is None or not (row.live and row.observation_count) or row.id in known:
+            continue
+        fold = then.folds[row.id]
+        winners = [
+            WinnerTime(observation_id, _observed_at(winner.rank, row))
+            for winner in fold.values()
+            for observation_id in winner.observation_id.split(",")
+        ]
+        related = await _related_then(context, row.id, clocks) if len(known) < ORIGINS_LIMIT else []
+        known[row.id] = KnownEntity(row, [fold[name].rank for name in row.fields], winners, [], related)
+    return list(known.values())
+
+
+def _observed_at(rank: str, row: EntityRow) -> int:
+    """Return when a value was observed; of a union of values, when its entity was last."""
+    is_union = merged_arrays.is_union(rank)
+    return (row.last_observation_at or 0) if is_union else ranks.time_of(rank.rpartition(".")[2])
+
+
+async def _related_then(context: Context, entity_id: str, clocks: Clocks) -> list[RelatedRow]:
+    """Return the newest relationships of an entity as of two clocks."""
+    wanted = WantedEdges(entity_id, 2 * RELATIONSHIPS_LIMIT, 0, expanded=True)
+    found = await relationship_page(context, wanted, clocks)
+    others = {each.id: each for each in found.others}
+    related: list[RelatedRow] = []
+    for row in found.relationships:
+        direction, other_id = (
+            ("outgoing", row.target) if row.source == entity_id else ("incoming", row.source)
+        )
+        metadata = [
+            pair for pair in zip(row.fields, row.values, strict=True) if len(pair[1]) <= METADATA_LIMIT
+        ]
+        if (other := others.get(other_id)) is not None:
+            related.append(
+                RelatedRow(
+                    row.key,
+                    row.type,
+                    direction,
+                    other.id,
+                    other.type,
+                    other.name,
+                    row.last_observation_at,
+                    max(row.winners, default=""),
+                    metadata,
+                    0,
+                    None,
+                )
+            )
+    return related

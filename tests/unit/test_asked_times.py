@@ -1,0 +1,106 @@
+"""The past in the words of a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphmem.model import ending, times
+from graphmem.search import asked_times
+from graphmem.search.asked_times import AskedPast
+from graphmem.search.questions import mentions
+
+NOW = times.parse("2026-11-25T12:00:00Z")
+"""A Wednesday."""
+
+
+def read(question: str) -> AskedPast | None:
+    return asked_times.read(mentions.read(question), NOW)
+
+
+@pytest.mark.parametrize(
+    ("question", "words", "start", "end"),
+    [
+        ("What was her address in 2023?", "in 2023", "2023-01-01", "2024-01-01"),
+        ("What did Netflix cost last year?", "last year", "2025-01-01", "2026-01-01"),
+        ("Where did Nadia work in March?", "in March", "2026-03-01", "2026-04-01"),
+        ("Where did Nadia work in December?", "in December", "2025-12-01", "2026-01-01"),
+        ("What was the price in 2023-05?", "in 2023-05", "2023-05-01", "2023-06-01"),
+        ("the price two years ago", "two years ago", "2024-11-25", "2024-11-26"),
+        ("the price a week ago", "a week ago", "2026-11-18", "2026-11-19"),
+        ("price yesterday", "yesterday", "2026-11-24", "2026-11-25"),
+        ("Where did she live in 2020, before Bremen?", "in 2020", "2020-01-01", "2021-01-01"),
+        ("Was kostete Netflix vor zwei Jahren?", "vor zwei Jahren", "2024-11-25", "2024-11-26"),
+        ("Wo wohnte Nadia letztes Jahr?", "letztes Jahr", "2025-01-01", "2026-01-01"),
+        ("Quel était le prix l'année dernière ?", "l'année dernière", "2025-01-01", "2026-01-01"),
+        ("¿Dónde vivía Nadia en 2023?", "en 2023", "2023-01-01", "2024-01-01"),
+        ("el año pasado, ¿dónde vivía?", "año pasado", "2025-01-01", "2026-01-01"),
+    ],
+)
+def test_a_time_that_is_over_is_read(question: str, words: str, start: str, end: str) -> None:
+    past = read(question)
+    assert past is not None
+    assert (past.words, past.before) == (words, frozenset())
+    assert (times.render(past.start)[:10], times.render(past.end)[:10]) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("question", "before"),
+    [
+        ("Where did Nadia live before Bremen?", {"bremen"}),
+        ("Wo hat Nadia vor Bremen gewohnt?", {"bremen", "gewohnt"}),
+        ("Où habitait Nadia avant Brême ?", {"breme"}),
+        ("¿Dónde vivía Nadia antes de Bremen?", {"bremen"}),
+        ("Dove abitava Nadia prima di Brema?", {"brema"}),
+        ("How much did Netflix cost before?", set()),
+        ("Nadia's previous address", set()),
+        ("Where did Nadia used to live?", set()),
+        ("What is the old price of Netflix?", set()),
+        ("Wie hieß Nadia früher?", set()),
+        ("Was hat Netflix vorher gekostet?", set()),
+        ("Quanto costava Netflix prima?", set()),
+    ],
+)
+def test_an_earlier_value_is_asked_for_by_the_one_after_it_or_by_a_word(
+    question: str, before: set[str]
+) -> None:
+    past = read(question)
+    assert past is not None
+    assert (past.before, past.start, past.end) == (before, 0, 0)
+
+
+def test_what_was_before_a_time_is_what_was_at_its_beginning() -> None:
+    past = read("Nadia's address before 2024")
+    assert past is not None
+    assert past.end == times.parse("2024-01-01")
+    assert past.start == past.end - 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Where does Nadia live?", "What do I have to do before Friday?", "meetings next week",
+        "How old is Nadia?", "When is the last day of school?", "What is the rent since 2023?",
+        "How long until May?",
+        "the 2023 report", "What will Netflix cost in 2031?", "Is June at home?",
+    ],
+)  # fmt: skip
+def test_other_questions_ask_for_now(question: str) -> None:
+    assert read(question) is None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "start"),
+    [
+        ([("since", '"2019"')], "2019-01-01"),
+        ([("role", '"CEO"'), ("start_date", '"2019-03-02"')], "2019-03-02"),
+        ([("validFrom", '"2019-03"')], "2019-03-01"),
+        ([("since", "2019")], "2019-01-01"),
+    ],
+)
+def test_the_beginning_of_a_relationship_is_read(metadata: list[tuple[str, str]], start: str) -> None:
+    assert ending.held(metadata) == (times.parse(start), None)
+
+
+@pytest.mark.parametrize("metadata", [[], [("role", '"since 2019"')], [("since", '"long ago"')]])
+def test_without_a_date_no_beginning_is_known(metadata: list[tuple[str, str]]) -> None:
+    assert ending.held(metadata) == (None, None)
