@@ -193,7 +193,7 @@ async def _meant(
     if chain is not None and (chain.decides or chain.start in question.mine):
         bases = [each for each in (*named, *selves) if each.start == chain.start]
         way = await chains.follow(context, copy, question, chain, bases)
-        if chain.decides and not way.named:
+        if not way.named and (chain.decides or not (named or chain.is_beside)):
             return _Meant([], notes=[way.note], leads_nowhere=True)
         ends = way.named
         if chain.has_more and len(chain.steps) == 1:
@@ -204,8 +204,8 @@ async def _meant(
                 *await naming.by_relationships(context, question, ends, search.types, chain.places[1:]),
                 *ends,
             ]
-        named = await _of_types(copy, [*ends, *named, *bases], search.types)
-        led = dict.fromkeys([*(each.id for each in ends), *way.between]) if chain.decides else ()
+        named = await _of_types(copy, [*ends, *named, *(bases if ends else ())], search.types)
+        led = dict.fromkeys([*(each.id for each in ends), *way.between] if not chain.is_beside else [])
         return _Meant(named, way=[*led], notes=[way.note] if way.note else [])
     is_about_self = not named and await naming.is_about_self(copy, question, me)
     selves = selves if is_about_self else []

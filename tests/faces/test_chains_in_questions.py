@@ -187,7 +187,18 @@ def test_the_hint_of_a_missing_step_names_what_is_known(world: Call) -> None:
 )
 def test_who_asks_is_meant_by_my_and_i(mine: Call, question: str, first: str) -> None:
     assert names(mine("entities.query", search=question))[0] == first
-    assert mine("context.retrieve", question=question)["lines"][0].startswith("Edda Moll (")
+    # "My boss" names the boss, and "who do I report to" who asks.
+    begins = first if "my boss" in question else "Edda Moll"
+    assert mine("context.retrieve", question=question)["lines"][0].startswith(f"{begins} (")
+
+
+def test_nobody_is_answered_for_a_relationship_that_who_asks_does_not_have(mine: Call) -> None:
+    page = mine("entities.query", search="Who is my landlord?")
+    assert (page["entities"], page["hint"]) == ([], "no landlord of Edda Moll is known")
+    assert names(mine("entities.query", search="Is Sven my landlord?"))[0] == "Sven Kamp"
+    mine("store", entities=[{"entity_type": "person", "name": "Edda Moll", "landlord": "Hotel Sol"}])
+    page = mine("entities.query", search="Who is my landlord?")
+    assert (names(page)[0], page["hint"]) == ("Edda Moll", "the landlord of Edda Moll is Hotel Sol")
 
 
 @walk_over(

@@ -36,7 +36,7 @@ class Chain(NamedTuple):
     """A chain: the places of the name at its beginning, and the words of its steps from there on.
 
     ``places`` are those of all nouns, from the name on. ``has_more``: the question asks for something of what
-    is at the end, by a noun or a verb.
+    is at the end, by a noun or a verb. ``is_beside``: other words of the question say something else.
     """
 
     start: int
@@ -44,6 +44,7 @@ class Chain(NamedTuple):
     steps: tuple[str, ...]
     places: tuple[int, ...]
     has_more: bool = False
+    is_beside: bool = False
 
     @property
     def decides(self) -> bool:
@@ -88,7 +89,7 @@ def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
     ]
     # "Where does Tom's boss live?"
     asks = all(word in _FACTS or question_words.says_role(word, with_types=True) for word in others)
-    return chain._replace(has_more=bool(others) and asks)
+    return chain._replace(has_more=bool(others) and asks, is_beside=not asks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +146,11 @@ async def follow(
             [], [], f"{STEPS_LIMIT} steps of relationships are followed: ask from there for the others"
         )
     ends, between, known = {each.id: each for each in bases[:FOLLOWED_LIMIT]}, list[str](), list[str]()
-    for place, step in enumerate(chain.steps):
+    for step in chain.steps:
         reached, names, what, value = await _step(context, copy, question, ends, step)
         if not reached:
             says = f"{what} is {value}" if value else f"no {what.removeprefix('the ')} is known"
-            if place and not chain.has_more and (value or step in ATTRIBUTES):
+            if not chain.has_more and (value or step in ATTRIBUTES):
                 # A field of what is before says it.
                 return Way([*ends.values()], between[len(ends) :], says if value else "")
             return Way([], between, "; ".join([*known, says]))
