@@ -194,6 +194,14 @@ class Settings(BaseSettings):
         description="Failed attempts of one address to authenticate, likewise. Beyond it only credentials "
         "that have been good before are tried.",
     )
+    oauth_refresh_grace: float = _own(
+        default=10.0,
+        ge=0,
+        le=60,
+        description="Seconds for which a refresh token that was just used gives tokens again: two windows of "
+        "one client may refresh at once, and an answer may be lost. After them its use ends the connection. "
+        "0: at once.",
+    )
     trusted_proxies: Texts = _own(
         default=(),
         description="Addresses of proxies whose X-Forwarded-For names the caller for the limits, separated "

@@ -46,6 +46,7 @@ class OAuth:
         self.base = services.settings.advertised_url()
         self.grants = Grants(services.database, services.credentials)
         self.accounts = Accounts(services.database)
+        self.refresh_grace_seconds = services.settings.oauth_refresh_grace
         self.documents = client_rules.client_documents()
         self.resources = client_rules.resources_of(self.base, TOOLSETS)
 
@@ -311,7 +312,8 @@ async def token(request: Request) -> Response:
         if "refresh_token" not in sent:
             raise OAuthRefused("refresh_token is missing", error="invalid_request")
         scopes = requested_scopes(sent["scope"]) if "scope" in sent else None
-        issued = await oauth.grants.rotate(sent["refresh_token"], Presented(client_id, resource, scopes))
+        presented = Presented(client_id, resource, scopes)
+        issued = await oauth.grants.rotate(sent["refresh_token"], presented, oauth.refresh_grace_seconds)
     else:
         supported = " or ".join(client_rules.GRANT_TYPES)
         raise OAuthRefused(f"grant_type must be {supported}", error="unsupported_grant_type")

@@ -2,8 +2,8 @@
 
 A request that a person allows becomes a grant of the person's account, with a code. The code is redeemed for
 an access token and a refresh token, and a refresh token is exchanged for the next pair. Codes and refresh
-tokens are good once: whoever uses one again ends its grant, because one of the two users stole it. Only
-digests are stored.
+tokens are good once: whoever uses one again ends its grant, because one of the two users stole it. A refresh
+token has a short grace, for two windows of one client and for an answer that was lost. Only digests are stored.
 """
 
 from __future__ import annotations
@@ -280,15 +280,23 @@ class Grants:
         self._remove_expired()
         return self._issued(row, access_token, refresh_token)
 
-    async def rotate(self, token: str, presented: Presented) -> IssuedTokens:
-        """Exchange a refresh token for new tokens; OAuthRefused as of a code: a second use ends its grant."""
+    async def rotate(self, token: str, presented: Presented, grace_seconds: float = 0.0) -> IssuedTokens:
+        """Exchange a refresh token for new tokens.
+
+        Args:
+            grace_seconds: how long after its first use a token gives further tokens of its grant, as long as
+                none of the refresh tokens that it gave was used.
+
+        Raises:
+            OAuthRefused: as of a code; a later use ends the grant.
+        """
         access_token, refresh_token, now = _new_tokens()
         row = await self._writes.one(
             "oauth.rotate", Redemption, digest=tokens.digest(token), client_id=presented.client_id,
             resource=presented.resource, scopes=_sorted(presented.scopes),
             access_digest=tokens.digest(access_token), access_expires_at=now + ACCESS_SECONDS * _SECOND,
             refresh_digest=tokens.digest(refresh_token), refresh_expires_at=now + REFRESH_SECONDS * _SECOND,
-            now=now,
+            grace=int(grace_seconds * _SECOND), now=now,
         )  # fmt: skip
         self._remove_expired()
         return self._issued(row, access_token, refresh_token)

@@ -162,13 +162,30 @@ def test_a_token_that_its_client_revokes_is_over_at_once(play: Play, alice: Pers
     play(scenario)
 
 
+def test_two_windows_that_refresh_at_once_both_go_on(play: Play, alice: Person) -> None:
+    async def scenario(flow: Flow, there: httpx.AsyncClient) -> None:
+        first = await connected(flow, alice)
+        here = await flow.refresh(first["refresh_token"])
+        flow.http, own = there, flow.http
+        other = await flow.refresh(first["refresh_token"])
+        flow.http = own
+        assert [here.status_code, other.status_code] == [200, 200]
+        for answer in (here, other):
+            assert await status_of(flow.http, answer.json()) == 200
+            assert (await flow.refresh(answer.json()["refresh_token"])).status_code == 200
+
+    play(scenario)
+
+
 def test_a_refresh_token_that_is_used_again_ends_its_family_at_once(play: Play, alice: Person) -> None:
     async def scenario(flow: Flow, there: httpx.AsyncClient) -> None:
         first = await connected(flow, alice)
         second = (await flow.refresh(first["refresh_token"])).json()
-        assert [await status_of(flow.http, each) for each in (first, second)] == [200, 200]
+        third = (await flow.refresh(second["refresh_token"])).json()
+        assert [await status_of(flow.http, each) for each in (first, second, third)] == [200, 200, 200]
+        # Who has its successor received the answer: nothing was lost, and the grace has ended.
         assert (await flow.refresh(first["refresh_token"])).json()["error"] == "invalid_grant"
-        assert [await status_of(flow.http, each) for each in (first, second)] == [401, 401]
+        assert [await status_of(flow.http, each) for each in (first, second, third)] == [401, 401, 401]
 
     play(scenario)
 

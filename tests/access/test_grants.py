@@ -203,6 +203,60 @@ def test_refresh_token_rotated_twenty_times_at_once_gives_one_pair_of_tokens(
     loop.run(run())
 
 
+def test_a_refresh_token_in_its_grace_gives_tokens_of_the_same_family(
+    loop: Loop, services: Services, grants: Grants, account: Account
+) -> None:
+    async def run() -> None:
+        first = await issued(grants, account)
+        other_process = Grants(services.database)
+        windows = await asyncio.gather(
+            *(each.rotate(str(first.refresh_token), NOTHING, 10.0) for each in [grants, other_process] * 3)
+        )
+        assert len({window.refresh_token for window in windows}) == 6
+        assert all([await is_valid(grants, window.access_token) for window in windows])
+        assert len(await grants.connections(account.id)) == 1
+        stored = repr(await services.database.script("MATCH (n:OAuthToken) RETURN properties(n) AS stored"))
+        assert all(str(window.refresh_token) not in stored for window in windows)
+        # Its client and its scopes are checked as at the first use, and do not end the family.
+        for presented in (Presented("client-b", None, None), Presented("client-a", None, ["admin"])):
+            await refusal(grants.rotate(str(first.refresh_token), presented, 10.0))
+        again = await other_process.rotate(str(windows[-1].refresh_token), NOTHING, 10.0)
+        assert await is_valid(grants, again.access_token)
+
+    loop.run(run())
+
+
+def test_a_refresh_token_after_its_grace_ends_the_family(
+    loop: Loop, grants: Grants, account: Account, later: Callable[[int], None]
+) -> None:
+    async def run() -> None:
+        first = await issued(grants, account)
+        second = await grants.rotate(str(first.refresh_token), NOTHING, 10.0)
+        later(9)
+        third = await grants.rotate(str(first.refresh_token), NOTHING, 10.0)
+        # A use in the grace does not begin it anew.
+        later(2)
+        assert await refusal(grants.rotate(str(first.refresh_token), NOTHING, 10.0)) == "invalid_grant"
+        for each in (second, third):
+            assert not await is_valid(grants, each.access_token)
+            assert await refusal(grants.rotate(str(each.refresh_token), NOTHING, 10.0)) == "invalid_grant"
+
+    loop.run(run())
+
+
+def test_a_refresh_token_whose_successor_was_used_ends_the_family_in_its_grace(
+    loop: Loop, grants: Grants, account: Account
+) -> None:
+    async def run() -> None:
+        first = await issued(grants, account)
+        second = await grants.rotate(str(first.refresh_token), NOTHING, 10.0)
+        third = await grants.rotate(str(second.refresh_token), NOTHING, 10.0)
+        assert await refusal(grants.rotate(str(first.refresh_token), NOTHING, 10.0)) == "invalid_grant"
+        assert not await is_valid(grants, third.access_token)
+
+    loop.run(run())
+
+
 def test_a_refresh_token_is_of_its_client_and_not_more_than_was_allowed(
     loop: Loop, grants: Grants, account: Account
 ) -> None:

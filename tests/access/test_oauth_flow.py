@@ -124,6 +124,7 @@ def test_refresh_token_that_is_replayed_ends_the_family(play: Play, alice: Perso
     async def scenario(flow: Flow) -> None:
         first = await issued(flow, alice)
         second = (await flow.refresh(first["refresh_token"])).json()
+        second = (await flow.refresh(second["refresh_token"])).json()
         assert error_of(await flow.refresh(first["refresh_token"])) == "invalid_grant"
         assert error_of(await flow.refresh(second["refresh_token"])) == "invalid_grant"
         answer = await flow.http.get("/mcp", headers=bearer(second["access_token"]))

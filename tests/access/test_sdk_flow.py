@@ -168,7 +168,9 @@ class World:
 async def served(settings: Settings, folder: Path, processes: int) -> AsyncIterator[World]:
     """Serve by some processes whose metadata documents come from a local server."""
     authority, port, owner = Authority(folder), free_port(), str(uuid.uuid4())
-    public: dict[str, Any] = {"GRAPHMEM_PUBLIC_URL": f"http://127.0.0.1:{port}"}
+    public: dict[str, Any] = {
+        "GRAPHMEM_PUBLIC_URL": f"http://127.0.0.1:{port}", "GRAPHMEM_OAUTH_REFRESH_GRACE": "0",
+    }  # fmt: skip
     async with contextlib.AsyncExitStack() as stack:
         reply = answer(json.dumps(DOCUMENT).encode(), "Cache-Control: max-age=3600")
         documents = await stack.enter_async_context(tls_server(authority.server_context(HOST), reply))

@@ -1,21 +1,27 @@
-// oauth.rotate: exchange a refresh token for new tokens, once. A token that was used before ends its grant. `outcome`
-// is valid, or names the failure; no row for an unknown token.
+// oauth.rotate: exchange a refresh token for new tokens, once. A token that was used `grace` microseconds ago or
+// longer, or whose successor was used, ends its grant. `outcome` is valid, or names the failure; no row for an unknown token.
 //
 // params  digest: STRING, client_id: STRING, resource: STRING, scopes: LIST<STRING>, access_digest: STRING,
-//         access_expires_at: INTEGER, refresh_digest: STRING, refresh_expires_at: INTEGER, now: INTEGER
+//         access_expires_at: INTEGER, refresh_digest: STRING, refresh_expires_at: INTEGER, grace: INTEGER, now:
+//         INTEGER
 // returns outcome: STRING, grant_id: STRING, can_refresh: BOOLEAN, scopes: LIST<STRING>
 // mode    write
 // index   oauth_token_digest
 // cost    light
 // tenancy global: what OAuth keeps belongs to the instance, and is no owner's data
-// The first SET takes the lock of the token before `used_at` is read, so that of two callers one gets tokens.
+// The first SET takes the lock of the token before `used_at` is read, so that callers come one after the other.
+// `successors` has the digests of the refresh tokens that a token was exchanged for: two windows of one client that
+// refresh at once get one each, and so does a client that asks again because the answer was lost.
 MATCH (token:OAuthToken {digest: $digest})
 MATCH (account:Account)-[:granted]->(grant:OAuthGrant)-[:issued]->(token)
 SET token.locked = true
 WITH token, grant,
   CASE
     WHEN token.kind <> 'refresh' THEN 'kind'
-    WHEN token.used_at IS NOT NULL THEN 'replayed'
+    WHEN abs($now - token.used_at) >= $grace OR EXISTS {
+      MATCH (successor:OAuthToken)
+      WHERE successor.digest IN token.successors AND successor.used_at IS NOT NULL
+    } THEN 'replayed'
     WHEN grant.revoked_at IS NOT NULL OR coalesce(account.disabled, false) THEN 'ended'
     WHEN token.expires_at <= $now THEN 'expired'
     WHEN $client_id IS NOT NULL AND grant.client_id <> $client_id THEN 'client'
@@ -24,7 +30,10 @@ WITH token, grant,
     WHEN any(scope IN coalesce($scopes, []) WHERE NOT scope IN grant.scopes) THEN 'scope'
     ELSE 'valid'
   END AS outcome
-FOREACH (used IN CASE WHEN outcome = 'valid' THEN [token] ELSE [] END | SET used.used_at = $now)
+FOREACH (used IN CASE WHEN outcome = 'valid' THEN [token] ELSE [] END |
+  SET used.used_at = coalesce(used.used_at, $now),
+    used.successors = coalesce(used.successors, []) + $refresh_digest
+)
 FOREACH (ended IN CASE WHEN outcome = 'replayed' THEN [grant] ELSE [] END |
   SET ended.revoked_at = coalesce(ended.revoked_at, $now)
 )
