@@ -251,7 +251,7 @@ class LoginFailed(GraphmemError):
 
 
 class Forbidden(GraphmemError):
-    """The caller lacks the scope of this operation: details.needs names it."""
+    """The caller lacks the scope of this operation: use a credential that has it; details.needs names it."""
 
     code, status, exit_code = "FORBIDDEN", 403, 3
 
@@ -265,8 +265,8 @@ class FileUrlRefused(Forbidden):
 
 
 class HostRefused(Forbidden):
-    """The Host or Origin header names a host that the service does not serve:
-    add it to GRAPHMEM_ALLOWED_HOSTS.
+    """The Host header names a host that the service does not serve: add it to GRAPHMEM_ALLOWED_HOSTS. Or the
+    Origin header is that of a foreign page: add it to GRAPHMEM_CORS_ORIGINS.
     """
 
     code = "HOST_NOT_ALLOWED"
@@ -296,7 +296,7 @@ class MethodNotAllowed(GraphmemError):
     """The path accepts only POST."""
 
     code, status, exit_code = "METHOD_NOT_ALLOWED", 405, 4
-    headers: ClassVar[dict[str, str]] = {"Allow": "POST"}
+    headers: ClassVar[dict[str, str]] = {"Allow": "OPTIONS, POST"}
 
 
 class NotFound(GraphmemError):

@@ -111,7 +111,8 @@ class Settings(BaseSettings):
     allowed_hosts: Texts = _own(
         default=(),
         description="Host names that the service accepts besides loopback names and that of "
-        "GRAPHMEM_PUBLIC_URL, separated by commas. Default: none; every name if a token is set.",
+        "GRAPHMEM_PUBLIC_URL, separated by commas. Default: none; every name if a token is set, another "
+        "address than loopback is bound, and GRAPHMEM_PUBLIC_URL is not set.",
     )
     cors_origins: Texts = _own(
         default=(),
@@ -201,6 +202,11 @@ class Settings(BaseSettings):
         description="Seconds for which a refresh token that was just used gives tokens again: two windows of "
         "one client may refresh at once, and an answer may be lost. After them its use ends the connection. "
         "0: at once.",
+    )
+    oauth_client_documents: bool = _own(
+        default=True,
+        description="Whether an OAuth client may be known by the address of its metadata document, which the "
+        "service then fetches. Turn it off where there is no way out; clients then register.",
     )
     trusted_proxies: Texts = _own(
         default=(),

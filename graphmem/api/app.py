@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from graphmem.api.application import Application, Endpoint
 from graphmem.api.body import Bounded, read_json
+from graphmem.api.headers import allowed
 from graphmem.api.intake import Intake
 from graphmem.api.limits import RateLimits
 from graphmem.api.middleware import Gate
@@ -27,7 +28,7 @@ from graphmem.mcp.http import McpEndpoint
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.registry import REGISTRY, Face, Operation, Services
 
-MCP_PATHS = ("/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
+MCP_PATHS = [f"{path}{end}" for path in ("/mcp", *(f"/mcp/{name}" for name in TOOLSETS)) for end in ("", "/")]
 
 
 def create_app(
@@ -126,7 +127,11 @@ def _rest_endpoint(route: RestRoute) -> Endpoint:
 async def _no_route(request: Request) -> Response:
     """Answer 404 for an unknown path or a wrong method, with the methods of the path."""
     path = request.url.path
-    supported = sorted(request.app.methods(path))
+    methods = request.app.methods(path)
+    supported = sorted(methods - {"HEAD"})
     hint = f"use {' or '.join(supported)}" if supported else "GET /openapi.yaml lists every path"
     details = {"method": request.method, "path": path[:200], "supported": supported, "hint": hint}
-    return refusal(RouteNotFound(**details), request.scope)
+    answer = refusal(RouteNotFound(**details), request.scope)
+    if methods:
+        answer.headers["Allow"] = allowed(methods)
+    return answer

@@ -55,10 +55,8 @@ class Application(FastAPI):
         self._table.add(path, endpoint, routes[0].methods)
 
     def methods(self, path: str) -> set[str]:
-        """Return the methods of a path, none for an unknown path."""
-        return {method for methods in self._table.methods_of(path) for method in methods or ("POST",)} - {
-            "HEAD"
-        }
+        """Return the methods of a path besides OPTIONS, none for an unknown path."""
+        return {method for methods in self._table.methods_of(path) for method in methods or ("POST",)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -29,6 +30,7 @@ EXPOSED_HEADERS: Final = (
 )  # fmt: skip
 """What pages of ``Settings.cors_origins`` may read besides the headers that every page may read."""
 
+_ADDRESS: Final = re.compile(r"[\d.]+|[\da-f:.]*:[\da-f:.]*")
 PREFLIGHT_SECONDS: Final = 600
 """How long a browser may keep the answer to a preflight request."""
 
@@ -53,6 +55,11 @@ class SentHeaders(dict[str, str]):
         return super().get(name.lower(), default)
 
 
+def allowed(methods: Iterable[str]) -> str:
+    """Return the value of ``Allow`` for a path with some methods: OPTIONS is answered on every path."""
+    return ", ".join(sorted({*methods, "OPTIONS"}))
+
+
 class BrowserHeaders:
     """The headers for browsers on every answer, and the answer to OPTIONS."""
 
@@ -73,12 +80,13 @@ class BrowserHeaders:
 
     def preflight(self, methods: Iterable[str], sent: SentHeaders) -> Response:
         """Return the answer to OPTIONS: a browser's preflight request never has a credential."""
-        allowed = sorted(methods)
-        headers = {"Allow": ", ".join([*allowed, "OPTIONS"])}
+        methods = {*methods}
+        headers = {"Allow": allowed(methods)}
         if sent.get("origin") in self._origins:
             # Any header may be sent: the origin is a listed one, and MCP has headers named by tools.
+            # HEAD needs no permission.
             headers |= {
-                "Access-Control-Allow-Methods": ", ".join(allowed),
+                "Access-Control-Allow-Methods": ", ".join(sorted(methods - {"HEAD"})),
                 "Access-Control-Allow-Headers": sent.get("access-control-request-headers", "Authorization"),
                 "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
             }
@@ -88,8 +96,8 @@ class BrowserHeaders:
 class HostCheck:
     """Refuse requests for foreign hosts, and requests of pages of foreign origins.
 
-    Without a token, any web page could reach a service on loopback through a host name that resolves to
-    loopback (DNS rebinding). The Host must therefore be an allowed one: loopback, the bound one, that of
+    Any web page could reach a service on loopback through a host name that resolves to loopback (DNS
+    rebinding). The Host must therefore be an allowed one: loopback, the bound one, that of
     ``Settings.public_url`` or one of ``Settings.allowed_hosts``. The Origin of a page must be of an allowed
     host, or be one of ``Settings.cors_origins``.
     """
@@ -98,7 +106,11 @@ class HostCheck:
         loopback = LOOPBACK if settings.host in LOOPBACK else LOOPBACK | {settings.host}
         public_host = {_host(urlsplit(settings.public_url).netloc)} - {""} if settings.public_url else set()
         self.hosts = frozenset(settings.allowed_hosts) | loopback | public_host
-        self.any_host = settings.bearer_token is not None and not settings.allowed_hosts
+        is_reached = settings.bearer_token is not None and settings.host not in LOOPBACK
+        # No setting tells by which names others reach it.
+        self.any_host = is_reached and not (settings.allowed_hosts or settings.public_url)
+        # Probes reach it by an address. A page that does is of that address: rebinding needs a name.
+        self.any_address = is_reached and not settings.allowed_hosts
         self.origins = frozenset(settings.cors_origins)
 
     def check(self, headers: Mapping[str, str]) -> None:
@@ -107,16 +119,19 @@ class HostCheck:
         Raises:
             HostRefused: its Host, or the Origin of its page, is a foreign one.
         """
-        origin = headers.get("origin")
-        own = {_host(headers.get("host", ""))} - {""} if self.any_host else frozenset[str]()
+        origin, host = headers.get("origin"), _host(headers.get("host", ""))
+        is_own = self.any_host or host in self.hosts or (self.any_address and _ADDRESS.fullmatch(host))
+        own = {host} - {""} if is_own else frozenset[str]()
         if (
             origin is not None
             and origin not in self.origins
             and _host(origin.partition("://")[2]) not in self.hosts | own
         ):
-            raise HostRefused(origin=origin[:200])
-        if not self.any_host and _host(headers.get("host", "")) not in self.hosts:
-            raise HostRefused(host=headers.get("host", "")[:200])
+            message = "the Origin header is that of a foreign page: add it to GRAPHMEM_CORS_ORIGINS"
+            raise HostRefused(message, origin=origin[:200])
+        if not is_own:
+            message = "the Host header names a host that is not served: add it to GRAPHMEM_ALLOWED_HOSTS"
+            raise HostRefused(message, host=headers.get("host", "")[:200])
 
 
 @lru_cache(1_000)

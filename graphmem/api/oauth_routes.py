@@ -22,7 +22,7 @@ from graphmem.api.application import Endpoint
 from graphmem.api.body import read_bytes, read_json
 from graphmem.api.rest_routes import FORM, services_of
 from graphmem.arguments import Arguments, read
-from graphmem.auth import Scope, client_rules
+from graphmem.auth import SUPPORTED_SCOPES, Scope, client_rules
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.client_rules import ClientMetadata, ClientRefused
 from graphmem.auth.grants import DIRECT_CLIENT, Grants, NewRequest, Presented
@@ -32,8 +32,6 @@ from graphmem.reading import answers
 from graphmem.registry import Services
 
 PROVIDERS: Final = ("local",)
-SUPPORTED_SCOPES: Final = (Scope.READ, Scope.WRITE)
-"""The scopes that documents name. Some clients ask for all of them, so ``admin`` is not among them."""
 FORM_BYTES_LIMIT: Final = 65_536
 FORM_FIELDS_LIMIT: Final = 40
 STATE_CHARACTERS_LIMIT: Final = 2_000
@@ -47,6 +45,7 @@ class OAuth:
         self.grants = Grants(services.database, services.credentials)
         self.accounts = Accounts(services.database)
         self.refresh_grace_seconds = services.settings.oauth_refresh_grace
+        self.takes_documents = services.settings.oauth_client_documents
         self.documents = client_rules.client_documents()
         self.resources = client_rules.resources_of(self.base, TOOLSETS)
 
@@ -59,6 +58,11 @@ class OAuth:
         if not client_id:
             raise ClientRefused("invalid_request", "client_id is missing")
         if client_rules.is_client_id_url(client_id):
+            if not self.takes_documents:
+                message = (
+                    "metadata documents are not read here: register the client, and use its new client_id"
+                )
+                raise ClientRefused("invalid_client", message)
             return await client_rules.document_client_at(self.documents, client_id)
         metadata = await self.grants.client(client_id)
         if metadata is None:
@@ -130,7 +134,19 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 async def _parameters(request: Request) -> tuple[dict[str, str], bool]:
-    """Return the parameters of a form or of a JSON object, and whether it is JSON."""
+    """Return the parameters of a form or of a JSON object, and whether it is JSON.
+
+    HTTP Basic may name the client in place of ``client_id``. Its password is ignored: no client has a secret.
+    """
+    sent, is_json = await _sent(request)
+    named = client_rules.basic_client_id(request.headers.get("authorization", ""))
+    if named is not None and sent.setdefault("client_id", named) != named:
+        raise OAuthRefused("client_id is not the client of the header Authorization", error="invalid_request")
+    return sent, is_json
+
+
+async def _sent(request: Request) -> tuple[dict[str, str], bool]:
+    """Return the parameters of a form or of a JSON object in the body, and whether it is JSON."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM:
         return await form_of(request), False
     members = await read_json(request, services_of(request).settings)
@@ -141,17 +157,9 @@ async def _parameters(request: Request) -> tuple[dict[str, str], bool]:
 
 
 def requested_scopes(scope: str | None) -> list[str]:
-    """Return the scopes of a request; those that are not known here are ignored.
-
-    Raises:
-        ClientRefused: ``invalid_request``: none of them is known.
-    """
-    if scope is None:
-        return [*SUPPORTED_SCOPES]
-    known: list[str] = [each for each in Scope if each in scope.split()]
-    if not known:
-        raise OAuthRefused(f"scope must be of {' '.join(Scope)}", error="invalid_scope")
-    return known
+    """Return the scopes of a request that are known here, read and write where there is none."""
+    known: list[str] = [each for each in Scope if each in (scope or "").split()]
+    return known or [*SUPPORTED_SCOPES]
 
 
 def redirect(uri: str, status: int, **parameters: str | None) -> Response:
@@ -311,7 +319,8 @@ async def token(request: Request) -> Response:
     elif grant_type == "refresh_token":
         if "refresh_token" not in sent:
             raise OAuthRefused("refresh_token is missing", error="invalid_request")
-        scopes = requested_scopes(sent["scope"]) if "scope" in sent else None
+        known = [each for each in Scope if each in sent.get("scope", "").split()]
+        scopes = known or None
         presented = Presented(client_id, resource, scopes)
         issued = await oauth.grants.rotate(sent["refresh_token"], presented, oauth.refresh_grace_seconds)
     else:
@@ -368,7 +377,8 @@ async def revoke(request: Request) -> Response:
 
 async def server_metadata(request: Request) -> Response:
     """Answer the metadata of the authorization server (RFC 8414)."""
-    base = oauth_of(request).base
+    oauth = oauth_of(request)
+    base = oauth.base
     return _json({
         "issuer": base,
         "authorization_endpoint": f"{base}/mcp/oauth/authorize",
@@ -383,7 +393,7 @@ async def server_metadata(request: Request) -> Response:
         "token_endpoint_auth_methods_supported": client_rules.TOKEN_ENDPOINT_AUTH_METHODS,
         "revocation_endpoint_auth_methods_supported": client_rules.TOKEN_ENDPOINT_AUTH_METHODS,
         "authorization_response_iss_parameter_supported": True,
-        "client_id_metadata_document_supported": True,
+        "client_id_metadata_document_supported": oauth.takes_documents,
     })  # fmt: skip
 
 

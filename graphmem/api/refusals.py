@@ -13,8 +13,7 @@ from starlette.types import Scope
 
 from graphmem.api.html import page
 from graphmem.api.rest_routes import route_of
-from graphmem.auth import Actor
-from graphmem.auth import Scope as Right
+from graphmem.auth import SUPPORTED_SCOPES, Actor
 from graphmem.errors import (
     AuthInvalid,
     Envelope,
@@ -113,8 +112,8 @@ def _page(error: GraphmemError) -> Response:
 def challenged(answer: Response, error: GraphmemError, scope: Scope, settings: Settings) -> Response:
     """Add to a refusal how a client gets a credential: the header ``WWW-Authenticate`` (RFC 6750, RFC 9728).
 
-    Under ``/mcp`` it names the metadata of the resource. Where a scope is missing, it names all scopes that
-    the caller needs: those of its credential and the missing one.
+    Under ``/mcp`` it names the metadata of the resource. Where a scope is missing that the caller may ask
+    for, it names all scopes that the caller needs, never ``admin``: those of its credential, and that one.
     """
     path = scope["path"].removeprefix("/api")
     is_mcp = path == "/mcp" or path.startswith("/mcp/")
@@ -125,11 +124,11 @@ def challenged(answer: Response, error: GraphmemError, scope: Scope, settings: S
         answer.headers["WWW-Authenticate"] = f"Bearer {', '.join(parts)}"
     elif isinstance(error, Forbidden) and "needs" in error.details:
         actor = scope.get("state", {}).get("actor")
-        scopes = {*(actor.scopes if isinstance(actor, Actor) else ()), error.details["needs"]}
-        parts = [
-            'error="insufficient_scope"',
-            f'scope="{" ".join(each for each in Right if each in scopes)}"',
-        ]
+        if not isinstance(actor, Actor) or error.details["needs"] not in actor.grantable:
+            return answer
+        scopes = {*actor.scopes, error.details["needs"]}
+        named = " ".join(each for each in SUPPORTED_SCOPES if each in scopes)
+        parts = ['error="insufficient_scope"', f'scope="{named}"']
         parts += [f'resource_metadata="{metadata}"'] if is_mcp else []
         answer.headers["WWW-Authenticate"] = f"Bearer {', '.join(parts)}"
     return answer

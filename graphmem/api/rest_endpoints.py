@@ -49,6 +49,7 @@ ENDPOINTS: Final[dict[str, Endpoint]] = {
     "oauth_register": oauth_routes.register,
     "oauth_revoke": oauth_routes.revoke,
     "oauth_authorization_server": oauth_routes.server_metadata,
+    "oauth_authorization_server_mcp": oauth_routes.server_metadata,
     "openid_configuration": oauth_routes.server_metadata,
     **{name: oauth_routes.resource_metadata(path) for name, path in RESOURCES.items()},
     "get_source_content": downloads.content,

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -138,6 +139,10 @@ RESOURCES: Final = {
     for path in ("", "/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
 }
 """The paths that are resources of their own, by the names of the routes of their metadata."""
+SERVER_METADATA: Final = (
+    "oauth-authorization-server", "oauth-authorization-server/mcp", "openid-configuration",
+)  # fmt: skip
+"""Where clients look for the metadata of the authorization server; some take the address of MCP for it."""
 _OAUTH: Final = (
     RestRoute(
         "POST", "/mcp/oauth/initiate", "oauth_initiate", "Begin the OAuth flow of a program.",
@@ -201,11 +206,11 @@ _OAUTH: Final = (
     ),
     *(
         RestRoute(
-            "GET", f"/.well-known/{name}", name.replace("-", "_"),
+            "GET", f"/.well-known/{name}", re.sub(r"\W", "_", name),
             "The metadata of the authorization server (RFC 8414).", "oauth",
             answers=(Answer(schema=_OBJECT),),
         )
-        for name in ("oauth-authorization-server", "openid-configuration")
+        for name in SERVER_METADATA
     ),
 )  # fmt: skip
 

@@ -38,6 +38,12 @@ class Scope(enum.StrEnum):
 
 
 ALL_SCOPES = frozenset(Scope)
+SUPPORTED_SCOPES = (Scope.READ, Scope.WRITE)
+"""The scopes that a client of OAuth gets by default, and those that documents and challenges name.
+
+Some clients ask for all that are named, so ``admin`` is not among them: who allows it gives the instance
+away.
+"""
 
 
 class Method(enum.StrEnum):
@@ -67,7 +73,8 @@ class Actor:
     ``account`` is the id of the account and ``account_name`` its name. ``credential`` is the id of the key or
     the grant that was used, empty without one; it is no secret. ``agent`` is the thumbprint of the agent's
     key, ``anonymous`` without a key. ``client`` is the name that the program gives itself. It is stored with
-    what the program writes and proves nothing.
+    what the program writes and proves nothing. ``grantable`` has the scopes that the program may get by
+    asking the person again: those of the account, if the credential is of OAuth.
     """
 
     owner: str
@@ -78,6 +85,7 @@ class Actor:
     account_name: str = ""
     method: Method = Method.NONE
     credential: str = ""
+    grantable: frozenset[Scope] = frozenset()
 
     @property
     def erasable_account(self) -> str:

@@ -6,10 +6,10 @@ import asyncio
 import contextlib
 import hmac
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from graphmem.auth import ACCOUNT_HEADER, Actor, Method, local_actor, tokens
+from graphmem.auth import ACCOUNT_HEADER, SUPPORTED_SCOPES, Actor, Method, local_actor, tokens
 from graphmem.auth.accounts import Accounts, actor_of
 from graphmem.auth.client_rules import canonical_resource, resource_covers
 from graphmem.auth.credentials import Credential, CredentialCache, Guard
@@ -131,7 +131,8 @@ class Authenticator:
         if _is_minute_over(row.last_used_at, now):
             self._note(self._grants.use_grant(row.grant_id, now - now % _MINUTE))
         actor = actor_of(row.account, "rest", Method.OAUTH, row.scopes, row.grant_id)
-        return Credential(actor, row.expires_at, row.resource)
+        grantable = frozenset(scope for scope in SUPPORTED_SCOPES if scope in row.account.scopes)
+        return Credential(replace(actor, grantable=grantable), row.expires_at, row.resource)
 
     async def _of_key(self, digest: str, caller: Caller) -> Credential:
         row = await self._accounts.of_key(digest)

@@ -14,7 +14,7 @@ import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_plus
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -29,7 +29,7 @@ COMBINING_MARKS_LIMIT: Final = 2
 """Combining marks on one character of a name; more would paint over other lines of the page."""
 
 LOOPBACK_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
-APPLICATION_SCHEMES: Final = frozenset({"cursor", "vscode", "vscode-insiders"})
+APPLICATION_SCHEMES: Final = frozenset({"cursor", "vscode", "vscode-insiders", "windsurf"})
 """Schemes without a dot that MCP clients use. Other applications use a reversed domain (RFC 8252, 7.1)."""
 GRANT_TYPES: Final = ("authorization_code", "refresh_token")
 RESPONSE_TYPES: Final = ("code",)
@@ -92,6 +92,22 @@ def check_redirect_uri(uri: str) -> str:
     if text:
         raise ClientRefused("invalid_redirect_uri", text)
     return uri
+
+
+def _usable_redirect_uris(uris: object) -> object:
+    """Return those of some redirect URIs that a client may register, or raise the first fault."""
+    if not isinstance(uris, list | tuple) or not 0 < len(uris) <= REDIRECT_URIS_LIMIT:
+        return uris
+    usable: list[str] = []
+    faults: list[ClientRefused] = []
+    for uri in uris:
+        try:
+            usable.append(check_redirect_uri(uri) if isinstance(uri, str) else uri)
+        except ClientRefused as exc:
+            faults.append(exc)
+    if not usable:
+        raise faults[0]
+    return usable
 
 
 def redirect_uri_matches(requested: str, registered: Iterable[str]) -> bool:
@@ -175,7 +191,8 @@ def _usable_link(text: object) -> str | None:
 
 
 class ClientMetadata(BaseModel):
-    """What is kept of a client. Other members of RFC 7591 are ignored.
+    """What is kept of a client. Other members of RFC 7591 are ignored, and so is a redirect URI that may not
+    be registered, as long as another one may.
 
     ``client_name`` is never empty, and fit for display after escaping. ``scope`` is what the client wishes,
     not what it gets.
@@ -183,7 +200,7 @@ class ClientMetadata(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    redirect_uris: tuple[Annotated[str, AfterValidator(check_redirect_uri)], ...] = Field(
+    redirect_uris: Annotated[tuple[str, ...], BeforeValidator(_usable_redirect_uris)] = Field(
         min_length=1, max_length=REDIRECT_URIS_LIMIT
     )
     client_name: Annotated[str, AfterValidator(display_name)] = ""
@@ -244,6 +261,22 @@ def check_client_id_url(client_id: str) -> None:
         raise ClientRefused("invalid_client", "client_id: the URL has no path")
     if any(unquote(segment) in (".", "..") for segment in path.split("/")):
         raise ClientRefused("invalid_client", "client_id: the URL has a path with . or ..")
+
+
+def basic_client_id(authorization: str) -> str | None:
+    """Return the client id that HTTP Basic names (RFC 6749, 2.3.1), None without HTTP Basic.
+
+    Raises:
+        ClientRefused: the header cannot be read.
+    """
+    scheme, _, encoded = authorization.partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        name = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")[0]
+        return unquote_plus(name, errors="strict")
+    except ValueError:
+        raise ClientRefused("invalid_client", "the header Authorization: Basic cannot be read") from None
 
 
 def document_client(client_id: str, document: Mapping[str, Any]) -> ClientMetadata:

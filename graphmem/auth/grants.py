@@ -3,7 +3,8 @@
 A request that a person allows becomes a grant of the person's account, with a code. The code is redeemed for
 an access token and a refresh token, and a refresh token is exchanged for the next pair. Codes and refresh
 tokens are good once: whoever uses one again ends its grant, because one of the two users stole it. A refresh
-token has a short grace, for two windows of one client and for an answer that was lost. Only digests are stored.
+token has a short grace, for two windows of one client and for an answer that was lost. Only digests are
+stored.
 """
 
 from __future__ import annotations

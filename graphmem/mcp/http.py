@@ -63,7 +63,7 @@ class McpEndpoint:
             InvalidInput: the header names no toolset.
         """
         chosen = {str(name): manager for name, manager in self._managers.items()}
-        name = scope["path"].rpartition("/")[2]
+        name = scope["path"].rstrip("/").rpartition("/")[2]
         if name not in chosen:
             name = Headers(scope=scope).get(HEADER, self._settings.mcp_tools)
         if name not in chosen:
@@ -91,10 +91,11 @@ class McpEndpoint:
 def _check_scope(actor: Actor, body: bytes) -> None:
     """Check before an answer begins that the caller has the scope of the tool that a request calls.
 
-    The refusal is then one of HTTP, by which clients ask for a wider token.
+    The refusal is then one of HTTP, by which clients ask for a wider token. Where the caller can get none,
+    the answer is an error of the tool: clients would open a browser in vain.
 
     Raises:
-        Forbidden: it has not.
+        Forbidden: it has not, and may ask for it.
     """
     try:
         request = orjson.loads(body)
@@ -102,5 +103,5 @@ def _check_scope(actor: Actor, body: bytes) -> None:
         operation = all_tools().get(called)
     except (ValueError, LookupError, TypeError):
         return
-    if operation is not None and operation.scope not in actor.scopes:
+    if operation is not None and operation.scope in actor.grantable - actor.scopes:
         raise Forbidden(needs=operation.scope, operation=operation.name)

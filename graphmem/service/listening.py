@@ -9,8 +9,12 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import orjson
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from graphmem.errors import InvalidInput
+from graphmem.observability.logs import new_trace_id
 from graphmem.service.front import Front
 from graphmem.service.place import write_record
 from graphmem.settings import Settings
@@ -19,6 +23,8 @@ DRAIN_SECONDS = 0.2
 """Seconds between the removal of the socket and the end, for callers that had connected before."""
 
 BACKLOG = 512
+ADDRESS_BYTES_LIMIT = 65_535
+"""Bytes of the path and the query string of a request that the parser of HTTP reads."""
 
 
 def bind(path: Path, handle: int, **more: str) -> socket.socket:
@@ -37,10 +43,26 @@ def bind(path: Path, handle: int, **more: str) -> socket.socket:
     return listening
 
 
+class EnvelopeProtocol(HttpToolsProtocol):
+    """Answers in the envelope also what is no valid HTTP, or has an address too long to be read."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer, and close the connection."""
+        error = InvalidInput(
+            f"the request is no valid HTTP, or its address is longer than {ADDRESS_BYTES_LIMIT:,} bytes: "
+            "send long arguments in the body of a POST"
+        )
+        body = orjson.dumps(error.envelope(new_trace_id())).decode()
+        head = f"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        self.transport.write(f"{head}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n{body}".encode())
+        self.transport.close()
+
+
 def server_config(settings: Settings, app: Any, **more: Any) -> uvicorn.Config:
     """Return how an application is served. No right depends on an address, so no header needs to set one."""
     return uvicorn.Config(
         app,
+        http=EnvelopeProtocol,
         log_config=None,
         access_log=False,
         proxy_headers=False,

@@ -15,12 +15,14 @@ from graphmem.auth.client_rules import (
     REDIRECT_URIS_LIMIT,
     ClientMetadata,
     ClientRefused,
+    basic_client_id,
     check_client_id_url,
     client_documents,
     display_name,
     document_client,
     document_client_at,
     is_client_id_url,
+    redirect_uri_matches,
     registered_client,
 )
 from tests.support.oauth_clients import DESCRIPTION, fetched_client, refusal
@@ -270,3 +272,26 @@ def test_a_cache_of_documents_begins_empty_and_refuses_what_is_no_url() -> None:
     with pytest.raises(ClientRefused) as error:
         asyncio.run(document_client_at(client_documents(), "https://localhost/client.json"))
     assert refusal(error) == "invalid_client"
+
+
+def test_one_redirect_uri_that_may_not_be_registered_refuses_no_other() -> None:
+    good = ["windsurf://codeium.windsurf/oauth", "http://localhost:8787/cb", "https://claude.ai/cb"]
+    bad = ["javascript:alert(1)", "http://evil.example/cb", "https://a.example/#fragment", "data:text/html,x"]
+    client = registered_client({"redirect_uris": [bad[0], good[0], bad[1], good[1], bad[2], good[2], bad[3]]})
+    assert client.redirect_uris == tuple(good)
+    for uri in bad:
+        assert not redirect_uri_matches(uri, client.redirect_uris)
+    for uris in (bad, [], [7], [*good, 7], good * 7):
+        with pytest.raises(ClientRefused) as refused:
+            registered_client({"redirect_uris": uris})
+        assert refused.value.error == "invalid_redirect_uri"
+
+
+@pytest.mark.parametrize(
+    ("header", "client_id"),
+    [("Basic Y2xpZW50X2E6", "client_a"), ("basic Y2xpZW50X2E6c2VjcmV0", "client_a"), ("Bearer x", None),
+     ("", None),
+     ("Basic aHR0cHMlM0ElMkYlMkZhLmV4YW1wbGUlMkZjOg==", "https://a.example/c")],
+)  # fmt: skip
+def test_http_basic_names_a_client(header: str, client_id: str | None) -> None:
+    assert basic_client_id(header) == client_id

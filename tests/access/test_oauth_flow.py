@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
@@ -12,25 +14,28 @@ import pytest
 from graphmem.api.app import create_app
 from graphmem.auth import tokens
 from graphmem.registry import Services
-from tests.access.conftest import Person
+from tests.access.conftest import MCP_HEADERS, Person
 from tests.support.event_loop import Loop
 from tests.support.oauth_flow import REDIRECT, VERIFIER, Flow, parameters
 
 BASE = "http://localhost:7373"
 Scenario = Callable[[Flow], Awaitable[None]]
-Play = Callable[[Scenario], None]
+Play = Callable[..., None]
 
 
 @pytest.fixture
 def play(loop: Loop, instance_services: Services) -> Play:
-    """Run a scenario against an application, with a client that registered."""
+    """Run a scenario against an application with some settings, with a client that registered."""
 
-    def run(scenario: Scenario) -> None:
+    def run(scenario: Scenario, **changes: Any) -> None:
         async def running() -> None:
-            settings = instance_services.settings.model_copy(update={"public_url": BASE})
+            settings = instance_services.settings.model_copy(update={"public_url": BASE, **changes})
             app = create_app(replace(instance_services, settings=settings), limited=False)
             transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
-            async with httpx.AsyncClient(transport=transport, base_url=BASE) as http:
+            async with (
+                app.router.lifespan_context(app),
+                httpx.AsyncClient(transport=transport, base_url=BASE, headers=MCP_HEADERS) as http,
+            ):
                 flow = Flow(http, BASE)
                 assert (await flow.register()).status_code == 201
                 http.cookies.clear()
@@ -50,6 +55,11 @@ async def issued(flow: Flow, person: Person, **changes: str | None) -> dict[str,
     answer = await flow.token(code=sent["code"])
     assert answer.status_code == 200, answer.text
     return answer.json()
+
+
+def call_of(tool: str) -> dict[str, Any]:
+    params = {"name": tool, "arguments": {}}
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
 
 
 def error_of(answer: httpx.Response, status: int = 400) -> str:
@@ -142,7 +152,6 @@ def test_every_redirect_to_a_client_names_the_issuer(play: Play, alice: Person) 
             ({"code_challenge": "abc"}, "invalid_request"),
             ({"code_challenge_method": "plain"}, "invalid_request"),
             ({"code_challenge_method": None}, "invalid_request"),
-            ({"scope": "nothing"}, "invalid_scope"),
             ({"resource": "https://evil.example"}, "invalid_target"),
         ]
         for changes, error in refusals:
@@ -185,7 +194,7 @@ def test_request_to_mcp_with_a_token_begins_no_session(play: Play, alice: Person
     async def scenario(flow: Flow) -> None:
         token = (await issued(flow, alice))["access_token"]
         answer = await flow.http.get("/mcp", headers=bearer(token))
-        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+        assert (answer.status_code, answer.headers["allow"]) == (405, "OPTIONS, POST")
         assert "mcp-session-id" not in answer.headers
 
     play(scenario)
@@ -288,28 +297,111 @@ def test_a_token_request_that_is_not_whole_is_refused(
     play(scenario)
 
 
-def test_a_401_at_mcp_says_where_to_ask_and_a_403_what_for(play: Play, bob: Person) -> None:
+def test_a_401_at_mcp_says_where_to_ask_and_a_403_what_for(play: Play, alice: Person) -> None:
     async def scenario(flow: Flow) -> None:
         challenge = (await flow.http.post("/mcp")).headers["www-authenticate"]
         metadata = f'resource_metadata="{BASE}/.well-known/oauth-protected-resource/mcp"'
         assert challenge == f'Bearer {metadata}, scope="read write"'
         wrong = await flow.http.post("/mcp", headers=bearer("gm_at_wrong"))
         assert wrong.headers["www-authenticate"].endswith('error="invalid_token"')
-        wide = (await issued(flow, bob, resource=BASE))["access_token"]
-        answer = await flow.http.post("/store", json={"entities": []}, headers=bearer(wide))
+        narrow = bearer((await issued(flow, alice, resource=BASE, scope="read"))["access_token"])
+        answer = await flow.http.post("/store", json={"entities": []}, headers=narrow)
         expected = 'Bearer error="insufficient_scope", scope="read write"'
         assert (answer.status_code, answer.headers["www-authenticate"]) == (403, expected)
-        call = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": "store", "arguments": {}},
-        }
-        answer = await flow.http.post("/mcp", json=call, headers=bearer(wide))
+        answer = await flow.http.post("/mcp", json=call_of("store"), headers=narrow)
         assert answer.status_code == 403
         assert answer.headers["www-authenticate"] == f"{expected}, {metadata}"
 
     play(scenario)
+
+
+@pytest.mark.parametrize("tool", ["store", "register_relationship_type"])
+def test_a_tool_whose_scope_nobody_can_grant_answers_an_error_of_the_tool(
+    play: Play, bob: Person, alice: Person, tool: str
+) -> None:
+    async def scenario(flow: Flow) -> None:
+        # Bob may read only, and no client asks for the scope admin because of a challenge.
+        person, needs = (bob, "write") if tool == "store" else (alice, "admin")
+        token = bearer((await issued(flow, person, resource=BASE))["access_token"])
+        answer = await flow.http.post("/mcp", json=call_of(tool), headers=token)
+        error = json.loads(answer.json()["result"]["content"][0]["text"])
+        assert (answer.status_code, error["error_code"], error["details"]["needs"]) == (
+            200,
+            "FORBIDDEN",
+            needs,
+        )
+        path = "/store" if tool == "store" else "/metrics"
+        answer = await flow.http.request("POST" if tool == "store" else "GET", path, json={}, headers=token)
+        assert (answer.status_code, answer.headers.get("www-authenticate")) == (403, None)
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("scope", "granted"),
+    [("claudeai", "read write"), ("openid profile email", "read write"), ("offline_access read", "read"),
+     ("nothing", "read write"), ("", "read write")],
+)  # fmt: skip
+def test_unknown_scopes_are_dropped(play: Play, alice: Person, scope: str, granted: str) -> None:
+    async def scenario(flow: Flow) -> None:
+        body = await issued(flow, alice, scope=scope)
+        assert body["scope"] == granted
+        again = await flow.refresh(body["refresh_token"], scope="offline_access")
+        assert (again.status_code, again.json()["scope"]) == (200, granted)
+
+    play(scenario)
+
+
+def test_http_basic_at_the_token_endpoint_names_the_client(play: Play, alice: Person) -> None:
+    async def scenario(flow: Flow) -> None:
+        def basic(text: str) -> dict[str, str]:
+            return {"Authorization": f"Basic {base64.b64encode(text.encode()).decode()}"}
+
+        sent = await flow.allow(alice.name, alice.password)
+        data = {
+            "grant_type": "authorization_code", "code": sent["code"], "redirect_uri": REDIRECT,
+            "code_verifier": VERIFIER,
+        }  # fmt: skip
+        own, url = basic(f"{flow.client_id}:"), "/mcp/oauth/token"
+        # The client must be that of the form and of the code, and be known.
+        two = await flow.http.post(url, data={**data, "client_id": "client_other"}, headers=own)
+        assert error_of(two) == "invalid_request"
+        unknown = await flow.http.post(url, data=data, headers=basic("client_other:secret"))
+        assert (unknown.status_code, unknown.json()["error"]) == (401, "invalid_client")
+        odd = await flow.http.post(url, data=data, headers={"Authorization": "Basic %%%"})
+        assert (odd.status_code, odd.json()["error"]) == (401, "invalid_client")
+        good = await flow.http.post(url, data=data, headers=own)
+        assert good.status_code == 200
+        data = {"token": good.json()["refresh_token"]}
+        assert (await flow.http.post("/mcp/oauth/revoke", data=data, headers=own)).status_code == 200
+        assert error_of(await flow.refresh(data["token"])) == "invalid_grant"
+
+    play(scenario)
+
+
+def test_mcp_answers_with_a_slash_at_the_end_too(play: Play, alice: Person) -> None:
+    async def scenario(flow: Flow) -> None:
+        token = bearer((await issued(flow, alice))["access_token"])
+        listed = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+        for path in ("/mcp", "/mcp/memory"):
+            answers = [await flow.http.post(f"{path}{end}", json=listed, headers=token) for end in ("", "/")]
+            assert [answer.status_code for answer in answers] == [200, 200]
+            assert answers[0].json() == answers[1].json()
+        assert (await flow.http.post("/mcp/", json=listed)).status_code == 401
+
+    play(scenario)
+
+
+def test_metadata_documents_can_be_turned_off(play: Play) -> None:
+    async def scenario(flow: Flow) -> None:
+        for end in ("", "/mcp"):
+            document = (await flow.http.get(f"/.well-known/oauth-authorization-server{end}")).json()
+            assert document["client_id_metadata_document_supported"] is False
+        answer = await flow.authorize(client_id="https://client.example/document.json")
+        assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+        assert "register" in answer.json()["error_description"]
+
+    play(scenario, oauth_client_documents=False)
 
 
 def test_a_token_in_the_address_is_none(play: Play, alice: Person) -> None:

@@ -344,11 +344,34 @@ def test_a_foreign_page_is_refused(open_http: Http, method: str, path: str, orig
     assert (answer.status_code, envelope(answer)["error_code"]) == (403, "HOST_NOT_ALLOWED")
 
 
-def test_a_token_opens_every_host_and_no_foreign_page(guarded_http: Http) -> None:
+def test_a_token_opens_every_host_beyond_loopback_and_no_foreign_page(loop: Loop, services: Services) -> None:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    assert guarded_http("GET", "/stats", headers={**headers, "Host": "memory.example.org"}).status_code == 200
-    answer = guarded_http("GET", "/stats", headers={**headers, "Origin": "https://evil.com"})
-    assert envelope(answer)["error_code"] == "HOST_NOT_ALLOWED"
+
+    def statuses(**changes: str) -> list[int]:
+        settings = load(bearer_token=TOKEN, **changes)
+        http = sender(loop, create_app(replace(services, settings=settings)))
+        hosts = ("localhost", "memory.example.org", "evil.com", "10.1.2.3:3080", "[fd00::1]")
+        return [http("GET", "/stats", headers={**headers, "Host": host}).status_code for host in hosts]
+
+    assert statuses(host="0.0.0.0") == [200, 200, 200, 200, 200]
+    # Who says by which name it is reached, or serves loopback alone, is reached by no other name.
+    # A probe reaches it by its address.
+    assert statuses(host="0.0.0.0", public_url="https://memory.example.org") == [200, 200, 403, 200, 200]
+    assert statuses() == [200, 403, 403, 403, 403]
+
+
+@pytest.mark.parametrize(
+    ("headers", "setting"),
+    [({"Origin": "https://evil.com"}, "GRAPHMEM_CORS_ORIGINS"),
+     ({"Host": "evil.com"}, "GRAPHMEM_ALLOWED_HOSTS")],
+)  # fmt: skip
+def test_a_refused_host_or_page_names_its_setting(
+    guarded_http: Http, headers: dict[str, str], setting: str
+) -> None:
+    answer = guarded_http("GET", "/stats", headers={"Authorization": f"Bearer {TOKEN}", **headers})
+    body = envelope(answer)
+    assert (body["error_code"], setting in body["message"]) == ("HOST_NOT_ALLOWED", True)
+    assert len(re.findall("GRAPHMEM_", body["message"])) == 1
 
 
 def test_hosts_that_were_named_are_the_only_ones(loop: Loop, services: Services) -> None:

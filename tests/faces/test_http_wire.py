@@ -178,6 +178,29 @@ def test_a_raw_request_never_breaks_the_service(service: Service, data: bytes) -
         assert client.get("/health").is_success
 
 
+@pytest.mark.parametrize("length", [65_535, 65_536, 200_000])
+def test_an_address_that_is_too_long_is_refused_in_the_envelope(service: Service, length: int) -> None:
+    path = b"/stats?x=".ljust(length, b"a")
+    status, body = raw(service, b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    error = json.loads(body)
+    assert status == 400
+    assert {"error_code", "message", "details", "trace_id", "timestamp"} <= error.keys()
+    assert ("body of a POST" in error["message"]) is (length > 65_535)
+
+
+@pytest.mark.parametrize(
+    ("path", "methods", "wrong"),
+    [("/stats", "GET, HEAD, OPTIONS", "POST"), ("/correct", "OPTIONS, POST", "GET"),
+     ("/relationships", "GET, HEAD, OPTIONS", "PUT"), ("/mcp", "OPTIONS, POST", "GET"),
+     ("/mcp/core/", "OPTIONS, POST", "HEAD"), ("/mcp/oauth/consent", "GET, HEAD, OPTIONS, POST", "DELETE")],
+)  # fmt: skip
+def test_allow_names_the_methods_that_are_answered(http: Http, path: str, methods: str, wrong: str) -> None:
+    assert http("OPTIONS", path).headers["allow"] == methods
+    answer = http(wrong, path)
+    assert (answer.status_code in (404, 405), answer.headers["allow"]) == (True, methods)
+    assert "HEAD" not in methods or http("HEAD", path).status_code < 404
+
+
 @pytest.mark.parametrize("path", ["/stats", "/nowhere", "/mcp"])
 def test_head_answers_as_get_does_without_a_body(service: Service, path: str) -> None:
     with service.http() as client:

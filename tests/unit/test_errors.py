@@ -100,4 +100,4 @@ def test_the_envelope_leaves_the_details_as_they_are():
 def test_what_wants_a_token_says_how_it_is_sent():
     assert errors.AuthRequired.headers["WWW-Authenticate"] == "Bearer"
     assert 'error="invalid_token"' in errors.AuthInvalid.headers["WWW-Authenticate"]
-    assert errors.MethodNotAllowed.headers == {"Allow": "POST"}
+    assert errors.MethodNotAllowed.headers == {"Allow": "OPTIONS, POST"}
