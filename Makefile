@@ -70,6 +70,7 @@ bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round t
 	@$(BIN)/python -m tests.bench.cold
 	@$(BIN)/python -m tests.bench.credentials
 	@$(BIN)/python -m tests.bench.flood
+	@$(BIN)/python -m tests.bench.crowd
 	@$(BIN)/python -m tests.bench.retrieval
 
 lock: ## Pin the dependencies anew (needs uv)

@@ -139,9 +139,7 @@ RESOURCES: Final = {
     for path in ("", "/mcp", *(f"/mcp/{name}" for name in TOOLSETS))
 }
 """The paths that are resources of their own, by the names of the routes of their metadata."""
-SERVER_METADATA: Final = (
-    "oauth-authorization-server", "oauth-authorization-server/mcp", "openid-configuration",
-)  # fmt: skip
+_SERVER: Final = ("oauth-authorization-server", "oauth-authorization-server/mcp", "openid-configuration")
 """Where clients look for the metadata of the authorization server; some take the address of MCP for it."""
 _OAUTH: Final = (
     RestRoute(
@@ -210,7 +208,7 @@ _OAUTH: Final = (
             "The metadata of the authorization server (RFC 8414).", "oauth",
             answers=(Answer(schema=_OBJECT),),
         )
-        for name in SERVER_METADATA
+        for name in _SERVER
     ),
 )  # fmt: skip
 

@@ -1,22 +1,27 @@
 """Admission: limits the heavy queries that run at once, so that light queries get a core and a connection.
 
 A query that reads far more than it returns has ``cost heavy`` in its header. A process runs at most
-``Settings.heavy_queries`` heavy queries at once. Another query waits ``PLACE_TIMEOUT_SECONDS`` for a
-place, and is then refused.
+``Settings.heavy_queries`` heavy queries at once. The others wait for their turn: the callers take turns, and
+the queries of one caller run in the order in which they came. A query that has waited for
+``Settings.heavy_wait`` seconds is refused, and so is one beyond :data:`WAITING_LIMIT`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
 from graphmem.errors import ServiceBusy
 
-PLACE_TIMEOUT_SECONDS: Final = 1.0
-"""Seconds that a heavy query waits for a place before it is refused."""
+WAITING_LIMIT: Final = 1_000
+"""Heavy queries that wait at once in one process."""
+
+Place = asyncio.Future[None]
+"""A query that waits: its result is set when it has a place, its exception when it is refused."""
 
 
 def cores() -> int:
@@ -28,45 +33,102 @@ def cores() -> int:
 
 
 class Admission:
-    """The places for heavy queries of one process."""
+    """The places for heavy queries of one process, and the queries that wait for one."""
 
-    def __init__(self, places: int | None = None, timeout_seconds: float = PLACE_TIMEOUT_SECONDS) -> None:
+    def __init__(
+        self,
+        places: int | None = None,
+        timeout_seconds: float = 15.0,
+        waiting_limit: int = WAITING_LIMIT,
+    ) -> None:
         """Make the places.
 
         Args:
             places: how many; default is the number of cores minus one, at least one.
             timeout_seconds: how long a query waits for a place.
+            waiting_limit: how many queries wait.
         """
         self._timeout_seconds: Final = timeout_seconds
+        self._waiting_limit: Final = waiting_limit
         self.places: Final = max(1, cores() - 1) if places is None else places
-        self._free_places = asyncio.Semaphore(self.places)
+        self._running = 0
+        self._waiting = 0
+        self._lines: OrderedDict[str, deque[Place]] = OrderedDict()
+        """The queries that wait, by caller; the first caller is the next one."""
         self._first_runs = 0
 
     @asynccontextmanager
-    async def place(self, *, first_run: bool = False) -> AsyncIterator[None]:
-        """Take a place for the block. ``first_run``: the database may have to plan the query first.
+    async def place(self, caller: str = "", *, first_run: bool = False) -> AsyncIterator[None]:
+        """Take a place for the block.
+
+        Args:
+            caller: whose query it is: callers take turns.
+            first_run: the database may have to plan the query first.
 
         Raises:
-            ServiceBusy: no place was free for ``timeout_seconds``, and no first run had a place.
+            ServiceBusy: no place was free in time, and no first run had a place; or too many queries wait.
         """
-        await self._wait_for_a_place()
+        if self._running < self.places:
+            self._running += 1
+        else:
+            await self._wait(caller)
         self._first_runs += first_run
         try:
             yield
         finally:
             self._first_runs -= first_run
-            self._free_places.release()
+            self._release()
 
-    async def _wait_for_a_place(self) -> None:
-        while True:
-            first_runs_before = self._first_runs
-            try:
-                async with asyncio.timeout(self._timeout_seconds):
-                    await self._free_places.acquire()
-                return
-            except TimeoutError:
+    async def _wait(self, caller: str) -> None:
+        """Wait in the line of a caller for a place."""
+        line = self._lines.setdefault(caller, deque())
+        waiting = asyncio.get_running_loop().create_future()
+        line.append(waiting)
+        self._waiting += 1
+        if self._waiting > self._waiting_limit:
+            self._refuse_one()
+        try:
+            while not waiting.done():
+                first_runs_before = self._first_runs
+                await asyncio.wait([waiting], timeout=self._timeout_seconds)
                 # A first run takes long because the database plans, not because of the load: wait on.
-                if not (first_runs_before or self._first_runs):
-                    raise ServiceBusy(
-                        "too many searches and walks run at once: try again in a moment", places=self.places
-                    ) from None
+                if not (waiting.done() or first_runs_before or self._first_runs):
+                    raise self._busy(f"it waited for {self._timeout_seconds:g} seconds")
+            waiting.result()
+        except asyncio.CancelledError:
+            if waiting.done() and waiting.exception() is None:
+                self._release()
+            raise
+        finally:
+            if not waiting.done():
+                self._leave(caller, waiting)
+
+    def _release(self) -> None:
+        """Give a place to the first query of the caller whose turn it is."""
+        if not self._lines:
+            self._running -= 1
+            return
+        caller, line = next(iter(self._lines.items()))
+        waiting = line[0]
+        self._leave(caller, waiting)
+        if line:
+            self._lines.move_to_end(caller)
+        waiting.set_result(None)
+
+    def _refuse_one(self) -> None:
+        """Refuse the newest query of the caller that has most of them waiting."""
+        caller = max(self._lines, key=lambda each: len(self._lines[each]))
+        waiting = self._lines[caller][-1]
+        self._leave(caller, waiting)
+        waiting.set_exception(self._busy(f"{self._waiting_limit:,} wait already"))
+
+    def _leave(self, caller: str, waiting: Place) -> None:
+        line = self._lines[caller]
+        line.remove(waiting)
+        self._waiting -= 1
+        if not line:
+            del self._lines[caller]
+
+    def _busy(self, reason: str) -> ServiceBusy:
+        message = f"too many searches and walks run at once, and {reason}: try again in a moment"
+        return ServiceBusy(message, places=self.places, wait_seconds=self._timeout_seconds)

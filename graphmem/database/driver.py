@@ -86,7 +86,7 @@ class Database:
         self._settings = settings
         self._database_name = address.database
         self._on_notification = on_notification
-        self.heavy = Admission(settings.heavy_queries)
+        self.heavy = Admission(settings.heavy_queries, settings.heavy_wait)
         self.first_runs = FirstRuns()
         self.planning = Planning(self)
         self.slow_plan_seconds = SLOW_PLAN_SHARE * settings.read_timeout
@@ -135,7 +135,7 @@ class Database:
 
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it failed for ``Settings.retry_seconds``.
-            ServiceBusy: it is a heavy query, and other queries held all places.
+            ServiceBusy: it is a heavy query, and other queries held all places for ``Settings.heavy_wait``.
         """
         text = self.query_text(name, edge_types)
         bound = cypher.bind(name, params, owner)
@@ -144,7 +144,7 @@ class Database:
         async def attempt() -> list[Row]:
             if cypher.is_light(name, params):
                 return await self._run_read(name, text, bound, light=True)
-            async with self.heavy.place(first_run=self.first_runs.expects(text)):
+            async with self.heavy.place(owner or "", first_run=self.first_runs.expects(text)):
                 return await self._run_read(name, text, bound, light=False)
 
         start = time.monotonic()

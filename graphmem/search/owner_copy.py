@@ -120,7 +120,7 @@ class OwnerCopy:
         async with self.lock:
             return function(self.documents)
 
-    async def compare(self, function: Callable[[SearchCopy], T], heavy: Admission) -> T:
+    async def compare(self, function: Callable[[SearchCopy], T], heavy: Admission, owner: str) -> T:
         """Return what a function of the copy answers.
 
         A large copy is compared in a thread, and takes one of the places for what reads far more than it
@@ -131,7 +131,7 @@ class OwnerCopy:
         """
         if len(self.documents) <= INLINE_DOCUMENTS and self.documents.bytes <= INLINE_BYTES:
             return await self.look(function)
-        async with heavy.place():
+        async with heavy.place(owner):
             return await self.in_thread(function)
 
     async def in_thread(self, function: Callable[[SearchCopy], T]) -> T:

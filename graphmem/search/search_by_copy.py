@@ -83,6 +83,7 @@ async def by_copy(
             limit=context.services.limits.search_list if search.listed else 0,
         ),
         context.services.database.heavy,
+        context.actor.owner,
     )  # fmt: skip
     compared = time.perf_counter()
     shown = [] if search.bare else results.ranked[search.offset :]

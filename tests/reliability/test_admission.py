@@ -47,10 +47,16 @@ def test_places_are_one_less_than_cores_and_one_at_least(monkeypatch: pytest.Mon
     assert Admission(load(heavy_queries=3).heavy_queries).places == 3
 
 
+def test_by_default_a_heavy_query_waits_for_fifteen_seconds(services: Services) -> None:
+    assert services.settings.heavy_wait == 15.0
+    assert services.database.heavy._timeout_seconds == services.settings.heavy_wait
+
+
 def test_a_heavy_query_waits_for_a_place_and_a_light_one_does_not(
-    loop: Loop, services: Services, owner: str, app: Any
+    loop: Loop, services: Services, owner: str, app: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A place that is given back within the second is taken; beyond it the answer is a 503 to try again."""
+    """A place that is given back in time is taken; beyond it the answer is a 503 to try again."""
+    monkeypatch.setattr(services.database, "heavy", Admission(2, timeout_seconds=1.0))
 
     async def ask(http: httpx.AsyncClient) -> None:
         async with AsyncExitStack() as places:
