@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from graphmem.ingest import InterpretationFailed, Proposal, interpreter_for, parsing, propose
-from graphmem.ingest.document import ParseFailed
+from graphmem.ingest.document import ParsedDocument, ParseFailed
 from graphmem.interpretation import language_model
 from graphmem.model import schema
 from graphmem.reading.schema_rows import SchemaPageRow
@@ -76,6 +76,17 @@ async def reader_of(context: Context, source: SourceRow, interpreter: str | None
         raise ReadingFailed(exc.reason, SourceReader(interpreter or UNKNOWN, "0")) from exc
 
 
+async def document_of(context: Context, source: SourceRow) -> ParsedDocument:
+    """Return the text and the parts of a source.
+
+    Raises:
+        ParseFailed: it cannot be parsed.
+        ObjectStoreUnavailable, ObjectMissing, ObjectDamaged: its bytes cannot be had.
+    """
+    async with _file(context, source) as path:
+        return await parsing.parsed(path, source.declared_type, source.name or "")
+
+
 async def read(
     context: Context, source: SourceRow, interpreter: str | None, config: Mapping[str, Any]
 ) -> Reading:
@@ -90,8 +101,7 @@ async def read(
     """
     reader = SourceReader(interpreter or UNKNOWN, "0")
     try:
-        async with _file(context, source) as path:
-            document = await parsing.parsed(path, source.declared_type, source.name or "")
+        document = await document_of(context, source)
         parser = f"{document.parser} {document.parser_version}"
         if _asks_model(context, document.format, interpreter):
             schemas = await known_schemas(context)

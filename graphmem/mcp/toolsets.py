@@ -106,7 +106,8 @@ TOOLSETS: Final[Mapping[ToolsetName, Toolset]] = {
         " ".join((
             PURPOSE, READING, WRITING,
             "Tools that are not listed answer too, such as `delete_entity`, `list_observations`",
-            "and `register_relationship_type`.", DATA,
+            "and `register_relationship_type`; `get_source` with `include_text` reads a stored file back.",
+            DATA,
         )),
         operations=tuple(CORE),
     ),

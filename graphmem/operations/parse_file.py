@@ -6,27 +6,19 @@ import asyncio
 import hashlib
 import tempfile
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO
 
-from pydantic import Field
-
-from graphmem.arguments import NoBool, invalid
+from graphmem.arguments import invalid
 from graphmem.errors import FileNotParsed
-from graphmem.ingest.document import CHARACTERS_DEFAULT, CHARACTERS_LIMIT, ParseFailed, TextPage, text_page
+from graphmem.ingest.document import ParseFailed, TextPage, text_page
 from graphmem.ingest.parsing import parsed
+from graphmem.reading.source_answers import TextWindow
 from graphmem.registry import Context, Face, Scope, operation
 from graphmem.storing.received_files import CHUNK_BYTES, FILE_ERRORS, FileArguments, Limited, opened
 
 
-class ParseFile(FileArguments):
+class ParseFile(TextWindow, FileArguments):
     """The arguments of ``files.parse``."""
-
-    offset: Annotated[int, Field(ge=0, description="Characters of the text to skip."), NoBool] = 0
-    limit: Annotated[
-        int,
-        Field(ge=1, le=CHARACTERS_LIMIT, description="Characters of the text to answer."),
-        NoBool,
-    ] = CHARACTERS_DEFAULT
 
 
 @operation(

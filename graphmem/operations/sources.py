@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+import asyncio
+from typing import Annotated, NamedTuple, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import (
-    EXAMPLE_SOURCE_ID,
-    Arguments,
-    NoBool,
-    NotBlank,
-    Spelled,
-)
+from graphmem.arguments import EXAMPLE_SOURCE_ID, Arguments, NoBool, NotBlank, Spelled
 from graphmem.auth.file_urls import SECONDS_DEFAULT, SECONDS_MAX, FileUrls
-from graphmem.errors import InvalidCursor, NotFound
+from graphmem.errors import (
+    FileNotParsed,
+    InvalidCursor,
+    NotFound,
+    ObjectDamaged,
+    ObjectMissing,
+    ObjectStoreUnavailable,
+)
+from graphmem.ingest.document import ParsedDocument, ParseFailed, TextPage, text_page
+from graphmem.interpretation.readings import document_of
 from graphmem.model import times
 from graphmem.reading import cursors
-from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.budgets import Budgeted, MaxCharacters, size, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
-from graphmem.reading.source_answers import URL_SCHEME, Source, SourceRow, as_source, read_source
+from graphmem.reading.shortening import greatest
+from graphmem.reading.source_answers import URL_SCHEME, Source, SourceRow, TextWindow, as_source, read_source
 from graphmem.registry import Context, Scope, operation
 
 SourceId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the source.")]
@@ -84,15 +89,18 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
     return {"sources": [as_source(each) for each in page.items], **page.envelope(arguments, query)}
 
 
-class GetSource(Arguments):
+class GetSource(TextWindow):
     """The arguments of ``sources.get``."""
 
     source_id: Annotated[SourceId, Spelled("id")]
+    include_text: Annotated[bool, Field(description="Whether to answer the text of the file too.")] = False
     max_characters: MaxCharacters = None
 
 
 class OneSource(Source, Budgeted):
-    """One source."""
+    """One source, and a page of its text, if that is wanted."""
+
+    document: NotRequired[TextPage]
 
 
 @operation(
@@ -101,13 +109,36 @@ class OneSource(Source, Budgeted):
     tool="get_source",
     command="sources get",
     scope=Scope.READ,
-    errors=(NotFound,),
+    errors=(NotFound, FileNotParsed, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged),
     example={"source_id": EXAMPLE_SOURCE_ID},
 )
 @within_budget()
 async def get_source(context: Context, arguments: GetSource) -> OneSource:
-    """Return what is known of one file: its hash, size and mime type, and the names it was stored under."""
-    return {**as_source(await read_source(context, arguments.source_id))}
+    """Return what is known of one file: its hash, size and mime type, and the names it was stored under.
+
+    With `include_text` it answers the text that was read from the file as `document.text`, a page at a time:
+    `document.next_offset` as `offset` answers the next one.
+    """
+    row = await read_source(context, arguments.source_id)
+    answer: OneSource = {**as_source(row)}
+    if arguments.include_text:
+        try:
+            document = await document_of(context, row)
+        except ParseFailed as exc:
+            raise FileNotParsed(f"the file cannot be read: {exc.reason}", reason=exc.code) from None
+        await asyncio.to_thread(_add_text, answer, document, row, arguments)
+    return answer
+
+
+def _add_text(answer: OneSource, document: ParsedDocument, row: SourceRow, arguments: GetSource) -> None:
+    """Add the page of the text that fits into the answer, so that `next_offset` goes on after its end."""
+
+    def is_within(limit: int) -> bool:
+        answer["document"] = text_page(document, row.content_hash, row.size, arguments.offset, limit)
+        return arguments.max_characters is None or size({**answer}) <= arguments.max_characters
+
+    if not is_within(arguments.limit):
+        is_within(greatest(1, arguments.limit, is_within))
 
 
 class GetFileUrl(Arguments):

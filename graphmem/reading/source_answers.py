@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final, NamedTuple, NotRequired
+from typing import Annotated, Any, Final, NamedTuple, NotRequired
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
+from graphmem.arguments import Arguments, NoBool
 from graphmem.errors import NotFound
+from graphmem.ingest.document import CHARACTERS_DEFAULT, CHARACTERS_LIMIT
 from graphmem.model import canonical, times
 from graphmem.reading import answers
 from graphmem.registry import Context
@@ -15,6 +18,15 @@ from graphmem.writing.new_interpretation import Interpretation as NewInterpretat
 
 URL_SCHEME = "graphmem://"
 """A source's ``storage_url`` is this and its id. It names the source, and no place where its bytes are."""
+
+
+class TextWindow(Arguments):
+    """The arguments that choose a page of the text of a file."""
+
+    offset: Annotated[int, Field(ge=0, description="Characters of the text to skip."), NoBool] = 0
+    limit: Annotated[
+        int, Field(ge=1, le=CHARACTERS_LIMIT, description="Characters of the text to answer."), NoBool
+    ] = CHARACTERS_DEFAULT
 
 
 class StoredName(TypedDict):

@@ -134,7 +134,7 @@ def test_only_full_lists_the_schemas_of_answers(name: ToolsetName) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_instructions_name_tools_that_there_are(name: ToolsetName) -> None:
     instructions = TOOLSETS[name].instructions
-    named = set(re.findall(r"`(\w+)`", instructions)) - {"idempotency_key", "omitted"}
+    named = set(re.findall(r"`(\w+)`", instructions)) - {"idempotency_key", "include_text", "omitted"}
     assert named <= set(all_tools())
     assert name == "core" or named <= set(TOOLSETS[name].tools())
 

@@ -16,6 +16,7 @@ import pytest
 from graphmem.errors import (
     FileContentInvalid,
     FileEmpty,
+    FileNotParsed,
     FileTooLarge,
     IdempotencyMismatch,
     InvalidInput,
@@ -336,3 +337,40 @@ def test_a_declared_type_that_contradicts_the_bytes_is_kept_and_warned_of(
         assert types == ([(declared, detected)] if detected else [])
     (name, _) = run("sources.get", source_id=stored["source_id"])["names"]
     assert name["mime_type"] == declared
+
+
+def test_a_stored_file_is_read_back_as_text_page_by_page(run: Call) -> None:
+    lines = [f"{number}: {'größer ' * (number % 7)}\\ end\n" for number in range(3_000)]
+    text = "".join(lines)
+    source_id = run("store", **with_file(text.encode(), "notes.txt"))["source_id"]
+    assert "document" not in run("sources.get", source_id=source_id)
+    read, offset, pages = "", 0, 0
+    while offset is not None:
+        answer = run(
+            "sources.get", source_id=source_id, include_text=True, offset=offset, max_characters=20_000
+        )
+        assert len(orjson.dumps(answer).decode()) <= 20_000
+        assert "omitted" not in answer
+        page = answer["document"]
+        assert (page["offset"], page["total_characters"]) == (offset, len(text))
+        assert page["content_hash"] == answer["content_hash"]
+        read, offset, pages = read + page["text"], page.get("next_offset"), pages + 1
+    assert read == text
+    # The greatest pages that fit, not single lines.
+    assert len(text) / 20_000 < pages < len(text) / 14_000
+    part = run("sources.get", source_id=source_id, include_text=True, offset=3, limit=40)["document"]
+    assert (part["text"], part["next_offset"]) == (text[3:43], 43)
+    beyond = run("sources.get", source_id=source_id, include_text=True, offset=len(text))["document"]
+    assert (beyond["text"], beyond.get("next_offset")) == ("", None)
+
+
+def test_the_text_of_a_file_that_nobody_can_read_is_refused(
+    run: Call, services: Services, loop: Loop
+) -> None:
+    source_id = run("store", **with_file(b"\x89PNG\r\n\x1a\n\x00\x01", "odd.bin"))["source_id"]
+    with pytest.raises(FileNotParsed) as refused:
+        run("sources.get", source_id=source_id, include_text=True)
+    assert refused.value.details["reason"] in ("unsupported", "damaged")
+    stranger = by_runner(loop, services, str(uuid.uuid4()))
+    with pytest.raises(NotFound):
+        stranger("sources.get", source_id=source_id, include_text=True)
