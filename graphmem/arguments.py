@@ -32,6 +32,8 @@ BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 The server, the client and the API description all ask this set.
 """
 
+TYPE_PATTERN = r"^ *[A-Za-z][A-Za-z0-9_ -]{0,63} *$"
+"""Entity types as callers may spell them: :func:`graphmem.model.identity.normalise_type` reads them."""
 PAGE_LIMIT = 500
 PAGE_DEFAULT = 100
 OFFSET_LIMIT = 100_000
@@ -169,7 +171,11 @@ Text = Annotated[str, Field(min_length=1, max_length=10_000), NotBlank]
 EntityType = Annotated[
     str,
     AfterValidator(identity.normalise_type),
-    Field(max_length=200, description="Entity type, such as person, event or task."),
+    Field(
+        max_length=200,
+        description="Entity type, such as person, event or task.",
+        json_schema_extra={"pattern": TYPE_PATTERN},
+    ),
 ]
 At = Annotated[
     Moment | None,
@@ -282,6 +288,8 @@ def _instead(model: type[Arguments], loc: Sequence[int | str]) -> str | None:
     ``source`` may stand for ``source_index`` or ``source_entity_id``.
     """
     name, allowed = str(loc[-1]), _allowed(model, loc)
+    if name == "user_id":
+        return "there is no user_id of another: leave it out, the credential says whose data it is"
     if len(loc) == 1 and name in model.instead:
         return f"there is no {name}: {model.instead[name]}"
     longer = [known for known in sorted(allowed) if name and known.startswith(f"{name}_")]

@@ -34,6 +34,7 @@ from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.typed_rows import typed
 from graphmem.embedding.meaning import Embedder
 from graphmem.errors import Forbidden, GraphmemError, InternalError, SandboxDisabled
+from graphmem.foreign_arguments import asking_something
 from graphmem.objects import ObjectStore
 from graphmem.observability import logs
 from graphmem.settings import LIMITS, Limits, Settings
@@ -226,7 +227,7 @@ class Operation(Generic[A]):
             raise Forbidden(needs=self.scope, operation=self.name)
         if services.settings.sandbox and not self.sandbox:
             raise SandboxDisabled(operation=self.name)
-        arguments = read(self.arguments, self.name, raw)
+        arguments = read(self.arguments, self.name, asking_something(self.arguments, raw, actor))
         if self.scope is Scope.READ and named_types(arguments):
             arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
         call = self.function(Context(actor, services), arguments)

@@ -134,12 +134,11 @@ async def received(
         commit: false for a plan: nothing is stored.
 
     Raises:
-        InvalidInput: something describes a file, and there is none.
         ObjectStoreUnavailable: the object store cannot be written to.
         GraphmemError: as :func:`opened`.
     """
     if not arguments.has_file:
-        _refuse_description(arguments, file_key)
+        # What describes a file asks for nothing where there is none.
         return None
     owner = context.actor.owner
     file = await opened(context, arguments)
@@ -221,19 +220,6 @@ class Limited:
         if self._size > FILE_BYTES_LIMIT:
             raise _too_large(self._size)
         return chunk
-
-
-def _refuse_description(arguments: WithFile, file_key: str | None) -> None:
-    """Refuse what describes a file where there is none."""
-    described = {
-        "mime_type": arguments.mime_type,
-        "original_filename": arguments.original_filename,
-        "file_idempotency_key": file_key,
-    }
-    for name, value in described.items():
-        if value is not None:
-            message = "there is no file: give file_content or file_path with it"
-            raise invalid([{"path": f"$.{name}", "message": message}])
 
 
 def _head(file: BinaryIO) -> bytes:

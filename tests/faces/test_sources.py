@@ -167,10 +167,13 @@ def test_a_store_needs_entities_or_a_file(run: Call, arguments: dict[str, Any]) 
         run("store", **arguments)
 
 
-@pytest.mark.parametrize("name", ["mime_type", "original_filename"])
-def test_what_describes_a_file_needs_one(run: Call, name: str) -> None:
-    with pytest.raises(InvalidInput, match=rf"\$\.{name}: there is no file"):
-        run("store", entities=[ADA], **{name: "text/plain"})
+@pytest.mark.parametrize("name", ["mime_type", "original_filename", "file_idempotency_key"])
+def test_what_describes_a_file_asks_for_nothing_without_one(run: Call, name: str) -> None:
+    receipt = run("store", entities=[ADA], **{name: "text/plain"})
+    assert (receipt["entities_created"], "source_id" in receipt) == (1, False)
+    assert run("sources.list", include_total_count=True)["total"] == 0
+    with pytest.raises(InvalidInput, match="entities, a file, or both"):
+        run("store", **{name: "text/plain"})
 
 
 def test_a_plan_keeps_no_file(run: Call, loop: Loop, services: Services, owner: str) -> None:
@@ -285,8 +288,8 @@ def test_a_key_of_a_file_stands_for_its_bytes(run: Call, loop: Loop, services: S
     assert run("sources.list", include_total_count=True)["total"] == 1
     stranger = by_runner(loop, services, str(uuid.uuid4()))
     assert stranger("store", file_idempotency_key="f", **with_file(b"other bytes"))["deduplicated"] is False
-    with pytest.raises(InvalidInput, match=r"\$\.file_idempotency_key: there is no file"):
-        run("store", entities=[ADA], file_idempotency_key="f")
+    # The key is that of a file: without one it stands for nothing.
+    assert "source_id" not in run("store", entities=[ADA], file_idempotency_key="f")
 
 
 def test_of_many_stores_at_once_with_one_key_of_a_file_one_content_wins(
