@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import models_json_schema
@@ -177,8 +177,29 @@ def _form(reference: dict[str, Any]) -> dict[str, Any]:
 def _arguments(model: type[BaseModel], components: dict[str, Any]) -> dict[str, Any]:
     _, schema = models_json_schema([(model, "validation")], ref_template=REF)
     for name, part in schema.get("$defs", {}).items():
-        components[name] = part
+        components[name] = _as_read(part)
     return components[model.__name__]
+
+
+_BOOLEAN: dict[str, Any] = {"anyOf": [{"type": "boolean"}, {"type": "integer", "enum": [0, 1]}]}
+_BOTH_PLACES: dict[str, Any] = {
+    "properties": {"cursor": {"type": "string"}, "offset": {"type": "integer", "minimum": 1}},
+    "required": ["cursor", "offset"],
+}
+
+
+def _as_read(schema: Any) -> Any:
+    """Return a schema of arguments as they are read: a boolean may be 0 or 1, and a page has one place."""
+    if isinstance(schema, list):
+        return [_as_read(part) for part in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    read = {keyword: _as_read(part) for keyword, part in cast("dict[str, Any]", schema).items()}
+    if read.get("type") == "boolean":
+        read = {**_BOOLEAN, **{keyword: part for keyword, part in read.items() if keyword != "type"}}
+    if {"cursor", "offset"} <= read.get("properties", {}).keys():
+        read["not"] = _BOTH_PLACES
+    return read
 
 
 def _query(operation: Operation[Any], model: dict[str, Any], in_path: list[str]) -> list[dict[str, Any]]:
@@ -187,7 +208,7 @@ def _query(operation: Operation[Any], model: dict[str, Any], in_path: list[str])
         n: p for n, p in model["properties"].items() if not (filters and n == "filters")
     }
     if filters:
-        properties |= filters.model_json_schema(ref_template=REF)["properties"]
+        properties |= _as_read(filters.model_json_schema(ref_template=REF)["properties"])
     required = set(model.get("required", ()))
     shown = shown_names(operation.arguments)
     return [
@@ -203,11 +224,12 @@ def _inner(operation: Operation[Any], name: str) -> dict[str, Any]:
 
 
 def _parameter(name: str, schema: dict[str, Any], place: str, required: bool) -> dict[str, Any]:
-    shown = {key: value for key, value in schema.items() if key not in ("description", "title")}
+    shown = {key: value for key, value in schema.items() if key not in ("description", "title", "required")}
     parameter = {"name": name, "in": place, "required": required, "schema": shown}
     if schema.get("type") == "array":
         parameter |= {"style": "form", "explode": False}
-    return parameter | ({"description": schema["description"]} if "description" in schema else {})
+    description = schema.get("description", "") + (" Not beside `offset`." if name == "cursor" else "")
+    return parameter | ({"description": description} if description else {})
 
 
 def _responses(operation: Operation[Any], method: str, components: dict[str, Any]) -> dict[str, Any]:

@@ -122,8 +122,24 @@ _OBJECT: Final = {"type": "object", "additionalProperties": True}
 _TEXT: Final = {"type": "string"}
 
 
+_OAUTH_TEXTS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "auth_provider": {"enum": ["local"]},
+    "response_type": {"enum": ["code"]},
+    "grant_type": {"enum": ["authorization_code", "refresh_token"]},
+    "redirect_uri": {"format": "uri"},
+    "resource": {"format": "uri"},
+    "state": {"maxLength": 2_000},
+    "code_challenge": {"pattern": "^[A-Za-z0-9_-]{43}$"},
+    "code_challenge_method": {"enum": ["S256"]},
+    "code_verifier": {"pattern": "^[A-Za-z0-9._~-]{43,128}$"},
+    "decision": {"enum": ["allow", "deny"]},
+    "client_id": {"description": "HTTP Basic may name it in its place."},
+}
+"""What the parameters of OAuth are, beside texts, by name."""
+
+
 def _texts(*names: str) -> dict[str, dict[str, Any]]:
-    return {name: dict(_TEXT) for name in names}
+    return {name: {**_TEXT, **_OAUTH_TEXTS.get(name, {})} for name in names}
 
 
 def _body(*names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -132,7 +148,9 @@ def _body(*names: str, required: tuple[str, ...] = ()) -> dict[str, Any]:
 
 _TOKEN_BODY: Final = _body(
     "grant_type", "code", "code_verifier", "redirect_uri", "client_id", "resource", "refresh_token", "scope"
-)
+) | {"anyOf": [{"required": ["code"]}, {"required": ["refresh_token"]}]}
+_URIS: Final = {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": 20}
+_REGISTRATION: Final = {**_OBJECT, "properties": {"redirect_uris": _URIS}, "required": ["redirect_uris"]}
 _REVOKE_BODY: Final = _body("token", "token_type_hint", "client_id", required=("token",))
 RESOURCES: Final = {
     f"oauth_resource{path.replace('/', '_')}": path
@@ -172,20 +190,23 @@ _OAUTH: Final = (
         "POST", "/mcp/oauth/consent", "oauth_decide", "Allow or deny, from the page's own form.",
         "oauth", rate_class=RateClass.AUTH,
         answers=(Answer(303, ""), Answer(400, _PAGE, _TEXT), Answer(403, _PAGE, _TEXT)),
-        bodies={FORM: _body("request", "csrf", "decision", "name", "secret")},
+        bodies={FORM: _body(
+            "request", "csrf", "decision", "name", "secret", required=("request", "csrf", "decision")
+        )},
         errors=(PayloadTooLarge, *_DATABASE), is_page=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/token", "oauth_token", "Exchange a code or a refresh token for tokens.",
         "oauth", rate_class=RateClass.AUTH,
         answers=(Answer(schema=_OBJECT),),
-        bodies={FORM: _TOKEN_BODY, JSON: _TOKEN_BODY}, errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType),
+        bodies={FORM: {**_TOKEN_BODY, "required": ["grant_type"]}, JSON: _TOKEN_BODY},
+        errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType),
         is_oauth=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/register", "oauth_register", "Register an OAuth client (RFC 7591).",
         "oauth", rate_class=RateClass.REGISTRATION,
-        answers=(Answer(201, schema=_OBJECT),), bodies={JSON: _OBJECT}, errors=_REFUSALS, is_oauth=True,
+        answers=(Answer(201, schema=_OBJECT),), bodies={JSON: _REGISTRATION}, errors=_REFUSALS, is_oauth=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/revoke", "oauth_revoke", "Revoke a token (RFC 7009).",
@@ -214,10 +235,17 @@ _OAUTH: Final = (
 
 _BYTES: Final = {"type": "string", "format": "binary"}
 _FILE: Final = (
-    *(Answer(status, "application/octet-stream", _BYTES) for status in (200, 206)),
+    *(
+        Answer(status, media_type, _BYTES)
+        for status in (200, 206)
+        for media_type in ("application/octet-stream", "text/plain", "*/*")
+    ),
     Answer(304, ""),
 )
-"""The answers with the bytes of a file: all of them, a range, and none because the caller has them."""
+"""The answers with the bytes of a file: all of them, a range, and none because the caller has them.
+
+Their media type is that of the file, whatever it is.
+"""
 _FILE_ERRORS: Final = (
     NotFound, RangeNotSatisfiable, ObjectMissing, ObjectDamaged, ObjectStoreUnavailable, *_DATABASE
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from graphmem.arguments import OFFSET_LIMIT
+from graphmem.arguments import OFFSET_LIMIT, TYPE_PATTERN
 from graphmem.model import items
 
 _NAMED = frozenset({"properties", "$defs"})
@@ -16,9 +16,11 @@ _LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _TRIVIAL = (
     ("minLength", 1), ("additionalProperties", True),
     ("minimum", -items.PRIORITY_LIMIT), ("maximum", items.PRIORITY_LIMIT), ("maximum", OFFSET_LIMIT),
-    ("minimum", 0), ("maxLength", 200), ("maxLength", 255), ("maxLength", 2_000),
+    ("pattern", TYPE_PATTERN), ("minimum", 0), ("maxLength", 200), ("maxLength", 255), ("maxLength", 2_000),
 )  # fmt: skip
-"""Keywords that tell a client nothing: texts are not empty, and no sensible value is that large or long."""
+"""Keywords that tell a client nothing: texts are not empty, no sensible value is that large or long, and
+types have the form of the examples.
+"""
 _NULL = {"type": "null"}
 
 
