@@ -169,7 +169,7 @@ class Settings(BaseSettings):
     heavy_wait: Seconds = _own(
         default=15.0,
         description="Seconds that a further one of them waits for its turn before it is refused with 503. "
-        "Callers take turns; at most 1,000 wait.",
+        "Accounts take turns; at most 1,000 wait.",
     )
     retry_seconds: Seconds = _own(
         default=8.0, description="Seconds for which a request is tried again while Neo4j fails."

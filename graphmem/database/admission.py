@@ -1,9 +1,9 @@
 """Admission: limits the heavy queries that run at once, so that light queries get a core and a connection.
 
 A query that reads far more than it returns has ``cost heavy`` in its header. A process runs at most
-``Settings.heavy_queries`` heavy queries at once. The others wait for their turn: the callers take turns, and
-the queries of one caller run in the order in which they came. A query that has waited for
-``Settings.heavy_wait`` seconds is refused, and so is one beyond :data:`WAITING_LIMIT`.
+``Settings.heavy_queries`` heavy queries at once. The others wait: the owners take turns, and the queries of
+one owner run in the order in which they came. A query that has waited for ``Settings.heavy_wait`` seconds is
+refused, and so is one beyond :data:`WAITING_LIMIT`.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ class Admission:
         self._running = 0
         self._waiting = 0
         self._lines: OrderedDict[str, deque[Place]] = OrderedDict()
-        """The queries that wait, by caller; the first caller is the next one."""
+        """The queries that wait, by owner; the first owner is the next one."""
         self._first_runs = 0
 
     @asynccontextmanager
-    async def place(self, caller: str = "", *, first_run: bool = False) -> AsyncIterator[None]:
+    async def place(self, owner: str = "", *, first_run: bool = False) -> AsyncIterator[None]:
         """Take a place for the block.
 
         Args:
-            caller: whose query it is: callers take turns.
+            owner: whose query it is: owners take turns.
             first_run: the database may have to plan the query first.
 
         Raises:
@@ -71,7 +71,7 @@ class Admission:
         if self._running < self.places:
             self._running += 1
         else:
-            await self._wait(caller)
+            await self._wait(owner)
         self._first_runs += first_run
         try:
             yield
@@ -79,9 +79,9 @@ class Admission:
             self._first_runs -= first_run
             self._release()
 
-    async def _wait(self, caller: str) -> None:
-        """Wait in the line of a caller for a place."""
-        line = self._lines.setdefault(caller, deque())
+    async def _wait(self, owner: str) -> None:
+        """Wait in the line of an owner for a place."""
+        line = self._lines.setdefault(owner, deque())
         waiting = asyncio.get_running_loop().create_future()
         line.append(waiting)
         self._waiting += 1
@@ -101,33 +101,33 @@ class Admission:
             raise
         finally:
             if not waiting.done():
-                self._leave(caller, waiting)
+                self._leave(owner, waiting)
 
     def _release(self) -> None:
-        """Give a place to the first query of the caller whose turn it is."""
+        """Give a place to the first query of the owner whose turn it is."""
         if not self._lines:
             self._running -= 1
             return
-        caller, line = next(iter(self._lines.items()))
+        owner, line = next(iter(self._lines.items()))
         waiting = line[0]
-        self._leave(caller, waiting)
+        self._leave(owner, waiting)
         if line:
-            self._lines.move_to_end(caller)
+            self._lines.move_to_end(owner)
         waiting.set_result(None)
 
     def _refuse_one(self) -> None:
-        """Refuse the newest query of the caller that has most of them waiting."""
-        caller = max(self._lines, key=lambda each: len(self._lines[each]))
-        waiting = self._lines[caller][-1]
-        self._leave(caller, waiting)
+        """Refuse the newest query of the owner who has most of them waiting."""
+        owner = max(self._lines, key=lambda each: len(self._lines[each]))
+        waiting = self._lines[owner][-1]
+        self._leave(owner, waiting)
         waiting.set_exception(self._busy(f"{self._waiting_limit:,} wait already"))
 
-    def _leave(self, caller: str, waiting: Place) -> None:
-        line = self._lines[caller]
+    def _leave(self, owner: str, waiting: Place) -> None:
+        line = self._lines[owner]
         line.remove(waiting)
         self._waiting -= 1
         if not line:
-            del self._lines[caller]
+            del self._lines[owner]
 
     def _busy(self, reason: str) -> ServiceBusy:
         message = f"too many searches and walks run at once, and {reason}: try again in a moment"
