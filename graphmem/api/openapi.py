@@ -142,9 +142,7 @@ def _describe(
         "tags": [operation.name.partition(".")[0]],
     }
     model = _arguments(operation.arguments, components)
-    parameters = [
-        _parameter(n, model["properties"].get(n) or _inner(operation, n), "path", True) for n in in_path
-    ]
+    parameters = [_parameter(n, model["properties"].get(n, {}), "path", True) for n in in_path]
     if method not in BODY_METHODS:
         parameters += _query(operation, model, in_path)
     else:
@@ -178,7 +176,12 @@ def _arguments(model: type[BaseModel], components: dict[str, Any]) -> dict[str, 
     _, schema = models_json_schema([(model, "validation")], ref_template=REF)
     for name, part in schema.get("$defs", {}).items():
         components[name] = _as_read(part)
-    return components[model.__name__]
+    described = components[model.__name__]
+    if filters := nested_filters(model):
+        # Filters may stand beside the other arguments.
+        beside = _as_read(filters.model_json_schema(ref_template=REF)["properties"])
+        described["properties"] |= {n: p for n, p in beside.items() if n not in described["properties"]}
+    return described
 
 
 _BOOLEAN: dict[str, Any] = {"anyOf": [{"type": "boolean"}, {"type": "integer", "enum": [0, 1]}]}
@@ -207,8 +210,6 @@ def _query(operation: Operation[Any], model: dict[str, Any], in_path: list[str])
     properties: dict[str, Any] = {
         n: p for n, p in model["properties"].items() if not (filters and n == "filters")
     }
-    if filters:
-        properties |= _as_read(filters.model_json_schema(ref_template=REF)["properties"])
     required = set(model.get("required", ()))
     shown = shown_names(operation.arguments)
     return [
@@ -216,11 +217,6 @@ def _query(operation: Operation[Any], model: dict[str, Any], in_path: list[str])
         for n, p in properties.items()
         if n not in in_path
     ]
-
-
-def _inner(operation: Operation[Any], name: str) -> dict[str, Any]:
-    filters = nested_filters(operation.arguments)
-    return filters.model_json_schema(ref_template=REF)["properties"][name] if filters else {}
 
 
 def _parameter(name: str, schema: dict[str, Any], place: str, required: bool) -> dict[str, Any]:

@@ -42,9 +42,9 @@ def is_read(operation: str, arguments: dict[str, Any]) -> bool:
      ("-a", False), ("_a", False)],
 )  # fmt: skip
 def test_the_pattern_of_types_is_that_of_the_service(entity_type: str, is_taken: bool) -> None:
-    arguments = {"filters": {"entity_type": entity_type}}
-    assert is_described(body("/entities/query"), arguments) is is_taken
-    assert is_read("entities.query", arguments) is is_taken
+    for arguments in ({"filters": {"entity_type": entity_type}}, {"entity_type": entity_type}):
+        assert is_described(body("/entities/query"), arguments) is is_taken
+        assert is_read("entities.query", arguments) is is_taken
 
 
 @pytest.mark.parametrize(
