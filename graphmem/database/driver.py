@@ -140,14 +140,17 @@ class Database:
         text = self.query_text(name, edge_types)
         bound = cypher.bind(name, params, owner)
         await self.planning.wait_for(text)
+        start = time.monotonic()
 
         async def attempt() -> list[Row]:
+            nonlocal start
             if cypher.is_light(name, params):
                 return await self._run_read(name, text, bound, light=True)
             async with self.heavy.place(owner or "", first_run=self.first_runs.expects(text)):
+                # The wait for a place is no failure of the database.
+                start = time.monotonic()
                 return await self._run_read(name, text, bound, light=False)
 
-        start = time.monotonic()
         try:
             try:
                 return await attempt()

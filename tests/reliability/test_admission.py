@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+from neo4j.exceptions import ServiceUnavailable
 
 from graphmem import cypher
 from graphmem.database import admission
@@ -119,3 +120,31 @@ def test_no_more_run_at_once_than_there_are_places(
     assert most == 2
     assert all(outcome is None or isinstance(outcome, ServiceBusy) for outcome in outcomes)
     assert None in outcomes
+
+
+def test_a_query_that_waited_for_a_place_is_tried_again_as_any_other(
+    loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait is no part of the time for which a read is tried again while the database fails."""
+    real, failures = services.database._run, [0]
+
+    async def failing_once(name: str, *rest: Any) -> Any:
+        if name == "search.identifier" and not failures[0]:
+            failures[0] += 1
+            raise ServiceUnavailable("gone for a moment")
+        return await real(name, *rest)
+
+    changed = services.settings.model_copy(update={"retry_seconds": 0.5})
+    monkeypatch.setattr(services.database, "_settings", changed)
+    monkeypatch.setattr(services.database, "_run", failing_once)
+    monkeypatch.setattr(services.database, "heavy", Admission(1))
+
+    async def run() -> None:
+        search = REGISTRY["entities.query"].run(services, full_actor(owner), {"search": "nobody@example.org"})
+        async with services.database.heavy.place():
+            asked = asyncio.create_task(search)
+            await asyncio.sleep(0.8)
+        assert await asked
+
+    loop.run(run())
+    assert failures == [1]
