@@ -197,10 +197,10 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "times of kinds": _no_times,
     "names beside kinds": _no_anchors,
     "names that no word joins to a kind": _without((kind_lookup, "_beside", lambda *_: [])),
-    "what is due, of any type": _without((kind_questions._Reader, "_of_due", lambda _: None)),
+    "what is due, of any type": _without((kind_questions.Reader, "_of_due", lambda _: None)),
     "sorts of a type (meetings)": _without((kind_plans, "_sorts", lambda *_: ())),
     "values in use as states": _without(
-        (kind_questions._Reader, "_unknown_before", lambda *_: None),
+        (kind_questions.Reader, "_unknown_before", lambda *_: None),
         (kind_plans, "_MAY_BE_VALUES", frozenset()),
     ),
     "other years and weeks": _without((kind_times.Period, "readings", property(lambda period: [period]))),
