@@ -189,29 +189,43 @@ async def _meant(
             named = await _of_types(copy, [*followed, *named], search.types)
             return _Meant(named, kind, notes=[kind.note] if kind.note else [])
     named, selves = await _named(copy, question, by_names, frozenset()), naming.selves(question, me)
-    chain = chains.read(question, [*named, *selves])
-    if chain is not None and (chain.decides or chain.start in question.mine):
-        bases = [each for each in (*named, *selves) if each.start == chain.start]
-        way = await chains.follow(context, copy, question, chain, bases)
-        if not way.named and (chain.decides or not (named or chain.is_beside)):
-            return _Meant([], notes=[way.note], leads_nowhere=True)
-        ends = way.named
-        if chain.has_more and len(chain.steps) == 1:
-            # "Where does my sister work?": the verb is a step as well.
-            at = chain.places[0]
-            ends = [each._replace(start=at, end=at + 1) for each in ends]
-            ends = [
-                *await naming.by_relationships(context, question, ends, search.types, chain.places[1:]),
-                *ends,
-            ]
-        named = await _of_types(copy, [*ends, *named, *(bases if ends else ())], search.types)
-        led = dict.fromkeys([*(each.id for each in ends), *way.between] if not chain.is_beside else [])
-        return _Meant(named, way=[*led], notes=[way.note] if way.note else [])
+    if (meant := await _by_chain(context, search, copy, question, named, selves)) is not None:
+        return meant
     is_about_self = not named and await naming.is_about_self(copy, question, me)
     selves = selves if is_about_self else []
     followed = await naming.by_relationships(context, question, [*named, *selves], search.types, frozenset())
     named = await _of_types(copy, [*followed, *named, *selves], search.types)
     return _Meant(named, notes=[WHO_ASKS_NOTE] if is_about_self and me is None else [])
+
+
+async def _by_chain(
+    context: Context,
+    search: Search,
+    copy: OwnerCopy,
+    question: AskedNames,
+    named: Sequence[Named],
+    selves: Sequence[Named],
+) -> _Meant | None:
+    """Return what a chain of relationships in a question leads to, ``None`` if it has none."""
+    chain = chains.read(question, [*named, *selves])
+    if chain is None or not (chain.decides or chain.start in question.mine):
+        return None
+    bases = [each for each in (*named, *selves) if each.start == chain.start]
+    way = await chains.follow(context, copy, question, chain, bases)
+    if not way.named and not way.note:
+        return None
+    if not way.named and (chain.decides or not (named or chain.is_beside)):
+        return _Meant([], notes=[way.note], leads_nowhere=True)
+    ends = way.named
+    if chain.has_more and len(chain.steps) == 1:
+        # "Where does my sister work?": the verb is a step as well.
+        at = chain.places[0]
+        ends = [each._replace(start=at, end=at + 1) for each in ends]
+        verbs = await naming.by_relationships(context, question, ends, search.types, chain.places[1:])
+        ends = [*verbs, *ends]
+    every = await _of_types(copy, [*ends, *named, *(bases if ends else ())], search.types)
+    led = [] if chain.is_beside else [*(each.id for each in ends), *way.between]
+    return _Meant(every, way=list(dict.fromkeys(led)), notes=[way.note] if way.note else [])
 
 
 async def _named(

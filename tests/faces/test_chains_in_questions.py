@@ -88,6 +88,10 @@ def test_the_entity_at_the_end_of_a_chain_is_answered_first(
 def test_a_field_that_holds_a_name_is_a_step(world: Call) -> None:
     world("store", entities=[{"entity_type": "person", "name": "Lone Wolf", "boss": "Sven Kamp"}])
     assert names(world("entities.find", identifier="phone of Lone Wolf's boss"))[0] == "Sven Kamp"
+    world("store", entities=[{"entity_type": "person", "name": "Lone Wolf", "plumber": "Kalle Berg"}])
+    assert names(world("entities.find", identifier="Lone Wolf's plumber's phone"))[0] == "Kalle Berg"
+    # No field has this name, so the words are read as without it.
+    assert names(world("entities.find", identifier="Lone Wolf's gardener's phone"))[0] == "Lone Wolf"
     # The owner of Sven is no entity: the field of Sven says who it is.
     found = world("entities.find", identifier="the owner of Lone Wolf's boss")
     assert names(found)[0] == "Sven Kamp"

@@ -58,7 +58,8 @@ class Way(NamedTuple):
     Attributes:
         named: the entities at its end; none where a step is missing.
         between: the ids of the entities before it, the last one first.
-        note: which step is missing and what is known, or what a field says at the end.
+        note: which step is missing and what is known, or what a field says at the end. Without it, and
+            without an end, the words are no chain.
     """
 
     named: list[Named]
@@ -74,9 +75,9 @@ def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
         if (chain := reader.phrase(place)) is not None:
             every = steps = chain.steps
             # Of "the list of Tom's friends" the last noun says what is asked of the end.
-            while steps and not question_words.says_role(steps[-1]):
+            while steps and not reader.is_step(chain, len(steps) - 1):
                 steps = steps[:-1]
-            if steps and all(map(question_words.says_role, steps)):
+            if steps and all(reader.is_step(chain, place) for place in range(len(steps))):
                 chains.append(chain._replace(steps=steps, has_more=steps != every))
     chain = max(chains, key=lambda each: (len(each.steps), each.has_more), default=None)
     if chain is None or chain.decides:
@@ -114,6 +115,13 @@ class _Reader:
         # "Chef meiner Schwester": the possessive joins them.
         inner = self.phrase(inner_place) if inner_place > place + 1 or inner_place in self.mine else None
         return inner and inner._replace(steps=(*inner.steps, noun), places=(*inner.places, place))
+
+    def is_step(self, chain: Chain, number: int) -> bool:
+        """Return whether a noun says a relationship, or may be a field: "Tom's plumber's phone"."""
+        before = chain.places[number] - 1
+        is_owned = before in self.mine or self.pieces[before].is_possessive
+        is_last = number + 1 == len(chain.steps)
+        return question_words.says_role(chain.steps[number]) or (is_owned and not is_last)
 
     def _owned(self, place: int) -> tuple[int, ...]:
         """Return the places of the nouns behind a possessive, each but the last one possessive itself."""
@@ -153,7 +161,9 @@ async def follow(
             if not chain.has_more and (value or step in ATTRIBUTES):
                 # A field of what is before says it.
                 return Way([*ends.values()], between[len(ends) :], says if value else "")
-            return Way([], between, "; ".join([*known, says]))
+            # A word that says no relationship may say something else.
+            is_known = value or question_words.says_role(step)
+            return Way([], between, "; ".join([*known, says]) if is_known else "")
         between = [*ends, *between]
         ends = dict(list(reached.items())[:FOLLOWED_LIMIT])
         known.append(f"{what} is {', '.join(f'{names[each]} ({each})' for each in ends)}")
@@ -167,7 +177,7 @@ async def _step(
     role = question_words.role_of(step)
     rows = await naming.related(
         context, question, list(ends), outgoing=sorted(role.outgoing), incoming=sorted(role.incoming),
-        types=[], fields=[step], scanned=SCANNED_LIMIT, limit=RELATED_LIMIT,
+        types=[], fields=list(role.words), scanned=SCANNED_LIMIT, limit=RELATED_LIMIT,
     )  # fmt: skip
     joined = [
         (each.entity_id, each.relationship_type, each.other_id, each.other_name)
@@ -193,8 +203,9 @@ def _bearer(copy: SearchCopy, value: str) -> str | None:
     """Return the entity of an id, or the only one whose name has all words of a value."""
     if copy.number_of(value) is not None:
         return value
-    having = copy.alive
-    for posting in copy.postings([[word] for word in words.tokens(value)]):
+    tokens = words.tokens(value)
+    having = copy.alive if tokens else copy.of_ids([])
+    for posting in copy.postings([[word] for word in tokens]):
         having = having & copy.of_numbers(posting.documents[(posting.counts & (IN_NAME | IN_ALIAS)) > 0])
     (bearers,) = having.nonzero()
     return copy.ids[bearers[0]] if len(bearers) == 1 else None

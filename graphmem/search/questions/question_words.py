@@ -186,7 +186,11 @@ def role_of(word: str) -> FollowedRole:
         meaning = MEANINGS[f"{word.upper()}_OF"]
         keys = {(meaning.name, "outgoing"), (meaning.name, "incoming")}
     outgoing = {name for name, direction in keys if direction == "outgoing"}
-    return FollowedRole(outgoing, {name for name, direction in keys if direction == "incoming"}, {word: None})
+    return FollowedRole(
+        outgoing,
+        {name for name, direction in keys if direction == "incoming"},
+        {word: None, _role(word): None},
+    )
 
 
 def followed(
