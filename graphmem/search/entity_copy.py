@@ -18,7 +18,6 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.model import times
 from graphmem.search import terms
 from graphmem.search.terms import GrowingArray, TermVocabulary
 from graphmem.text import languages
@@ -130,13 +129,6 @@ class SearchCopy:
         are_known = numbers >= 0
         known = compress(entity_ids, are_known.tolist())
         return dict(zip(known, self.times[numbers[are_known]].tolist(), strict=True))
-
-    def newest(self, since: int | None, until: int | None, limit: int) -> dict[str, int]:
-        """Return the times of newest observations that are within a time, by entity, the latest first."""
-        chosen = self.alive & (self.times >= (since or 0)) & (self.times < (until or times.LATEST))
-        numbers = np.flatnonzero(chosen)
-        numbers = numbers[np.argsort(-self.times[numbers], kind="stable")][:limit].tolist()
-        return {self.ids[number]: int(self.times[number]) for number in numbers}
 
     def has_any(self, entity_id: str, words: Iterable[str]) -> bool:
         """Return whether an entity has any of some words."""

@@ -10,6 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
+from graphmem.model import times
+from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds import kind_questions, kind_words
 from graphmem.search.kinds.kind_questions import ASKING, BEFORE, NAMING, THINGS, Phrase, Reader
 from graphmem.search.kinds.kind_times import TIME_WORDS, Period
@@ -59,13 +63,23 @@ def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str
 async def changes(copy: OwnerCopy, phrase: Phrase) -> tuple[dict[str, int], Understood]:
     """Return what was observed last, the newest first, with the times; and how the question was read."""
     period = phrase.period
-    since, until = (None, None) if period is None else (period.start, period.end)
-    newest = await copy.look(lambda documents: documents.newest(since, until, CHANGES_LIMIT))
+    newest = await copy.look(lambda documents: _newest(documents, period))
     understood: Understood = {"words": phrase.text, "entity_types": [], "count": len(newest), "sentence": ""}
     if period is not None:
         understood["time"] = understood_time(period, ["last_observation_at"])
     understood["sentence"] = understood_sentence(understood)
     return newest, understood
+
+
+def _newest(documents: SearchCopy, period: Period | None) -> dict[str, int]:
+    """Return the times of newest observations that are within a time, by entity, the latest first."""
+    chosen = documents.alive
+    if period is not None:
+        at = documents.times
+        chosen = chosen & (at >= (period.start or times.EARLIEST)) & (at < (period.end or times.LATEST))
+    numbers = np.flatnonzero(chosen)
+    numbers = numbers[np.argsort(-documents.times[numbers], kind="stable")][:CHANGES_LIMIT].tolist()
+    return {documents.ids[number]: int(documents.times[number]) for number in numbers}
 
 
 def _times(reader: Reader) -> list[tuple[range, Period]]:
