@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from graphmem.model import times
-from graphmem.search.kinds import kind_agenda, kind_plans, kind_questions, kind_times, kind_words
+from graphmem.search.kinds import kind_agenda, kind_lookup, kind_plans, kind_questions, kind_times, kind_words
 from graphmem.search.kinds.kind_plans import Member, TypeShape
 from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_words import State
 from graphmem.search.questions import mentions
+from graphmem.search.questions.naming import Named
 
 NOW = times.parse("2026-11-25T12:00:00Z")
 """A Wednesday."""
@@ -213,6 +214,12 @@ def test_an_agenda_is_to_come_unless_the_question_is_in_the_past(question: str, 
     (phrase,) = kind_agenda.read(mentions.read(question), TYPES, {}, NOW)
     assert phrase.period is not None
     assert times.render(phrase.period.start or 0)[:10] == start
+
+
+def test_a_whole_name_is_no_time() -> None:
+    question = mentions.read("Friday")
+    assert kind_lookup.phrases(question, [], TYPES, {}, NOW) != []
+    assert kind_lookup.phrases(question, [Named("ent_1", 0, "Friday", 0, 1)], TYPES, {}, NOW) == []
 
 
 def test_the_agenda_has_what_is_due_and_the_dates_of_occasions_alone() -> None:

@@ -185,9 +185,15 @@ def phrases(
 ) -> list[Phrase]:
     """Return the kinds that a question may ask for, the likeliest first; a name is no kind."""
     spans = [(each.start, each.end) for each in named if each.end]
-    read = kind_questions.read(question, types, aliases, now)
-    read = [phrase for phrase in read if not any(kind_questions.covers(span, phrase) for span in spans)]
-    return read or kind_agenda.read(question, types, aliases, now)
+    for read in (kind_questions.read, kind_agenda.read):
+        phrases = [
+            phrase
+            for phrase in read(question, types, aliases, now)
+            if not any(kind_questions.covers(span, phrase) for span in spans)
+        ]
+        if phrases:
+            return phrases
+    return []
 
 
 async def of_phrase(
