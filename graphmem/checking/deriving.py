@@ -12,10 +12,11 @@ from graphmem.model.membership import Membership
 from graphmem.model.reduction import OwnState, Winner
 from graphmem.model.rule_merges import NO_EVIDENCE, Evidence
 from graphmem.model.rules import PLAIN, Rules
+from graphmem.text import identifiers
 from graphmem.writing import placement, refolding
 from graphmem.writing.dismissing import dismissed_pairs
 from graphmem.writing.state import Additions, State
-from graphmem.writing.things import Thing, Things, evidence_of
+from graphmem.writing.things import Thing, Things, evidence_of, naming_pairs
 
 Seen = dict[str, dict[str, discovery.Seen]]
 """The shapes of values by field, by entity type."""
@@ -89,7 +90,7 @@ async def derive(queries: Queries, stored: State, merges: Membership, seen: Seen
         )
         for subject_id in stored.entities
     )
-    evidence = await _evidence(queries, entities)
+    evidence, named = await _evidence(queries, entities)
     derived = replace(
         stored, entities=Things(), relationships=Things(), entities_before=stored.entities.copy(),
         relationships_before=stored.relationships.copy(), heads=dict(stored.heads), new=Additions(),
@@ -97,7 +98,9 @@ async def derive(queries: Queries, stored: State, merges: Membership, seen: Seen
     for subject_id in stored.entities:
         rules = stored.rules(entities.survivor(subject_id).kind)
         thing = _reduced(entities[subject_id], reduced[subject_id])
-        thing = replace(thing, evidence=evidence.get(subject_id, NO_EVIDENCE))
+        thing = replace(
+            thing, evidence=evidence.get(subject_id, NO_EVIDENCE), named=frozenset(named.get(subject_id, ()))
+        )
         if rules.key or deep:
             thing = replace(thing, fold=await _fold(queries, thing, rules, seen.setdefault(thing.kind, {})))
         if subject_id in changes:
@@ -116,18 +119,24 @@ async def derive(queries: Queries, stored: State, merges: Membership, seen: Seen
     return derived
 
 
-async def _evidence(queries: Queries, entities: Things) -> dict[str, Evidence]:
-    """Return the evidence of entities that the rule of their type may merge."""
-    with_rule = {subject_id: rule for subject_id in entities if (rule := entities[subject_id].rule)}
-    if not with_rule:
-        return {}
-    subjects = [[subject_id, rule.fields] for subject_id, rule in with_rule.items()]
+async def _evidence(
+    queries: Queries, entities: Things
+) -> tuple[dict[str, Evidence], dict[str, set[tuple[str, str]]]]:
+    """Return the evidence of entities that the rule of their type may merge, and what names each entity."""
+    rules = {subject_id: entities[subject_id].rule for subject_id in entities}
+    subjects = [
+        [subject_id, sorted({*identifiers.FIELDS, *(rule.fields if rule else ())})]
+        for subject_id, rule in rules.items()
+    ]
     row = await queries.only("audit.evidence", _EvidenceRows, subjects=subjects)
     evidence: dict[str, Evidence] = {}
+    named: dict[str, set[tuple[str, str]]] = {}
     for subject_id, names, values in row.evidence:
-        more = evidence_of(with_rule[subject_id], dict(zip(names, values, strict=True)))
+        texts = dict(zip(names, values, strict=True))
+        more = evidence_of(rules[subject_id], texts)
         evidence[subject_id] = rule_merges.joined(evidence.get(subject_id, NO_EVIDENCE), more)
-    return evidence
+        named.setdefault(subject_id, set()).update(naming_pairs(entities[subject_id].kind, texts))
+    return evidence, named
 
 
 async def _fold(

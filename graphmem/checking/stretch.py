@@ -21,8 +21,8 @@ _LISTS: Final = ("fields", "values", "winners", "ranks")
 class AuditDifference:
     """A part of the stored state that differs from the derived one.
 
-    ``what`` is a property of the node, ``labels``, ``identifiers``, the type of an edge, or a field of the
-    snapshot.
+    ``what`` is a property of the node, ``labels``, ``identifiers``, ``former names``, the type of an edge, or
+    a field of the snapshot.
     """
 
     subject_id: str
@@ -34,7 +34,7 @@ class AuditDifference:
 class AuditedEntity(NamedTuple):
     """An entity with the nodes and edges that are derived for it.
 
-    ``labels`` are all labels of its node, ``identifiers`` pairs of kind and value, ``values``
+    ``labels`` are all labels of its node, ``identifiers`` and ``former`` pairs of kind and value, ``values``
     [field, value, whether its node is the entity's].
     """
 
@@ -42,6 +42,7 @@ class AuditedEntity(NamedTuple):
     properties: dict[str, Any]
     labels: list[str]
     identifiers: list[list[str]]
+    former: list[list[str]]
     merged_into: list[str]
     vectors: list[list[Any]]
     values: list[list[Any]]
@@ -143,6 +144,9 @@ class Stretch:
             differences.append(
                 AuditDifference(subject_id, "identifiers", sorted(stored.identifiers), identifiers)
             )
+        former = sorted(map(list, node.former))
+        if sorted(stored.former) != former:
+            differences.append(AuditDifference(subject_id, "former names", sorted(stored.former), former))
         if stored.merged_into != ([into] if into else []):
             differences.append(AuditDifference(subject_id, "MERGED_INTO", stored.merged_into, into))
         stored_values, values = sorted(stored.values), self._values(node)
@@ -200,6 +204,8 @@ class Stretch:
             actual = set(map(tuple, stored.identifiers))
             row["identifiers_added"] = sorted(map(list, derived - actual))
             row["identifiers_removed"] = sorted(map(list, actual - derived))
+            row["former_added"] = sorted(map(list, node.former)) if node else []
+            row["former_removed"] = None
             row["values"] = self._values(node) if node else []
             into = row["properties"]["merged_into"]
             row["unmerged"] = merged[0] if merged and merged != [into] else None

@@ -446,6 +446,8 @@ async def _target(context: Context, arguments: CreateObservation) -> str:
     aliases = await context.services.type_aliases.of(context.actor.owner)
     kind = aliases.get(arguments.entity_type, arguments.entity_type)
     entities = (await find_exactly(context, arguments.entity_identifier, kind, limit=10))["entities"]
+    # Who bears a name now is meant before who bore it formerly.
+    entities = [entity for entity in entities if "formerly" not in entity] or entities
     if not entities:
         raise NotFound(
             f"no {arguments.entity_type} has exactly this name or identifier",

@@ -33,6 +33,7 @@ _RESEMBLES: Final = {
     for mode, what in (("text", "words"), ("meaning", "meaning"))
 }
 _NONE_OF_KIND: Final = "No entity is what `understood` says: these resemble the question."
+_NEARLY: Final = "No entity has this name: these have one that differs by one slip of the pen."
 _NAMED_BESIDE: Final = "No entity is what `understood` says: these are what the question names."
 
 
@@ -43,11 +44,14 @@ class NamedEntity(answers.Entity):
     of ``matched_field``; ``name`` or ``alias``; ``name_part``, such as a first name; ``relationship``;
     ``kind``; ``self``, who asks; ``text``; ``meaning``. ``matched_by`` has the words of the question that
     name it. What "Tom's boss" names has its ``relationship_type``, and as ``related_to`` the id of Tom.
-    ``match`` is ``resemblance`` where it bears no such name. Where a search asks for the past, ``earlier``
-    has the latest values that its fields had before.
+    ``match`` is ``near_name`` where its name differs by one slip of the pen, and ``resemblance`` where it
+    bears no such name. ``formerly`` says that it bore the name or identifier formerly, or that an entity
+    bears it that was merged into it. Where a search asks for the past, ``earlier`` has the latest values that
+    its fields had before.
     """
 
     match: NotRequired[str]
+    formerly: NotRequired[bool]
     matched: NotRequired[str]
     matched_field: NotRequired[str]
     matched_by: NotRequired[str]
@@ -70,11 +74,12 @@ class LookupHits(Shaped, Indexed, Budgeted):
     """The hits of a look-up.
 
     ``match_mode`` is the first step that had a hit: ``id``, ``kind``, ``relationship``, ``self``,
-    ``identifier``, ``name``, ``name_part``, ``text``, ``meaning``, or ``none``. Where a question names
-    something, ``resembling`` has a few entities that only resemble it. If meaning was compared, ``semantic``
-    says whether all entities could be. ``hint`` says what was tried. ``exact`` is false if the indexes of the
-    database answered, which may miss some. With ``match``, which is ``resemblance``, nothing bears what
-    was looked up: ``hint`` says so first, and the entities have its words, or its meaning, alone.
+    ``identifier``, ``name``, ``name_part``, ``near_name``, ``text``, ``meaning``, or ``none``. Where a
+    question names something, ``resembling`` has a few entities that only resemble it. If meaning was
+    compared, ``semantic`` says whether all entities could be. ``hint`` says what was tried. ``exact`` is
+    false if the indexes of the database answered, which may miss some. With ``match``, nothing bears what
+    was looked up, and ``hint`` says so first: ``near_name`` has entities whose names differ from it by one
+    slip of the pen, ``resemblance`` such as have its words, or its meaning, alone.
     """
 
     understood: NotRequired[Understood]
@@ -102,14 +107,15 @@ def named_entities(
 
 
 class ExactHit(NamedTuple):
-    """An entity, and which of the kinds of identifiers matched: an index into ``identifiers.KINDS``."""
+    """An entity, and the strength of its match (:func:`graphmem.search.questions.naming.kind_of`)."""
 
     entity: EntityRow
-    kind: int
+    strength: int
 
 
 class ExactHits(NamedTuple):
-    """The row of ``entity/find.cypher``; ``totals`` counts the entities of each kind of identifier."""
+    """The row of ``entity/find.cypher``; ``totals`` counts the entities of each kind, then those that
+    it named formerly."""
 
     hits: list[ExactHit]
     totals: list[int]
@@ -148,19 +154,26 @@ async def _exactly(context: Context, text: str, types: list[str], limit: int) ->
         types=types,
         limit=limit,
     )
-    edge = len(identifiers.EXACT)
-    by_stage = {"identifier": row.totals[:edge], "name": row.totals[edge:]}
-    mode = next((stage for stage, totals in by_stage.items() if sum(totals)), None)
-    if mode is None:
+    # Current ones decide whether an identifier or a name was meant, then former ones.
+    count, edge = len(identifiers.KINDS), len(identifiers.EXACT)
+    strongest = next((place for place, total in enumerate(row.totals) if total), None)
+    if strongest is None:
         return None
-    matches = [(hit.entity, identifiers.KINDS[hit.kind]) for hit in row.hits]
-    matches = [(row, kind) for row, kind in matches if (kind in identifiers.EXACT) == (mode == "identifier")]
-    entities = answers.entities(row for row, _ in matches)
+    is_name = strongest % count >= edge
+    matches = [hit for hit in row.hits if (naming.kind_of(hit.strength)[0] >= edge) == is_name]
+    entities = answers.entities(hit.entity for hit in matches)
     hits: list[LookupHit] = []
-    for entity, (row, kind) in zip(entities, matches, strict=True):
-        field = identifiers.matching_field(_identifying_fields(row), kind, candidates)
-        hits.append({**entity, "matched": kind, "matched_field": field, "score": 1.0})
-    return {"entities": hits, "total": sum(by_stage[mode]), "match_mode": mode}
+    for entity, (row_of, strength) in zip(entities, matches, strict=True):
+        kind, is_former = naming.kind_of(strength)
+        hit: LookupHit = {**entity, "matched": identifiers.KINDS[kind], "score": 1.0}
+        if is_former:
+            hit["formerly"] = True
+        else:
+            fields = _identifying_fields(row_of)
+            hit["matched_field"] = identifiers.matching_field(fields, identifiers.KINDS[kind], candidates)
+        hits.append(hit)
+    total = sum(total for place, total in enumerate(row.totals) if (place % count >= edge) == is_name)
+    return {"entities": hits, "total": total, "match_mode": "name" if is_name else "identifier"}
 
 
 async def by_words(context: Context, text: str, types: list[str], limit: int) -> LookupHits:
@@ -227,7 +240,9 @@ async def _with_identity(context: Context, text: str, results: Results) -> Resul
 def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit]) -> LookupHits:
     """Return the answer to a question that names something."""
     kinds = {each.kind for each in results.named}
-    by_name = "name" if any(naming.KINDS[kind] in identifiers.NAMES for kind in kinds) else "name_part"
+    is_near = kinds == {naming.NEAR_NAME}
+    by_part = naming.NEAR if is_near else "name_part"
+    by_name = "name" if any(naming.KINDS[kind] in identifiers.NAMES for kind in kinds) else by_part
     is_exact = any(kind == naming.FIELD or naming.KINDS[kind] in identifiers.EXACT for kind in kinds)
     by_identifier = "identifier" if is_exact else by_name
     modes = {naming.KIND: "kind", naming.RELATIONSHIP: "relationship", naming.SELF: "self"}
@@ -237,7 +252,10 @@ def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit])
         "match_mode": next((mode for kind, mode in modes.items() if kind in kinds), by_identifier),
     }
     is_of_no_kind = results.understood is not None and naming.KIND not in kinds
-    if hints := [*([_NAMED_BESIDE] if is_of_no_kind else []), *results.notes]:
+    if is_near:
+        answer["match"] = naming.NEAR
+    why = [_NEARLY] if is_near else [_NAMED_BESIDE] if is_of_no_kind else []
+    if hints := [*why, *results.notes]:
         answer["hint"] = "; ".join(hints)
     if resembling:
         answer["resembling"] = resembling
@@ -265,7 +283,7 @@ def _naming(named: Named, row: EntityRow) -> LookupHit:
         hit["matched_field"] = words.best_field(words.tokens(named.words), row.name, aliases)
     elif named.kind == naming.SELF:
         hit["matched_field"] = identifiers.SELF
-    elif named.related_to is None and named.kind not in (naming.KIND, naming.FIELD):
+    elif named.related_to is None and not named.is_former and named.kind < len(identifiers.KINDS):
         kind = naming.KINDS[named.kind]
         hit["matched_field"] = identifiers.matching_field(_identifying_fields(row), kind, set(named.pairs))
     return hit

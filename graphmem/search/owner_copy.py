@@ -202,12 +202,12 @@ class CopyRows(NamedTuple):
 class ExactMatch(NamedTuple):
     """An entity that identifiers name.
 
-    ``kind`` is the strongest one, an index into the kinds of identifiers; ``pairs`` are the (kind, index key)
-    pairs that name it; ``type`` is the type of the entity.
+    ``strength`` is that of the strongest one (:func:`graphmem.search.questions.naming.kind_of`), ``pairs``
+    are the (kind, index key) pairs that name it, and ``type`` is the type of the entity.
     """
 
     id: str
-    kind: int
+    strength: int
     pairs: list[tuple[str, str]]
     type: str
 

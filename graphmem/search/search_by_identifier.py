@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading.scan import ROWS_PER_READ, rows_of
 from graphmem.registry import Context
-from graphmem.search.questions.naming import EXACT_WEIGHT, FIELD, FIELD_WEIGHT, KIND_STEP, Named
+from graphmem.search.questions.naming import EXACT_WEIGHT, FIELD, FIELD_WEIGHT, KIND_STEP, Named, kind_of
 from graphmem.search.search_by_index import behind
 from graphmem.search.search_results import (
     STRATEGIES,
@@ -102,7 +102,8 @@ async def by_identifier(
     matches, is_whole = await _matches(context, sought, row.text)
     is_cut = not is_whole or (search.among is None and row.proposed >= limits.search_identified)
     text = search.query.strip()
-    named = [Named(hit.id, int(hit.score), text) for hit in row.exact]
+    kinds = [(hit.id, *kind_of(hit.score)) for hit in row.exact]
+    named = [Named(entity_id, kind, text, is_former=is_former) for entity_id, kind, is_former in kinds]
     known = {each.id for each in named}
     if not sought.is_date:
         named += [

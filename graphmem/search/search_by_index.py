@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from graphmem.errors import EmbeddingUnavailable, InvalidCursor
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
+from graphmem.search.questions.naming import kind_of
 from graphmem.search.search_results import (
     BY_INDEX,
     STRATEGIES,
@@ -104,7 +105,8 @@ async def by_index(context: Context, search: Search, identifiers_of: Collection[
         "limit": 0 if search.bare else search.limit,
     })  # fmt: skip
     read = time.perf_counter()
-    hits: dict[Strategy, list[StrategyHit]] = {"exact": row.exact, "text": row.text, "meaning": row.meaning}
+    exact = [StrategyHit(hit.id, float(kind_of(hit.score)[0])) for hit in row.exact]
+    hits: dict[Strategy, list[StrategyHit]] = {"exact": exact, "text": row.text, "meaning": row.meaning}
     scores = {name: dict(listed) for name, listed in hits.items()}
     ran = {"exact": bool(pairs), "text": bool(text_query.phrases), "meaning": row.coverage.searched}
     # Of some entities alone, each is compared.

@@ -17,7 +17,7 @@ from graphmem.writing import placement, rule_merging
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
-from graphmem.writing.things import Thing, evidence_of, note_bearers, note_names
+from graphmem.writing.things import Thing, evidence_of, naming_pairs, note_bearers, note_names
 from graphmem.writing.write_requests import Merging, Touched, WriteRequest
 
 OBSERVATIONS_PER_READ: Final = 2_000
@@ -174,13 +174,26 @@ async def fold(
     return folded
 
 
-async def fold_entity(queries: Queries, entity: Thing, rules: Rules) -> tuple[dict[str, Winner], Evidence]:
-    """Return the fold and the evidence of an entity."""
-    folded, evidence = dict[str, Winner](), NO_EVIDENCE
+_Folded = tuple[dict[str, Winner], Evidence, frozenset[tuple[str, str]]]
+"""The fold and the evidence of an entity, and what its observations name it."""
+
+
+async def fold_entity(queries: Queries, entity: Thing, rules: Rules) -> _Folded:
+    """Return the fold and the evidence of an entity, and what its observations name it."""
+    folded: _Folded = {}, NO_EVIDENCE, frozenset()
     async for observation in observations(queries, entity.subject_id):
+        folded = _folded(entity, [observation], rules, folded)
+    return folded
+
+
+def _folded(thing: Thing, every: Iterable[Observation], rules: Rules, before: _Folded) -> _Folded:
+    """Return what a thing comes to with some observations more."""
+    folded, evidence, named = before
+    for observation in every:
         folded = reduction.fold(folded, observation, rules)
-        evidence = rule_merges.joined(evidence, evidence_of(entity.rule, observation.fields))
-    return folded, evidence
+        evidence = rule_merges.joined(evidence, evidence_of(thing.rule, observation.fields))
+        named |= naming_pairs(thing.kind, observation.fields)
+    return folded, evidence, named
 
 
 async def membership(queries: Queries, entity_ids: list[str], at_ingested: int = times.LATEST) -> Membership:
@@ -338,13 +351,11 @@ async def _refold_history(
     things = state.entities if is_entity else state.relationships
     known = things[subject_id]
     rules = state.rules(state.entities.survivor(subject_id).kind) if is_entity else PLAIN
-    folded, evidence = dict[str, Winner](), NO_EVIDENCE
     if history.observations is None:
-        folded, evidence = await fold_entity(queries, known, rules)
-    for replayed in history.observations or ():
-        observation = replayed.of(subject_id)
-        folded = reduction.fold(folded, observation, rules)
-        evidence = rule_merges.joined(evidence, evidence_of(known.rule, observation.fields))
+        folded, evidence, named = await fold_entity(queries, known, rules)
+    else:
+        every = [replayed.of(subject_id) for replayed in history.observations]
+        folded, evidence, named = _folded(known, every, rules, ({}, NO_EVIDENCE, frozenset()))
     # A merge raises the version of the relationships that it shows elsewhere: that is counted.
     version = max(history.version, 0 if is_entity else known.version + known.refold)
     if touched is not None:
@@ -362,6 +373,7 @@ async def _refold_history(
             unmade=history.unmade,
             refold=0,
             evidence=evidence,
+            named=named if is_entity else None,
         )
     )
 
@@ -379,5 +391,5 @@ async def _refold_members(queries: Queries, state: State, subject_id: str, rules
     """Fold those members of an entity again that were folded under other rules."""
     for member in state.entities.members(subject_id):
         if member.projection != rules.key:
-            folded, evidence = await fold_entity(queries, member, rules)
+            folded, evidence, _ = await fold_entity(queries, member, rules)
             state.entities.put(replace(member, fold=folded, projection=rules.key, evidence=evidence))

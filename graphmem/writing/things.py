@@ -47,6 +47,8 @@ class Thing:
             a fact merged it, or nothing.
         separated: the entities that an unmerge separated it from, sorted.
         distinct_from: the entities of which somebody said that they are no duplicates of it, sorted.
+        named: the pairs of all of its observations that count, where these were read; see
+            :func:`naming_pairs`.
     """
 
     subject_id: str
@@ -67,6 +69,7 @@ class Thing:
     merged_by: str | None = None
     separated: tuple[str, ...] = ()
     distinct_from: tuple[str, ...] = ()
+    named: frozenset[tuple[str, str]] | None = field(default=None, compare=False)
 
     @property
     def made(self) -> bool:
@@ -194,6 +197,18 @@ class Thing:
             lifecycle=Lifecycle(*lifecycle) if lifecycle else None,
             fold={name: Winner(*winner) for name, *winner in winners},
         )
+
+
+def naming_pairs(kind: str, texts: Mapping[str, str]) -> set[tuple[str, str]]:
+    """Return the (kind, key) pairs by which some values (canonical JSON by field) name an entity.
+
+    Unlike :attr:`Thing.identifiers`, each value counts by itself, so that the pairs of observations add up.
+    The title of a person is what the person does.
+    """
+    fields = identifiers.FIELDS.keys() & texts.keys() - ({"title"} if kind in identity.PEOPLE else set())
+    values = {name: canonical.decode(texts[name]) for name in fields}
+    pairs = identifiers.identifiers(values, "") if values else set[tuple[str, str]]()
+    return {pair for pair in pairs if pair[0] not in ("tokens", identifiers.SELF) and pair[1]}
 
 
 def evidence_of(rule: OwnRule | None, texts: Mapping[str, str]) -> Evidence:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from graphmem.model import (
     comparison,
     display_labels,
     fact_table,
+    facts,
     identity,
     ids,
     reduction,
@@ -27,7 +28,7 @@ from graphmem.text import identifiers, words
 from graphmem.writing import vectors
 from graphmem.writing.events import EventChanges
 from graphmem.writing.state import State
-from graphmem.writing.things import KEY_KIND, Thing, Things
+from graphmem.writing.things import KEY_KIND, Thing, Things, naming_pairs
 
 _COUNTED: Final = ("total", "known", "observations", "recorded")
 """The counters of a type: live survivors, all survivors, observations of what is live, all observations."""
@@ -67,7 +68,9 @@ def parameters(state: State, always: Collection[str] = ()) -> dict[str, Any]:
             if after is not None and (written or before is None or before.properties != after.properties):
                 rules = state.rules(after.view.kind)
                 row = (
-                    _entity_row(before, after, rules, state.may_have_keys(after.own.kind))
+                    _entity_row(
+                        before, after, rules, added.get(subject_id, ()), state.may_have_keys(after.own.kind)
+                    )
                     if is_entity
                     else _relationship_row(before, after)
                 )
@@ -286,6 +289,11 @@ class Node:
         """The (kind, key) pairs by which it is looked up, and by which the rule looks up what it bears."""
         return self.own.keys if self.absent else self.view.identifiers | self.own.keys
 
+    @property
+    def former(self) -> set[tuple[str, str]]:
+        """The (kind, key) pairs that named it formerly, of a thing whose observations were all read."""
+        return set(self.own.named or ()) - self.identifiers
+
 
 def _is_observed(relationship: Thing) -> bool:
     return bool(relationship.observation_count) and not ids.is_loop(relationship.subject_id)
@@ -302,7 +310,13 @@ def count(counts: dict[tuple[str, str], list[int]], node: Node | None, sign: int
     numbers[3] += sign * node.own.observation_count
 
 
-def _entity_row(before: Node | None, after: Node, rules: Rules, may_have_keys: bool) -> dict[str, Any]:
+def _entity_row(
+    before: Node | None,
+    after: Node,
+    rules: Rules,
+    observations: Iterable[Observation],
+    may_have_keys: bool,
+) -> dict[str, Any]:
     old, new = before.identifiers if before else set[tuple[str, str]](), after.identifiers
     old_into, new_into = before.own.into if before else None, after.own.into
     is_moved = (old_into, before.own.merged_by if before else None) != (new_into, after.own.merged_by)
@@ -317,12 +331,41 @@ def _entity_row(before: Node | None, after: Node, rules: Rules, may_have_keys: b
         "labels_removed": [],
         "identifiers_added": sorted(map(list, new - old)),
         "identifiers_removed": sorted(map(list, old - new)),
+        **_former_names(before, after, observations),
         "values": _changed_values(before, after, rules),
         "merged": new_into if is_moved else None,
         "unmerged": old_into if is_moved else None,
         "merged_by": after.own.merged_by,
         "rekeyed": is_rekeyed,
         "meaning": vectors.row(after) if text_changed else None,
+    }
+
+
+def _former_names(
+    before: Node | None, after: Node, observations: Iterable[Observation]
+) -> dict[str, list[list[str]] | None]:
+    """Return which pairs name an entity no more, and which do again.
+
+    What its observations name it, and it does not bear now, it bore formerly. Where these were all read, all
+    of it is written; else what was current before and what is new, so that nothing has to be read.
+    """
+    own = after.own
+    new = [each for each in observations if each.counts and each.kind in facts.VALUE_KINDS]
+    if before is None and len(new) < 2:
+        return {"former_added": None, "former_removed": None}
+    named = {pair for each in new for pair in naming_pairs(own.kind, each.fields)}
+    if own.named is not None:
+        return {
+            "former_added": sorted(map(list, (named | own.named) - after.identifiers)),
+            "former_removed": None,
+        }
+    for thing in (before.own, own) if before else (own,):
+        named |= naming_pairs(own.kind, {name: winner.value for name, winner in thing.fold.items()})
+    current = after.identifiers - (before.identifiers if before else set())
+    former = named - after.identifiers
+    return {
+        "former_added": sorted(map(list, former)) if former or current else None,
+        "former_removed": sorted(map(list, current)),
     }
 
 

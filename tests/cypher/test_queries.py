@@ -70,6 +70,8 @@ def world(services: Services, loop: Loop) -> None:
         loop.run(services.database.script(f"CALL db.createProperty('{name}')"))
     # Only an observation that comes again from another transaction has this edge.
     loop.run(services.database.script("CALL db.createRelationshipType('also_in')"))
+    # Only what was named otherwise before has this one.
+    loop.run(services.database.script("CALL db.createRelationshipType('identified')"))
     loop.run(write_account(services))
     run = by_runner(loop, services, str(uuid.uuid4()))
     items = [{"entity_type": "note", "canonical_name": name} for name in ("x", "y", "z")]
@@ -370,6 +372,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         23: "c663724c11e91784c35a5de5ae6c95e56dfc31028b88bf2d71f0a8764e9909ef",
         24: "cb3176d8c605dc100f6e0e9a09153a6cbea3dec2bbed0d22f70aff7666c5ced5",
         25: "1dd86f468ce8e269a9671278882c991c9ee565ca75a1baf4a8eadca8bc3fbcf3",
+        26: "087ea9ddd16ec0060ea7d550fd53a004d5f0ce77cfc0aad6797c2c5f085d13f6",
     }
 
 

@@ -271,12 +271,14 @@ def test_a_type_narrows_a_look_up_before_any_limit(run: Call) -> None:
     assert ids(run("entities.find", identifier=people[0], entity_type="company")) == []
 
 
-def test_after_a_rename_only_the_new_name_matches(run: Call, ada: str) -> None:
+def test_after_a_rename_the_old_name_matches_as_a_former_one(run: Call, ada: str) -> None:
     run("store", entities=[{"target_id": ada, "name": "Countess"}])
-    assert ids(run("entities.find", identifier="Ada Lovelace")) == []
+    former = run("entities.find", identifier="Ada Lovelace")
+    assert (matches(former), former["entities"][0]["formerly"]) == (([ada], "name"), True)
     assert matches(run("entities.find", identifier="countess")) == ([ada], "name")
     assert ids(run("store", entities=[ADA])) == [ada]
-    assert matches(run("entities.find", identifier="Ada Lovelace")) == ([ada], "name")
+    current = run("entities.find", identifier="Ada Lovelace")
+    assert (matches(current), "formerly" in current["entities"][0]) == (([ada], "name"), False)
 
 
 def test_an_observation_goes_to_what_is_named_outright_only(run: Call, ada: str) -> None:

@@ -8,7 +8,7 @@
 // cost    light
 // A pair is [kind, value]. `kinds` is sorted by strength. No types means every type. `hits` are [entity, index of its
 // strongest kind in `kinds`]. `totals` counts the entities of each kind, in the order of `kinds`; an entity counts
-// for its strongest kind only.
+// for its strongest kind only. Those that were so named formerly follow, in the same order of kinds.
 CALL () {
   <search._exact>
 }
@@ -22,4 +22,4 @@ CALL (matches, entities, fitting) {
   WITH pair[0] AS entity, pair[1] AS strength
   RETURN collect([<entity._row>, strength]) AS page
 }
-RETURN page AS hits, [i IN range(0, size($kinds) - 1) | size([pair IN matches WHERE pair[1] = i])] AS totals
+RETURN page AS hits, [i IN range(0, size($kinds) - 1) + range(100, 99 + size($kinds)) | size([pair IN matches WHERE pair[1] = i])] AS totals

@@ -14,7 +14,7 @@
 // Planning the whole query on a server that has just started takes seconds. So a turn runs the least form that it
 // needs: `plain` writes entities with all that belongs to them, `linked` events and new relationships as well,
 // `sourced` files and interpretations as well. Merges, relationships that are deleted or restored, versions of schemas, aliases and
-// dismissals need the whole query. The edges `stored`, `ended`, `of`, `also_in` and `ruled` came later than relationship types that anybody may register, so
+// dismissals need the whole query. The edges `stored`, `ended`, `of`, `also_in`, `ruled` and `identified` came later than relationship types that anybody may register, so
 // their names are in lower case: no registered type meets them. A restored transaction may be older than the source that the database has.
 // The first SET takes the owner's lock before anything is read, so that no two turns decide on one state. A turn
 // without transactions folds entities by changed rules: it raises the revision alone. Every seek is demanded, so the
@@ -69,6 +69,18 @@ CALL () {
     UNWIND row.identifiers_added AS pair
     MERGE (identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
     CREATE (identifier)-[:IDENTIFIES]->(entity)
+  }
+  CALL (row, entity) {
+    // What named the entity formerly. `former_removed` is null where all of it is written anew.
+    WITH row, entity WHERE row.former_added IS NOT NULL
+    CALL (row, entity) {
+      MATCH (entity)<-[gone:identified]-(identifier:Identifier)
+      WHERE row.former_removed IS NULL OR [identifier.kind, identifier.value] IN row.former_removed
+      DELETE gone
+    }
+    UNWIND row.former_added AS pair
+    MERGE (identifier:Identifier {owner: $owner, kind: pair[0], value: pair[1]})
+    MERGE (identifier)-[:identified]->(entity)
   }
   CALL (row, entity) {
     <write._values>

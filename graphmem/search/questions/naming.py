@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from graphmem.model import ending, times
@@ -21,20 +22,27 @@ from graphmem.text import identifiers
 
 RESEMBLANCE: Final = "resemblance"
 """``match`` of what does not bear the name or identifier that was looked up."""
-KINDS: Final = (*identifiers.KINDS, "name_part", "relationship", "kind", "field", "self")
+NEAR: Final = "near_name"
+"""``match`` of what has a name with which the looked-up one agrees but for a slip of the pen."""
+KINDS: Final = (*identifiers.KINDS, "name_part", "relationship", "kind", "field", "self", NEAR)
 """How a question may name an entity: by an identifier, by a part of its name, by a relationship, by its kind,
-by an identifier that is all of a value of any field, or as who asks."""
+by an identifier that is all of a value of any field, as who asks, or nearly by its name."""
 NAME_PART: Final = KINDS.index("name_part")
 RELATIONSHIP: Final = KINDS.index("relationship")
 KIND: Final = KINDS.index("kind")
 FIELD: Final = KINDS.index("field")
 SELF: Final = KINDS.index("self")
+NEAR_NAME: Final = KINDS.index(NEAR)
 PART_WEIGHT: Final = 2.0
 """The points of an entity that a part of its name names: more than words and meaning give, which is 1.7."""
+NEAR_WEIGHT: Final = 1.8
+"""The points of an entity whose name the question has but for a slip of the pen."""
 EXACT_WEIGHT: Final = 5.0
 """The points of an entity that the strongest kind of identifier names."""
 KIND_STEP: Final = 0.1
 """How much less each weaker kind gives. Whole names still get more than parts of names and all words."""
+FORMER_STEP: Final = 1.0
+"""How much less a name gives that the entity bore formerly: less than any current one, more than a part."""
 RELATIONSHIP_WEIGHT: Final = 8.0
 """The points of what a question asks for by a relationship: more than what it names besides."""
 KIND_WEIGHT: Final = 10.0
@@ -59,8 +67,21 @@ _OWN_FACTS: Final = grammar.words("own_facts")
 """Words for what people say of themselves."""
 _WEIGHTS: Final = {
     NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT, FIELD: FIELD_WEIGHT,
-    SELF: PART_WEIGHT,
+    SELF: PART_WEIGHT, NEAR_NAME: NEAR_WEIGHT,
 }  # fmt: skip
+
+
+_FORMER_STRENGTH: Final = 100
+"""What is added to the strength of what named an entity formerly (``search/_exact.cypher``)."""
+
+
+def kind_of(strength: float) -> tuple[int, bool]:
+    """Return the kind of identifier that the database's strength says, and whether it named it formerly."""
+    kind = int(strength) % _FORMER_STRENGTH
+    if kind < len(identifiers.KINDS):
+        return kind, strength >= _FORMER_STRENGTH
+    # Who asks, and had a name formerly.
+    return len(identifiers.KINDS) - 1, True
 
 
 class Named(NamedTuple):
@@ -73,6 +94,7 @@ class Named(NamedTuple):
         relationship_type: of the relationship by which it is named.
         related_to: the id of the entity at the other end of that relationship.
         field: the field whose whole value is the identifier.
+        is_former: it bore the name or identifier formerly.
     """
 
     id: str
@@ -84,16 +106,22 @@ class Named(NamedTuple):
     relationship_type: str | None = None
     related_to: str | None = None
     field: str | None = None
+    is_former: bool = False
 
     @property
     def points(self) -> float:
         """What a search adds to the points of the entity."""
-        return _WEIGHTS.get(self.kind, EXACT_WEIGHT - KIND_STEP * self.kind)
+        exact = EXACT_WEIGHT - KIND_STEP * self.kind - FORMER_STEP * self.is_former
+        return _WEIGHTS.get(self.kind, exact)
 
     @property
-    def answered(self) -> dict[str, str]:
+    def answered(self) -> dict[str, Any]:
         """What an answer says of how the entity is named."""
-        answered = {"matched": KINDS[self.kind], "matched_by": self.words}
+        answered: dict[str, Any] = {"matched": KINDS[self.kind], "matched_by": self.words}
+        if self.is_former:
+            answered["formerly"] = True
+        if self.kind == NEAR_NAME:
+            answered["match"] = NEAR
         if self.relationship_type is not None and self.related_to is not None:
             answered |= {"relationship_type": self.relationship_type, "related_to": self.related_to}
         return answered if self.field is None else {**answered, "matched_field": self.field}
@@ -143,11 +171,13 @@ def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> li
         whole = WordRun(0, len(question.pieces), text.strip(), frozenset(pairs))
         longest_runs.append((match, next(runs, whole)))
     telling = mentions.longest((run.start, run.end) for _, run in longest_runs)
-    return [
-        Named(match.id, match.kind, run.text, run.start, run.end, tuple((a, b) for a, b in match.pairs))
-        for match, run in longest_runs
-        if (run.start, run.end) in telling
-    ]
+    named: list[Named] = []
+    for match, run in longest_runs:
+        if (run.start, run.end) in telling:
+            kind, is_former = kind_of(match.strength)
+            pairs = tuple((a, b) for a, b in match.pairs)
+            named.append(Named(match.id, kind, run.text, run.start, run.end, pairs, is_former=is_former))
+    return named
 
 
 async def by_parts(
@@ -156,9 +186,9 @@ async def by_parts(
     """Return the entities that parts of their names name, besides those that are named already."""
     taken = {*kind, *(place for each in named for place in range(each.start, each.end))}
     ids = {each.id for each in named}
-    parts = await copy.look(lambda documents: _partly_named(documents, question, taken))
+    parts = await copy.look(lambda documents: partly_named(documents, question, taken))
     return [
-        Named(entity_id, NAME_PART, " ".join(piece.text for piece in question.pieces[start:end]), start, end)
+        Named(entity_id, NAME_PART, question.name(start, end), start, end)
         for entity_id, (start, end, *_) in sorted(parts.items())[:ENTITIES_LIMIT]
         if entity_id not in ids
     ]
@@ -297,10 +327,18 @@ async def _followed(
     return question_words.followed(tokens, question.nouns, spans, tuple(known.kinds.values()))
 
 
-def _partly_named(copy: SearchCopy, question: AskedNames, taken: Collection[int]) -> dict[str, NamePart]:
+def partly_named(
+    copy: SearchCopy,
+    question: AskedNames,
+    taken: Collection[int],
+    near: Mapping[str, list[str]] = MappingProxyType({}),
+) -> dict[str, NamePart]:
     """Return the entities that a question calls by parts of their names, by id, with the first such part.
 
     Of two entities that have the same part, the one with more parts of the question is meant.
+
+    Args:
+        near: what words with a slip may mean.
     """
     people = [name for name in copy.types if name in question_words.PERSONS]
     organisations = [name for name in copy.types if name in question_words.ORGANISATIONS]
@@ -308,8 +346,9 @@ def _partly_named(copy: SearchCopy, question: AskedNames, taken: Collection[int]
     if not name_words or not (people or organisations):
         return {}
     written = question.written_names
+    groups = [near.get(word, [word]) for word in name_words]
     documents: dict[str, set[int]] = {}
-    for word, posting in zip(name_words, copy.postings([[word] for word in name_words]), strict=True):
+    for word, posting in zip(name_words, copy.postings(groups), strict=True):
         named = posting.documents[(posting.counts & (IN_NAME | IN_ALIAS)) > 0]
         called = people + organisations if word in written else people
         if called and len(named):
@@ -319,8 +358,11 @@ def _partly_named(copy: SearchCopy, question: AskedNames, taken: Collection[int]
         part: set.intersection(*(documents[word] for word in part.words), *_having(copy, part))
         for part in parts
     }
+    is_person = copy.of_types(people or [""])
     counts: dict[int, int] = {}
-    for numbers in of_part.values():
+    for part, numbers in of_part.items():
+        if part.initials or (part.start and question.pieces[part.start - 1].is_title):
+            numbers.intersection_update([number for number in numbers if is_person[number]])
         for number in numbers:
             counts[number] = counts.get(number, 0) + 1
     chosen: dict[str, NamePart] = {}
