@@ -32,6 +32,7 @@ import numpy.typing as npt
 from graphmem.search.entity_copy import COUNTED, IN_LABEL, IN_NAME, Numbers, Posting, SearchCopy
 from graphmem.search.questions import question_words
 from graphmem.search.terms import Question
+from graphmem.text import words
 
 K1: Final = 1.2
 B: Final = 0.75
@@ -104,7 +105,12 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
     groups = _groups(copy, question)
     labels = [_label_terms(group) for group in groups]
     postings = list(copy.postings([*groups, *labels]))
-    for concept, posting, label in zip(question.concepts, postings, postings[len(groups) :], strict=False):
+    between = _between_words(question, [len(posting.documents) for posting in postings])
+    listed = zip(question.concepts, postings, postings[len(groups) :], strict=False)
+    for place, (concept, posting, label) in enumerate(listed):
+        if place in between:
+            matched.append(np.zeros(0, np.bool_))
+            continue
         counts = np.bincount(
             posting.documents, weights=posting.counts & COUNTED, minlength=size
         ) * alive  # fmt: skip
@@ -133,8 +139,8 @@ def match_words(copy: SearchCopy, question: Question) -> WordMatch:
             # A piece such as an address: what has all of it comes before what has its parts.
             of_piece = [
                 says
-                for concept, says in zip(question.concepts, matched, strict=True)
-                if concept.piece == piece
+                for place, (concept, says) in enumerate(zip(question.concepts, matched, strict=True))
+                if concept.piece == piece and place not in between
             ]
             whole = np.logical_and.reduce(of_piece)
             scores += _idf(count, int(np.count_nonzero(whole))) * whole
@@ -165,6 +171,23 @@ def _called(among: npt.NDArray[np.bool_], *postings: Posting) -> Documents:
 def _label_terms(group: Iterable[str]) -> list[str]:
     """Return the words of types and fields that some words ask for besides: birth for "birthday"."""
     return sorted({meant for term in group for meant in question_words.LABELS.get(term, ())})
+
+
+def _between_words(question: Question, having: Sequence[int]) -> set[int]:
+    """Return the pairs of characters that are the end of one word and the beginning of the next one.
+
+    Few documents have these, and they would weigh most. A pair counts as such if less than half as many
+    documents have it as have the rarer one of the pairs on both sides.
+    """
+    concepts = question.concepts
+    is_pair = [len(each.terms[0]) > 1 and words.is_dense(each.terms[0]) for each in concepts]
+    return {
+        place
+        for place in range(1, len(concepts) - 1)
+        if all(is_pair[place - 1 : place + 2])
+        and concepts[place - 1].piece == concepts[place].piece == concepts[place + 1].piece
+        and having[place] * 2 < min(having[place - 1], having[place + 1])
+    }
 
 
 def _idf(count: int, having: int) -> float:

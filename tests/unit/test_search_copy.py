@@ -180,6 +180,13 @@ def test_inflections_dates_and_parts_are_matched(query: str, text: str) -> None:
     assert texts_of(query, text, *others)[:1] == [text]
 
 
+def test_a_pair_of_characters_between_two_words_says_nothing() -> None:
+    """A document that has two of three words beside each other is behind one that has all three."""
+    beside, whole = " ".join("会议结论"), " ".join("预算的结论与会议")
+    others = [f"{first} {second} {more}" for first, second in ("会议", "结论", "预算") for more in "甲乙丙"]
+    assert texts_of("会议结论预算", beside, whole, *others)[:2] == [whole, beside]
+
+
 def test_a_day_is_found_before_another_day_of_the_month() -> None:
     day, month = "met tom | 2023 05 08t14 00 00z", "met tom | 2023 05 09t14 00 00z"
     assert texts_of("8 May 2023", month, day)[0] == day
