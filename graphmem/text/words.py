@@ -4,7 +4,7 @@ Both go through one function, :func:`tokens`, so that the index and the check of
 of Latin, Greek and Cyrillic letters, apostrophes and invisible joiners do not count; punctuation separates
 words. Scripts that are written without blanks between words (Chinese, Japanese, Korean with its particles,
 Thai, Lao, Khmer, Burmese) are split into characters, so that any part of a word matches; all others are split
-into words.
+into words. An emoji is a word.
 
 A query is a list of *phrases*, one for each run of text between blanks: ``ada@example.org`` is a phrase of
 three words. A match has every phrase. Nothing but words reaches the index's query language.
@@ -46,6 +46,9 @@ _DENSE = (
     (0xF900, 0xFAFF), (0x1B000, 0x1B16F), (0x20000, 0x3FFFF),
 )  # fmt: skip
 """Thai and Lao, Burmese, Hangul, Khmer, Kana and Bopomofo, ideographs."""
+_DENSE_CLASS: Final = "".join(f"{chr(first)}-{chr(last)}" for first, last in _DENSE)
+_IS_DENSE = re.compile(f"[{_DENSE_CLASS}]")
+_EMOJI = ((0x231A, 0x23FF), (0x2600, 0x27BF), (0x2B00, 0x2BFF), (0x1F000, 0x1FAFF))
 _APOSTROPHES = frozenset(map(ord, "'’ʼ`´"))
 _MARK, _END = "\x1e", "\x1f"
 _MARKED = re.compile(f"{_END}((?:{_MARK}.)*)", re.DOTALL)
@@ -64,6 +67,8 @@ class _Table(dict[int, str | None]):
             translation = f" {character}{_END}"
         elif kind[0] == "L" or kind in ("Nd", "Nl"):
             translation = character
+        elif is_emoji(character):
+            translation = f" {character} "
         elif kind[0] == "M":
             translation = _MARK + character
         elif kind == "Cf" or point in _APOSTROPHES:
@@ -84,7 +89,37 @@ def word_set(text: str) -> frozenset[str]:
 
 def is_dense(token: str) -> bool:
     """Return whether a word is a character of a script that is written without blanks."""
-    return not token.isascii() and any(first <= ord(token[0]) <= last for first, last in _DENSE)
+    return not token.isascii() and _IS_DENSE.match(token) is not None
+
+
+def is_emoji(token: str) -> bool:
+    """Return whether a word is an emoji."""
+    is_sign = (
+        len(token) == 1 and not token.isascii() and any(first <= ord(token) <= last for first, last in _EMOJI)
+    )
+    return is_sign and unicodedata.category(token) == "So"
+
+
+def is_spelled(token: str) -> bool:
+    """Return whether a word has letters and their marks alone, or is an emoji."""
+    return (
+        token.isalpha()
+        or is_emoji(token)
+        or all(unicodedata.category(character)[0] in "LM" for character in token)
+    )
+
+
+_DENSE_PART = re.compile(rf"[^\w{_DENSE_CLASS}]*[{_DENSE_CLASS}][^\w]*|[^{_DENSE_CLASS}]+")
+
+
+def dense_parts(text: str) -> list[str]:
+    """Return the characters of a dense script in a text by themselves, and what is between them.
+
+    Marks and punctuation stay with the character before them.
+    """
+    if text.isascii() or _IS_DENSE.search(text) is None:
+        return [text]
+    return _DENSE_PART.findall(unicodedata.normalize("NFKC", text))
 
 
 def folded(text: str) -> str:

@@ -7,14 +7,14 @@ of a person. Where a question tells names by capital letters, only words with on
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
 from graphmem.model.identity import fold_text, index_key
 from graphmem.search import terms
-from graphmem.search.questions import grammar, question_words
+from graphmem.search.questions import dense_names, grammar, question_words, titles
 from graphmem.search.questions.asked_identifiers import WordRun, identifiers_in
 from graphmem.text import identifiers, languages, words
 
@@ -24,9 +24,13 @@ QUESTION_WORDS: Final = 32
 """Words of a question in which names are looked up."""
 EXTERNAL_ID_LENGTH_LEAST: Final = 3
 """Characters of an external id within a question."""
-_AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡-–—"
-_SENTENCE_ENDS: Final = frozenset(".!?…:。！？")
-_POSSESSIVE = re.compile("(['’]s|(?<=s)['’])$", re.IGNORECASE)
+DENSE_QUESTION: Final = 64
+"""Words and such characters of a question in which names are looked up."""
+_STOPS: Final = ".,;:!?…。、，；：！？؟،؛।॥"
+_AROUND: Final = f"\"'()[]{{}}<>«»„“”‘’¿¡-–—「」『』（）《》〈〉【】{_STOPS}"
+_SENTENCE_ENDS: Final = frozenset(".!?…:。！？：؟।॥")
+_POSSESSIVE = re.compile("(['’]s|(?<=s)['’]|(?<=[\u0980-\u09ff])\u09c7\u09b0)$", re.IGNORECASE)
+"""Of Bengali the genitive."""
 _ADDRESS_SIGNS: Final = frozenset("@./:")
 _DAYS: Final = grammar.words("days")
 """Names of days and months, some of which are names of people."""
@@ -36,10 +40,6 @@ ATTRIBUTES: Final = _DAYS | grammar.words("attributes")
 """Words that ask for something of an entity, or for a day: beside a name they are no part of it."""
 _COMMANDS: Final = grammar.words("commands")
 """Words that begin an order or a greeting; a capital letter there says nothing."""
-_ABBREVIATED_TITLES: Final = grammar.words("abbreviated_titles")
-"""Titles that are no names: "Dr." alone calls nobody."""
-_TITLES: Final = _ABBREVIATED_TITLES | grammar.words("titles")
-"""Words before the name of a person that are no part of it."""
 _CONTRACTED: Final = grammar.words("contracted")
 """Stop words of which "'s" makes no possessive: "who's" is the word "who" and a verb."""
 
@@ -67,7 +67,8 @@ class Piece(NamedTuple):
 
     ``text`` has neither the punctuation around it nor a possessive ending; ``tokens`` are the words that
     search compares, and ``token`` is the only one, empty if there are none or several: "Anne-Marie".
-    ``ends`` tells that punctuation follows; the dot of a title or an initial is none.
+    ``ends`` tells that punctuation follows; the dot of a title or an initial is none. ``is_glued`` tells that
+    no blank is before it: a character of a script that is written without blanks is a piece by itself.
     """
 
     text: str
@@ -79,11 +80,17 @@ class Piece(NamedTuple):
     is_stop_word: bool
     is_title: bool = False
     is_initial: bool = False
+    is_glued: bool = False
 
     @property
     def is_word(self) -> bool:
-        """Whether the piece is one word of letters, or several that hyphens join."""
-        return bool(self.tokens) and all(token.isalpha() for token in self.tokens)
+        """Whether the piece is one word of letters or an emoji, or several that hyphens join."""
+        return bool(self.tokens) and all(map(words.is_spelled, self.tokens))
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the piece is a character of a script that is written without blanks."""
+        return bool(self.token) and words.is_dense(self.token)
 
 
 @dataclass(frozen=True)
@@ -98,18 +105,51 @@ class AskedNames:
     def runs(self) -> list[WordRun]:
         """The runs of words that may be names or identifiers, the longest first; no run of stop words."""
         runs: list[WordRun] = []
-        for length in range(min(NAME_WORDS, len(self.pieces)), 0, -1):
+        most = dense_names.NAME_CHARACTERS if self._has_dense else NAME_WORDS
+        for length in range(min(most, len(self.pieces)), 0, -1):
             for start in range(len(self.pieces) - length + 1):
                 end = start + length
-                if not all(piece.is_stop_word for piece in self.pieces[start:end]):
-                    phrase = " ".join(self.spellings[start:end])
+                if self._may_be_run(start, end):
+                    phrase = self.text(start, end)
                     # With and without the punctuation around it and a possessive ending.
                     bare = phrase.strip(_AROUND)
                     text = _POSSESSIVE.sub("", bare)
-                    pairs = {pair for each in {phrase, bare, text} for pair in _pairs(each, self.region)}
+                    if self._has_dense and self.pieces[start].is_dense and length > 1:
+                        # There are many of these, and none is an address.
+                        key = index_key(fold_text(text))
+                        pairs = {(kind, key) for kind in identifiers.NAMES}
+                    else:
+                        pairs = {pair for each in {phrase, bare, text} for pair in _pairs(each, self.region)}
                     runs.append(WordRun(start, end, text, frozenset(pairs)))
         longer = [each for each in self.asked_identifiers if each.end - each.start > NAME_WORDS]
         return [each._replace(pairs=frozenset(_pairs(each.text, self.region))) for each in longer] + runs
+
+    def text(self, start: int, end: int) -> str:
+        """Return the words from one place up to another as they are written."""
+        return "".join(self._with_blanks[start:end]).lstrip(" ")
+
+    @cached_property
+    def _with_blanks(self) -> list[str]:
+        spelled = zip(self.spellings, self.pieces, strict=True)
+        return [spelling if piece.is_glued else f" {spelling}" for spelling, piece in spelled]
+
+    def name(self, start: int, end: int) -> str:
+        """Return the same without the punctuation around it and a possessive ending."""
+        return _POSSESSIVE.sub("", self.text(start, end).strip(_AROUND))
+
+    @cached_property
+    def _has_dense(self) -> bool:
+        return any(piece.is_dense for piece in self.pieces)
+
+    def _may_be_run(self, start: int, end: int) -> bool:
+        """Return whether a run is looked up as a name; a single dense character is one only by itself."""
+        pieces = self.pieces[start:end]
+        if not self._has_dense:
+            return not all(piece.is_stop_word for piece in pieces)
+        if len(pieces) == 1 and pieces[0].is_dense:
+            return not pieces[0].is_glued and not any(each.is_glued for each in self.pieces[end : end + 1])
+        is_long = len(pieces) > NAME_WORDS and sum(not piece.is_glued for piece in pieces) > NAME_WORDS
+        return not is_long and not all(piece.is_stop_word for piece in pieces)
 
     @property
     def pairs(self) -> set[tuple[str, str]]:
@@ -160,11 +200,17 @@ class AskedNames:
     def may_be_name(self, place: int) -> bool:
         """Return whether a word may be a part of a name."""
         piece = self.pieces[place]
-        if not piece.is_word or len(piece.text) < 2 or piece.is_stop_word or self._is_day(place):
+        is_short = len(piece.text) < 2 and not words.is_emoji(piece.text)
+        if not piece.is_word or is_short or piece.is_stop_word or self._is_day(place):
             return False
-        if piece.is_title or piece.is_initial:
+        if piece.is_title or piece.is_initial or piece.is_dense:
             return False
-        if piece.is_possessive or (self.has_case and piece.is_capital) or len(self.pieces) == 1:
+        if (
+            words.is_emoji(piece.token)
+            or piece.is_possessive
+            or (self.has_case and piece.is_capital)
+            or len(self.pieces) == 1
+        ):
             return True
         return not self.has_case and not _asks(piece.token)
 
@@ -192,7 +238,14 @@ class AskedNames:
     def name_words(self) -> list[str]:
         """The words that may be parts of names, each once."""
         places = [place for place in range(len(self.pieces)) if self.may_be_name(place)]
-        return list(dict.fromkeys(token for place in places for token in self.pieces[place].tokens))
+        listed = [self.pieces[place].tokens for place in places] + [part.words for part in self._dense_parts]
+        return list(dict.fromkeys(token for tokens in listed for token in tokens))
+
+    @cached_property
+    def _dense_parts(self) -> list[NamePart]:
+        """The runs of dense characters that may be parts of names, the longest first."""
+        spans = dense_names.part_spans(self.pieces)
+        return [NamePart(*span, dense_names.pairs(self.pieces[slice(*span)])) for span in spans]
 
     @property
     def written_names(self) -> set[str]:
@@ -202,7 +255,7 @@ class AskedNames:
         return {
             token
             for piece in self.pieces
-            if piece.is_possessive or (self.has_case and piece.is_capital)
+            if piece.is_possessive or (self.has_case and piece.is_capital) or words.is_emoji(piece.token)
             for token in piece.tokens
         }
 
@@ -233,6 +286,12 @@ class AskedNames:
                 )
                 parts.append(NamePart(start, end, tuple(group), initials))
             start = max(end, start + 1)
+        used = set(taken)
+        for part in self._dense_parts:
+            places = range(part.start, part.end)
+            if used.isdisjoint(places) and all(pair in names for pair in part.words):
+                parts.append(part)
+                used.update(places)
         return parts
 
     def _continues(self, place: int, names: Collection[str]) -> bool:
@@ -256,10 +315,15 @@ class AskedNames:
 
 def read(text: str, region: str | None = None) -> AskedNames:
     """Return the words of a question."""
-    spellings = tuple(text.split()[:QUESTION_WORDS])
+    parted = [words.dense_parts(each) for each in text.split()[:QUESTION_WORDS]]
+    spellings = tuple([part for parts in parted for part in parts][:DENSE_QUESTION])
+    glued = [place > 0 for parts in parted for place in range(len(parts))]
     language = terms.language_of_question(text[: words.TEXT_LIMIT])
     stop_words = question_words.EMPTY | languages.stop_words().get(language or "", frozenset())
-    pieces = [_piece(each, stop_words) for each in spellings]
+    pieces = [
+        _piece(each, stop_words)._replace(is_glued=is_glued)
+        for each, is_glued in zip(spellings, glued, strict=False)
+    ]
     has_case = any(piece.token and not piece.is_capital for piece in pieces)
     for place, piece in enumerate(pieces):
         begins = place == 0 or spellings[place - 1][-1] in _SENTENCE_ENDS
@@ -267,29 +331,8 @@ def read(text: str, region: str | None = None) -> AskedNames:
         is_name = piece.is_possessive or (piece.is_capital and has_case and not begins)
         if is_name or len(pieces) == 1:
             pieces[place] = piece._replace(is_stop_word=False)
-        pieces[place] = _with_title(pieces, place, spellings[place], language)
+        pieces[place] = titles.with_title(pieces, place, spellings[place], language)
     return AskedNames(tuple(pieces), spellings, region)
-
-
-def _with_title(pieces: Sequence[Piece], place: int, spelling: str, language: str | None) -> Piece:
-    """Return a word of a question with what it is before a name: a title, or an initial."""
-    piece = pieces[place]
-    if not piece.tokens or any(map(words.is_dense, piece.tokens)):
-        return piece
-    is_dotted = spelling.endswith(".") or piece.text.endswith(".")
-    ends = piece.ends and not (is_dotted and spelling.rstrip(".").endswith(piece.text))
-    is_before = not (ends or piece.is_possessive) and place + 1 < len(pieces) and pieces[place + 1].is_word
-    is_title = all(token in _TITLES for token in piece.tokens) and (
-        is_before or all(token in _ABBREVIATED_TITLES for token in piece.tokens)
-    )
-    if is_title or (is_before and piece.token in grammar.words("letter_titles", language)):
-        return piece._replace(is_title=True, ends=ends)
-    is_letter = all(len(token) == 1 and token.isalpha() for token in piece.tokens)
-    # "y" and "e" join two names in some languages.
-    says_nothing = piece.is_stop_word or (not piece.is_capital and languages.is_stop_word(piece.token))
-    if is_letter and len(pieces) > 1 and (is_dotted or not says_nothing):
-        return piece._replace(is_initial=True, ends=ends)
-    return piece
 
 
 def _asks(token: str) -> bool:
@@ -309,7 +352,7 @@ def _piece(spelling: str, stop_words: frozenset[str]) -> Piece:
         token,
         text[:1].isupper(),
         is_possessive,
-        spelling.rstrip(".,;:!?…") != spelling,
+        spelling.rstrip(_STOPS) != spelling,
         not tokens or all(each in stop_words or question_words.wanted([each]) for each in tokens),
     )
 

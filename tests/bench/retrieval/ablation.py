@@ -29,6 +29,7 @@ from graphmem.search.questions import (
     mentions,
     naming,
     question_words,
+    titles,
 )
 from graphmem.search.terms import TermVocabulary
 from graphmem.text import languages
@@ -210,7 +211,7 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "words of roles (boss)": _without((question_words, "_WORDS", {}), (context_lines, "ROLES", {})),
     "words of relationship types": _without((question_words, "_says_type", lambda *_: False)),
     "orders and titles before names": _without(
-        (mentions, "_COMMANDS", frozenset()), (mentions, "_TITLES", frozenset())
+        (mentions, "_COMMANDS", frozenset()), (titles, "_TITLES", frozenset())
     ),
     "identifiers in questions": _no_identifiers,
     "identifiers, in questions and alone": _no_whole_identifiers,
