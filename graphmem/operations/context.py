@@ -183,7 +183,7 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
         arguments.question,
         types,
         ENTITIES_LIMIT,
-        apart=False,
+        strict=True,
         bare=True,
         newest_first=arguments.newest_first,
     )
@@ -205,10 +205,11 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     resembling = resembling[: ENTITIES_LIMIT - len(named_ids)]
     about: AboutSearch = {**_about(results, is_named=bool(named_ids)), **clocks.answered}
     is_newest_first, has_way = arguments.newest_first, bool(results.way)
-    return (
-        Subjects(named_ids, resembling, frozenset(of_kind), about, is_newest_first, has_way, past, clocks),
-        hint,
+    former = {each.id: each.words for each in results.named if each.is_former}
+    subjects = Subjects(
+        named_ids, resembling, frozenset(of_kind), about, is_newest_first, has_way, past, clocks, former
     )
+    return subjects, hint
 
 
 def _about(results: Results, *, is_named: bool) -> AboutSearch:
@@ -218,6 +219,8 @@ def _about(results: Results, *, is_named: bool) -> AboutSearch:
         about["hint"] = "; ".join(results.notes)[:HINT_LIMIT]
     if not is_named and results.ranked:
         about["match"] = naming.RESEMBLANCE
+    elif results.named and all(each.kind == naming.NEAR_NAME for each in results.named):
+        about["match"] = naming.NEAR
     if not results.is_exact:
         about["exact"] = False
     if results.coverage.searched and results.semantic != "ready":

@@ -216,7 +216,7 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
         "entities": named_entities(
             answers.entities(matches.items, snapshot=arguments.include_snapshots),
             results.named,
-            resembles=results.understood is not None or results.unknown is not None,
+            resembles=True,
         ),
         **matches.envelope(arguments, query),
         **clocks.answered,

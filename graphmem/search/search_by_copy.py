@@ -44,7 +44,7 @@ from graphmem.text import words
 LOOKED_UP_SHARE: Final = 0.5
 """The least share of a looked-up text in an entity that is found by its words alone."""
 NAMED_SHARE: Final = 0.25
-"""The same of another query that names something."""
+"""The same of another query that names something, and of the question of a context."""
 NAMED_FLOOR: Final = 0.4
 """The least similarity of what resembles a looked-up text that names something."""
 ORDERING: Final = Ordering(
@@ -129,7 +129,7 @@ def _compared(
         # A new array: the one for all types is the copy's own.
         among = among & copy.of_ids(search.among)
     named = [*(() if kind is None else kind.named), *named]
-    is_apart = search.apart and bool(named or kind is not None)
+    is_apart = search.strict or bool(named or kind is not None)
     ranking = search_ranking.rank(
         copy,
         match,

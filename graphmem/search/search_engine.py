@@ -26,8 +26,8 @@ from graphmem.search.asked_times import AskedPast
 from graphmem.search.context.context_lines import with_histories
 from graphmem.search.kinds import kind_lookup
 from graphmem.search.kinds.kind_lookup import Kind
-from graphmem.search.owner_copy import OwnerCopy
-from graphmem.search.questions import chains, mentions, naming
+from graphmem.search.owner_copy import INLINE_DOCUMENTS, OwnerCopy
+from graphmem.search.questions import chains, mentions, naming, near_words
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Named
 from graphmem.search.search_by_copy import by_copy
@@ -195,6 +195,10 @@ async def _meant(
     selves = selves if is_about_self else []
     followed = await naming.by_relationships(context, question, [*named, *selves], search.types, frozenset())
     named = await _of_types(copy, [*followed, *named, *selves], search.types)
+    if not (named or is_about_self or question.asked_identifiers):
+        look = copy.look if len(copy.documents) <= INLINE_DOCUMENTS else copy.in_thread
+        near = await look(lambda documents: near_words.named_nearly(documents, question))
+        named = await _of_types(copy, near, search.types)
     return _Meant(named, notes=[WHO_ASKS_NOTE] if is_about_self and me is None else [])
 
 

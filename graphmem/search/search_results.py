@@ -271,7 +271,7 @@ class Search:
         after: only hits behind this one. As long as it is the same, its place counts, not its points: those
             of all hits change with what is stored. An order that the indexes began is theirs to its end.
         newest_first: of the hits about the matter of the best one, the newest come first.
-        apart: where the query names something, what resembles it little is left out.
+        strict: what resembles the query little is left out where it names nothing, too.
         bare: leave the rows of the entities out.
         among: only these entities may be hits, by id; all if ``None``.
     """
@@ -284,6 +284,6 @@ class Search:
     listed: bool = False
     after: Ranked | None = None
     newest_first: bool = False
-    apart: bool = True
+    strict: bool = False
     bare: bool = False
     among: frozenset[str] | None = None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from graphmem.model import canonical, ending, merged_arrays, times
@@ -62,6 +62,7 @@ class Subjects:
         has_way: ``named`` is in the order in which the entities answer the question.
         past: what the question asks of the past.
         clocks: the clocks of the answer.
+        former: the former names by which the question names entities, by id.
     """
 
     named: Sequence[str]
@@ -72,6 +73,7 @@ class Subjects:
     has_way: bool = False
     past: AskedPast | None = None
     clocks: Clocks = field(default_factory=Clocks)
+    former: Mapping[str, str] = field(default_factory=dict)
 
 
 async def _known(
@@ -106,6 +108,10 @@ async def _known(
     return entities
 
 
+def _about(known: KnownEntity, former: str = "") -> About:
+    return About(known.entity.id, known.entity.type, known.entity.name, former)
+
+
 async def with_histories(
     context: Context, entity_ids: Sequence[str]
 ) -> tuple[list[EntityRow], dict[str, dict[str, list[EarlierValue]]]]:
@@ -114,7 +120,7 @@ async def with_histories(
     return [each.entity for each in known], {
         each.entity.id: {
             line.field: earlier_values(line)
-            for line in _fields(0, 1.0, each, None, is_of_kind=False)
+            for line in _fields(0, 1.0, each, _about(each), None, is_of_kind=False)
             if line.earlier
         }
         for each in known
@@ -149,6 +155,11 @@ async def known_lines(
     weights = _weights(requested, subjects.named)
     related_weights = _related_weights(requested, weights, focus, now)
     nearest = sorted(related_weights, key=lambda entity_id: (-related_weights[entity_id][1], entity_id))
+    # What a relationship joins to what is named is told with it.
+    beside_named = {*subjects.named}
+    for known in requested:
+        if known.entity.id in subjects.named:
+            beside_named.update(related.entity_id for related in known.related)
     lines: list[Line] = []
     listed_keys: set[str] = set()
     for place, known in enumerate(
@@ -156,14 +167,19 @@ async def known_lines(
     ):
         weight = weights.get(known.entity.id) or related_weights[known.entity.id][0]
         is_of_kind = known.entity.id in subjects.of_kind
-        lines += _fields(place, weight, known, past, is_of_kind=is_of_kind)
+        entity = known.entity
+        is_apart = bool(subjects.named) and entity.id not in beside_named
+        shown = _about(known, subjects.former.get(entity.id, ""))
+        begun = len(lines)
+        lines += _fields(place, weight, known, shown, past, is_of_kind=is_of_kind)
         if known.entity.id in weights:
             new = [related for related in known.related if related.relationship_key not in listed_keys]
             listed_keys.update(related.relationship_key for related in new)
             lines += [
-                _relationship(place, weight, known.entity, related, now, is_of_kind=is_of_kind)
-                for related in new
+                _relationship(place, weight, shown, related, now, is_of_kind=is_of_kind) for related in new
             ]
+        if is_apart:
+            lines[begun:] = [replace(line, resembles=True) for line in lines[begun:]]
     if past is not None:
         about = set(subjects.named) or {known.entity.id for known in requested[:ORIGINS_LIMIT]}
         lines = context_past.as_asked(lines, past, focus, about, is_named=bool(subjects.named))
@@ -262,7 +278,7 @@ def _related_weights(
 
 
 def _fields(
-    place: int, weight: float, known: KnownEntity, past: AskedPast | None, *, is_of_kind: bool
+    place: int, weight: float, known: KnownEntity, about: About, past: AskedPast | None, *, is_of_kind: bool
 ) -> list[Line]:
     """Return a line for each field that is not null, the name left out unless the entity has nothing else.
 
@@ -285,7 +301,7 @@ def _fields(
         line = Line(
             place=place,
             weight=weight,
-            about=About(entity.id, entity.type, entity.name),
+            about=about,
             field=name,
             value=value,
             observed_at=current.observed_at,
@@ -315,19 +331,19 @@ def _contests(others: Iterable[Observed], current: Observed) -> tuple[Observed, 
 
 
 def _relationship(
-    place: int, weight: float, entity: EntityRow, related: RelatedRow, now: int, *, is_of_kind: bool
+    place: int, weight: float, about: About, related: RelatedRow, now: int, *, is_of_kind: bool
 ) -> Line:
     metadata = tuple((name, value) for name, value in related.metadata if value != "null")
     since, until = ending.held(metadata)
     return Line(
         place=place,
         weight=weight,
-        about=About(entity.id, entity.type, entity.name),
+        about=about,
         field=related.relationship_type,
         value=canonical.encode(related.entity_name),
         observed_at=related.last_observation_at,
         observation_id=related.observation_id,
-        words=_relationship_words(entity, related),
+        words=_relationship_words(about, related),
         direction=related.direction,
         related=About(related.entity_id, related.entity_type, related.entity_name),
         metadata=metadata,
@@ -338,7 +354,7 @@ def _relationship(
     )
 
 
-def _relationship_words(entity: EntityRow, related: RelatedRow) -> frozenset[str]:
+def _relationship_words(entity: EntityRow | About, related: RelatedRow) -> frozenset[str]:
     texts = [text for name, value in related.metadata for text in (name, *words.strings_of(value))]
     if (built_in := BUILTIN.get(related.relationship_type)) is not None:
         texts.append(built_in.inverse or "")

@@ -82,11 +82,12 @@ class Stretch(NamedTuple):
 
 
 class About(NamedTuple):
-    """The entity that a line is about."""
+    """The entity that a line is about; ``former`` is the former name by which the question names it."""
 
     id: str
     type: str
     name: str
+    former: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class Line:
     ``words`` are the words that are compared with the question. For a relationship, ``field`` is its type,
     ``related`` the entity at the other end, ``value`` the name of that entity, ``metadata`` its fields with
     their canonical JSON, and ``ended`` the value that says that it has ended. ``is_of_kind`` tells that the
-    entity is of the kind that the question asks for.
+    entity is of the kind that the question asks for, ``resembles`` that the question names others.
 
     ``since`` and ``until`` say when the value held, as far as that is known and of use; a value of a field
     with ``until`` is an earlier one. ``earlier`` are the latest values that a field had before. ``is_then``
@@ -137,6 +138,7 @@ class Line:
     metadata: tuple[tuple[str, str], ...] = ()
     ended: str | None = None
     is_of_kind: bool = False
+    resembles: bool = False
     since: int | None = None
     until: int | None = None
     earlier: tuple[Stretch, ...] = ()
@@ -188,10 +190,12 @@ def ordered(lines: Iterable[Line], focus: Focus) -> list[Line]:
     """Sort lines: those of the kind that is asked for, then by usefulness.
 
     A relationship that has ended is at most as useful as the best current one of its entity, type and
-    direction, unless the question asks for former ones. Equally useful lines: current ones first, by the
-    place of their entity, newest first.
+    direction, unless the question asks for former ones. What only resembles a question is at most as useful
+    as the best line of what it names. Equally useful lines: current ones first, by the place of their entity,
+    newest first.
     """
     worth = [(line, line.usefulness(focus)) for line in lines]
+    most = max((usefulness for line, usefulness in worth if not line.resembles), default=0.0)
     current: dict[tuple[str, str, str], float] = {}
     for line, usefulness in worth:
         if line.related is not None and line.ended is None:
@@ -201,9 +205,12 @@ def ordered(lines: Iterable[Line], focus: Focus) -> list[Line]:
         line, usefulness = each
         if line.ended is not None and not focus.asks_for_former:
             usefulness = min(usefulness, current.get(line.sort, usefulness))
+        if line.resembles:
+            usefulness = min(usefulness, most)
         return (
-            not line.is_of_kind, -usefulness, line.ended is not None, line.place, line.related is not None,
-            -line.observed_at, canonical.name_order(line.field), line.observation_id, line.related or (),
+            not line.is_of_kind, -usefulness, line.resembles, line.ended is not None, line.place,
+            line.related is not None, -line.observed_at, canonical.name_order(line.field),
+            line.observation_id, line.related or (),
         )  # fmt: skip
 
     return [line for line, _ in sorted(worth, key=place)]

@@ -19,7 +19,10 @@ from graphmem.embedding.token_counts import Unit
 from graphmem.model import canonical, times
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_ranking import About, Line
+from graphmem.search.questions.naming import RESEMBLANCE
 
+APART: Final = "These only resemble the question:"
+"""The line above the lines of what the question does not name, where it names something."""
 CONTEST_LIMIT: Final = 200
 """Characters of a contesting value; a longer one is cut."""
 EARLIER_CHARACTERS: Final = 60
@@ -49,12 +52,13 @@ class View:
 
 
 class Mentioned(TypedDict):
-    """An entity that lines name, and its number."""
+    """An entity that lines name, and its number; ``formerly`` is the former name that the question says."""
 
     entity: int
     entity_id: str
     entity_type: str
     canonical_name: str
+    formerly: NotRequired[str]
 
 
 class EarlierValue(TypedDict):
@@ -79,7 +83,9 @@ class TextSheet:
         """Return the cost of a fact, and of the beginning of its entity's line if no fact has begun it."""
         text = f"; {self._text(line, limit)}"
         if not self._begun[line.about.id]:
-            return cost(_head(line, line.observed_at) + text, unit) + _NOTHING
+            is_first = line.resembles and not any(known.resembles for known, _ in self._facts)
+            above = cost(APART, unit) + _NOTHING if is_first else 0
+            return cost(_head(line, line.observed_at) + text, unit) + _NOTHING + above
         return cost(text, unit) - 2 * (unit == "characters")
 
     def add(self, line: Line, limit: int) -> None:
@@ -96,7 +102,9 @@ class TextSheet:
         for line, text in self._facts:
             by_entity.setdefault(line.about.id, []).append((line, text))
         lines: list[str] = []
-        for facts in by_entity.values():
+        for facts in sorted(by_entity.values(), key=lambda facts: facts[0][0].resembles):
+            if facts[0][0].resembles and APART not in lines:
+                lines.append(APART)
             head = _head(facts[0][0], max(line.observed_at for line, _ in facts))
             text = "; ".join(text for _, text in facts if text)
             lines.append(f"{head}: {text}" if text else head)
@@ -135,7 +143,9 @@ def _month(micros: int | None) -> str:
 def _head(line: Line, observed_at: int) -> str:
     """Return how the line of an entity begins."""
     name = _plain(canonical.encode(line.about.name), frozenset(), NAME_LIMIT)
-    return f"{name} ({line.about.type}, {line.about.id}, {times.render(observed_at)[:10]})"
+    former = _plain(canonical.encode(line.about.former), frozenset(), NAME_LIMIT)
+    formerly = f"formerly {former}, " if line.about.former else ""
+    return f"{name} ({formerly}{line.about.type}, {line.about.id}, {times.render(observed_at)[:10]})"
 
 
 def _relationship(line: Line, question_words: frozenset[str], limit: int) -> str:
@@ -189,7 +199,7 @@ class FieldsSheet:
     def members(self) -> dict[str, Any]:
         """The lines, and the entities that they name."""
         return {
-            "lines": [shown for shown, _ in self._parts],
+            "lines": sorted((shown for shown, _ in self._parts), key=lambda shown: "match" in shown),
             "entities": [entity for _, mentioned in self._parts for entity in mentioned],
         }
 
@@ -209,6 +219,8 @@ def _parts(
                 "entity_type": about.type,
                 "canonical_name": about.name[:limit],
             }
+            if about.former:
+                new[about.id]["formerly"] = about.former[:limit]
         return new[about.id]["entity"] if known is None else known
 
     value, is_cut = lines_of.excerpt(line.value, view.question_words, limit)
@@ -237,6 +249,8 @@ def _parts(
         shown["earlier"] = earlier_values(line)
     if is_cut:
         shown["cut"] = True
+    if line.resembles:
+        shown["match"] = RESEMBLANCE
     if line.contested:
         contest_limit = min(limit, CONTEST_LIMIT)
         shown["contested"] = [
