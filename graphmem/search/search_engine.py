@@ -188,7 +188,10 @@ async def _meant(
         if kind is not None:
             named = await _of_types(copy, [*followed, *named], search.types)
             return _Meant(named, kind, notes=[kind.note] if kind.note else [])
-    named, selves = await _named(copy, question, by_names, frozenset()), naming.selves(question, me)
+    named = await _named(copy, question, by_names, frozenset())
+    # "My Brother's House" may be a name.
+    taken = {place for each in named for place in range(each.start, each.end)}
+    selves = [each for each in naming.selves(question, me) if each.start not in taken]
     if (meant := await _by_chain(context, search, copy, question, named, selves)) is not None:
         return meant
     is_about_self = not named and await naming.is_about_self(copy, question, me)

@@ -73,6 +73,13 @@ def test_other_words_beside_a_name_are_no_chain(question: str) -> None:
     assert read(question) is None
 
 
+def test_a_name_that_begins_with_my_is_no_chain() -> None:
+    asked = mentions.read("My Brother's House")
+    me, house = naming.selves(asked, "me"), Named("house", 0, "My Brother's House", 0, 3)
+    assert chains.read(asked, me) is not None
+    assert chains.read(asked, [house, *me]) is None
+
+
 @pytest.mark.parametrize(
     ("question", "decides"),
     [

@@ -69,7 +69,10 @@ class Way(NamedTuple):
 
 def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
     """Return the longest chain of a question, ``None`` if it has none; ``named``: with who asks."""
-    reader = _Reader(question.pieces, {each.start: each.end for each in named if each.end}, question.mine)
+    # Of names that begin with one word, the longest counts.
+    names = dict(sorted((each.start, each.end) for each in named if each.end))
+    mine = [place for place in question.mine if names.get(place) == place + 1]
+    reader = _Reader(question.pieces, names, mine)
     chains: list[Chain] = []
     for place in range(len(question.pieces)):
         if (chain := reader.phrase(place)) is not None:
