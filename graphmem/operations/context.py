@@ -166,7 +166,7 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if arguments.entity_id is not None and not clocks.now:
         rows = await as_of.entities(context, [arguments.entity_id], clocks)
-        if not rows:
+        if not rows or not rows[0].observation_count:
             raise answers.no_entity(arguments.entity_id)
         entity_ids.append(rows[0].id)
     elif arguments.entity_id is not None:

@@ -138,20 +138,30 @@ async def entities(
     if clocks.now:
         stored = await context.graph.only("entity.by_id", list[EntityRow], entity_ids=list(entity_ids))
         return shared_rows.refuse_stale(stored)
-    return (await first_entities(context, entity_ids, clocks, include_deleted=include_deleted))[0]
+    which = {"include_deleted": include_deleted, "include_unobserved": True}
+    return (await first_entities(context, entity_ids, clocks, **which))[0]
 
 
 async def first_entities(
-    context: Context, entity_ids: Sequence[str], clocks: Clocks, *, include_deleted: bool = False
+    context: Context,
+    entity_ids: Sequence[str],
+    clocks: Clocks,
+    *,
+    include_deleted: bool = False,
+    include_unobserved: bool = False,
 ) -> tuple[list[EntityRow], int]:
-    """Return the entities as of two clocks that fit into an answer, and how many of the ids were read."""
+    """Return the entities as of two clocks that fit into an answer, and how many of the ids were read.
+
+    Args:
+        include_unobserved: also entities of which nothing counts then, such as the end of a relationship.
+    """
     rows: list[EntityRow] = []
     characters = 0
     for start in range(0, len(entity_ids), _ENTITIES_PER_READ):
         batch = list(entity_ids[start : start + _ENTITIES_PER_READ])
         then = await recomputed.entities(context, batch, **clocks.bounds)
         for place, row in enumerate(map(then.get, batch), start):
-            if row is None or not row.observation_count:
+            if row is None or not (row.observation_count or include_unobserved):
                 continue
             characters += sum(map(len, row.values))
             if rows and characters > answers.ANSWER_CHARACTERS:
