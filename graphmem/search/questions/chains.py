@@ -49,7 +49,7 @@ class Chain(NamedTuple):
     @property
     def decides(self) -> bool:
         """Whether nothing but what is at the end is meant."""
-        return len(self.steps) > 1 or (self.has_more and self.steps[0] not in _AMBIGUOUS)
+        return len(self.steps) > 1 or (self.has_more and not _AMBIGUOUS.issuperset(self.steps))
 
 
 class Way(NamedTuple):
