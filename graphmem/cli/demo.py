@@ -140,14 +140,14 @@ async def _show(call: Call) -> None:
     earlier = page["observations"][len(page["observations"]) // 3]["observed_at"]
     then = await call("entities.snapshot", entity_id=entity_id, at=earlier, expand_provenance=True)
     console.print(SnapshotTable(then, f"{name}, as of {earlier[:10]}"))
-    console.print(plain(f"\nRelated to {name}, one step away", style="bold"))
+    console.print(Text("\n") + plain(f"Related to {name}, one step away", style="bold"))
     console.print(render("entities.related", await call("entities.related", entity_id=entity_id)))
 
 
 async def _ask(call: Call, questions: Iterable[str]) -> None:
     """Ask questions in words, and print the lines of context that answer them best."""
     for question in questions:
-        console.print(plain(f"\n{question}", style="bold"))
+        console.print(Text("\n") + plain(question, style="bold"))
         answer = await call("context.retrieve", question=question, budget=BUDGET)
         for line in answer["lines"][:1]:
             console.print(plain(line))

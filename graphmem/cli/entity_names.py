@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 CANDIDATES_LIMIT: Final = 20
 _ID: Final = re.compile(r"(?:ent|src|rel|obs)_\w*", re.ASCII | re.IGNORECASE)
 """What is meant as an id, right or wrong: the operation answers for it."""
+_OF_UNLISTED: Final = frozenset({"entities.restore", "entities.unmerge"})
+"""Operations on entities that no look-up finds."""
 _WHOLE: Final = frozenset({"id", "identifier", "name"})
 """The steps of a look-up of which the whole text is what an entity has."""
 
@@ -39,6 +41,11 @@ def with_ids(session: Session, entry: Listed, raw: dict[str, Any]) -> dict[str, 
         # The type of a command that changes one entity is that of this entity, not a filter.
         entity_type = raw.get("entity_type") if not entry.reads else None
         entity = _named(session, name, entity_type, is_exact=not entry.reads)
+        if entity is None and entry.name in _OF_UNLISTED:
+            raise NotFound(
+                f"no live entity has the name {name!r:.100}: what is deleted or merged is found by its id, "
+                "which `graphmem entities list --include-deleted --include-merged` shows"
+            )
         if entity is None:
             continue
         raw = {**raw, shown: entity["entity_id"]}
@@ -69,6 +76,9 @@ def _named(session: Session, name: str, entity_type: Any, *, is_exact: bool) -> 
     named = is_whole and "match" not in answer and answer["match_mode"] in {*_WHOLE, "name_part"}
     if not named:
         raise NotFound(f"no entity has the name {name!r:.100}", candidates=candidates)
-    if answer["total"] > 1 or (is_exact and answer["match_mode"] not in _WHOLE):
+    if answer["total"] > 1:
         raise EntityAmbiguous(candidates=candidates)
+    if is_exact and answer["match_mode"] not in _WHOLE:
+        message = f"a change needs the whole name or the id, and {name!r:.100} is a part of a name"
+        raise EntityAmbiguous(message, candidates=candidates)
     return candidates[0]

@@ -145,7 +145,8 @@ def _leaves(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, .
     inner = getattr(command, "commands", None)
     if inner is None:
         yield words, command
-    for name in inner or ():
+        return
+    for name in inner:
         yield from _leaves(inner[name], (*words, name))
 
 

@@ -272,7 +272,7 @@ def test_the_page_about_access_lists_what_needs_no_credential() -> None:
 
 def test_the_pages_about_backups_say_whether_they_hold_accounts_and_keys() -> None:
     assert "password" in records.AccountRecord.model_fields
-    kinds = {name for name, each in vars(records).items() if name.endswith("Record")}
+    kinds = {name for name in vars(records) if name.endswith("Record")}
     assert not [name for name in kinds if re.search("Key|Token|Grant|Code", name)]
     for name in ("team.md", "operating.md", "access.md"):
         text = " ".join((ROOT / "docs" / name).read_text(encoding="utf-8").split())

@@ -154,4 +154,4 @@ def test_the_timeline_names_what_happens(ask: Ask, stem: str) -> None:
 def test_writes_are_listed_newest_first(ask: Ask) -> None:
     operations = [row["operation"] for row in ask(10)[:5]]
     assert operations == ["entities.delete", "entities.merge", "relationships.delete", "store", "store"]
-    assert ask(10)[4]["observations"] == 10
+    assert ask(10)[4]["observations"] == 12

@@ -590,6 +590,8 @@ def test_a_change_takes_a_whole_name_and_tells_which_entity_it_is(
     assert [row["entity_id"] for row in json.loads(part.stderr)["details"]["candidates"]] == [people["tilda"]]
     deleted = command("entities", "delete", "Tilda Brunsgaard")
     assert (deleted.exit_code, told in re.sub(r"\s+", " ", deleted.stderr)) == (0, True)
+    restored = command("entities", "restore", "Tilda Brunsgaard", "--json")
+    assert (restored.exit_code, "--include-deleted" in restored.stderr) == (4, True)
     left = run("entities.query", entity_type="person")["entities"]
     assert {row["entity_id"] for row in left} == {people["ivo"], people["person"]}
 

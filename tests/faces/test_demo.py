@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from graphmem.cli.demo import MARKER, demo_settings, mark
+from graphmem.cli.demo import BUDGET, MARKER, QUESTIONS, demo_settings, mark
 from graphmem.cli.session import Session
 from graphmem.errors import ConfigurationInvalid
+from graphmem.ingest.own_files import read_request
+from tests.contract.snapshots import ROOT
+from tests.support.faces import Call
 
 
 def test_the_demo_uses_the_data_directory_that_is_set(
@@ -51,3 +54,31 @@ def test_the_demo_names_the_variables_that_it_does_not_use(monkeypatch: pytest.M
     settings, ignored = demo_settings(Session())
     assert (settings.neo4j_uri, settings.base_url) == (None, None)
     assert ignored == ["NEO4J_URI", "GRAPHMEM_BASE_URL"]
+
+
+ANSWERS = {
+    "Where does Maren work?": "Tarnhill Observatory Trust",
+    "Who manages the Tarnhill Community Observatory?": "Idris Oyelami-Marsh",
+    "What is the status of the primary mirror?": "done",
+}
+
+
+def test_the_example_world_ends_what_ended_and_answers_the_questions_of_the_demo(run: Call) -> None:
+    for file in sorted((ROOT / "examples").glob("*.json")):
+        run("store", **read_request(file.read_bytes(), file.name))
+    (maren,) = run("entities.find", identifier="maren@odegaard-ruiz.example")["entities"]
+    for kind, target in (
+        ("WORKS_AT", "Tarnhill Observatory Trust"), ("REPORTS_TO", "Beatriz Falcón Iturbe"),
+        ("MANAGES", "Write the volunteer handbook"),
+    ):  # fmt: skip
+        listed = run(
+            "relationships.list", source_entity_id=maren["entity_id"], relationship_type=kind, current=True,
+            expand_entities=True,
+        )  # fmt: skip
+        (link,) = listed["relationships"]
+        assert run("entities.get", entity_id=link["target_entity_id"])["canonical_name"] == target
+    questions = (ROOT / "examples" / QUESTIONS).read_text(encoding="utf-8").splitlines()
+    assert questions == [*ANSWERS]
+    for question, answer in ANSWERS.items():
+        first, *_ = run("context.retrieve", question=question, budget=BUDGET)["lines"]
+        assert answer in first, (question, first)
