@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from graphmem.model import canonical
 from graphmem.search.context import context_ranking
 from graphmem.search.context.context_ranking import About, Focus, Line
 from graphmem.search.questions import question_words
+from graphmem.text import words
 
 WORDS = frozenset({"city", "london"})
 ADA = About("ent_1", "person", "Ada")
@@ -138,3 +140,41 @@ def test_a_long_value_is_cut_around_the_first_word_of_the_question(
     assert part.endswith("…")
     assert ("engine" in part) == (question_words == {"engine"})
     assert len(part) <= 42
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["Kay", "kayak", "okay", "k-2", "it's", "its", "fjord", "Fjörd", "a'b", "\n", "x" * 9]
+        ),
+        min_size=1,
+        max_size=30,
+    ),
+    st.sets(st.sampled_from(["kay", "kayak", "k", "its", "fjord", "ab", "absent"]), max_size=3),
+    st.sampled_from([" ", "\n", " . "]),
+)
+def test_a_cut_begins_at_the_first_run_that_has_a_word_of_the_question(
+    runs: list[str], asked: set[str], blank: str
+) -> None:
+    """The letters of the words are looked for first; the words of every run decide, as here."""
+    text = blank.join(runs) + " and then some more"
+    starts = [each.start() for each in re.finditer(r"\S+", text) if asked.intersection(words.tokens(each[0]))]
+    limit = 8
+    shown, _ = context_ranking.excerpt(canonical.encode(text), frozenset(asked), limit)
+    start = max(0, min((starts[0] if starts else 0) - limit // 4, len(text) - limit))
+    part = ("…" if start else "") + text[start : start + limit].strip()
+    assert canonical.decode(shown) == part + ("…" if start + limit < len(text) else "")
+
+
+def test_of_a_long_text_the_words_are_made_that_the_question_may_ask_for() -> None:
+    focus = Focus(words=frozenset({"kayaks", "fjord"}))
+    short = "We took the kayak along the fjords; okay."
+    long = short + " The weather was as cold as ever." * 100
+    compared = context_ranking.compared(long, focus)
+    assert words.tokens(compared) == ["kayak", "fjords"]
+    assert context_ranking.compared(short, focus) == short
+    every = set(words.tokens(long))
+    assert question_words.shared(focus.words, set(words.tokens(compared))) == question_words.shared(
+        focus.words, every
+    )
+    assert context_ranking.compared(long, Focus()) == ""

@@ -120,7 +120,7 @@ async def with_histories(
     return [each.entity for each in known], {
         each.entity.id: {
             line.field: earlier_values(line)
-            for line in _fields(0, 1.0, each, _about(each), None, is_of_kind=False)
+            for line in _fields(0, 1.0, each, _about(each), None, Focus(), is_of_kind=False)
             if line.earlier
         }
         for each in known
@@ -171,7 +171,7 @@ async def known_lines(
         is_apart = bool(subjects.named) and entity.id not in beside_named
         shown = _about(known, subjects.former.get(entity.id, ""))
         begun = len(lines)
-        lines += _fields(place, weight, known, shown, past, is_of_kind=is_of_kind)
+        lines += _fields(place, weight, known, shown, past, focus, is_of_kind=is_of_kind)
         if known.entity.id in weights:
             new = [related for related in known.related if related.relationship_key not in listed_keys]
             listed_keys.update(related.relationship_key for related in new)
@@ -278,7 +278,14 @@ def _related_weights(
 
 
 def _fields(
-    place: int, weight: float, known: KnownEntity, about: About, past: AskedPast | None, *, is_of_kind: bool
+    place: int,
+    weight: float,
+    known: KnownEntity,
+    about: About,
+    past: AskedPast | None,
+    focus: Focus,
+    *,
+    is_of_kind: bool,
 ) -> list[Line]:
     """Return a line for each field that is not null, the name left out unless the entity has nothing else.
 
@@ -306,7 +313,12 @@ def _fields(
             value=value,
             observed_at=current.observed_at,
             observation_id=newest,
-            words=_words(entity.name, *terms.of_label(entity.type), *_said(name), *words.strings_of(value)),
+            words=_words(
+                entity.name,
+                *terms.of_label(entity.type),
+                *_said(name),
+                *(lines_of.compared(text, focus) for text in words.strings_of(value)),
+            ),
             contested=_contests(others, current),
             since=had[-1].since if past is not None else None,
             # What was read up to a time does not tell what came after it.

@@ -155,7 +155,12 @@ def with_hint(page: ContextPage, hint: str) -> ContextPage:
 
 
 def _counted(page: dict[str, Any], unit: str) -> int:
-    """Return the size of an answer, and write it into the answer."""
-    while (used := cost(page, cast("Unit", unit))) != page["used"]:
+    """Return the size of an answer, and write it into the answer.
+
+    Each digit is a token, so numbers of equal length cost the same: a large answer is counted once.
+    """
+    page["used"] = page["budget"]
+    while len(str(used := cost(page, cast("Unit", unit)))) != len(str(page["used"])):
         page["used"] = used
+    page["used"] = used
     return used

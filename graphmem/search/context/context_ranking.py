@@ -20,6 +20,8 @@ from graphmem.text import words
 
 VALUE_LIMIT: Final = 600
 """Characters of one value; a longer value is cut to the part around the words of the question."""
+LONG_TEXT: Final = 2_000
+"""Characters from which on not all words of a value are made, but those that the question may ask for."""
 MIN_VALUE_CHARACTERS: Final = 40
 """Characters that a value keeps at least if a small budget cuts it further."""
 METADATA_FIELDS: Final = 12
@@ -241,9 +243,38 @@ def excerpt(value: str, question_words: frozenset[str], limit: int) -> tuple[str
         return value, False
     decoded = canonical.decode(value)
     text = decoded if isinstance(decoded, str) else value
-    matches = re.finditer(r"\S+", text) if question_words else ()
-    start = next((each.start() for each in matches if question_words.intersection(words.tokens(each[0]))), 0)
+    start = _first_word(text, question_words)
     start = max(0, min(start - limit // 4, len(text) - limit))
     end = start + limit
     part = ("…" if start else "") + text[start:end].strip() + ("…" if end < len(text) else "")
     return canonical.encode(part), True
+
+
+def _first_word(text: str, question_words: frozenset[str]) -> int:
+    """Return where the first run of a text begins that has a word of the question; 0 without one."""
+    first = 0
+    if text.isascii():
+        # The letters of a word are found fast; from there on, the words of runs are compared.
+        plain = text.lower()
+        joined = plain.replace("'", "").replace("`", "")
+        found = [plain.find(word) for word in question_words if word in joined]
+        if not found:
+            return 0
+        first = max(0, plain.rfind(" ", 0, max(0, min(found))))
+    runs = re.compile(r"\S+").finditer(text, first)
+    return next((each.start() for each in runs if question_words.intersection(words.tokens(each[0]))), 0)
+
+
+def compared(text: str, focus: Focus) -> str:
+    """Return of a long text the words that may be forms of words of the question: only these count."""
+    if len(text) <= LONG_TEXT:
+        return text
+    # What follows is not searched either.
+    text = text[: words.TEXT_LIMIT]
+    if not text.isascii():
+        return text
+    beginnings = sorted({question_words.first_letters(word) for word in focus.words})
+    if not beginnings:
+        return ""
+    forms = rf"(?<![a-z0-9])(?:{'|'.join(map(re.escape, beginnings))})[a-z0-9]*"
+    return " ".join(re.findall(forms, text.lower()))

@@ -78,6 +78,7 @@ class TextSheet:
         # The text is empty if the name of its entity says it.
         self._facts: list[tuple[Line, str]] = []
         self._begun: Counter[str] = Counter()
+        self._last: tuple[Line, int, str] | None = None
 
     def cost(self, line: Line, limit: int, unit: Unit) -> int:
         """Return the cost of a fact, and of the beginning of its entity's line if no fact has begun it."""
@@ -111,6 +112,12 @@ class TextSheet:
         return {"lines": lines}
 
     def _text(self, line: Line, limit: int) -> str:
+        # A line is added that was counted just before.
+        if self._last is None or self._last[0] is not line or self._last[1] != limit:
+            self._last = line, limit, self._made(line, limit)
+        return self._last[2]
+
+    def _made(self, line: Line, limit: int) -> str:
         question_words = self._view.question_words
         if line.related is not None:
             text = _relationship(line, question_words, limit)

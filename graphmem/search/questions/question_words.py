@@ -98,11 +98,15 @@ def beginning(word: str) -> str:
     return word
 
 
+def first_letters(word: str) -> str:
+    """Return the letters that forms of one word have in common at least."""
+    return word[: STEM_LETTERS - 1]
+
+
 def shared(question_words: Collection[str], words: Collection[str]) -> int:
     """Return how many words of a question are forms of some other words."""
-    # Forms of one word have at least these letters in common.
-    beginnings = {word[: STEM_LETTERS - 1] for word in question_words}
-    near = [other for other in words if other[: STEM_LETTERS - 1] in beginnings]
+    beginnings = {first_letters(word) for word in question_words}
+    near = [other for other in words if first_letters(other) in beginnings]
     return sum(word in words or any(is_same(word, other) for other in near) for word in question_words)
 
 
