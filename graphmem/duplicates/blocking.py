@@ -33,6 +33,12 @@ EQUAL_LENGTH_RATIO, UNEQUAL_LENGTH_RATIO = 75.0, 50.0
 the names have different numbers of words, or if one has initials."""
 
 
+SINGLE_NAME_SCORE = 0.85
+"""Score of a person with a single name and the only person with a longer form of it."""
+PART_SCORE = 0.65
+"""Least score by their own values of two such people: nothing speaks against the pair."""
+
+
 class Pair(NamedTuple):
     """Two entities that may be duplicates; ``a`` has the lesser id."""
 
@@ -90,6 +96,7 @@ def propose(
             sure = len(pairs.keys)
         compared, complete = compared + len(pairs.keys), complete and not pairs.full
         similar += _compared(members, pairs.keys, sure, threshold)
+        similar += _single_names(members, threshold if around is None else 0.0, similar, around)
     similar.sort(key=lambda pair: (-pair.score.score, pair.a.entity_id, pair.b.entity_id))
     return Proposals(similar, compared, complete)
 
@@ -134,6 +141,30 @@ def _compared(members: list[Profile], keys: Collection[int], sure: int, threshol
         scored = similarity.score(a, b)
         if scored.score >= threshold:
             yield Pair(a, b, scored)
+
+
+def _single_names(
+    members: list[Profile], threshold: float, known: Iterable[Pair], around: Collection[str] | None
+) -> list[Pair]:
+    """Return the pairs of a person known by a single name and the only one with a longer form of it."""
+    if threshold > SINGLE_NAME_SCORE or not members or members[0].rule.kind != "person":
+        return []
+    singles: dict[str, set[int]] = {}
+    longer: dict[str, set[int]] = {}
+    for i, member in enumerate(members):
+        for name, _ in member.names:
+            for word in name.words:
+                (singles if len(name.words) == 1 else longer).setdefault(word, set()).add(i)
+    proposed, pairs = {pair.ids for pair in known}, list[Pair]()
+    for word in sorted(singles.keys() & longer.keys()):
+        if len(singles[word]) == len(longer[word]) == 1 and singles[word] != longer[word]:
+            a, b = (members[i] for i in sorted(singles[word] | longer[word]))
+            scored = similarity.score(a, b)
+            is_wanted = around is None or {a.entity_id, b.entity_id} & {*around}
+            if scored.score >= PART_SCORE and is_wanted and (a.entity_id, b.entity_id) not in proposed:
+                scored = scored._replace(score=max(scored.score, SINGLE_NAME_SCORE))
+                pairs.append(Pair(a, b, scored))
+    return pairs
 
 
 def _alike(names_of_a: list[Name], names_of_b: list[Name], threshold: float) -> bool:

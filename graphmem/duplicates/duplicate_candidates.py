@@ -16,6 +16,7 @@ import structlog
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.duplicate_pages import Detections, compared, profile
+from graphmem.duplicates.name_similarity import INITIAL_LIMIT
 from graphmem.duplicates.similarity import Profile
 from graphmem.errors import GraphmemError
 from graphmem.model import canonical, identity
@@ -91,6 +92,8 @@ async def _likely(
     for entity_id, near_ids in row.near:
         entities = [new[entity_id], *(near[near_id] for near_id in near_ids)]
         least = detections.thresholds.get(new[entity_id].entity_type, LIKELY_SCORE)
+        if any(name.kind == "person" and name.initials for name, _ in new[entity_id].names):
+            least = min(least, INITIAL_LIMIT)
         proposed[entity_id] = blocking.propose(entities, least, {entity_id}).pairs
     async with asyncio.timeout(await _seconds(context, "dismissal.of_entities")):
         dismissed = await duplicate_pages.dismissed(context, chain.from_iterable(proposed.values()))

@@ -5,7 +5,8 @@ The similarity ignores accents, punctuation, legal forms of companies, honorific
 misspelled, abbreviated to an initial, or in another order.
 
 The *marks* of two names must be equal: its numbers ("Invoice 12" is not "Invoice 13"), its
-Roman numerals, the generation of a person, and single letters elsewhere ("Plan A" is not "Plan B").
+Roman numerals, the generation of a person, and single letters elsewhere ("Plan A" is not "Plan B"). Two
+people ("A and B") and a label of a transcriber ("Ann (Tech Lead)", "ann-speaker-2") have marks of their own.
 Chinese and Korean words must be equal: each of their characters is a word by itself.
 """
 
@@ -64,6 +65,13 @@ _ROMAN = word_set("ii iii iv vii viii ix xii xiii xiv xv xvi xvii xviii xix xx")
 _PARTICLES = word_set(
     "the a an of and for und der die das von van zu zur le la les du de des del della di da y e et i и"
 )
+_SEVERAL = re.compile(r"\w\s+(?:and|und|et|og|och|&|\+|/)\s+\w|\w[&+/]\w")
+"""Between the names of two people."""
+_LABEL = re.compile(
+    r"\bspeaker[\s_-]*\d+\b|^speaker\b|-speaker\b|\bunknown\b|^\(.*\)$|\((?:[^)]*\s)?(?:lead|manager|engineer|host|guest|moderator"
+    r"|interviewer|presenter|organi[sz]er|chair|director|developer|designer|head|c[a-z]o)\)$"
+)
+"""What transcribers write in place of a name, or beside one."""
 _LETTERS = str.maketrans({
     "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ё": "е",
     "أ": "ا", "إ": "ا", "آ": "ا", "ة": "ه", "ى": "ي", "ـ": None,
@@ -101,13 +109,17 @@ class Name:
 @lru_cache(maxsize=4096)
 def parse(text: str, kind: Kind) -> Name | None:
     """Parse a name for comparison; ``None`` if no word of it counts."""
-    parts = words(_plain(fold_text(text)))
+    folded, marks = fold_text(text), list[str]()
+    parts = words(_plain(folded))
     forms: frozenset[str] = frozenset()
     if kind == "company":
         parts, forms = _without_forms(_joined_letters(parts))
     elif kind == "person":
+        marks += [
+            mark for mark, written in (("several", _SEVERAL), ("label", _LABEL)) if written.search(folded)
+        ]
         parts = [word for word in parts if word not in _HONORIFICS] or parts
-    marks = [mark for place, word in enumerate(parts) for mark in _marks(word, place, len(parts), kind)]
+    marks += [mark for place, word in enumerate(parts) for mark in _marks(word, place, len(parts), kind)]
     rest = [word for place, word in enumerate(parts) if not (place and word in _GENERATION_WORDS[kind])]
     # A single letter in a person's name is an initial, not a particle.
     initial = 1 if kind == "person" else 0
