@@ -16,6 +16,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from graphmem.model import canonical, ids
@@ -40,6 +41,9 @@ _PLURALS = {
     "messages": "message", "notes": "note", "people": "person", "persons": "person",
     "projects": "project", "tasks": "task", "transactions": "transaction",
 }  # fmt: skip
+
+SHIPPED_ALIASES = {"contact": "person"}
+"""Types that are other names of a shipped type for owners that have no entity and no schema of them."""
 
 _EXPLICIT = (("id",), ("uuid",), ("external_id",), ("message_id",))
 _NAMES = ((CANONICAL_NAME,), ("name",), ("full_name",), ("title",))
@@ -96,6 +100,51 @@ NAMING = tuple(
     )
 )
 """Every field that can name or identify an entity."""
+
+
+_GIVEN_NAMES = ("first_name", "given_name", "forename")
+_FAMILY_NAMES = ("last_name", "family_name", "surname")
+_USUAL = {name.replace("_", ""): name for name in (*NAMING, *_GIVEN_NAMES, *_FAMILY_NAMES)}
+_NAMED = frozenset(_USUAL.values())
+
+
+def squeezed(label: str) -> str:
+    """Return the name of a field in lower case without blanks, hyphens and underscores; as in the queries."""
+    return label.lower().replace(" ", "").replace("-", "").replace("_", "")
+
+
+@lru_cache(maxsize=10_000)
+def spelled(label: str) -> str:
+    """Return the usual name of a field that names or identifies: ``E-Mail`` is ``email``; others stay."""
+    return _USUAL.get(squeezed(label), label)
+
+
+def read_fields(entity_type: str, fields: Mapping[str, Any], *, with_id: bool = False) -> dict[str, Any]:
+    """Return fields with those that name or identify an entity under their usual names too.
+
+    A person without a name has its first and last name, joined by a blank, as its name.
+
+    Args:
+        with_id: also if it has an id, which identifies it before the name does.
+    """
+    read = dict(fields)
+    for label in sorted(fields):
+        read.setdefault(spelled(label), fields[label])
+    if entity_type in PEOPLE and not any(
+        identity_value(read.get(name)) for name in (_PERSON_NAMES if with_id else _BEFORE_PARTS)
+    ):
+        parts = [
+            next(filter(None, (_shown(read.get(name)) for name in names)), "")
+            for names in (_GIVEN_NAMES, _FAMILY_NAMES)
+        ]
+        if all(parts):
+            read["name"] = " ".join(parts)
+    return read
+
+
+_PERSON_NAMES = (CANONICAL_NAME, "name", "full_name")
+_BEFORE_PARTS = (*_PERSON_NAMES, *(name for names in _EXPLICIT for name in names))
+"""With one of these, the first and last name of a person do not identify it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +224,11 @@ def identify(
         fields: the item's fields as given, ``canonical_name`` among them.
         alternatives: those of a registered schema, which end with the content; ``None`` for the default.
     """
+    read = read_fields(entity_type, fields)
     for names in rule(entity_type) if alternatives is None else alternatives:
         if names == (CONTENT,):
             break
-        values = [identifying_value(entity_type, name, fields) for name in names]
+        values = [identifying_value(entity_type, name, read) for name in names]
         if all(value is not None for value in values):
             basis = "+".join(names)
             return Identity(ids.entity_id(owner, entity_type, basis, values), basis)
@@ -196,7 +246,8 @@ def identifying_names(entity_type: str, alternatives: Alternatives) -> list[str]
     """Return the fields of some alternatives, sorted, with the second names of those that have one."""
     names = {name for each in alternatives for name in each}
     second = {_SYNONYMS[entity_type, name] for name in names if (entity_type, name) in _SYNONYMS}
-    return sorted(names | second)
+    parts = {*_GIVEN_NAMES, *_FAMILY_NAMES} if entity_type in PEOPLE and "name" in names else set[str]()
+    return sorted(names | second | parts)
 
 
 def identify_new(owner: str, entity_type: str, transaction_id: str, index: int) -> Identity:
@@ -210,6 +261,7 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
     The first of these that is not blank: ``canonical_name``, a name, the fields of the type's own rule, a
     contact point, an explicit id, the type with the beginning of the id.
     """
+    snapshot = read_fields(entity_type, snapshot, with_id=True)
     for names in (*_NAMES, *own_rule(entity_type), *_CONTACT, *_EXPLICIT):
         shown = [
             _shown(snapshot.get(name, snapshot.get(_SYNONYMS.get((entity_type, name), name))))
@@ -222,7 +274,7 @@ def display_name(entity_type: str, entity_id: str, snapshot: Mapping[str, Any]) 
 
 def naming_values(texts: Mapping[str, str]) -> dict[str, Any]:
     """Return the values of those fields that can name or identify an entity, from their canonical JSON."""
-    return {name: canonical.decode(texts[name]) for name in NAMING if name in texts}
+    return {name: canonical.decode(text) for name, text in texts.items() if spelled(name) in _NAMED}
 
 
 def name_of(entity_type: str, entity_id: str, texts: Mapping[str, str]) -> str:

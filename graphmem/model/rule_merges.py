@@ -48,7 +48,8 @@ def alternatives(entity_type: str, registered: Alternatives | None) -> Alternati
 def evidence(entity_type: str, fields: Mapping[str, Any], alternatives: Alternatives) -> Evidence:
     """Return the evidence that one observation adds."""
     names = {name for each in alternatives for name in each}
-    values = {name: identity.identifying_value(entity_type, name, fields) for name in names}
+    read = identity.read_fields(entity_type, fields)
+    values = {name: identity.identifying_value(entity_type, name, read) for name in names}
     return frozenset((name, value) for name, value in values.items() if value is not None)
 
 
@@ -175,8 +176,9 @@ class OwnRule:
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
-        """The identifying fields, under both names where one has two."""
-        return tuple(identity.identifying_names(self.entity_type, self.alternatives))
+        """The identifying fields, under both names where one has two, as queries compare them."""
+        names = identity.identifying_names(self.entity_type, self.alternatives)
+        return tuple(sorted({*names, *map(identity.squeezed, names)}))
 
 
 @lru_cache(maxsize=20_000)

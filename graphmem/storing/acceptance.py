@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NoReturn, NotRequired, cast
+from typing import Annotated, Any, Final, NoReturn, NotRequired, cast
 
 import orjson
 from pydantic import Field
@@ -35,10 +35,15 @@ Priority = Annotated[
     Annotated[float, Field(ge=-items.PRIORITY_LIMIT, le=items.PRIORITY_LIMIT, allow_inf_nan=False)] | None,
     Field(description="Decides fields merged by priority; default: 100."),
 ]
-Source = Annotated[ObservationSource | None, Field(description="Kind of writer; default: llm_summary.")]
+Source = Annotated[
+    ObservationSource | None,
+    Field(description="Kind of writer; default: llm_summary, on the command line human."),
+]
 Reason = Annotated[
     Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")
 ]
+COMMAND_LINE: Final = "cli"
+"""The name of the command line as a client: a person types what it writes."""
 Parts = tuple[list[Item | None], list[Link | None]]
 
 
@@ -178,7 +183,10 @@ async def accept(
     """
     owner = context.actor.owner
     if defaults is None:
-        defaults = arguments.defaults() if isinstance(arguments, Observing) else items.Defaults()
+        is_observing = isinstance(arguments, Observing)
+        defaults = arguments.defaults() if is_observing else items.Defaults()
+        if context.actor.client == COMMAND_LINE and not (is_observing and arguments.observation_source):
+            defaults = replace(defaults, observation_source="human")
     fields = transaction(context, operation_name, arguments)
     alternatives = context.services.writers.alternatives(owner)
     vocabulary = await context.services.vocabulary.covering(types)

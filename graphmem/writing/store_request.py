@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from graphmem.errors import IdempotencyMismatch
-from graphmem.model import facts, ids, membership
+from graphmem.model import facts, identity, ids, membership
 from graphmem.model.fact_records import SourceRecord
 from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
 from graphmem.model.reduction import Observation
@@ -115,6 +115,8 @@ class StoreRequest(TransactionRequest):
 
     def _identified(self, item: Item, state: State) -> Item:
         entity_type = state.read.aliases.get(item.given_type or "", item.given_type)
+        if entity_type in identity.SHIPPED_ALIASES and entity_type not in state.heads:
+            entity_type = identity.SHIPPED_ALIASES[entity_type]
         head = state.heads.get(entity_type or "")
         alternatives = head.alternatives if head else None
         if (item.entity_type, item.alternatives) == (entity_type, alternatives):

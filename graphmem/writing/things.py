@@ -155,7 +155,7 @@ class Thing:
     @property
     def naming_texts(self) -> dict[str, str]:
         """The canonical JSON of the current values that can name the entity."""
-        return {name: self.fold[name].value for name in identity.NAMING if name in self.fold}
+        return {name: winner.value for name, winner in self.fold.items()}
 
     @cached_property
     def name(self) -> str:
@@ -168,8 +168,11 @@ class Thing:
         if not self.version:
             return set()
         # A null is no value: what is cleared is not looked up.
-        fields = self.fold.keys() & {*identifiers.FIELDS, identifiers.SELF}
-        values = {name: canonical.decode(self.fold[name].value) for name in fields}
+        values, known = dict[str, Any](), {*identifiers.FIELDS, identifiers.SELF}
+        for label in sorted(self.fold, key=lambda label: (label in known, label)):
+            name = label if label in known else identity.spelled(label)
+            if name in known:
+                values[name] = canonical.decode(self.fold[label].value)
         return identifiers.identifiers(values, self.name)
 
     @cached_property
@@ -215,7 +218,12 @@ def evidence_of(rule: OwnRule | None, texts: Mapping[str, str]) -> Evidence:
     """Return the evidence that values (canonical JSON by field) add."""
     if rule is None:
         return NO_EVIDENCE
-    return rule.evidence({name: canonical.decode(texts[name]) for name in rule.fields if name in texts})
+    fields = {
+        name: text
+        for name, text in texts.items()
+        if name in rule.fields or identity.squeezed(name) in rule.fields
+    }
+    return rule.evidence({name: canonical.decode(text) for name, text in fields.items()})
 
 
 def evidence_of_fold(thing: Thing) -> Evidence:

@@ -40,18 +40,18 @@ def test_entities_have_their_names_and_only_shipped_types_have_a_label(run: Call
 def test_every_writer_keeps_the_name_and_the_label(run: Call, shown: Any) -> None:
     items = [
         {"entity_type": "person", "name": "Ada", "email": "a@x.example"},
-        {"entity_type": "contact", "name": "A"},
+        {"entity_type": "company", "name": "A"},
     ]
     ada, contact = (item["entity_id"] for item in run("store", entities=items)["entities"])
     run("entities.correct", entity_id=ada, field="name", value="Ada King")
-    assert shown() == {ada: ("Ada King", ["Person"]), contact: ("A", ["Contact"])}
+    assert shown() == {ada: ("Ada King", ["Person"]), contact: ("A", ["Company"])}
     run("entities.merge", source_entity_id=ada, target_entity_id=contact)
     run("store", entities=[{"target_id": contact, "canonical_name": "Countess"}])
-    assert shown() == {ada: ("Ada King", ["Person"]), contact: ("Countess", ["Contact"])}
+    assert shown() == {ada: ("Ada King", ["Person"]), contact: ("Countess", ["Company"])}
     run("entities.unmerge", source_entity_id=ada)
     run("entities.delete", entity_id=contact)
     run("entities.restore", entity_id=contact)
-    assert shown() == {ada: ("Ada King", ["Person"]), contact: ("Countess", ["Contact"])}
+    assert shown() == {ada: ("Ada King", ["Person"]), contact: ("Countess", ["Company"])}
     assert run("server.check_snapshots")["healthy"]
 
 

@@ -373,6 +373,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         24: "cb3176d8c605dc100f6e0e9a09153a6cbea3dec2bbed0d22f70aff7666c5ced5",
         25: "1dd86f468ce8e269a9671278882c991c9ee565ca75a1baf4a8eadca8bc3fbcf3",
         26: "087ea9ddd16ec0060ea7d550fd53a004d5f0ce77cfc0aad6797c2c5f085d13f6",
+        27: "1963e6f4632284a89b417433d8583abd36feb7dd35ef8a9efd6797c004f570bd",
     }
 
 

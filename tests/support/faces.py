@@ -35,11 +35,11 @@ def raised(envelope: dict[str, Any]) -> GraphmemError:
     return CATALOGUE[envelope["error_code"]](envelope["message"], **envelope["details"])
 
 
-def by_runner(loop: Loop, services: Services, owner: str) -> Call:
+def by_runner(loop: Loop, services: Services, owner: str, client: str = "test") -> Call:
     """Call the registry itself."""
 
     def call(name: str, /, **arguments: Any) -> dict[str, Any]:
-        actor = full_actor(owner, client="test")
+        actor = full_actor(owner, client=client)
         return canonical.decode(loop.run(REGISTRY[name].run(services, actor, arguments)))
 
     return call

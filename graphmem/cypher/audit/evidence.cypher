@@ -5,7 +5,8 @@
 // mode    read
 // index   observed_in_time (home, at)
 // cost    heavy
-// `subjects` are [entity id, names of its identifying fields]. `evidence` has [entity id, names, values] of each
+// `subjects` are [entity id, names of its identifying fields, as they are and in lower
+// case without blanks, hyphens and underscores]. `evidence` has [entity id, names, values] of each
 // combination that an observation has.
 UNWIND $subjects AS subject
 MATCH ()-[seen:OBSERVED]->(observation:Observation)
@@ -13,7 +14,8 @@ USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = subject[0] AND seen.at IS NOT NULL AND size(coalesce(seen.excluded, [])) % 2 = 0
   AND observation.owner = $owner AND seen.kind IN <fact._value_kinds>
 WITH DISTINCT subject[0] AS subject_id,
-  [i IN range(0, size(observation.fields) - 1) WHERE observation.fields[i] IN subject[1]
+  [i IN range(0, size(observation.fields) - 1) WHERE (observation.fields[i] IN subject[1] OR
+      toLower(replace(replace(replace(observation.fields[i], ' ', ''), '-', ''), '_', '')) IN subject[1])
     | [observation.fields[i], observation.values[i]]] AS pairs
 WHERE size(pairs) > 0
 RETURN collect([subject_id, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]]]) AS evidence

@@ -6,7 +6,10 @@
 // index   type_alias_name (owner, name), schema_head (owner, head)
 // cost    light
 CALL () {
-  <schema._aliases>
+  MATCH (alias:TypeAlias)
+  USING INDEX SEEK alias:TypeAlias(owner, name)
+  WHERE alias.owner = $owner AND alias.name IS NOT NULL
+  RETURN collect([alias.name, alias.type]) AS aliases
 }
 CALL () {
   UNWIND $names AS name

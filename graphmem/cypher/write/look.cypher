@@ -174,7 +174,8 @@ RETURN owner,
       RETURN entity LIMIT $bearers_limit
     }
     WITH reference, entity,
-      [i IN range(0, size(entity.fields) - 1) WHERE entity.fields[i] IN reference[2] | i] AS places
+      [i IN range(0, size(entity.fields) - 1) WHERE (entity.fields[i] IN reference[2] OR
+      toLower(replace(replace(replace(entity.fields[i], ' ', ''), '-', ''), '_', '')) IN reference[2]) | i] AS places
     RETURN [reference[1], entity.id, entity.merged_into IS NULL AND entity.own IS NULL, entity.evidence,
       [i IN places | entity.fields[i]], [i IN places | entity.values[i]],
       coalesce(entity.separated, []) + coalesce(entity.distinct_from, [])]
