@@ -76,7 +76,7 @@ async def derive(queries: Queries, stored: State, merges: Membership, seen: Seen
     for dismissed in await dismissed_pairs(queries, stored.entities):
         for entity_id, other in (dismissed.pair, dismissed.pair[::-1]):
             distinct.setdefault(entity_id, set()).add(other)
-    by_fact = replace(merges, rules=()).merged_into()
+    by_fact, merge_rules = replace(merges, rules=()).merged_into(), merges.merge_rules()
     by_rule = {rule.subject_id: rule for rule in merges.rules if rule.holds(times.LATEST)}
     entities = Things(
         replace(
@@ -85,6 +85,7 @@ async def derive(queries: Queries, stored: State, merges: Membership, seen: Seen
             merged_by=by_rule[subject_id].alternative
             if subject_id in by_rule and subject_id not in by_fact and subject_id in into
             else None,
+            merge_rule=merge_rules.get(subject_id),
             separated=tuple(sorted(separated.get(subject_id, ()))),
             distinct_from=tuple(sorted(distinct.get(subject_id, ()))),
         )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from graphmem.model import canonical, ids
+from graphmem.model import canonical, ids, ranks
 
 Kind = Literal["value", "correction", "create", "delete", "restore", "merge", "unmerge"]
 
@@ -62,10 +62,30 @@ SEPARATED: Final = "separated"
 """The field of an unmerge that names the members that its subject was separated from."""
 
 
+RULE_VERSION: Final = "rule_version"
+"""The field of a merge with the version of the rule by which it folds; the first where it has none."""
+NAME_FROM: Final = "name_from"
+"""The field of a merge that shows the name of its ``source``; else that of its target stays."""
+
+
 def separated(fields: Mapping[str, str]) -> list[str]:
     """Return the members that an unmerge separated its subject from; canonical JSON by field name."""
     named = canonical.decode(fields[SEPARATED]) if SEPARATED in fields else []
     return [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
+
+
+def merge_rule(kind: str, fields: Mapping[str, str], at: int) -> str | None:
+    """Return how a merge folds its source into its target: see ``reduction.merged_fold``.
+
+    ``None`` for the first version, and for what is no merge. Rules sort: first those that keep the name of
+    the target, then those that take the name of the source, by their time.
+
+    Args:
+        at: microseconds since 1970.
+    """
+    if kind != "merge" or canonical.decode(fields.get(RULE_VERSION, "1")) != 2:
+        return None
+    return f"2.{ranks.time_rank(at)}" if fields.get(NAME_FROM) == '"source"' else "2"
 
 
 def is_live(kind: str | None) -> bool:

@@ -48,6 +48,8 @@ SHIPPED_ALIASES = {"contact": "person"}
 _EXPLICIT = (("id",), ("uuid",), ("external_id",), ("message_id",))
 _NAMES = ((CANONICAL_NAME,), ("name",), ("full_name",), ("title",))
 _CONTACT = (("email",), ("url",), ("phone",))
+NAME_FIELDS = tuple(name for names in _NAMES for name in names)
+"""The fields that name an entity, the first that has a value does."""
 GENERAL = (*_EXPLICIT, *_NAMES, *_CONTACT, (CONTENT,))
 """The alternatives of types without a rule of their own; most shipped rules end with them."""
 

@@ -68,7 +68,7 @@ class MergeFact(NamedTuple):
     """A merge of ``subject_id`` into another entity, or its end (``into`` is ``None``); microseconds.
 
     ``toggles`` are those of its observation. ``separated`` are the members that the end of a merge separated
-    its subject from.
+    its subject from. ``rule`` is :func:`graphmem.model.facts.merge_rule`.
     """
 
     subject_id: str
@@ -78,6 +78,7 @@ class MergeFact(NamedTuple):
     into: str | None
     toggles: tuple[int, ...] = ()
     separated: tuple[str, ...] = ()
+    rule: str | None = None
 
     @property
     def place(self) -> tuple[int, str]:
@@ -146,6 +147,16 @@ class Membership:
             if fact.at <= at and fact.recorded_at <= at_ingested and counts(fact.toggles, at_ingested):
                 _apply(fact, merged)
         return _with_rules(merged, [rule for rule in self.rules if rule.holds(at_ingested)])
+
+    def merge_rules(self, at: int = times.LATEST, at_ingested: int = times.LATEST) -> dict[str, str]:
+        """Return the rule of each entity that a fact of rule version 2 merged, as of two clocks."""
+        merged, rules = dict[str, str](), dict[str, str | None]()
+        for fact in self.facts:
+            if fact.at <= at and fact.recorded_at <= at_ingested and counts(fact.toggles, at_ingested):
+                _apply(fact, merged)
+                if merged.get(fact.subject_id) == fact.into:
+                    rules[fact.subject_id] = fact.rule
+        return {subject_id: rule for subject_id, rule in rules.items() if rule and subject_id in merged}
 
     def spans(self, at: int = times.LATEST) -> Mapping[str, list[MemberSpan]]:
         """Return which members each survivor had when, as it was recorded, up to one time of observation.

@@ -25,7 +25,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from graphmem.model import canonical, facts, membership, merged_arrays, ranks
-from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.identity import CANONICAL_NAME, NAME_FIELDS, identity_value
 from graphmem.model.rules import PLAIN, Rules
 
 
@@ -183,7 +183,66 @@ def greatest(holder: Winner | None, challenger: Winner) -> Winner:
     return max(holder, challenger)
 
 
-def merged_state(members: Sequence[OwnState], *, is_relationship: bool) -> OwnState:
+def merged_fold(
+    survivor_id: str, folds: Mapping[str, Fold], into: Mapping[str, str], merge_rules: Mapping[str, str]
+) -> Fold:
+    """Return the fold that a survivor shows, if some of its members were merged by rule version 2.
+
+    By version 2, the null of an entity does not clear the value of another, and the name of the target stays,
+    or that of the source where the merge says so. By version 1 the greatest winner decides.
+
+    Args:
+        folds: by entity, made under the same rules.
+        into: by merged entity, the entity that it was merged into.
+        merge_rules: by merged entity, :func:`graphmem.model.facts.merge_rule`; none for version 1.
+    """
+    sources: dict[str, list[str]] = {}
+    for source_id, target_id in into.items():
+        sources.setdefault(target_id, []).append(source_id)
+
+    def folded(entity_id: str) -> Fold:
+        fold = dict(folds.get(entity_id, {}))
+        for source_id in sorted(
+            sources.get(entity_id, ()), key=lambda each: (merge_rules.get(each, ""), each)
+        ):
+            more, rule = folded(source_id), merge_rules.get(source_id)
+            if rule is None:
+                fold |= {name: greatest(fold.get(name), winner) for name, winner in more.items()}
+            else:
+                fold = _joined(fold, more) if rule == "2" else _joined(more, fold)
+        return fold
+
+    return folded(survivor_id)
+
+
+def _joined(named: Fold, other: Fold) -> dict[str, Winner]:
+    """Return two folds put together: ``named`` gives the name, and a null clears no value of the other."""
+    naming = [name for name in NAME_FIELDS if name in named and _identifies(named[name])]
+    kept = NAME_FIELDS[: NAME_FIELDS.index(naming[0]) + 1] if naming else ()
+    joined = dict(named)
+    for name, winner in other.items():
+        known = joined.get(name)
+        if name in kept:
+            continue
+        if known is None or _is_clear(known) is _is_clear(winner):
+            joined[name] = greatest(known, winner)
+        elif _is_clear(known):
+            joined[name] = winner
+    return joined
+
+
+def _identifies(winner: Winner) -> bool:
+    return identity_value(canonical.decode(winner.value)) is not None
+
+
+def _is_clear(winner: Winner) -> bool:
+    """Return whether a winner clears its field: a null, or a union without elements."""
+    return winner.value == ("[]" if merged_arrays.is_union(winner.rank) else "null")
+
+
+def merged_state(
+    members: Sequence[OwnState], *, is_relationship: bool, merged: Fold | None = None
+) -> OwnState:
     """Return what a survivor shows: its own state and those of its members, put together.
 
     Each field goes to the greatest winner. Lifecycle does not cross between entities: a merged entity lives
@@ -191,13 +250,14 @@ def merged_state(members: Sequence[OwnState], *, is_relationship: bool) -> OwnSt
 
     Args:
         members: the survivor first; all folds are made under the same rules.
+        merged: the fold, if a member was merged by rule version 2: see :func:`merged_fold`.
     """
     observed = [member for member in members if member.observation_count]
     created = [member.created_at for member in observed if member.created_at is not None]
     latest = [member.last_observation_at for member in observed if member.last_observation_at is not None]
     lifecycles = [member.lifecycle for member in observed if member.lifecycle]
     fold: dict[str, Winner] = {}
-    for member in observed:
+    for member in observed if merged is None else ():
         for name, winner in member.fold.items():
             fold[name] = greatest(fold.get(name), winner)
     return OwnState(
@@ -207,7 +267,7 @@ def merged_state(members: Sequence[OwnState], *, is_relationship: bool) -> OwnSt
         lifecycle=max(lifecycles, key=lambda turn: (turn.is_live, turn))
         if is_relationship and lifecycles
         else members[0].lifecycle,
-        fold=fold,
+        fold=fold if merged is None else merged,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -29,6 +29,9 @@ class Merge(Writing):
         Field(description="The survivor: the entity that the source is merged into."),
     ]
     merge_reason: Annotated[Reason, Spelled("reason")] = None
+    name_from: Annotated[
+        Literal["target", "source"], Field(description="The entity whose name is shown afterwards.")
+    ] = "target"
 
 
 class Unmerge(Writing):
@@ -84,9 +87,10 @@ class Merged(TypedDict):
 async def merge_entities(context: Context, arguments: Merge) -> Merged:
     """Merge an entity into another. Afterwards both ids and names answer the target with the facts of both.
 
-    Each field shows the winner among the observations of both. The target shows the relationships of both,
-    each once. No observation is moved: an unmerge gives each entity its own observations back, later ones
-    included. A snapshot `at` an earlier time shows two entities.
+    Each field shows the winner among the observations of both; a null clears only the value of its own
+    entity. The name of the target stays, unless `name_from` is source. The target shows the relationships of
+    both, each once. No observation is moved: an unmerge gives each entity its own observations back, later
+    ones included. A snapshot `at` an earlier time shows two entities.
     """
     receipt = await _accept(context, "entities.merge", arguments, "merge", arguments.merge_reason)
     return {**_answer(receipt), "merged_at": times.render(receipt.recorded_at)}
@@ -117,8 +121,9 @@ async def _accept(
     context: Context, name: str, arguments: Merge | Unmerge, kind: facts.Kind, reason: str | None
 ) -> Receipt:
     source, target = arguments.source_entity_id, arguments.target_entity_id
+    takes_name = isinstance(arguments, Merge) and arguments.name_from == "source"
     try:
-        merging = Merging(kind, source, target, reason)
+        merging = Merging(kind, source, target, reason, "source" if takes_name else None)
         return await submit(context, MergeRequest(**transaction(context, name, arguments), merging=merging))
     except StoreRefused as exc:
         invalid_if(exc, "ERR_MERGE_REFUSED")

@@ -6,7 +6,7 @@ field shows the greatest winner of all members.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -84,7 +84,7 @@ async def entities(
     merges = Membership()
     if merging := [entity.id for entity in own.values() if entity.merging]:
         merges = await refolding.membership(context.graph, merging, known)
-    into = merges.merged_into(at, known)
+    into, merge_rules = merges.merged_into(at, known), merges.merge_rules(at, known)
     members = {
         survivor_id: membership.members(survivor_id, into)
         for survivor_id in sorted({membership.survivor(each, into) for each in requested if each in own})
@@ -97,7 +97,7 @@ async def entities(
     for entity_id, member_ids in members.items():
         group = [own[member_id] for member_id in member_ids if member_id in own]
         sums = [member.summed(at) for member in group]
-        state = await _merged(context, group, sums, at, known)
+        state = await _merged(context, group, sums, (into, merge_rules), at, known)
         version = len(changes[entity_id]) if entity_id in changes else sums[0].version
         folds[entity_id], rules[entity_id] = state.fold, group[0].rules
         shown = absent if all(each.unmade for each in sums) else rows
@@ -114,16 +114,33 @@ async def _own(
     return {own.id: own for own in row.snapshots}, at_ingested if row.known is None else row.known
 
 
-async def _merged(context: Context, group: list[_Own], sums: list[Sum], at: int, known: int) -> OwnState:
-    """Return the merged state of a survivor and then its members, folded under the rules of its type."""
-    rules = group[0].rules
+async def _merged(
+    context: Context,
+    group: list[_Own],
+    sums: list[Sum],
+    merging: tuple[Mapping[str, str], Mapping[str, str]],
+    at: int,
+    known: int,
+) -> OwnState:
+    """Return the merged state of a survivor and then its members, folded under the rules of its type.
+
+    Args:
+        merging: what each member is merged into, and the rules of its merges.
+    """
+    rules, (into, merge_rules) = group[0].rules, merging
     states = []
     for own, each in zip(group, sums, strict=True):
         state = each.state
         if rules.key or own.rules.key:
             state = state._replace(fold=await _fold(context, own, each, rules, at, known))
         states.append(state)
-    return reduction.merged_state(states, is_relationship=False)
+    merged = None
+    if any(own.id in merge_rules for own in group[1:]):
+        folds = {
+            own.id: state.fold for own, state in zip(group, states, strict=True) if state.observation_count
+        }
+        merged = reduction.merged_fold(group[0].id, folds, into, merge_rules)
+    return reduction.merged_state(states, is_relationship=False, merged=merged)
 
 
 async def _fold(context: Context, own: _Own, own_sum: Sum, rules: Rules, at: int, known: int) -> Fold:

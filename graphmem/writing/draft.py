@@ -172,13 +172,18 @@ class Draft:
         self.regroup(observed)
         return observed
 
-    def place(self, entity: Thing, into: str | None, merged_by: str | None = None) -> None:
+    def place(
+        self, entity: Thing, into: str | None, merged_by: str | None = None, merge_rule: str | None = None
+    ) -> None:
         """Merge an entity into another, or into none.
 
         Args:
             merged_by: the alternative that merges it; ``None`` where a fact does, or nothing.
+            merge_rule: how the fact folds it.
         """
-        self.entities.put(replace(self.entities[entity.subject_id], into=into, merged_by=merged_by))
+        self.entities.put(
+            replace(self.entities[entity.subject_id], into=into, merged_by=merged_by, merge_rule=merge_rule)
+        )
         if entity.merged_by is None and merged_by is None:
             return
         own, earlier = self.new.by_rule.spans, self.state.new.by_rule.spans

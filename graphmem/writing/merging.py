@@ -44,6 +44,7 @@ class MergeRequest(TransactionRequest):
         """What an idempotency key stands for."""
         merging = self.merging
         described = [merging.kind, merging.source, merging.target, merging.reason]
+        described += [merging.name_from] if merging.name_from else []
         return {"merging": described}
 
     def touch(self, touched: Touched) -> None:
@@ -114,7 +115,8 @@ class MergeRequest(TransactionRequest):
     def _observe(self, draft: Draft, source: Thing, into: str | None, separated: Iterable[str] = ()) -> None:
         observation = self.observation(source.kind, draft.recorded_at, separated)
         draft.observe_entity(observation)
-        draft.place(source, into)
+        rule = facts.merge_rule(observation.kind, observation.fields, observation.observed_at)
+        draft.place(source, into, merge_rule=rule)
 
     def observation(self, entity_type: str, recorded_at: int, separated: Iterable[str] = ()) -> Observation:
         """Return the observation that the merge, or its end, makes of the source.
@@ -123,6 +125,8 @@ class MergeRequest(TransactionRequest):
             separated: the members that an unmerge separates the source from.
         """
         fields: dict[str, Any] = {"into": self.merging.target, "reason": self.merging.reason}
+        if self.merging.kind == "merge":
+            fields |= {facts.RULE_VERSION: 2, facts.NAME_FROM: self.merging.name_from}
         if separated:
             fields[facts.SEPARATED] = sorted(separated)
         return Observation(
@@ -151,13 +155,14 @@ def restore_observation(draft: Draft, observation: Observation, *, is_newest: bo
     draft.separate(source_id, facts.separated(observation.fields))
     applies = into is None or (entities.get(into) is not None and source_id not in entities.chain(into))
     source = entities.get(source_id)
-    same = source is not None and source.into == into and source.merged_by is None
+    rule = facts.merge_rule(observation.kind, observation.fields, observation.observed_at)
+    same = source is not None and (source.into, source.merged_by, source.merge_rule) == (into, None, rule)
     if not is_newest or not applies or same or (source is None and into is None):
         draft.observe_entity(observation)
         return
     moved = entities.members(source_id)
     draft.observe_entity(observation)
-    draft.place(source or entities[source_id], into)
+    draft.place(source or entities[source_id], into, merge_rule=rule)
     # The entity that it is merged into may be merged by rule.
     for survivor_id in (root, entities.root(into) if into else root):
         draft.bump(entities, survivor_id)

@@ -105,6 +105,7 @@ class _MergeFactRow(NamedTuple):
             facts.target(self.kind, fields),
             tuple(self.excluded or ()),
             tuple(facts.separated(fields)),
+            facts.merge_rule(self.kind, fields, self.at),
         )
 
 

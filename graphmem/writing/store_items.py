@@ -113,14 +113,25 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
         winner = after.fold.get(name)
         if winner is None:
             continue
-        if _is_held(draft, observation, name, winner):
+        if _is_hidden(draft, observation, name, winner):
+            draft.warnings.append({
+                "code": "OTHER_MEMBER_SHOWN",
+                "index": item.index,
+                "field": name,
+                "observation_id": winner.observation_id,
+                "message": f"the observation is stored, and {after.subject_id} shows the value of "
+                f"{winner.observation_id}, which another merged entity has: a null clears only the value of "
+                "its own entity, and a merge keeps the name of its target: act on the entity that has it",
+            })  # fmt: skip
+        elif _is_held(draft, observation, name, winner):
             draft.warnings.append({
                 "code": "HELD_BY_CORRECTION",
                 "index": item.index,
                 "field": name,
                 "observation_id": winner.observation_id,
                 "message": f"the observation is stored, and the snapshot keeps the value of the correction "
-                f"{winner.observation_id}: only another correction of {name} ends that",
+                f"{winner.observation_id}: another correction of {name} ends that, a store with "
+                "supersedes_correction, or POST /correct with release",
             })  # fmt: skip
         elif _is_lost(draft, observation, name, winner):
             draft.warnings.append({
@@ -166,6 +177,13 @@ def _claim(draft: Draft, observation: Observation, name: str, winner: Winner) ->
     value = rules.value(name, observation.fields[name]) if rules.shows(name) else None
     claim = None if value is None else observation.claim(name, value, rules)
     return claim if claim and claim.value != winner.value else None
+
+
+def _is_hidden(draft: Draft, observation: Observation, name: str, winner: Winner) -> bool:
+    """Return whether another entity that is merged with it shows its value, though its own is newer."""
+    own = draft.entities[observation.subject_id].fold.get(name)
+    is_newer = own is not None and own > winner and not merged_arrays.is_union(winner.rank)
+    return is_newer and _claim(draft, observation, name, winner) is not None
 
 
 def _is_lost(draft: Draft, observation: Observation, name: str, winner: Winner) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.model import canonical, facts, identity, reduction, rule_merges
 from graphmem.model.person_names import NameGroup, PersonName
-from graphmem.model.reduction import Lifecycle, Observation, OwnState, Winner
+from graphmem.model.reduction import Fold, Lifecycle, Observation, OwnState, Winner
 from graphmem.model.rule_merges import NO_EVIDENCE, Evidence, OwnRule
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.text import identifiers
@@ -47,6 +47,7 @@ class Thing:
             a fact merged it, or nothing.
         separated: the entities that an unmerge separated it from, sorted.
         distinct_from: the entities of which somebody said that they are no duplicates of it, sorted.
+        merge_rule: how the fact that merged it folds it; see :func:`graphmem.model.facts.merge_rule`.
         named: the pairs of all of its observations that count, where these were read; see
             :func:`naming_pairs`.
     """
@@ -69,6 +70,7 @@ class Thing:
     merged_by: str | None = None
     separated: tuple[str, ...] = ()
     distinct_from: tuple[str, ...] = ()
+    merge_rule: str | None = None
     named: frozenset[tuple[str, str]] | None = field(default=None, compare=False)
 
     @property
@@ -363,7 +365,9 @@ class Things:
             return members[0]
         first = self.get(root) or Thing(root, root.partition(":")[0])
         others = [member.own_state for member in members if member.subject_id != root]
-        state = reduction.merged_state([first.own_state, *others], is_relationship=":" in root)
+        state = reduction.merged_state(
+            [first.own_state, *others], is_relationship=":" in root, merged=_merged_fold(root, members)
+        )
         made = any(member.made for member in members)
         unmade = not made and any(member.unmade for member in members)
         if not state.observation_count and not unmade:
@@ -384,6 +388,16 @@ class Things:
         yield from self._merged.get(subject_id, ())
         if self._below is not None:
             yield from (each for each in self._below._merged_into(subject_id) if each not in self._own)
+
+
+def _merged_fold(root: str, members: Iterable[Thing]) -> Fold | None:
+    """Return the fold of a survivor by rule version 2; ``None`` where no member was merged by it."""
+    merge_rules = {each.subject_id: each.merge_rule for each in members if each.merge_rule}
+    if not merge_rules:
+        return None
+    folds = {each.subject_id: each.fold for each in members if each.observation_count}
+    into = {each.subject_id: each.into for each in members if each.into and each.subject_id != root}
+    return reduction.merged_fold(root, folds, into, merge_rules)
 
 
 class ThingRow(NamedTuple):
@@ -410,6 +424,7 @@ class ThingRow(NamedTuple):
     separated: list[str] | None
     distinct_from: list[str] | None
     merged_by: str | None
+    merge_rule: str | None
     into: str | None
     projection: str | None
 
@@ -441,6 +456,7 @@ class ThingRow(NamedTuple):
             unmade=bool(self.unmade),
             refold=self.refold or 0,
             merged_by=self.merged_by,
+            merge_rule=self.merge_rule,
             separated=tuple(self.separated or ()),
             distinct_from=tuple(self.distinct_from or ()),
         )

@@ -227,6 +227,7 @@ class Node:
                 "separated": list(self.own.separated) or None,
                 "distinct_from": list(self.own.distinct_from) or None,
                 "merged_by": self.own.merged_by,
+                "merge_rule": self.own.merge_rule,
             }
         source, target = ids.ends(view.subject_id)
         return properties | {

@@ -42,12 +42,16 @@ class LookAgain(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Merging:
-    """A merge of ``source`` into ``target``, or its end (``kind`` unmerge: ``target`` may be ``None``)."""
+    """A merge of ``source`` into ``target``, or its end (``kind`` unmerge: ``target`` may be ``None``).
+
+    ``name_from`` is ``source`` where the name of the source is to be shown.
+    """
 
     kind: facts.Kind
     source: str
     target: str | None
     reason: str | None = None
+    name_from: str | None = None
 
 
 @dataclass(slots=True)

@@ -49,7 +49,8 @@ OF_ACCOUNTS = ("account.", "oauth.", "secret.")
 
 WRITTEN_LATER = (
     "account", "alternative", "attempts", "by", "client", "due_at", "error", "evidence", "locked",
-    "merged_by", "replaces", "ruled", "separated", "stamped", "stamping", "token", "undated", "unstamped",
+    "merge_rule", "merged_by", "replaces", "ruled", "separated", "stamped", "stamping", "token", "undated",
+    "unstamped",
     "until", "vectors_changed",
 )  # fmt: skip
 """Properties that our queries read, and that nothing has written where these tests run first."""

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from graphmem.errors import InvalidInput, NotFound, StoreRefused
+from graphmem.registry import Services
 from graphmem.writing import merging
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
 JANUARY, FEBRUARY = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
@@ -305,3 +307,64 @@ def test_more_entities_than_may_be_one_are_not_merged(run: Call, monkeypatch: py
         run("entities.merge", source_entity_id=b, target_entity_id=c)
     assert [issue["path"] for issue in refused.value.details["issues"]] == ["$.target_entity_id"]
     assert run("entities.get", entity_id=a)["entity_id"] == b
+
+
+def test_a_null_of_one_member_does_not_clear_the_value_of_another(run: Call) -> None:
+    first, second = (
+        {"entity_type": "person", "name": "Dr. Hallen"},
+        {"entity_type": "person", "name": "Dr Halen"},
+    )
+    target, source = (
+        run("store", entities=[each])["entities"][0]["entity_id"]
+        for each in (first, {**second, "dose": "zinc"})
+    )
+    run("entities.correct", entity_id=target, field="dose", value="zinc")
+    run("entities.correct", entity_id=source, field="dose", value=None)
+    merge(run, source, target)
+    for now in ({}, {"at": run("entities.snapshot", entity_id=target)["computed_at"]}):
+        snapshot = run("entities.snapshot", entity_id=target, **now)["snapshot"]
+        assert snapshot == {"name": "Dr. Hallen", "dose": "zinc"}
+    (warning,) = run("entities.correct", entity_id=source, field="dose", value=None)["store_warnings"]
+    assert (warning["code"], warning["field"]) == ("OTHER_MEMBER_SHOWN", "dose")
+    # The value goes once every member has cleared its own.
+    cleared = run("entities.correct", entity_id=target, field="dose", value=None)
+    assert "dose" not in cleared["snapshot"]
+
+
+@pytest.mark.parametrize(("name_from", "shown"), [(None, "Annika Lund"), ("source", "Anika Lund")])
+def test_the_name_of_the_target_stays_unless_the_merge_says_otherwise(
+    call: Call, name_from: str | None, shown: str
+) -> None:
+    target = call("store", entities=[{"entity_type": "person", "name": "Annika Lund", "phone": "1"}])
+    source = call(
+        "store",
+        entities=[{"entity_type": "person", "name": "Anika Lund", "canonical_name": "A. Lund", "phone": "2"}],
+    )
+    ids = [each["entities"][0]["entity_id"] for each in (source, target)]
+    merge(call, *ids, **({"name_from": name_from} if name_from else {}))
+    survivor = call("entities.get", entity_id=ids[1])
+    assert survivor["snapshot"]["name"] == shown
+    assert survivor["canonical_name"] == ("A. Lund" if name_from else "Annika Lund")
+    assert survivor["snapshot"]["phone"] == "2"
+
+
+def test_a_merge_that_was_stored_before_there_were_versions_folds_as_it_did(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    items = [
+        {"entity_type": "person", "name": name, "city": city}
+        for name, city in (("Ada", "Rome"), ("Bo", None))
+    ]
+    target, source = (run("store", entities=[item])["entities"][0]["entity_id"] for item in items)
+    merge(run, source, target)
+    assert run("entities.get", entity_id=target)["snapshot"] == {"name": "Ada", "city": "Rome"}
+    script = (
+        "MATCH (entity:Entity {id: $source, owner: $o}) SET entity.merge_rule = null "
+        "WITH entity MATCH (entity)-[:HAS_HISTORY]->()-[:OBSERVED]->(merge:Observation {kind: 'merge'}) "
+        "SET merge.fields = ['into'], merge.values = [merge.values[0]]"
+    )
+    loop.run(services.database.script(script, source=source, o=owner))
+    checked = run("server.check_snapshots", auto_fix=True)
+    assert checked["stale_snapshots"], checked
+    assert run("entities.get", entity_id=target)["snapshot"] == {"name": "Bo"}
+    assert run("server.check_snapshots")["stale_snapshots"] == []

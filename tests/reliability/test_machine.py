@@ -226,8 +226,11 @@ class Machine(ComparedService):
 
     # Merging
 
-    @rule(number=ENTITY_NUMBER, into=ENTITY_NUMBER, apt=MOSTLY_POSSIBLE, keyed=KEYED)
-    def merge(self, number: int, into: int, apt: bool, keyed: bool) -> None:
+    @rule(
+        number=ENTITY_NUMBER, into=ENTITY_NUMBER, apt=MOSTLY_POSSIBLE, keyed=KEYED,
+        name_from=st.sampled_from([None, "target", "source"]),
+    )  # fmt: skip
+    def merge(self, number: int, into: int, apt: bool, keyed: bool, name_from: str | None) -> None:
         known = self.known
         source, target = self.entity(number), self.entity(into + (number == into))
         among = [root for root in known.types if known.parent(root) is None and known.lives(root)]
@@ -240,9 +243,10 @@ class Machine(ComparedService):
         elif source == target or any(not known.lives(end) or known.parent(end) for end in (source, target)):
             refused = INVALID
         arguments = {"source_entity_id": source, "target_entity_id": target, "merge_reason": "x"}
+        arguments |= {"name_from": name_from} if name_from else {}
         answer = self.write("entities.merge", arguments, refused, keyed)
         if answer is not None:
-            self.merged(answer, source, target)
+            self.merged(answer, source, target, name_from or "target")
 
     @precondition(lambda self: any(map(self.known.parent, self.known.types)))
     @rule(number=ENTITY_NUMBER, apt=MOSTLY_POSSIBLE, keyed=KEYED)
@@ -256,7 +260,9 @@ class Machine(ComparedService):
         if answer is not None:
             self.merged(answer, entity, None)
 
-    def merged(self, answer: dict[str, Any], entity: str, target: str | None) -> None:
+    def merged(
+        self, answer: dict[str, Any], entity: str, target: str | None, name_from: str = "target"
+    ) -> None:
         """Add a merge, or its end where there is no target, to the model."""
         before, kind = self.known, "unmerge" if target is None else "merge"
         moved = before.below(entity)
@@ -272,7 +278,8 @@ class Machine(ComparedService):
         arguments = {"filters": {"entity_id": entity}, "include_deleted": True, "limit": 500}
         listed = self.loop.run(self.outcome("observations.query", arguments))["observations"]
         (made,) = [observation for observation in listed if observation["recorded_at"] == self.recorded_at]
-        self.add(replace(self.fact(made["id"], entity, kind, {}), target=target), placed=False)
+        fact = replace(self.fact(made["id"], entity, kind, {}), target=target, name_from=name_from)
+        self.add(fact, placed=False)
 
     # Splitting
 

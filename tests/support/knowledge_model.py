@@ -32,6 +32,7 @@ from tests.support.reduction_model import (
 
 TURNS = ("create", "delete", "restore")
 MERGES = ("merge", "unmerge")
+NAMES = ("canonical_name", "name", "full_name", "title")
 
 
 @dataclass(frozen=True)
@@ -166,8 +167,45 @@ class Knowledge:
         return self.lives(self.root(entity))
 
     def holding(self, root: str) -> dict[str, FieldState]:
-        """Return what holds each field of a survivor, the canonical name and nulls among them."""
-        return reduce(self.of(*self.members(root)), self.schema(root))
+        """Return what holds each field of a survivor, the canonical name and nulls among them.
+
+        What one member clears, another may have. The name is that of the entity that others were merged into.
+        """
+        schema, members = self.schema(root), self.members(root)
+        own = {member: reduce(self.of(member), schema) for member in members}
+        named = self.naming(root)
+        states: dict[str, FieldState] = {}
+        for name in {name for fields in own.values() for name in fields}:
+            among = named.get(name, set()) if name in NAMES else set(members)
+            among = {member for member in among if name in own[member]}
+            clear = [] if schema.policy(name) == "merge_array" else None
+            showing = {member for member in among if own[member][name].value != clear}
+            if among:
+                states[name] = reduce(self.of(*(showing or among)), schema)[name]
+        return states
+
+    def naming(self, entity: str) -> dict[str, set[str]]:
+        """Return, for each field that names, the members of an entity whose values of it count for it."""
+        named = {name: {entity} for name in NAMES}
+        children = [child for child in self.types if self.parent(child) == entity]
+        merges = {child: [fact for fact in self.of(child) if fact.kind in MERGES][-1] for child in children}
+        schema = self.schema(self.root(entity))
+        for child in sorted(children):
+            if merges[child].name_from == "target":
+                named = self.name_first(named, self.naming(child), schema)
+        for child in sorted(children, key=lambda child: merges[child].moment):
+            if merges[child].name_from == "source":
+                named = self.name_first(self.naming(child), named, schema)
+        return named
+
+    def name_first(
+        self, first: dict[str, set[str]], other: dict[str, set[str]], schema: Schema
+    ) -> dict[str, set[str]]:
+        """Return, for each field that names, the members that count: the first ones, if they have a name."""
+        shown = {name: reduce(self.of(*first[name]), schema).get(name) for name in NAMES}
+        named = [place for place, state in enumerate(shown.values()) if state and is_name(state.value)]
+        kept = NAMES[: named[0] + 1] if named else ()
+        return {name: first[name] if name in kept else first[name] | other[name] for name in NAMES}
 
     def schema(self, entity: str) -> Schema:
         """Return today's schema of an entity's type."""
@@ -312,6 +350,11 @@ def shown(states: Mapping[str, FieldState], *, named: bool = True) -> dict[str, 
 def provenance(states: Mapping[str, FieldState], *, named: bool = True) -> dict[str, str]:
     """Return the observations behind each field of a snapshot."""
     return {name: ",".join(states[name].winners) for name in shown(states, named=named)}
+
+
+def is_name(value: Any) -> bool:
+    """Return whether a value names something."""
+    return bool(value.strip()) if isinstance(value, str) else type(value) in (int, float)
 
 
 def display_name(

@@ -26,8 +26,8 @@ SOURCES = ("sensor", "workflow_state", "llm_summary", "human", "import", "sync")
 class Fact:
     """One observation: of an entity (its id) or of a relationship (its key ``TYPE:source:target``).
 
-    ``target``: the entity into which a merge merges the subject. ``since``: from when on it counts for its
-    subject, where a split moved it there.
+    ``target``: the entity into which a merge merges the subject, ``name_from``: whose name stays. ``since``:
+    from when on it counts for its subject, where a split moved it there.
     """
 
     id: str
@@ -41,6 +41,7 @@ class Fact:
     specificity: float = 1.0
     source: str = "llm_summary"
     target: str | None = None
+    name_from: str = "target"
     since: str | None = None
 
     @property
