@@ -12,6 +12,7 @@ An item is an object. These keys are reserved, everything else is a field:
 ``observation_source`` sensor, workflow_state, llm_summary, human, import or sync; default:
                        the request's, else llm_summary
 ``specificity_score``  0 to 1; default 1
+``supersedes_correction``  true: it ends the corrections that hold its fields
 =====================  ====================================================================
 
 Nothing here raises for bad input: each fault becomes an :class:`ItemIssue` with its path, so that a caller
@@ -26,9 +27,10 @@ from typing import Any, Final, NotRequired, TypedDict, cast, get_args
 
 from graphmem.model import canonical, discovery, facts, identity, ids, ranks, relationship, times
 
+SUPERSEDES: Final = "supersedes_correction"
 RESERVED: Final = frozenset({
     "entity_type", identity.CANONICAL_NAME, "target_id", "intent", "observed_at", "source_priority",
-    "observation_source", "specificity_score",
+    "observation_source", "specificity_score", SUPERSEDES,
 })  # fmt: skip
 OBSERVATION_SOURCES: Final = get_args(ranks.ObservationSource)
 DEFAULT_SOURCE: Final = "llm_summary"
@@ -252,6 +254,8 @@ class ItemReader:
             self.refuse(
                 "ERR_OBSERVATION_SOURCE", f"{path}.observation_source", f"must be one of {allowed}", index
             )
+        if about.get(SUPERSEDES) not in (None, True, False):
+            self.refuse("ERR_SUPERSEDES_CORRECTION", f"{path}.{SUPERSEDES}", "must be true or false", index)
         if len(self.issues) > before:
             return None
         who = self._identify(index, about, entity_type, target, fields)

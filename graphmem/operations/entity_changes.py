@@ -8,9 +8,9 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType
+from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
-from graphmem.model import canonical, facts, identity
+from graphmem.model import canonical, facts, identity, reduction
 from graphmem.model.items import ItemReader
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
@@ -25,6 +25,7 @@ from graphmem.storing.acceptance import (
     invalid_if,
     not_found,
 )
+from graphmem.storing.releasing import release, shown
 from graphmem.writing import Receipt
 
 CORRECTION_PRIORITY = 1_000.0
@@ -35,7 +36,8 @@ class Correct(Writing):
 
     entity_id: EntityId
     field: str = Field(min_length=1, max_length=identity.NAME_LIMIT, description="Name of the field.")
-    value: Annotated[Any, Field(description="The right value, any JSON; null clears the field.")]
+    value: Annotated[Any, Field(description="The right value, any JSON; null clears the field.")] = None
+    release: bool = Field(default=False, description="End the correction, without `value`.")
     entity_type: EntityType | None = None
     max_characters: MaxCharacters = None
 
@@ -70,8 +72,12 @@ class Corrected(Budgeted):
 async def correct(context: Context, arguments: Correct) -> Corrected:
     """Correct one field of an entity. A correction wins over all observations that are no corrections.
 
-    `value` is any JSON; null clears the field. The corrected value stays in the history.
+    `value` is any JSON; null clears the field. `release` ends a correction: the newest wins again.
     """
+    if arguments.release is ("value" in arguments.model_fields_set):
+        raise invalid([{"path": "$.value", "message": "Field required: give value, or release"}])
+    if arguments.release:
+        return await _released(context, arguments)
     receipt, stored = await _observe(
         context, "entities.correct", arguments, "correction", {arguments.field: arguments.value}
     )
@@ -87,6 +93,33 @@ async def correct(context: Context, arguments: Correct) -> Corrected:
         "snapshot": stored.get("entity_snapshot_after", {}),
         "replayed": receipt.replayed,
         "store_warnings": receipt.warnings,
+    }
+
+
+async def _released(context: Context, arguments: Correct) -> Corrected:
+    """End the corrections of a field.
+
+    Raises:
+        InvalidInput: no correction holds the field.
+    """
+    count = await release(context, arguments.entity_id, arguments.field)
+    row, fold = await shown(context, arguments.entity_id)
+    if not count:
+        message = f"no correction holds {arguments.field}: there is nothing to release"
+        raise invalid([{"path": "$.field", "message": message}])
+    values = {name: orjson.Fragment(winner.value) for name, winner in reduction.snapshot_fields(fold)}
+    return {
+        "success": True,
+        "entity_id": row.id,
+        "entity_type": row.type,
+        "canonical_name": row.name,
+        "field": arguments.field,
+        "value": values.get(arguments.field),
+        "observation_id": fold[arguments.field].observation_id,
+        "version": row.version,
+        "snapshot": values,
+        "replayed": False,
+        "store_warnings": [],
     }
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from graphmem.errors import InvalidInput, StoreRefused
 from tests.faces.conftest import Together
 from tests.support.faces import Call
 
@@ -159,6 +160,51 @@ def test_a_newer_value_of_a_corrected_field_says_that_the_correction_holds_it(ca
     assert "another correction of role" in warning["message"]
     again = call("entities.correct", entity_id=entity_id, field="role", value="Poet")
     assert (again["snapshot"]["role"], again["store_warnings"]) == ("Poet", [])
+
+
+def test_a_store_that_says_so_ends_a_correction(call: Call) -> None:
+    entity_id = only_id(call("store", entities=[{**ADA, "role": "Countess", "observed_at": "2020-01-01"}]))
+    call("entities.correct", entity_id=entity_id, field="role", value="Poet")
+    corrected = call("entities.correct", entity_id=entity_id, field="role", value="Mathematician")
+    moment = call("entities.snapshot", entity_id=entity_id)["last_observation_at"]
+    held = call("store", entities=[{**ADA, "role": "Writer"}])["store_warnings"][0]
+    assert "supersedes_correction" in held["message"]
+    assert "release" in held["message"]
+    answer = call("store", entities=[{**ADA, "role": "Analyst", "supersedes_correction": True}])
+    assert answer["store_warnings"] == []
+    assert answer["entities"][0]["entity_snapshot_after"]["role"] == "Analyst"
+    assert "supersedes_correction" not in answer["entities"][0]["entity_snapshot_after"]
+    # The newest wins again, and what was corrected was so in its time.
+    assert call("store", entities=[{**ADA, "role": "Engineer"}])["store_warnings"] == []
+    assert call("entities.get", entity_id=entity_id)["snapshot"]["role"] == "Engineer"
+    assert call("entities.snapshot", entity_id=entity_id, at=moment)["snapshot"]["role"] == "Mathematician"
+    known = {"at_ingested": held_at(call, corrected["observation_id"])}
+    assert call("entities.snapshot", entity_id=entity_id, **known)["snapshot"]["role"] == "Mathematician"
+    assert call("server.check_snapshots")["healthy"]
+
+
+def held_at(call: Call, observation_id: str) -> str:
+    """Return when an observation was recorded."""
+    filters = {"observation_id": observation_id}
+    (row,) = call("observations.query", filters=filters, include_excluded=True)["observations"]
+    return row["recorded_at"]
+
+
+def test_a_released_correction_counts_as_any_observation_of_its_time(call: Call) -> None:
+    entity_id = only_id(call("store", entities=[{**ADA, "role": "Countess", "observed_at": "2020-01-01"}]))
+    call("entities.correct", entity_id=entity_id, field="role", value="Mathematician")
+    released = call("entities.correct", entity_id=entity_id, field="role", release=True)
+    assert (released["value"], released["snapshot"]["role"]) == ("Mathematician", "Mathematician")
+    answer = call("store", entities=[{**ADA, "role": "Writer"}])
+    assert (answer["store_warnings"], call("entities.get", entity_id=entity_id)["snapshot"]["role"]) == (
+        [],
+        "Writer",
+    )
+    for arguments in ({"release": True}, {"release": True, "value": "x"}, {}):
+        with pytest.raises(InvalidInput):
+            call("entities.correct", entity_id=entity_id, field="role", **arguments)
+    with pytest.raises(StoreRefused):
+        call("store", entities=[{**ADA, "supersedes_correction": "yes"}])
 
 
 @pytest.mark.parametrize(
