@@ -43,7 +43,7 @@ def _of(known: Knowledge, owner: str, root: str) -> Iterator[dict[str, Any]]:
                 "source_field": name,
                 "entity_id": root,
                 "entity_type": known.types[root],
-                "entity_name": display_name(known.types[root], root, states),
+                "entity_name": display_name(known.types[root], root, states, known.names.get(root)),
             }
             # Another test asks which of several observations an element of a union comes from.
             source = {"observation_id": winners[0], "created_at": recorded[winners[0]]}
