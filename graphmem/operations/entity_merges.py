@@ -29,9 +29,7 @@ class Merge(Writing):
         Field(description="The survivor: the entity that the source is merged into."),
     ]
     merge_reason: Annotated[Reason, Spelled("reason")] = None
-    name_from: Annotated[
-        Literal["target", "source"], Field(description="The entity whose name is shown afterwards.")
-    ] = "target"
+    name_from: Annotated[Literal["target", "source"], Field(description="Whose name is shown.")] = "target"
 
 
 class Unmerge(Writing):
@@ -87,10 +85,10 @@ class Merged(TypedDict):
 async def merge_entities(context: Context, arguments: Merge) -> Merged:
     """Merge an entity into another. Afterwards both ids and names answer the target with the facts of both.
 
-    Each field shows the winner among the observations of both; a null clears only the value of its own
-    entity. The name of the target stays, unless `name_from` is source. The target shows the relationships of
-    both, each once. No observation is moved: an unmerge gives each entity its own observations back, later
-    ones included. A snapshot `at` an earlier time shows two entities.
+    Each field shows the winner among the observations of both; a null clears only its own entity's value,
+    and the target keeps its name. The target shows the relationships of both, each once. No observation is
+    moved: an unmerge gives each entity its own observations back, later ones included. A snapshot `at` an
+    earlier time shows two entities.
     """
     receipt = await _accept(context, "entities.merge", arguments, "merge", arguments.merge_reason)
     return {**_answer(receipt), "merged_at": times.render(receipt.recorded_at)}

@@ -37,7 +37,7 @@ Priority = Annotated[
 ]
 Source = Annotated[
     ObservationSource | None,
-    Field(description="Kind of writer; default: llm_summary, on the command line human."),
+    Field(description="Kind of writer; default: llm_summary (CLI: human)."),
 ]
 Reason = Annotated[
     Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")

@@ -67,7 +67,7 @@ def test_what_was_stored_before_is_named_and_joined_by_the_migration(
     (migration,) = (each for each in migrations.shipped() if each.name == "spelled_names")
     (statement,) = migration.statements
     statement = statement.replace("> $after", f"> $after AND entity.owner = '{owner}'")
-    loop.run(migrations._in_batches(services.database, migration, statement))  # pyright: ignore[reportPrivateUsage]
+    loop.run(migrations._in_batches(services.database, migration, statement))  # pyright: ignore
     loop.run(services.writers.refold_withdrawn(owner, 1_000))
     (joined,) = stored(run, {"name": "Mia Okafor"})
     assert run("entities.get", entity_id=entity["entity_id"])["canonical_name"] == "Mia Okafor"
