@@ -196,7 +196,12 @@ async def by_parts(
 
 async def who_asks(context: Context, exact: Iterable[ExactMatch]) -> str | None:
     """Return the id of who asks, if somebody is marked so; of several, the one that was marked last."""
-    marked = [each.id for each in exact if any(tuple(pair) == identifiers.ME for pair in each.pairs)]
+    # The mark of a member counts where its survivor shows it: else it is a former one.
+    marked = [
+        each.id
+        for each in exact
+        if each.strength < _FORMER_STRENGTH and any(tuple(pair) == identifiers.ME for pair in each.pairs)
+    ]
     if len(marked) > 1:
         return await context.graph.only("search.me", str, entity_ids=marked)
     return marked[0] if marked else None
