@@ -19,11 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmem.search import terms
-from graphmem.search.terms import GrowingArray, TermVocabulary
+from graphmem.search.copy_arrays import DIMENSIONS, CopyArrays, Numbers, messages_beside
+from graphmem.search.terms import TermVocabulary
 from graphmem.text import languages
 
-DIMENSIONS: Final = 256
-"""Components of a vector, one byte each."""
 IN_NAME: Final = 0x8000
 """The bit of a count that says that the term is in the entity's name."""
 IN_ALIAS: Final = 0x4000
@@ -41,8 +40,6 @@ BYTES_PER_ID: Final = 180
 CHARACTERS_AT_ONCE: Final = 200_000
 """Characters of the documents that are added at once. No other thread runs while numpy takes over a list."""
 
-Numbers = npt.NDArray[np.int32]
-
 
 class EntityText(NamedTuple):
     """An entity as search compares it.
@@ -54,6 +51,7 @@ class EntityText(NamedTuple):
         is_pending: it waits for a vector of the model in use.
         version: greater for a newer state of the entity.
         fields: the names of its fields.
+        thread: the conversation that a message belongs to; none of other entities.
     """
 
     id: str
@@ -64,6 +62,7 @@ class EntityText(NamedTuple):
     is_pending: bool = False
     version: tuple[int, int] = (0, 0)
     fields: Sequence[str] = ()
+    thread: str | None = None
 
 
 class Posting(NamedTuple):
@@ -76,25 +75,6 @@ class Posting(NamedTuple):
     counts: npt.NDArray[np.uint16]
 
 
-class _Arrays:
-    """What a copy holds of each document, of each row of vectors, and of each pair of document and term."""
-
-    def __init__(self) -> None:
-        self.types = GrowingArray(np.int32)
-        self.times = GrowingArray(np.int64)
-        self.versions = GrowingArray(np.int64, 2)
-        self.lengths = GrowingArray(np.int32)
-        self.languages = GrowingArray(np.uint8)
-        self.alive = GrowingArray(np.bool_)
-        self.pending = GrowingArray(np.bool_)
-        self.first_rows = GrowingArray(np.int32)
-        self.vectors = GrowingArray(np.int8, DIMENSIONS)
-        self.lengths_of_vectors = GrowingArray(np.float64)
-        self.new_terms = GrowingArray(np.int32)
-        self.new_documents = GrowingArray(np.int32)
-        self.new_counts = GrowingArray(np.uint16)
-
-
 class SearchCopy:
     """The documents of one owner. Nothing in it waits: the caller sees to it that one thread changes it."""
 
@@ -103,13 +83,15 @@ class SearchCopy:
         self.terms = TermVocabulary()
         self._numbers: dict[str, int] = {}
         self._type_numbers: dict[str, int] = {}
-        self._arrays = _Arrays()
+        self._arrays = CopyArrays()
         self._starts = np.zeros(1, np.int64)
         self._sorted = Posting(np.empty(0, np.int32), np.empty(0, np.uint16))
         self._dead = 0
         self._type_counts: list[int] = []
         self._pending = 0
         self._languages: list[str] | None = None
+        self._thread_numbers: dict[str | None, int] = {None: 0}
+        self._beside: tuple[Numbers, Numbers] | None = None
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -165,7 +147,7 @@ class SearchCopy:
             self._type_counts[arrays.types.values[number]] -= 1
             self._pending -= int(arrays.pending.values[number])
             self._dead += 1
-            self._languages = None
+            self._languages = self._beside = None
 
     def _add(self, documents: Collection[EntityText]) -> None:
         """Add documents whose ids are new."""
@@ -201,6 +183,8 @@ class SearchCopy:
         for document in documents:
             self._type_counts[types[document.type]] += 1
         arrays.times.extend([document.at for document in documents])
+        threads = self._thread_numbers
+        arrays.threads.extend([threads.setdefault(each.thread, len(threads)) for each in documents])
         arrays.versions.extend(
             np.array([document.version for document in documents], np.int64).reshape(-1, 2)
         )
@@ -209,7 +193,7 @@ class SearchCopy:
         self._pending += sum(document.is_pending for document in documents)
         self.ids += [document.id for document in documents]
         self._numbers.update(zip((document.id for document in documents), numbers, strict=True))
-        self._languages = None
+        self._languages = self._beside = None
 
     def _add_vectors(self, packed: Sequence[bytes]) -> None:
         """Add the rows of some documents, those of each in one string of bytes."""
@@ -257,8 +241,8 @@ class SearchCopy:
             self.terms.keep(is_used)
             of_terms = (np.cumsum(is_used, dtype=np.int32) - 1)[of_terms]
         order = np.argsort(of_terms, kind="stable")
-        compacted = _Arrays()
-        for name in ("types", "times", "versions", "lengths", "languages", "alive", "pending"):
+        compacted = CopyArrays()
+        for name in ("types", "times", "versions", "lengths", "languages", "threads", "alive", "pending"):
             getattr(compacted, name).extend(getattr(arrays, name).values[alive])
         row_counts = np.diff(arrays.first_rows.values, append=arrays.vectors.size)
         compacted.first_rows.extend(np.cumsum(row_counts[alive]) - row_counts[alive])
@@ -272,7 +256,7 @@ class SearchCopy:
         ]
         self._numbers = {entity_id: number for number, entity_id in enumerate(self.ids)}
         self._arrays, self._dead = compacted, 0
-        self._languages = None
+        self._languages = self._beside = None
 
     @property
     def bytes(self) -> int:
@@ -295,6 +279,16 @@ class SearchCopy:
     def lengths(self) -> Numbers:
         """How many terms each document has."""
         return self._arrays.lengths.values.astype(np.int32, copy=False)
+
+    def of_neighbours(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Return for each document the scores of the messages just before and after it in its thread."""
+        if len(self._thread_numbers) == 1:
+            return np.zeros_like(scores)
+        if self._beside is None:
+            arrays = self._arrays
+            self._beside = messages_beside(arrays.threads.values, self.times, self.alive)
+        padded = np.append(scores, 0.0)
+        return padded[self._beside[0]] + padded[self._beside[1]]
 
     @property
     def pending_count(self) -> int:

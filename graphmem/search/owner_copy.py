@@ -172,7 +172,7 @@ class CopiedEntity(NamedTuple):
     """The row of ``search/_document.cypher``.
 
     ``changed`` is the revision that wrote the entity last, ``vectors_changed`` the call of the worker that
-    stored its vectors last, 0 if none did.
+    stored its vectors last, 0 if none did. ``thread`` is the conversation of a message.
     """
 
     id: str
@@ -184,6 +184,7 @@ class CopiedEntity(NamedTuple):
     model: str | None
     packed: bytes | None
     fields: list[str] | None = None
+    thread: str | None = None
 
     @property
     def version(self) -> tuple[int, int]:
@@ -247,7 +248,7 @@ def put(documents: SearchCopy, entities: Iterable[CopiedEntity], model: str) -> 
     documents.put(
         EntityText(
             each.id, each.type, each.at, each.text or "", each.packed if each.model == model else None,
-            each.model != model, each.version, each.fields or (),
+            each.model != model, each.version, each.fields or (), each.thread,
         )
         for each in entities
         if each.type is not None

@@ -53,7 +53,7 @@ ORDERING: Final = Ordering(
     f"kind, for a part of its name {PART_WEIGHT:g}; what it asks for by a relationship gets "
     f"{RELATIONSHIP_WEIGHT:g}; what is of the kind that it asks for gets {KIND_WEIGHT:g}, and where no other "
     f"words order it, up to {SPREAD:g} more by its time. text: BM25 of the words over the owner's entities; "
-    "the best score gives "
+    "a message has a part of those of the messages beside it; the best score gives "
     f"{WORDS_WEIGHT:g} points, others in proportion, and the share of the query in the name gives up to "
     f"{NAME_WEIGHT:g}. meaning: cosine similarity, of the most similar passage.",
     {"exact": EXACT_WEIGHT, "text": WORDS_WEIGHT, "meaning": 1.0},

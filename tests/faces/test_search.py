@@ -294,6 +294,26 @@ def test_an_entity_that_is_named_in_two_ways_is_listed_once(run: Call) -> None:
     assert (first["entity_id"], first["ranks"]["exact"], first["matched"][0]) == (boss, 1, "relationship")
 
 
+def test_a_message_is_found_by_what_was_said_just_before_and_after_it(run: Call) -> None:
+    said = ("Which quay was it, Ole?", "The one by the old crane.", "Oh, that one.", "Good night then.")
+    messages = [
+        {
+            "entity_type": "message", "message_id": f"m{i}", "conversation": "Ole and Siv", "text": text,
+            "sent_at": f"2026-03-01T10:0{i}:00Z", "observed_at": f"2026-03-01T10:0{i}:00Z",
+        }
+        for i, text in enumerate(said)
+    ]  # fmt: skip
+    alone = {**messages[1], "message_id": "m9", "conversation": "Ann and Bea", "text": "By a new crane too."}
+    stored = run("store", entities=[*messages, alone])["entities"]
+    by_words = {
+        row["entity_id"]: row["parts"].get("text", 0)
+        for row in run("search.explain", search="quay")["entities"]
+    }
+    scores = [by_words.get(entity["entity_id"], 0) for entity in stored]
+    assert scores[0] > scores[1] > 0
+    assert not any(scores[2:])
+
+
 def test_a_type_narrows_every_strategy_before_its_limit(run: Call) -> None:
     items = [{"entity_type": kind, "name": "Blue guitar lessons"} for kind in ("thing", "gadget", "widget")]
     entity_ids = ids(run("store", entities=items))

@@ -433,7 +433,7 @@ def test_the_copy_that_was_used_longest_ago_gives_way(loop: Loop, services: Serv
 
 
 def test_a_commit_that_is_only_partly_visible_is_read_again() -> None:
-    row = CopiedEntity("ent_1", 7, 0, "note", 0, "a", None, None)
+    row = CopiedEntity("ent_1", 7, 0, "note", 0, "a", None, None, None)
     assert not is_whole([row], Commit(7, 2))
     assert is_whole([row], Commit(7, 1))
     assert is_whole([row, row._replace(changed=8)], Commit(7, 2))

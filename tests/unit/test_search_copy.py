@@ -34,6 +34,7 @@ DOCUMENTS = st.builds(
     vectors=st.none() | st.lists(VECTORS, min_size=1, max_size=3).map(b"".join),
     is_pending=st.booleans(),
     version=st.just((0, 0)),
+    thread=st.sampled_from([None, "a", "b"]),
 )
 STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove", "compact"]), DOCUMENTS), max_size=30)
 
@@ -74,6 +75,32 @@ def texts_of(query: str, *texts: str) -> list[str]:
     match = search_ranking.match_words(copy, terms.of_question(query, copy.languages))
     order = np.argsort(-match.scores, kind="stable").tolist()
     return [texts[n] for n in order if match.scores[n] > 0]
+
+
+def test_a_message_is_found_by_the_words_just_before_and_after_it_in_its_thread() -> None:
+    hour = 3_600_000_000
+    said = (
+        ("which fjord was it", 1 * hour, "a"),
+        ("the long one", 2 * hour, "a"),
+        ("so cold", 3 * hour, "a"),
+        ("the other one", 2 * hour, "b"),
+        ("we meet again", 20 * hour, "a"),
+        ("a fjord again", 21 * hour, "a"),
+        ("a fjord again", 30 * hour, None),
+        ("by the way", 31 * hour, None),
+    )
+    copy = SearchCopy()
+    copy.put(
+        EntityText(f"ent_{place}", "message", at, text, None, thread=thread)
+        for place, (text, at, thread) in enumerate(said)
+    )
+    scores = search_ranking.match_words(copy, terms.of_question("fjord", ["en"])).scores
+    assert [place for place, score in enumerate(scores) if score > 0] == [0, 1, 4, 5, 6]
+    assert 0 < scores[1] < scores[0] / 2
+    assert scores[1] == pytest.approx(search_ranking.NEIGHBOUR_WEIGHT * scores[0])
+    copy.remove("ent_0")
+    scores = search_ranking.match_words(copy, terms.of_question("fjord", ["en"])).scores
+    assert (scores[1], scores[4] > 0) == (0, True)
 
 
 def test_a_word_that_says_two_words_of_a_question_counts_for_both_before_a_compaction_too() -> None:

@@ -1,4 +1,8 @@
 // What a copy in memory holds of an entity; in Python: graphmem.search.owner_copy.CopiedEntity. Takes `entity` and
 // `meaning`. `listed` is null if answers no longer list the entity.
+// `thread` is the first value that says to which conversation a message belongs.
 [entity.id, coalesce(entity.changed, 0), coalesce(meaning.changed, 0), entity.listed,
-  coalesce(entity.last_observation_at, 0), entity.text, meaning.model, meaning.packed, entity.fields]
+  coalesce(entity.last_observation_at, 0), entity.text, meaning.model, meaning.packed, entity.fields,
+  CASE WHEN entity.listed IN ['message', 'chat_message', 'turn', 'utterance', 'post', 'comment'] THEN left(head(
+    [i IN range(0, size(entity.fields) - 1) WHERE entity.fields[i] IN
+      ['conversation', 'conversation_id', 'thread', 'thread_id', 'chat', 'chat_id', 'session_id'] | entity.values[i]]), 200) END]
