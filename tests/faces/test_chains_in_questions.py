@@ -220,15 +220,16 @@ def test_nobody_is_meant_where_nobody_is_marked_and_the_hint_says_how(world: Cal
     assert "hint" not in world("entities.query", search="How do I reach Sven?")
 
 
-def test_the_mark_that_was_observed_last_counts_also_over_a_merge_and_a_withdrawal(mine: Call) -> None:
+def test_the_mark_that_was_observed_last_counts_until_it_is_ended_and_over_a_merge(mine: Call) -> None:
     mark(mine, "Sven Kamp", observed_at="2001-01-01T00:00:00Z")
     assert names(mine("entities.find", identifier="Who am I?")) == ["Edda Moll"]
     mark(mine, "Lone Wolf")
     assert names(mine("entities.find", identifier="Who am I?")) == ["Lone Wolf"]
+    mine("observations.create", entity_id=id_of(mine, "Lone Wolf"), fields={"self": False})
+    assert names(mine("entities.find", identifier="Who am I?")) == ["Edda Moll"]
+    mark(mine, "Lone Wolf")
     survivor = id_of(mine, "Ruth Amsel")
     mine("entities.merge", from_entity_id=id_of(mine, "Lone Wolf"), to_entity_id=survivor)
     (found,) = mine("entities.find", identifier="Who am I?")["entities"]
     assert (found["entity_id"], found["matched"], found["matched_field"]) == (survivor, "self", "self")
-    mine("observations.create", entity_id=survivor, fields={"self": False})
-    assert names(mine("entities.find", identifier="Who am I?")) == ["Edda Moll"]
     assert mine("server.check_snapshots")["healthy"]
