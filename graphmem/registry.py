@@ -111,14 +111,17 @@ class Context:
         Such a read answers the ``revision`` of the vocabulary. If this process knows an older revision, the
         read runs again, so that it follows types that another process has just registered.
         """
+        vocabulary = self.services.vocabulary
         if edge_types is not None:
-            rows = await self.graph.rows(name, edge_types=edge_types, **params)
+            # Names of the owner's own types are no part of a query's text.
+            native = vocabulary.names(edge_types)
+            rows = await self.graph.rows(name, edge_types=native, types=sorted(edge_types), **params)
         else:
-            vocabulary = self.services.vocabulary
             known = await vocabulary.current()
-            rows = await self.graph.rows(name, edge_types=known.names, **params)
+            rows = await self.graph.rows(name, edge_types=known.names, types=None, **params)
             if rows and rows[0]["revision"] != known.revision:
-                rows = await self.graph.rows(name, edge_types=(await vocabulary.refresh()).names, **params)
+                names = (await vocabulary.refresh()).names
+                rows = await self.graph.rows(name, edge_types=names, types=None, **params)
         return typed(row, rows[0]) if rows else None
 
 

@@ -24,7 +24,7 @@ from graphmem.checking.stretch import AuditDifference, StoredNodes, Stretch
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
 from graphmem.database.queries import Queries, Transaction
-from graphmem.model import ids, relationship, state_hash
+from graphmem.model import ids, state_hash
 from graphmem.model.membership import Membership
 from graphmem.writing import Writers, forms, refolding, turn_rows, vectors
 from graphmem.writing import state as states
@@ -297,11 +297,9 @@ class Audit:
             return
 
     async def _nodes(self, state: State) -> StoredNodes:
-        kinds = relationship.with_builtin(state.relationships[key].kind for key in state.relationships)
         return await self._queries.only(
             "audit.nodes",
             StoredNodes,
-            edge_types=kinds,
             entities=list(state.entities),
             relationships=list(state.relationships),
         )

@@ -62,6 +62,8 @@ _WHOLE = "whole"
 _ONLY = re.compile(r"\s*// only (\w+(?:, \w+)*)")
 _END = re.compile(r"\s*// end")
 _TYPES = "RELATIONSHIP_TYPES"
+_OWN_TYPE = "related"
+"""The type of the edges of all owners' own relationship types; such an edge carries the name (``type``)."""
 _FACTS = {
     "_value_kinds": facts.VALUE_KINDS,
     "_lifecycle_kinds": facts.LIFECYCLE_KINDS,
@@ -191,19 +193,21 @@ def form(name: str, way: Way, key: str | None = None) -> LiteralString:
 
 @lru_cache(maxsize=256)
 def with_types(name: str, types: frozenset[str]) -> LiteralString:
-    """Return a query's text with relationship types filled in.
+    """Return a query's text with relationship types filled in, and the type of the edges of own types.
 
     The types come from :class:`graphmem.database.relationship_vocabulary.Vocabulary`. Their names are checked
     again here, where they become part of a text.
 
     Raises:
-        ValueError: one of them is no name of a relationship type, or there is none.
+        ValueError: one of them is no name of a relationship type.
     """
     wrong = sorted(name for name in types if not relationship.is_name(name))
-    if wrong or not types:
+    if wrong:
         raise ValueError(f"not relationship types: {wrong}")
     # Letters, digits and underscores only, checked above: nothing else that a caller wrote reaches the text.
-    return cast("LiteralString", Text(query(name).text.replace(_TYPES, "|".join(sorted(types)))))
+    return cast(
+        "LiteralString", Text(query(name).text.replace(_TYPES, "|".join([*sorted(types), _OWN_TYPE])))
+    )
 
 
 def names() -> Iterable[str]:

@@ -103,8 +103,7 @@ class Planning:
         # Neo4j keeps a plan for each combination of parameter types. All owners' ids have one length.
         nothing = dict.fromkeys(cypher.query(name).params)
         params = cypher.bind(name, nothing, None if cypher.query(name).tenancy else DEFAULT_OWNER)
-        types = relationship.with_builtin(() if cypher.query(name).mode == "write" else edge_types)
-        text = self._database.query_text(name, types)
+        text = self._database.query_text(name, relationship.with_builtin(edge_types))
         under_way = self._under_way[text] = asyncio.Event()
         try:
             with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):

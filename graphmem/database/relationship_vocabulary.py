@@ -1,8 +1,11 @@
 """The vocabulary of relationship types of one database: those that are built in, and those registered in it.
 
 It belongs to the database and not to an owner: a type means the same to everybody. Types are added and never
-taken away. A process remembers what it read for :data:`REMEMBERED_SECONDS`, and reads again at once when it
-meets a type that it does not know, so that what one process registers every other can use.
+taken away. Beside it each owner has types of its own, which no other owner sees: the types of its
+relationships that are neither built in nor registered.
+
+A process remembers what it read for :data:`REMEMBERED_SECONDS`, and reads again at once when it meets a type
+that it does not know, so that what one process registers every other can use.
 """
 
 from __future__ import annotations
@@ -24,6 +27,18 @@ from graphmem.settings import Settings
 
 REMEMBERED_SECONDS = 5.0
 """Seconds for which a process uses what it read, before it reads again."""
+OWNERS_LIMIT = 10_000
+"""Owners whose own types a process remembers; beyond it they are forgotten."""
+
+
+class _TypeCount(NamedTuple):
+    type: str
+    total: int
+
+
+class _Renamed(NamedTuple):
+    name: str
+    type: str
 
 
 class _StoredTypes(NamedTuple):
@@ -31,8 +46,30 @@ class _StoredTypes(NamedTuple):
     types: list[RelationshipKind]
 
 
+class _OwnersTypes(NamedTuple):
+    revision: int
+    types: list[RelationshipKind]
+    counts: list[_TypeCount]
+    renamings: list[_Renamed]
+
+
 class _Registered(NamedTuple):
     revision: int
+
+
+class _OwnTypes(NamedTuple):
+    """The types of an owner's relationships, which are its own where they are not in the vocabulary.
+
+    ``read_at`` is in seconds of the monotonic clock.
+    """
+
+    read_at: float
+    kinds: dict[str, RelationshipKind]
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it was read less than :data:`REMEMBERED_SECONDS` ago."""
+        return time.monotonic() - self.read_at < REMEMBERED_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +108,7 @@ class Vocabulary:
         self._database = database
         self._settings = settings
         self._known = Known(BUILTIN)
+        self._own: dict[str, _OwnTypes] = {}
         self.registered_limit = REGISTERED_LIMIT
 
     async def current(self) -> Known:
@@ -81,6 +119,10 @@ class Vocabulary:
         """
         return self._known if self._known.is_fresh else await self.refresh()
 
+    def names(self, names: Iterable[str]) -> frozenset[str]:
+        """Return those of some types that are built in or registered, as this process last read it."""
+        return self._known.names.intersection(names)
+
     async def refresh(self) -> Known:
         """Read the vocabulary.
 
@@ -89,6 +131,52 @@ class Vocabulary:
         """
         started = time.monotonic()
         row = await self._database.reads(None).only("relationship_type.all", _StoredTypes)
+        return self._read(started, row)
+
+    async def of_owner(self, owner: str) -> tuple[Mapping[str, RelationshipKind], Mapping[str, int]]:
+        """Read the vocabulary, and how many live relationships of each type an owner has.
+
+        Returns all types by name, those of the owner's own among them, also by the other names that the owner
+        gave them.
+
+        Raises:
+            Unavailable: the database failed.
+        """
+        started = time.monotonic()
+        row = await self._database.reads(owner).only("relationship_type.of_owner", _OwnersTypes)
+        known = self._read(started, _StoredTypes(row.revision, row.types))
+        counts = dict(row.counts)
+        types = {**dict(row.renamings), **{name: name for name in counts}}
+        own = _OwnTypes(
+            started, {name: RelationshipKind(type_, is_own=True) for name, type_ in types.items()}
+        )
+        if len(self._own) >= OWNERS_LIMIT:
+            self._own.clear()
+        self._own[owner] = own
+        return {**own.kinds, **known.kinds}, counts
+
+    async def current_of(self, owner: str) -> Mapping[str, RelationshipKind]:
+        """Return all types by name, those of an owner's own among them, read as :meth:`current` reads.
+
+        Raises:
+            Unavailable: the database failed.
+        """
+        known, own = self._known, self._own.get(owner)
+        if known.is_fresh and own is not None and own.is_fresh:
+            return {**own.kinds, **known.kinds}
+        kinds, _ = await self.of_owner(owner)
+        return kinds
+
+    def add_own(self, owner: str, names: Iterable[str]) -> None:
+        """Note types that an owner has just used, as far as its own types are known here."""
+        if (own := self._own.get(owner)) is not None:
+            own.kinds.update({name: RelationshipKind(name, is_own=True) for name in names})
+
+    def forget(self, owner: str) -> None:
+        """Read an owner's own types again at their next use: this process has renamed one."""
+        self._own.pop(owner, None)
+
+    def _read(self, started: float, row: _StoredTypes) -> Known:
         # A node with another name was written by other means than graphmem: it is ignored.
         kinds = {kind.name: _completed(kind) for kind in row.types if relationship.is_name(kind.name)}
         vocabulary = Known({**BUILTIN, **kinds}, row.revision, started)
@@ -96,8 +184,10 @@ class Vocabulary:
             self._known = vocabulary
         return vocabulary
 
-    async def covering(self, types: Iterable[str]) -> Mapping[str, RelationshipKind]:
-        """Return all types by name. The vocabulary is read again if one of ``types`` is unknown.
+    async def covering(self, types: Iterable[str], owner: str) -> Mapping[str, RelationshipKind]:
+        """Return all types by name, those of an owner's own among them.
+
+        The vocabulary is read again if one of ``types`` is unknown.
 
         Args:
             types: names in any spelling. Other shipped names of types count as known.
@@ -105,11 +195,13 @@ class Vocabulary:
         Raises:
             Unavailable: the database failed.
         """
-        names = set(map(relationship.spell, types))
-        known = self._known
-        if not names <= (known.names | MEANINGS.keys() if known.is_fresh else BUILTIN.keys()):
-            known = await self.refresh()
-        return known.kinds
+        known, own = self._known, self._own.get(owner)
+        usual = [known.names, MEANINGS, own.kinds if own else ()] if known.is_fresh else [BUILTIN]
+        readings = (relationship.readings(name) for name in types)
+        if all(any(spelled in names for names in usual for spelled in each) for each in readings):
+            return {**own.kinds, **known.kinds} if own else known.kinds
+        kinds, _ = await self.of_owner(owner)
+        return kinds
 
     async def register(
         self, requested: RelationshipKind, agent: str, registered_at: int | None = None
@@ -148,6 +240,7 @@ class Vocabulary:
                 agent=agent,
             )
             if written:
+                self._known = replace(self._known, read_at=-math.inf)
                 return read, new
             if asyncio.get_running_loop().time() > end:
                 raise ServiceBusy("others register types all the time: try again in a moment")

@@ -9,7 +9,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final, NamedTuple
 
 from graphmem.dump.batches import Batch, BatchPart
-from graphmem.model import canonical, facts, ids
+from graphmem.model import canonical, facts, ids, relationship
 from graphmem.model.fact_records import ObservationRecord, Repeat, TransactionRecord
 from graphmem.model.fact_table import OBSERVATION, TRANSACTION
 
@@ -122,9 +122,7 @@ class Missing:
     conflicts: list[Conflict] = field(default_factory=list)
 
 
-def find_missing(
-    batch: Batch, present: Present, types: Collection[str], *, plan: bool = False, last: bool = False
-) -> Missing:
+def find_missing(batch: Batch, present: Present, *, plan: bool = False, last: bool = False) -> Missing:
     """Return the facts of a batch that the database does not have, and those that contradict it.
 
     An observation that relates, merges, deletes or restores an entity may be recorded before the observation
@@ -132,7 +130,6 @@ def find_missing(
     first. Such an observation waits until everything else is written.
 
     Args:
-        types: the relationship types of the database.
         plan: nothing is written, so every entity that the batch names counts as present.
         last: everything else is written. What waited is written now or is a conflict; other conflicts were
             reported before.
@@ -153,7 +150,7 @@ def find_missing(
         missing.waiting_repeats += 0 if plan else sum(repeat.id not in known for repeat in repeats)
         # Observations that make entities come before those that need them.
         for observation in sorted(part.observations, key=_needs_entities):
-            conflict = _observation_conflict(batch.owner, observation, present, types)
+            conflict = _observation_conflict(batch.owner, observation, present)
             absent = _absent_entity(observation, entities)
             if conflict is not None:
                 missing.conflicts.append(conflict)
@@ -231,9 +228,7 @@ def _transaction_conflicts(
         yield Conflict(owner, "idempotency_key", key, message, stored_id, dumped_id)
 
 
-def _observation_conflict(
-    owner: str, observation: ObservationRecord, present: Present, types: Collection[str]
-) -> Conflict | None:
+def _observation_conflict(owner: str, observation: ObservationRecord, present: Present) -> Conflict | None:
     stored = present.contents.get(observation.id)
     if stored is not None:
         dumped = _DUMPED(observation)
@@ -249,8 +244,8 @@ def _observation_conflict(
         return _left_out(
             owner, observation, "another owner has this id or this subject: the observation is left out"
         )
-    if relationship_type is not None and relationship_type not in types:
-        message = f"the database has no relationship type {relationship_type}: register it, and restore again"
+    if relationship_type is not None and not relationship.is_name(relationship_type):
+        message = f"{relationship_type} is the graph's own: relationships cannot be called so"
         return _left_out(owner, observation, message)
     return None
 

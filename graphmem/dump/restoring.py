@@ -167,9 +167,7 @@ class _Restorer:
         self._accounts = AccountRestorer(database, result)
         self.result, self._report = result, report
         self._versions: dict[str, list[SchemaRecord]] = {}
-        self._types: frozenset[str] = frozenset()
         self._aliases: dict[str, str] = {}
-        self._planned: set[str] = set()
         self.waiting: dict[str, int] = {}
         """By owner: the observations that wait until all others are written."""
         self._late: set[str] = set()
@@ -196,7 +194,7 @@ class _Restorer:
         if not isinstance(portion, Batch) or portion.owner not in self.waiting:
             return
         present = await self._present(portion, [])
-        missing = find_missing(portion, present, self._types, last=True)
+        missing = find_missing(portion, present, last=True)
         self.result.add_conflicts(missing.conflicts)
         await self._write_missing(portion.owner, missing)
         self._report("wait", missing.observations + len(missing.conflicts), None)
@@ -253,7 +251,6 @@ class _Restorer:
             return
         if self.result.dry_run:
             self.result.relationship_types += known is None
-            self._planned.add(dumped.name)
             return
         try:
             kind = RelationshipKind(dumped.name, dumped.inverse, description)
@@ -266,7 +263,6 @@ class _Restorer:
         """Set the schema of each of an owner's types, before anything is written of the types."""
         owner, result = start.owner, self.result
         result.owners += 1
-        self._types = (await self._vocabulary.refresh()).names | self._planned
         self._versions = {}
         by_id = {ids.schema_id(owner, schema.entity_type, schema.version): schema for schema in start.schemas}
         present = await self._present(Batch(owner, []), list(by_id))
@@ -319,7 +315,7 @@ class _Restorer:
         self._note_types(batch)
         await self._files.note_missing(batch)
         row = await self._present(batch, [])
-        missing = find_missing(batch, row, self._types, plan=result.dry_run)
+        missing = find_missing(batch, row, plan=result.dry_run)
         result.add_conflicts(missing.conflicts)
         if missing.waiting or missing.waiting_repeats:
             self.waiting[batch.owner] = self.waiting.get(batch.owner, 0) + missing.waiting

@@ -15,7 +15,8 @@ from graphmem.ingest.document import FileSpan
 from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
 from graphmem.interpretation.readings import Reading
 from graphmem.model import canonical, items, times
-from graphmem.model.items import Item, ItemReader, Link
+from graphmem.model.items import Item, ItemReader
+from graphmem.model.links import Link
 from graphmem.model.ranks import ObservationSource
 from graphmem.reading.places_in_files import QUOTE_LIMIT
 from graphmem.reading.source_answers import SourceRow

@@ -252,7 +252,7 @@ def ended_by(row: Row) -> list[str]:
 
 async def key(context: Context, relation_type: str, source: MemoryNode, target: MemoryNode) -> str:
     """Return the key of the relationship that a relation is stored as."""
-    known = await context.services.vocabulary.covering([relation_type])
+    known = await context.services.vocabulary.covering([relation_type], context.actor.owner)
     return ids.relationship_key(type_of_relation(relation_type, known), source.id, target.id)
 
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from graphmem.model import canonical, facts, ids, times
 from graphmem.model.dismissals import DismissalKind
 from graphmem.model.membership import SubjectKind
+from graphmem.model.relationship import NAME_SHAPE
 from graphmem.model.schema import SchemaDocument, version_order
 
 ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
@@ -28,6 +29,9 @@ AttributedText = Annotated[str, Field(max_length=2_000)]
 Micros = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST)]
 RecordedAt = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST // 2)]
 """When a fact was recorded, in microseconds. The limit leaves room for the writes that come after it."""
+
+
+_RELATIONSHIP_TYPE: Final = f"^{NAME_SHAPE.pattern}$"
 
 
 class Record(BaseModel):
@@ -287,6 +291,15 @@ class Dismissal(Fact):
     def named(self) -> tuple[str, ...]:
         """The two entities."""
         return self.entity_a, self.entity_b
+
+
+class Renaming(Fact):
+    """A relationship type of the owner's own has another name as well, from then on."""
+
+    record: Literal["renaming"] = "renaming"
+    id: Annotated[str, Field(pattern=f"^{ids.RENAMING_ID.pattern}$")]
+    relationship_type: Annotated[str, Field(pattern=_RELATIONSHIP_TYPE)]
+    name: Annotated[str, Field(pattern=_RELATIONSHIP_TYPE)]
 
 
 class ObservationRecord(RecordedPart):

@@ -20,6 +20,7 @@ from graphmem.model.fact_records import (
     InterpretationRecord,
     ObservationRecord,
     Record,
+    Renaming,
     Repeat,
     SchemaRecord,
     SourceRecord,
@@ -120,7 +121,11 @@ SPLIT: Final = DeclaredKind(
     audit=("audit.stamps", "audit.stamps_of_subject"), is_hashed=True,
 )  # fmt: skip
 
-PARTS: Final = (SOURCE, INTERPRETATION, WITHDRAWAL, DISMISSAL, OBSERVATION, REPEAT, SPLIT)
+RENAMING: Final = DeclaredKind(
+    Renaming, "renamings", format=3, label="Renaming", form="whole", is_counted=False
+)
+
+PARTS: Final = (SOURCE, INTERPRETATION, WITHDRAWAL, DISMISSAL, OBSERVATION, REPEAT, SPLIT, RENAMING)
 """What belongs to a transaction, in the order in which a dump has it: a new kind comes last."""
 TABLE: Final = (SCHEMA, TRANSACTION, *PARTS)
 BY_RECORD: Final[Mapping[type[Record], DeclaredKind]] = {kind.record: kind for kind in TABLE}

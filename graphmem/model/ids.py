@@ -33,6 +33,7 @@ INTERPRETATION_ID = re.compile(r"int_[0-9a-f]{24}", re.ASCII)
 WITHDRAWAL_ID = re.compile(r"exc_[0-9a-f]{24}", re.ASCII)
 DISMISSAL_ID = re.compile(r"dis_[0-9a-f]{24}", re.ASCII)
 SPLIT_ID = re.compile(r"spl_[0-9a-f]{24}", re.ASCII)
+RENAMING_ID = re.compile(r"ren_[0-9a-f]{24}", re.ASCII)
 OBSERVATION_ID = re.compile(r"obs_[0-9a-f]{32}", re.ASCII)
 
 
@@ -147,6 +148,11 @@ def dismissal_id(transaction_id: str, index: int) -> str:
 def split_id(transaction_id: str) -> str:
     """Return the id of the split that a transaction makes."""
     return "spl_" + canonical.digest([transaction_id, 0])[:24]
+
+
+def renaming_id(transaction_id: str) -> str:
+    """Return the id of the renaming that a transaction makes."""
+    return "ren_" + canonical.digest([transaction_id, 0])[:24]
 
 
 def schema_id(owner: str, entity_type: str, version: str | None) -> str:

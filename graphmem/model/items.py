@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NotRequired, TypedDict, cast, get_args
 
 from graphmem.model import canonical, discovery, facts, identity, ids, ranks, relationship, times
+from graphmem.model.links import End, Link
 
 SUPERSEDES: Final = "supersedes_correction"
 RESERVED: Final = frozenset({
@@ -122,70 +123,14 @@ def no_alternatives(entity_type: str) -> identity.Alternatives | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """One end of a relationship to write: the entity of an item by its index, or an entity by its id."""
-
-    index: int | None = None
-    entity_id: str | None = None
-
-    def resolve(self, items: list[Item]) -> str:
-        """Return the entity's id."""
-        if self.entity_id is not None:
-            return self.entity_id
-        assert self.index is not None
-        return items[self.index].entity_id
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One relationship to write; its ends are not resolved to entities yet.
-
-    ``observed_at`` (microseconds) is its own time, where it is not that of its request. ``given_type`` is the
-    type as the request spells it, where that is another name; ``is_swapped``: whether the ends are swapped.
-    A relationship that ``is_symmetric`` may be stored with its ends swapped already.
-    """
-
-    index: int
-    relationship_type: str
-    source: End
-    target: End
-    fields: Mapping[str, str]
-    kind: facts.Kind = "create"
-    path: str = ""
-    places: str | None = None
-    observed_at: int | None = None
-    given_type: str | None = None
-    is_swapped: bool = False
-    is_symmetric: bool = False
-
-    @property
-    def swapped(self) -> Link:
-        """The same relationship with its ends swapped."""
-        fields = {relationship.SWAPPED.get(name, name): value for name, value in self.fields.items()}
-        return replace(
-            self, source=self.target, target=self.source, fields=fields, is_swapped=not self.is_swapped
-        )
-
-    @property
-    def variants(self) -> list[Link]:
-        """It and, if it is symmetric, the same with its ends swapped."""
-        return [self, self.swapped] if self.is_symmetric else [self]
-
-    @property
-    def given_ends(self) -> dict[str, End]:
-        """The ends as the request names them."""
-        ends = (self.target, self.source) if self.is_swapped else (self.source, self.target)
-        return dict(zip(("source", "target"), ends, strict=True))
-
-
 @dataclass(slots=True)
 class ItemReader:
     """Reads the parts of one request and collects their faults in ``issues``.
 
     ``alternatives`` returns the identity alternatives of a type's registered schema as this process last read
     them; the writer checks whether they still hold. ``vocabulary`` has all relationship types by name, and
-    ``nearest_type`` proposes one of them for an unknown name.
+    ``nearest_type`` proposes one of them for an unknown name. ``new_types`` are warnings of the relationship
+    types of the owner's own that it had not used before, by name.
     """
 
     owner: str
@@ -197,6 +142,7 @@ class ItemReader:
     )
     nearest_type: relationship.Nearest = relationship.no_nearest
     issues: list[ItemIssue] = field(default_factory=list)
+    new_types: dict[str, dict[str, Any]] = field(default_factory=dict)
     _unknown_types: int = 0
 
     def refuse(self, code: str, path: str, message: str, index: int | None = None, **more: Any) -> None:
@@ -299,31 +245,48 @@ class ItemReader:
         """
         path = f"$.relationships[{index}]" if path is None else path
         before = len(self.issues)
-        given, meaning = raw["relationship_type"], relationship.Meaning("")
-        try:
-            suggests = self._unknown_types < relationship.SUGGESTIONS_LIMIT
-            nearest = self.nearest_type if suggests else relationship.no_nearest
-            meaning = relationship.meaning_of(given, self.vocabulary, nearest)
-        except relationship.UnknownRelationshipType as exc:
-            self._unknown_types += 1
-            where = f"{path}.relationship_type"
-            self.refuse("ERR_RELATIONSHIP_TYPE", where, str(exc), index, **exc.proposal)
+        given = raw["relationship_type"]
+        meaning = self._meaning(index, f"{path}.relationship_type", given)
         source = self._end(index, path, raw, "source", count)
         target = self._end(index, path, raw, "target", count)
         metadata = raw.get("metadata") or {}
-        fields = dict(meaning.metadata)
+        fields = dict(meaning.metadata) if meaning else {}
         for field_name, value in metadata.items():
             if self._field_name(index, f"{path}.metadata", field_name):
                 fields[field_name] = self._encoded(index, f"{path}.metadata.{field_name}", value)
-        if len(self.issues) > before or source is None or target is None:
+        if len(self.issues) > before or source is None or target is None or meaning is None:
             return None
         is_other_name = relationship.spell(given) != meaning.name
         ends = (target, source) if meaning.is_swapped else (source, target)
         return Link(
             index, meaning.name, *ends, fields, kind, path,
             given_type=given if is_other_name else None, is_swapped=meaning.is_swapped,
-            is_symmetric=self.vocabulary[meaning.name].is_symmetric,
+            is_symmetric=relationship.is_symmetric(self.vocabulary, meaning.name),
         )  # fmt: skip
+
+    def _meaning(self, index: int, path: str, given: str) -> relationship.Meaning | None:
+        """Return what the name of a relationship type says; a new one is a type of the owner's own."""
+        try:
+            suggests = self._unknown_types < relationship.SUGGESTIONS_LIMIT
+            nearest = self.nearest_type if suggests else relationship.no_nearest
+            return relationship.meaning_of(given, self.vocabulary, nearest)
+        except relationship.UnknownRelationshipType as exc:
+            self._unknown_types += 1
+            unknown, meaning = exc, relationship.own_meaning(given)
+        if meaning is None:
+            message = f"{given[:80]!r} is no name of a relationship type: {relationship.NAME_RULE}"
+            self.refuse("ERR_RELATIONSHIP_TYPE", path, message, index)
+        elif meaning.name not in self.new_types:
+            known = len(self.new_types) + sum(kind.is_own for kind in self.vocabulary.values())
+            if known >= relationship.OWN_LIMIT:
+                message = f"{meaning.name} is new, and you have {known} types of your own: use one of those"
+                self.refuse("ERR_RELATIONSHIP_TYPE", path, message, index, **unknown.proposal)
+            near = f"; did you mean {unknown.nearest}?" if unknown.nearest else ""
+            self.new_types[meaning.name] = {
+                "code": "NEW_RELATIONSHIP_TYPE", "index": index, "relationship_type": meaning.name,
+                "message": f"{meaning.name} is a new relationship type of your own{near}", **unknown.proposal,
+            }  # fmt: skip
+        return meaning
 
     def _fields(self, index: int, path: str, raw: Mapping[Any, Any], *, needed: bool) -> dict[str, Any]:
         before = len(self.issues)

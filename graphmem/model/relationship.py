@@ -2,7 +2,8 @@
 
 Names are read in any case; keys and edges have the canonical spelling, UPPER_SNAKE. The database holds the
 registered types (:mod:`graphmem.database.relationship_vocabulary`); the functions here take them as an
-argument. :mod:`graphmem.model.shipped_relationships` has those that are built in.
+argument. :mod:`graphmem.model.shipped_relationships` has those that are built in. Any other well-formed name
+is a type of the owner's own who uses it.
 
 A type has a direction, and may have an ``inverse``: the name by which it is read from its target. The inverse
 describes; no second edge is ever written. Read in either direction, a name means one relationship only: see
@@ -12,7 +13,7 @@ describes; no second edge is ever written. Read in either direction, a name mean
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -30,12 +31,15 @@ __all__ = ["BUILTIN", "RelationshipKind"]
 
 NAME_SHAPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 """The grammar of names in canonical spelling."""
+NAME_RULE: Final = "a letter, then up to 63 letters, digits or underscores"
 SUGGESTIONS_LIMIT: Final = 10
 """Unknown types of one request for which an answer names the nearest known one.
 
 To search a thousand types for it takes milliseconds."""
 DESCRIPTION_LIMIT: Final = 1_000
 """Characters of a description."""
+OWN_LIMIT: Final = 200
+"""Relationship types of one owner's own."""
 REGISTERED_LIMIT: Final = 1_000
 """Registered types of one database: a walk along all types has them in its query text."""
 
@@ -80,25 +84,21 @@ class UnknownRelationshipType(ValueError):
     """A relationship type is not in the vocabulary.
 
     Attributes:
-        nearest: the known type that was probably meant, if any.
-        inverse_of: the known type that is read by this name from its target, if any.
+        nearest: the known name that was probably meant, if any.
+        inverse_of: the type that is read by that name from its target, if it is such a name.
     """
 
     def __init__(self, name: str, nearest: str | None = None, inverse_of: str | None = None) -> None:
+        advice = f"; did you mean {nearest}?" if nearest else ": GET /relationship_types lists the types"
         if inverse_of:
-            swapped = f"give {inverse_of} with source and target swapped"
-            advice = f"; did you mean the inverse of {inverse_of}? {swapped}"
-        elif nearest:
-            advice = f"; did you mean {nearest}?"
-        else:
-            advice = ": POST /relationship_types adds a type"
+            advice = f"; did you mean {nearest}, the inverse of {inverse_of}?"
         super().__init__(f"unknown relationship type {name[:80]!r}{advice}")
         self.nearest = nearest
         self.inverse_of = inverse_of
 
     @property
     def proposal(self) -> dict[str, str]:
-        """What an issue says beside the message: ``nearest`` or ``inverse_of``, or nothing."""
+        """What an issue says beside the message: ``nearest`` and ``inverse_of``, or nothing."""
         proposed = {"nearest": self.nearest, "inverse_of": self.inverse_of}
         return {name: value for name, value in proposed.items() if value}
 
@@ -132,38 +132,55 @@ def meaning_of(name: str, kinds: Mapping[str, RelationshipKind], nearest: Neares
         UnknownRelationshipType: the name says nothing of a known type.
     """
     backwards = read_backwards(kinds)
-    for spelled, is_past in _readings(name):
+    for spelled, is_past in readings(name).items():
         meaning = MEANINGS.get(spelled)
         if spelled in kinds:
-            meaning = Meaning(spelled, can_end=meaning.can_end if meaning else _can_end(spelled))
+            can_end = meaning.can_end if meaning else _can_end(spelled)
+            meaning = Meaning(kinds[spelled].name, can_end=can_end)
         elif spelled in backwards:
             meaning = Meaning(backwards[spelled], True, can_end=bool(meaning and meaning.can_end))
         if meaning is not None:
             ended = dict([ENDED]) if is_past and meaning.can_end else {}
             return meaning._replace(metadata={**meaning.metadata, **ended})
-    near = nearest(spell(name), [*kinds, *backwards])
-    if near is None or near in kinds:
-        raise UnknownRelationshipType(name, near)
-    raise UnknownRelationshipType(name, inverse_of=backwards[near])
+    # What somebody registered for all is not proposed to everybody.
+    usual = {kind.name: kind for kind in kinds.values() if kind.is_own or kind.name in BUILTIN}
+    spelled = spell(name)
+    near = nearest(spelled, [*usual, *read_backwards(usual)]) or nearest(spelled, MEANINGS)
+    raise UnknownRelationshipType(name, near, backwards.get(near or ""))
 
 
-def _readings(name: str) -> Iterator[tuple[str, bool]]:
-    """Yield the spellings that a name may have in canonical spelling, each with whether it tells of the past.
+def own_meaning(name: str) -> Meaning | None:
+    """Return what a name says as a type of an owner's own; ``None`` where it is not well-formed."""
+    spelled, is_past = [*readings(name).items()][-1]
+    ended = dict([ENDED]) if is_past and _can_end(spelled) else {}
+    return Meaning(spelled, metadata=ended) if is_name(spelled) else None
+
+
+def readings(name: str) -> dict[str, bool]:
+    """Return the canonical spellings that a name may mean, each with whether it tells of the past.
 
     ``livesIn`` is LIVES_IN, "is the brother of" is BROTHER_OF, and "has a pet" is HAS_PET.
     """
-    for spelled in dict.fromkeys((spell(name), spell(_CASE_CHANGE.sub("_", name)))):
-        yield spelled, False
+    found: dict[str, bool] = {}
+    for spelled in (spell(name), spell(_CASE_CHANGE.sub("_", name))):
+        found.setdefault(spelled, False)
         if (said := _SAID.fullmatch(spelled)) is not None:
-            yield said["rest"], said["was"] is not None
+            found.setdefault(said["rest"], said["was"] is not None)
         elif (has := _HAS.fullmatch(spelled)) is not None:
-            yield f"HAS_{has['rest']}", False
+            found.setdefault(f"HAS_{has['rest']}", False)
+    return found
 
 
 def _can_end(name: str) -> bool:
     """Return whether a type that is not shipped may have ended where somebody says that it was: "was made
     by" tells of what happened."""
     return not (name.endswith("_BY") or name.partition("_")[0].endswith("ED"))
+
+
+def is_symmetric(kinds: Mapping[str, RelationshipKind], name: str) -> bool:
+    """Return whether a type is known and symmetric."""
+    kind = kinds.get(name)
+    return kind is not None and kind.is_symmetric
 
 
 def read_backwards(kinds: Mapping[str, RelationshipKind]) -> dict[str, str]:
@@ -209,7 +226,7 @@ def _check_name(argument: str, name: str) -> None:
     if name in INTERNAL:
         raise RegistrationRefused(argument, f"{name} is the graph's own: relationships cannot be called so")
     if NAME_SHAPE.fullmatch(name) is None:
-        message = f"{name[:80]!r} is not a name: a letter, then up to 63 letters, digits or underscores"
+        message = f"{name[:80]!r} is not a name: {NAME_RULE}"
         raise RegistrationRefused(argument, message)
 
 

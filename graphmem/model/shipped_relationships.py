@@ -21,11 +21,12 @@ ENDED: Final = ("current", "false")
 
 @dataclass(frozen=True, slots=True)
 class RelationshipKind:
-    """One type of relationship."""
+    """One type of relationship; ``is_own``: of one owner, who has used the name."""
 
     name: str
     inverse: str | None = None
     description: str | None = None
+    is_own: bool = False
 
     @property
     def is_symmetric(self) -> bool:

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NotBlank, invalid
-from graphmem.errors import InvalidCursor
+from graphmem.errors import IdempotencyMismatch, InvalidCursor
 from graphmem.model import relationship
-from graphmem.model.relationship import BUILTIN, DESCRIPTION_LIMIT, RegistrationRefused, RelationshipKind
+from graphmem.model.relationship import (
+    BUILTIN,
+    DESCRIPTION_LIMIT,
+    MEANINGS,
+    NAME_RULE,
+    RegistrationRefused,
+    RelationshipKind,
+)
 from graphmem.reading import cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.reading.shared_rows import TypeCount
 from graphmem.registry import Context, Scope, operation
+from graphmem.storing.acceptance import Writing, submit, transaction
+from graphmem.writing import RenamingRequest
 
 
 class RelationshipTypeEntry(TypedDict):
     """One relationship type.
 
     ``inverse`` is the name by which a relationship is read from its target, such as EMPLOYS for WORKS_AT.
+    ``names`` are other names that you gave to a type of your own.
     """
 
     relationship_type: str
     inverse: str | None
     description: str | None
-    origin: Literal["builtin", "registered"]
+    origin: Literal["builtin", "registered", "own"]
+    names: NotRequired[list[str]]
 
 
 class RegisterRelationshipType(Arguments):
@@ -86,6 +96,69 @@ async def register_relationship_type(
     return {**_entry(kind), "created": created}
 
 
+class RenameRelationshipType(Writing):
+    """The arguments of ``relationship_types.rename``."""
+
+    relationship_type: str = Field(max_length=200, description="A type of your own; any case.")
+    name: str = Field(
+        max_length=200, description="Its new name: a letter, then up to 63 letters, digits or _."
+    )
+
+
+class RenamedRelationshipType(TypedDict):
+    """A type of your own with its new ``name``; ``relationship_type`` is the name that keys keep."""
+
+    relationship_type: str
+    name: str
+    transaction_id: str
+    replayed: bool
+
+
+@operation(
+    "relationship_types.rename",
+    "POST /relationship_types/rename",
+    tool="rename_relationship_type",
+    command="relationship-types rename",
+    scope=Scope.WRITE,
+    errors=(IdempotencyMismatch,),
+    example={"relationship_type": "WALKS", "name": "WALKS_WITH"},
+)
+async def rename_relationship_type(
+    context: Context, arguments: RenameRelationshipType
+) -> RenamedRelationshipType:
+    """Give a relationship type of your own another name.
+
+    What you store and ask by the new name is of this type from then on. Stored relationships keep their keys
+    and ids, and answers show the name in the keys. The earlier name is read as before.
+    """
+    vocabulary, owner = context.services.vocabulary, context.actor.owner
+    kinds, _ = await vocabulary.of_owner(owner)
+    named = relationship.readings(arguments.relationship_type)
+    own = next((kinds[each] for each in named if each in kinds), None)
+    if own is None or not own.is_own:
+        message = "no type of your own has this name: GET /relationship_types lists them"
+        raise invalid([{"path": "$.relationship_type", "message": message}])
+    meaning = relationship.own_meaning(arguments.name)
+    usual = {**MEANINGS, **kinds}
+    taken = [usual[each].name for each in relationship.readings(arguments.name) if each in usual]
+    if meaning is None or (taken and (taken[0] != own.name or meaning.name == own.name)):
+        message = f"this is a name of {taken[0]} already" if taken else f"a name is {NAME_RULE}"
+        raise invalid([{"path": "$.name", "message": message}])
+    request = RenamingRequest(
+        **transaction(context, "relationship_types.rename", arguments),
+        relationship_type=own.name,
+        name=meaning.name,
+    )
+    receipt = await submit(context, request)
+    vocabulary.forget(owner)
+    return {
+        "relationship_type": own.name,
+        "name": meaning.name,
+        "transaction_id": receipt.transaction_id,
+        "replayed": receipt.replayed,
+    }
+
+
 class ListRelationshipTypes(Paged):
     """The arguments of ``relationship_types.list``."""
 
@@ -117,19 +190,23 @@ class RelationshipTypePage(PageEnvelope):
 )
 @within_budget("relationship_types", is_page=True)
 async def list_relationship_types(context: Context, arguments: ListRelationshipTypes) -> RelationshipTypePage:
-    """List the built-in and the registered relationship types, each with its number of relationships.
+    """List the relationship types: built-in and registered ones, and your own, each with your relationships.
 
-    The types belong to the database and are the same for every owner; the numbers are the caller's own.
+    Built-in and registered types are the same for every owner. Your own types are the other names that you
+    used. `relationship_count` counts what you have of each.
     """
-    kinds = (await context.services.vocabulary.refresh()).kinds
+    kinds, counts = await context.services.vocabulary.of_owner(context.actor.owner)
     backwards = relationship.read_backwards(kinds)
-    entries = [_entry(kinds[name], backwards.get(name)) for name in sorted(kinds)]
+    entries = [_entry(kinds[name], backwards.get(name)) for name in sorted(kinds) if kinds[name].name == name]
+    for entry in entries:
+        if names := [
+            name for name in sorted(kinds) if entry["relationship_type"] == kinds[name].name != name
+        ]:
+            entry["names"] = names
     if arguments.keyword is not None:
         entries = [entry for entry in entries if _has(entry, arguments.keyword)]
     query = cursors.fingerprint(context, "relationship_types.list", arguments)
     page = page_of(arguments, query, entries, lambda entry: entry["relationship_type"])
-    names = [entry["relationship_type"] for entry in page.items]
-    counts = dict(await context.graph.only("relationship_type.counts", list[TypeCount], types=names))
     return {
         "relationship_types": [
             {**entry, "relationship_count": counts.get(entry["relationship_type"], 0)} for entry in page.items
@@ -143,7 +220,7 @@ def _entry(kind: RelationshipKind, read_backwards: str | None = None) -> Relatio
         "relationship_type": kind.name,
         "inverse": kind.inverse or read_backwards,
         "description": kind.description,
-        "origin": "builtin" if kind.name in BUILTIN else "registered",
+        "origin": "own" if kind.is_own else "builtin" if kind.name in BUILTIN else "registered",
     }
 
 

@@ -16,7 +16,8 @@ from graphmem.errors import (
 )
 from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import items, times
-from graphmem.model.items import ItemReader, Link
+from graphmem.model.items import ItemReader
+from graphmem.model.links import Link
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import (

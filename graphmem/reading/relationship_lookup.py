@@ -44,7 +44,7 @@ async def meanings(context: Context, names: Mapping[str, str]) -> list[Meaning]:
         InvalidInput: a type is unknown; each issue proposes the ``nearest`` type, or says of which type the
             name is nearly the inverse (``inverse_of``).
     """
-    known = await context.services.vocabulary.covering(names.values())
+    known = await context.services.vocabulary.covering(names.values(), context.actor.owner)
     found: list[Meaning] = []
     issues: list[dict[str, Any]] = []
     for path, name in names.items():
@@ -75,11 +75,11 @@ async def followed_types(
         InvalidInput: a type is unknown, or the types go different ways.
     """
     found = await meanings(context, names)
-    kinds = await context.services.vocabulary.covering(meaning.name for meaning in found)
+    kinds = await context.services.vocabulary.covering([each.name for each in found], context.actor.owner)
     ways: set[FollowedWay] = {
         _OTHER_WAY[direction] if meaning.is_swapped else direction
         for meaning in found
-        if not kinds[meaning.name].is_symmetric
+        if not relationship.is_symmetric(kinds, meaning.name)
     }
     if len(ways) <= 1:
         return [meaning.name for meaning in found], ways.pop() if ways else "both" if found else direction
@@ -148,13 +148,13 @@ async def _other_keys(context: Context, key: str) -> list[str]:
     if ids.RELATIONSHIP_KEY.fullmatch(key) is None:
         return []
     name, source, target = key.split(":")
-    kinds = await context.services.vocabulary.covering([name])
+    kinds = await context.services.vocabulary.covering([name], context.actor.owner)
     try:
         meaning = relationship.meaning_of(name, kinds)
     except relationship.UnknownRelationshipType:
         return []
     keys = [_key_of(meaning, source, target)]
-    if kinds[meaning.name].is_symmetric:
+    if relationship.is_symmetric(kinds, meaning.name):
         keys.append(_key_of(meaning, target, source))
     return [each for each in keys if each != key]
 

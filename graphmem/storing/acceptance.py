@@ -13,7 +13,8 @@ from typing_extensions import TypedDict
 from graphmem.arguments import Arguments, Moment, invalid
 from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
 from graphmem.model import fact_records, ids, items, membership, reduction, times
-from graphmem.model.items import Item, ItemIssue, ItemReader, Link
+from graphmem.model.items import Item, ItemIssue, ItemReader
+from graphmem.model.links import Link
 from graphmem.model.ranks import ObservationSource
 from graphmem.model.reduction import Fold
 from graphmem.model.schema import Change, SchemaDocument
@@ -189,7 +190,7 @@ async def accept(
             defaults = replace(defaults, observation_source="human")
     fields = transaction(context, operation_name, arguments)
     alternatives = context.services.writers.alternatives(owner)
-    vocabulary = await context.services.vocabulary.covering(types)
+    vocabulary = await context.services.vocabulary.covering(types, owner)
     reader = ItemReader(
         owner, fields["transaction_id"], defaults, alternatives, vocabulary, spelling.nearest_type
     )
@@ -207,9 +208,13 @@ async def accept(
         source=source,
         interpretation=interpretation,
         ends_interpretation=ends_interpretation,
+        warnings=[*reader.new_types.values()],
         commit=commit,
     )
-    return await submit(context, request)
+    receipt = await submit(context, request)
+    if reader.new_types and commit:
+        context.services.vocabulary.add_own(owner, reader.new_types)
+    return receipt
 
 
 @dataclass(frozen=True, slots=True)

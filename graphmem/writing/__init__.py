@@ -14,6 +14,7 @@ from graphmem.writing.dismissing import DismissalRequest, DismissedPair, dismiss
 from graphmem.writing.merging import MergeRequest
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest
+from graphmem.writing.renaming import RenamingRequest
 from graphmem.writing.schema_changes import UNKNOWN_TYPE, SchemaRequest
 from graphmem.writing.splitting import SplitRequest, UnsplitRequest
 from graphmem.writing.store_request import StoreRequest
@@ -30,6 +31,7 @@ __all__ = [
     "Merging",
     "Receipt",
     "RefoldRequest",
+    "RenamingRequest",
     "SchemaRequest",
     "SplitRequest",
     "StoreRequest",

@@ -12,7 +12,6 @@ from graphmem import cypher
 from graphmem.database.queries import Queries
 from graphmem.model import fact_table
 from graphmem.writing.state import Additions, LookRow
-from graphmem.writing.turn_rows import edge_types
 from graphmem.writing.write_requests import Touched
 
 _OF_FORM: Final = {
@@ -84,7 +83,7 @@ def takes_two(new: Additions) -> bool:
 async def _write_turn(params: Mapping[str, Any], queries: Queries) -> bool:
     if _needs_whole(params):
         whole = _parameters("write.turn", params)
-        written = await queries.one("write.turn", WrittenTurn, edge_types=edge_types(params), **whole)
+        written = await queries.one("write.turn", WrittenTurn, **whole)
     elif params["sourced"] or any(params[name] for name in _OF_FORM["sourced"]):
         sourced = _parameters("write.turn[sourced]", params)
         written = await queries.one("write.turn[sourced]", WrittenTurn, **sourced)

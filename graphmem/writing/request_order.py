@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from graphmem.model import facts, ids
-from graphmem.model.items import Item, Link
+from graphmem.model.items import Item
+from graphmem.model.links import Link
 
 
 class _Claims(NamedTuple):

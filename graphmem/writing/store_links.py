@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphmem.model import ids, ranks
-from graphmem.model.items import Link
+from graphmem.model.links import Link
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import StoredLink
 from graphmem.writing.things import Thing

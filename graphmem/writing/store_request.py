@@ -8,7 +8,8 @@ from typing import Any, Self
 from graphmem.errors import IdempotencyMismatch
 from graphmem.model import facts, identity, ids, membership
 from graphmem.model.fact_records import SourceRecord
-from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item, Link
+from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item
+from graphmem.model.links import Link
 from graphmem.model.reduction import Observation
 from graphmem.model.rule_merges import own_rule
 from graphmem.writing import namesakes, new_source, rule_merging, store_items, store_links, withdrawing
@@ -28,7 +29,8 @@ class StoreRequest(TransactionRequest):
 
     ``observed_at`` (microseconds), ``priority``, ``specificity`` and ``observation_source`` are those of the
     links. With an ``interpretation``, it made the items and links of its source; it ends with them, unless
-    more transactions follow. A plan (``commit`` false) is decided and not written.
+    more transactions follow. ``warnings`` are those of reading it. A plan (``commit`` false) is decided and
+    not written.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -40,6 +42,7 @@ class StoreRequest(TransactionRequest):
     source: SourceRecord | None = None
     interpretation: Interpretation | None = None
     ends_interpretation: bool = True
+    warnings: list[dict[str, Any]] = field(default_factory=list)
     commit: bool = True
     _ids: dict[str, list[str]] = field(init=False, default_factory=dict, repr=False, compare=False)
 
@@ -125,6 +128,7 @@ class StoreRequest(TransactionRequest):
 
     def apply(self, draft: Draft) -> Receipt:
         """Add its items, then its links: a link may need an entity that an item creates."""
+        draft.warnings.extend(self.warnings)
         items = [store_items.apply(draft, self, item) for item in self.items]
         links = [store_links.apply(draft, self, link) for link in self.links]
         draft.raise_issues()

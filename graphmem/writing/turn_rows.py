@@ -19,11 +19,11 @@ from graphmem.model import (
     identity,
     ids,
     reduction,
-    relationship,
     state_hash,
 )
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import NULL, Rules
+from graphmem.model.shipped_relationships import BUILTIN
 from graphmem.text import identifiers, words
 from graphmem.writing import vectors
 from graphmem.writing.events import EventChanges
@@ -114,12 +114,6 @@ def parameters(state: State, always: Collection[str] = ()) -> dict[str, Any]:
         "aliases": [{"name": name, "type": kind} for name, kind in sorted(new.aliases.items())],
         "counts": count_rows({key: deltas for key, deltas in counts.items() if any(deltas)}),
     }
-
-
-def edge_types(params: Mapping[str, Any]) -> frozenset[str]:
-    """Return the types of the edges whose liveness a turn changes."""
-    rows = (row for row in params["relationships"] if row["liveness_changed"])
-    return relationship.with_builtin(row["properties"]["type"] for row in rows)
 
 
 def count_rows(counts: Mapping[tuple[str, str], list[int]]) -> list[dict[str, Any]]:
@@ -400,6 +394,7 @@ def _relationship_row(before: Node | None, after: Node) -> dict[str, Any]:
     return {
         "properties": dict(after.properties),
         "created": before is None,
+        "is_shipped": after.own.kind in BUILTIN,
         "liveness_changed": before is not None and before.live != after.live,
         "survivor_key": new_into if new_into != old_into else None,
         "former_survivor_key": old_into if new_into != old_into else None,

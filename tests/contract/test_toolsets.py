@@ -85,6 +85,7 @@ BOUNDED = {
     "memory.delete_observations": "names of the request",
     "memory.delete_relations": "two counts",
     "relationship_types.register": "one type, whose description is limited",
+    "relationship_types.rename": "two names",
     "relationships.create_many": "ids for what the request holds, and no metadata",
     "relationships.delete": "ids",
     "relationships.restore": "ids",

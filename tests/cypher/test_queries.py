@@ -108,6 +108,10 @@ def world(services: Services, loop: Loop) -> None:
         pass
     named = {"relationship_type": "PLANNED_FOR", "inverse": "PLANNED_IN", "description": "x"}
     run("relationship_types.register", **named)
+    link = {"relationship_type": "PLANNED_WITH_CARE", "source_index": 0, "target_index": 1}
+    pair = [{"entity_type": "thing", "name": name} for name in ("planned", "planner")]
+    run("store", entities=pair, relationships=[link])
+    run("relationship_types.rename", relationship_type="PLANNED_WITH_CARE", name="ARRANGED_WITH_CARE")
 
 
 async def write_account(services: Services) -> None:
@@ -375,6 +379,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         25: "1dd86f468ce8e269a9671278882c991c9ee565ca75a1baf4a8eadca8bc3fbcf3",
         26: "087ea9ddd16ec0060ea7d550fd53a004d5f0ce77cfc0aad6797c2c5f085d13f6",
         27: "1963e6f4632284a89b417433d8583abd36feb7dd35ef8a9efd6797c004f570bd",
+        28: "e46e93dbf21143bc692c1ed16e5a040a9e9b10d92af7adf5f7ed4d7804d379b0",
     }
 
 

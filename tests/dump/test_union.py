@@ -258,25 +258,40 @@ def test_a_relationship_type_comes_back(run: Call, dumps: Dumps, loop: Loop, ser
     assert dumps.create("again").manifest.root == made.manifest.root
 
 
-def test_a_relationship_whose_type_is_neither_here_nor_in_the_dump_is_left_out(
+def test_a_relationship_whose_type_is_neither_here_nor_in_the_dump_has_an_own_type(
     run: Call, dumps: Dumps, loop: Loop, services: Services
 ) -> None:
     type_name = "PRAISES_" + dumps.owner.replace("-", "").upper()[:20]
     run("relationship_types.register", relationship_type=type_name)
     link = {"relationship_type": type_name, "source_index": 0, "target_index": 1}
-    run("store", entities=[ADA, BYRON], relationships=[link])
+    (ada, _) = (
+        each["entity_id"] for each in run("store", entities=[ADA, BYRON], relationships=[link])["entities"]
+    )
     made = dumps.create()
     dumps.wipe()
     loop.run(services.database.script(DELETE_RELATIONSHIP_TYPE, name=type_name))
-    loop.run(services.vocabulary.refresh())
     without = forge(made, lambda record: None if isinstance(record, RelationshipTypeRecord) else record)
-    (conflict,) = dumps.restore(without).conflicts
-    assert f"the database has no relationship type {type_name}: register it" in conflict.message
-    stats = run("server.stats")
-    assert (stats["total_entities"], stats["total_relationships"]) == (2, 0)
-    run("relationship_types.register", relationship_type=type_name)
-    assert dumps.restore(without).conflict_count == 0
-    assert run("server.stats")["total_relationships"] == 1
+    assert dumps.restore(without).conflicts == []
+    (entry,) = run("relationship_types.list", keyword=type_name)["relationship_types"]
+    assert (entry["origin"], entry["relationship_count"]) == ("own", 1)
+    assert run("entities.related", entity_id=ada, relationship_types=[type_name])["total"] == 1
+    again = dumps.create("again")
+    assert (again.relationship_types, again.manifest.root) == (0, dumps.create("third").manifest.root)
+
+
+def test_own_relationship_types_come_back_as_they_were(run: Call, dumps: Dumps) -> None:
+    links = [
+        {"relationship_type": name, "source_index": 0, "target_index": 1} for name in ("ADORES", "TEASES")
+    ]
+    run("store", entities=[ADA, BYRON], relationships=links)
+    run("relationship_types.rename", relationship_type="TEASES", name="MOCKS")
+    before, made = all_answers(run), dumps.create()
+    assert made.relationship_types == 0
+    dumps.wipe()
+    assert dumps.restore(made).conflicts == []
+    assert all_answers(run) == before
+    assert len(run("relationships.list", filters={"relationship_type": "MOCKS"})["relationships"]) == 1
+    assert dumps.create("again").manifest.root == made.manifest.root
 
 
 def test_a_relationship_of_an_entity_that_is_neither_here_nor_in_the_dump_is_left_out(

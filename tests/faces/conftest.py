@@ -126,7 +126,7 @@ def queries(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     read = services.database.read
 
     async def counted(name: str, *positional: Any, **params: Any) -> Any:
-        names.extend({name} - {"relationship_type.all", "exclusion.pending"})
+        names.extend({name} - {"relationship_type.all", "relationship_type.of_owner", "exclusion.pending"})
         return await read(name, *positional, **params)
 
     monkeypatch.setattr(services.database, "read", counted)

@@ -261,6 +261,11 @@ SPECIAL = [
     Row("relationship_types.register", {"relationship_type": "merged into"}, "VALIDATION_INVALID_FORMAT"),
     Row("relationship_types.register", {"relationship_type": "WORKS_AT", "inverse": "OWNS"},
         "VALIDATION_INVALID_FORMAT"),
+    Row("relationships.create", {**ENDS, "relationship_type": "admires in parity", "idempotency_key": "own"}),
+    Row("relationship_types.rename", {
+        "relationship_type": "admires-in-parity", "name": "adoresInParity", "idempotency_key": "rn",
+    }),
+    Row("relationship_types.rename", {"relationship_type": "OWNS", "name": "X"}, "VALIDATION_INVALID_FORMAT"),
     Row("relationship_types.list", {"keyword": "work", "include_total_count": True}),
     Row("relationship_types.list", {"keyword": "parity", "offset": 0, "limit": 1}),
     Row("relationship_types.list", {"limit": "501"}, "VALIDATION_INVALID_FORMAT"),

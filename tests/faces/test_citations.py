@@ -65,7 +65,7 @@ CITED: dict[Callable[[Call], dict[str, Any]], str] = {
     undeclared_field: "schemas.update",
     wrong_type: "schemas.update",
     deleted_entity: "entities.restore",
-    unknown_relationship_type: "relationship_types.register",
+    unknown_relationship_type: "relationship_types.list",
 }
 """Calls whose answer or error cites an operation."""
 

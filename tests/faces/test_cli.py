@@ -96,6 +96,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "graph.neighborhood": {"node_id": "$two", "include_observations": True},
     "relationships.list": {"entity_id": "$two"},
     "relationship_types.list": {"limit": "500"},
+    "relationship_types.rename": {"relationship_type": "ADMIRES", "name": "ADORES"},
     "relationship_types.register": {"relationship_type": "ODDLY_DESCRIBED", "description": ODD},
     "schemas.list": {},
     "schemas.get": {"entity_type": "thing"},
@@ -164,6 +165,13 @@ def before(command: Command, odd_ids: list[str], name: str) -> None:
         assert command(*words(name.replace("restore", "delete"), odd_ids)).exit_code == 0
     if name.endswith(".reinstate"):
         assert command(*words(name.replace("reinstate", "withdraw"), odd_ids)).exit_code == 0
+    if name == "relationship_types.rename":
+        ends = {
+            "relationship_type": "ADMIRES",
+            "source_entity_id": odd_ids[0],
+            "target_entity_id": odd_ids[1],
+        }
+        assert command(*argv("relationships.create", ends)).exit_code == 0
     if name == "entities.unmerge":
         assert command(*words("entities.merge", odd_ids)).exit_code == 0
 

@@ -360,7 +360,7 @@ def profile(loop: Loop, services: Services, owner: str, name: str, frontier: lis
         "frontier": frontier, "origin": origin, "outgoing": True, "incoming": True,
         "hub": LIMITS.hub_relationships,
         "through": False, "most": LIMITS.walk_relationships,
-        "after": "", "room": 100, "depth": 3, "at": 2**60,
+        "after": "", "room": 100, "depth": 3, "at": 2**60, "types": None,
         "at_ingested": 2**60,
     }  # fmt: skip
     taken = {name: step[name] for name in cypher.query(name).params}

@@ -66,23 +66,6 @@ def test_a_bad_relationship_refuses_the_items_too(call: Call) -> None:
     assert call("server.stats")["total_entities"] == 0
 
 
-def test_an_unknown_relationship_type_names_the_nearest(call: Call) -> None:
-    with pytest.raises(StoreRefused) as refused:
-        call("store", entities=[ADA, ACME], relationships=[{**WORKS, "relationship_type": "WORK_AT"}])
-    (issue,) = refused.value.details["issues"]
-    assert (issue["path"], issue["nearest"]) == ("$.relationships[0].relationship_type", "WORKS_AT")
-
-
-def test_an_unknown_relationship_type_that_is_near_to_none_names_the_operation_that_adds_one(
-    run: Call,
-) -> None:
-    with pytest.raises(StoreRefused) as refused:
-        run("store", entities=[ADA, ACME], relationships=[{**WORKS, "relationship_type": "ADORES"}])
-    (issue,) = refused.value.details["issues"]
-    assert "nearest" not in issue
-    assert "`graphmem relationship-types register`" in issue["message"]
-
-
 def test_the_inverse_of_a_relationship_type_is_stored_with_the_ends_swapped(run: Call) -> None:
     answer = run("store", entities=[ADA, ACME], relationships=[{**WORKS, "relationship_type": "employs"}])
     ada, acme = (entity["entity_id"] for entity in answer["entities"])

@@ -301,7 +301,7 @@ def test_every_fault_of_a_request_is_told_at_once(run: Call) -> None:
     faults = issues(
         run,
         entities=[{"name": "x"}, ADA, {"entity_type": "person"}],
-        relationships=[{"relationship_type": "SMELLS", "source_index": 1, "target_index": 9}],
+        relationships=[{"relationship_type": "☃", "source_index": 1, "target_index": 9}],
     )
     assert [issue["path"] for issue in faults] == [
         "$.entities[0].entity_type",

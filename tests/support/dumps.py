@@ -42,7 +42,7 @@ def store_rich_example(call: Call) -> dict[str, str]:
     links = [
         {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 3, "metadata": {"since": 1843}},
         {"relationship_type": "WORKS_AT", "source_index": 1, "target_index": 3},
-        {"relationship_type": "REFERS_TO", "source_index": 2, "target_index": 0},
+        {"relationship_type": "ADMIRES", "source_index": 2, "target_index": 0},
     ]
     answer = call("store", entities=items, relationships=links, idempotency_key="first")
     ids = [entity["entity_id"] for entity in answer["entities"]]
@@ -62,6 +62,7 @@ def store_rich_example(call: Call) -> dict[str, str]:
     call("entities.dismiss_duplicates", entity_a=byron, entity_b=wine)
     call("entities.dismiss_duplicates", entity_a=byron, entity_b=wine, undo=True)
     keys = [edge["relationship_key"] for edge in answer["relationships_created"]]
+    call("relationship_types.rename", relationship_type="ADMIRES", name="ADORES")
     call("relationships.delete", relationship_key=keys[2])
     call("relationships.restore", relationship_key=keys[2])
     call("relationships.delete", relationship_key=keys[2])

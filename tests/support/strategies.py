@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 NAMES = ("Ada", " aDA", "Bo")
 TYPES = ("thing", "gadget")
-EDGES = ("WORKS_AT", "PART_OF")
+EDGES = ("WORKS_AT", "LEARNS_CHESS_FROM")
+"""A type that is built in, and one of the owner's own."""
 TIMES = (
     "1965-05-05T05:05:05.500000Z", "2026-01-01T00:00:00.000000Z", "2026-01-01T00:00:00.000001Z",
 )  # fmt: skip

@@ -13,7 +13,15 @@ from graphmem import cypher
 from graphmem.auth import erasing
 from graphmem.dump import records
 from graphmem.model import canonical, fact_table, ids, state_hash
-from graphmem.model.fact_records import Dismissal, Fact, InterpretationRecord, SourceRecord, Split, Withdrawal
+from graphmem.model.fact_records import (
+    Dismissal,
+    Fact,
+    InterpretationRecord,
+    Renaming,
+    SourceRecord,
+    Split,
+    Withdrawal,
+)
 from graphmem.model.fact_table import PARTS, TABLE, TRANSACTION, DeclaredKind
 from graphmem.writing import RefoldRequest, forms, turn_rows
 from graphmem.writing import state as states
@@ -131,6 +139,7 @@ EXAMPLES: dict[str, Fact] = {
     "split": Split(
         id="spl_" + "0" * 24, source=ADA, target=BYRON, observations=["obs_" + "0" * 32], subjects=[BYRON]
     ),
+    "renaming": Renaming(id="ren_" + "0" * 24, relationship_type="ADORES", name="LOVES"),
 }  # fmt: skip
 
 

@@ -184,6 +184,11 @@ def test_a_registered_name_is_known_in_any_spelling() -> None:
         relationship.meaning_of("judges_at", BUILTIN)
     with pytest.raises(relationship.UnknownRelationshipType) as unknown:
         relationship.meaning_of("judges_", known, nearest_type)
+    # What somebody registered is not proposed to everybody; a type of the owner's own is.
+    assert unknown.value.nearest is None
+    own = {**BUILTIN, "JUDGES_AT": Type("JUDGES_AT", is_own=True)}
+    with pytest.raises(relationship.UnknownRelationshipType) as unknown:
+        relationship.meaning_of("judges_", own, nearest_type)
     assert unknown.value.nearest == "JUDGES_AT"
 
 
@@ -259,24 +264,51 @@ def test_every_shipped_name_is_one_and_says_one_type() -> None:
     [
         ("WORK_AT", {"nearest": "WORKS_AT"}),
         ("located-inn", {"nearest": "LOCATED_AT"}),
-        ("EMPLOYES", {"inverse_of": "WORKS_AT"}),
+        ("EMPLOYES", {"nearest": "EMPLOYS", "inverse_of": "WORKS_AT"}),
+        ("brothr of", {"nearest": "BROTHER_OF"}),
         ("ADORES", {}),
         ("A" * 300, {}),
-        ("is a", {}),
+        ("is a", {"nearest": "IS_AT"}),
     ],
 )
 def test_an_unknown_type_proposes_a_near_spelling_or_an_inverse(unknown: str, proposal: dict) -> None:
     with pytest.raises(relationship.UnknownRelationshipType) as refused:
         relationship.meaning_of(unknown, BUILTIN, nearest_type)
     assert refused.value.proposal == proposal
-    assert ("POST /relationship_types" in str(refused.value)) == (not proposal)
+    assert ("GET /relationship_types" in str(refused.value)) == (not proposal)
 
 
 def test_the_nearest_is_told_for_the_first_unknown_types_of_a_request() -> None:
     reader = ItemReader("owner", "txn_" + "0" * 32, nearest_type=nearest_type)
     for i in range(30):
-        reader.link(i, {"relationship_type": "work_at"}, 0)
-    proposals = [issue.get("nearest") for issue in reader.issues if issue["code"] == "ERR_RELATIONSHIP_TYPE"]
-    assert proposals == ["WORKS_AT"] * relationship.SUGGESTIONS_LIMIT + [None] * (
-        30 - relationship.SUGGESTIONS_LIMIT
+        reader.link(i, {"relationship_type": f"work_at_{'abcdefghij'[i % 10] * (i + 1)}x"}, 0)
+        reader.link(i, {"relationship_type": "located_inn" + "n" * i}, 0)
+    assert len(reader.new_types) == 60
+    assert (
+        sum("nearest" in warning for warning in reader.new_types.values()) <= relationship.SUGGESTIONS_LIMIT
     )
+    assert reader.new_types["LOCATED_INN"]["nearest"] == "LOCATED_AT"
+
+
+@pytest.mark.parametrize(
+    ("name", "spelled", "metadata"),
+    [
+        ("walks dog of", "WALKS_DOG_OF", {}),
+        ("is afraid of", "AFRAID_OF", {}),
+        ("walksDogOf", "WALKS_DOG_OF", {}),
+        ("was afraid of", "AFRAID_OF", {"current": "false"}),
+        ("was audited by", "AUDITED_BY", {}),
+        ("is a", "IS_A", {}),
+    ],
+)
+def test_any_other_name_is_a_type_of_the_owners_own(
+    name: str, spelled: str, metadata: dict[str, str]
+) -> None:
+    meaning = relationship.own_meaning(name)
+    assert meaning is not None
+    assert (meaning.name, dict(meaning.metadata)) == (spelled, metadata)
+
+
+@pytest.mark.parametrize("text", [*NO_NAMES, *sorted(INTERNAL), "is observed"])
+def test_what_is_no_name_is_no_type_of_the_owners_own(text: str) -> None:
+    assert relationship.own_meaning(text) is None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from graphmem.model.items import Defaults, End, Item, ItemReader, Link
+from graphmem.model.items import Defaults, Item, ItemReader
+from graphmem.model.links import End, Link
 from graphmem.model.schema import Change
 from graphmem.writing import MergeRequest, Merging, SchemaRequest, StoreRequest
 

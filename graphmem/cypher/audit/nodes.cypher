@@ -27,7 +27,8 @@ CALL () {
   MATCH (source:Entity {id: relationship.source})
   MATCH (target:Entity {id: relationship.target})
   RETURN collect([key, properties(relationship),
-    COLLECT { MATCH (source)-[edge:RELATIONSHIP_TYPES]->(target) WHERE edge.key = key RETURN edge.live },
+    COLLECT { MATCH (source)-[edge]->(target)
+      WHERE edge.key = key AND coalesce(edge.type, type(edge)) = relationship.type RETURN edge.live },
     COLLECT { MATCH (relationship)-[:SHOWN_AS]->(survivor:Relationship) RETURN survivor.key }]) AS relationships
 }
 RETURN entities, relationships

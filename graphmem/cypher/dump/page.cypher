@@ -56,5 +56,10 @@ RETURN [transaction IN stretch[..fitting] |
       MATCH (transaction)<-[:IN_TRANSACTION]-(split:Split)
       WITH split ORDER BY split.id
       RETURN <dump._split>
+    },
+    COLLECT {
+      MATCH (transaction)<-[:IN_TRANSACTION]-(renaming:Renaming)
+      WITH renaming ORDER BY renaming.id
+      RETURN <dump._renaming>
     }]] AS transactions,
   size(stretch) = $limit OR fitting < size(stretch) AS more

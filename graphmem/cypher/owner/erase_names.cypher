@@ -1,5 +1,5 @@
 // owner.erase_names: erase some of an owner's identifiers, schemas, type aliases, interpretations, sources,
-// exclusions, dismissals and splits.
+// exclusions, dismissals, splits and renamings.
 //
 // params  limit: INTEGER
 // returns erased: INTEGER
@@ -7,7 +7,7 @@
 // index   identifier_value (owner, kind, value), schema_by_type (owner, entity_type), type_alias_name (owner, name),
 //         interpretation_by_created (owner, created_at, id), source_by_recorded (owner, recorded_at, id),
 //         exclusion_by_subject (owner, subject, recorded_at, id), dismissal_by_a (owner, entity_a, entity_b),
-//         split_by_recorded (owner, recorded_at, id)
+//         split_by_recorded (owner, recorded_at, id), renaming_by_name (owner, name)
 // cost    light
 // `limit` bounds how many of each are erased. Their edges are gone with the entities and transactions.
 CALL () {
@@ -75,4 +75,13 @@ CALL () {
   DETACH DELETE split
   RETURN count(*) AS splits
 }
-RETURN identifiers + schemas + aliases + interpretations + sources + exclusions + dismissals + splits AS erased
+CALL () {
+  MATCH (renaming:Renaming)
+  USING INDEX SEEK renaming:Renaming(owner, name)
+  WHERE renaming.owner = $owner AND renaming.name IS NOT NULL
+  WITH renaming LIMIT $limit
+  DETACH DELETE renaming
+  RETURN count(*) AS renamings
+}
+RETURN identifiers + schemas + aliases + interpretations + sources + exclusions + dismissals + splits + renamings
+  AS erased

@@ -12,7 +12,7 @@ WITH revision, origin, levels, seen, budget, whole, CASE WHEN whole THEN frontie
 CALL (frontier) {
   UNWIND frontier AS node
   MATCH (node)-[edge:RELATIONSHIP_TYPES]-(other)
-  WHERE edge.live AND other.owner = $owner AND other.listed IS NOT NULL
+  WHERE edge.live AND <relationship._followed> AND other.owner = $owner AND other.listed IS NOT NULL
     AND CASE WHEN startNode(edge) = node THEN $outgoing ELSE $incoming END
   WITH other, collect(edge.key) AS keys
   RETURN collect(other) AS reached, collect([other.id] + keys) AS level

@@ -2,13 +2,13 @@
 // entities and of the relationships between them.
 //
 // params  origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, depth: INTEGER, hub: INTEGER, most: INTEGER,
-//         links: INTEGER, limit: INTEGER, include_entities: BOOLEAN
+//         types: LIST<STRING>, links: INTEGER, limit: INTEGER, include_entities: BOOLEAN
 // returns origin: LIST, levels: LIST<LIST>, whole: BOOLEAN, revision: INTEGER, entities: LIST<LIST>,
 //         relationships: LIST<LIST>
 // mode    read
 // index   entity_id, relationship_type_name, relationship_key, schema_head (owner, head)
 // cost    light
-// A row of a level is the id of an entity and the key of a relationship that leads to it; each relationship has a row.
+// `types` are those of relationship._followed. A row of a level is the id of an entity and the key of a relationship that leads to it; each relationship has a row.
 // The first entities are `limit` at most, in the order of their steps and ids. `relationships` has those that have both
 // ends among them and the origin. It is null, and there are no rows, if the walk is not `whole`, has more than `links`
 // relationships, or these do not fit into an answer. As in entity.by_id, entities that do not fit are left out.
@@ -24,7 +24,7 @@ WITH revision, root, COUNT { (root)--() } AS root_degree
 CALL (root, root_degree) {
   WITH root WHERE root_degree <= $hub AND root_degree <= $most
   MATCH (root)-[edge:RELATIONSHIP_TYPES]-(other)
-  WHERE edge.live AND other.owner = $owner AND other.listed IS NOT NULL
+  WHERE edge.live AND <relationship._followed> AND other.owner = $owner AND other.listed IS NOT NULL
     AND CASE WHEN startNode(edge) = root THEN $outgoing ELSE $incoming END
   RETURN collect([other.id, edge.key]) AS first, collect(DISTINCT other) AS near
 }
@@ -38,7 +38,7 @@ WITH revision, root, first, near,
 CALL (near, whole) {
   UNWIND CASE WHEN whole AND $depth = 2 THEN near ELSE [] END AS node
   MATCH (node)-[edge:RELATIONSHIP_TYPES]-(other)
-  WHERE edge.live AND other.owner = $owner AND other.listed IS NOT NULL
+  WHERE edge.live AND <relationship._followed> AND other.owner = $owner AND other.listed IS NOT NULL
     AND CASE WHEN startNode(edge) = node THEN $outgoing ELSE $incoming END
   RETURN collect([other.id, edge.key]) AS second, collect(DISTINCT other) AS far
 }

@@ -2,7 +2,7 @@
 // id.
 //
 // params  frontier: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, hub: INTEGER,
-//         through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER
+//         types: LIST<STRING>, through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER
 // returns origin: LIST, neighbours: LIST<LIST>, total: INTEGER, links: INTEGER, hubs: LIST<STRING>, spent: INTEGER,
 //         unexplored: INTEGER, revision: INTEGER
 // mode    read
@@ -37,6 +37,7 @@ CALL () {
     // No COUNT { } of these types: planning one of some 200 types takes the server minutes.
     WITH node WHERE edges > $hub
     MATCH (node)-[edge:RELATIONSHIP_TYPES]-()
+    WHERE <relationship._followed>
     RETURN count(edge) AS walkable
   }
   WITH i, node, CASE WHEN edges <= $hub THEN edges ELSE walkable END AS degree
@@ -54,7 +55,8 @@ CALL (expanded) {
   UNWIND expanded AS entry
   WITH entry[0] AS node
   MATCH (node)-[edge:RELATIONSHIP_TYPES]-(other)
-  WHERE edge.live AND other.owner = $owner AND other.listed IS NOT NULL AND other.id > $after
+  WHERE edge.live AND <relationship._followed> AND other.owner = $owner AND other.listed IS NOT NULL
+    AND other.id > $after
     AND CASE WHEN startNode(edge) = node THEN $outgoing ELSE $incoming END
   WITH other.id AS id, collect(edge.key) AS keys
   ORDER BY id

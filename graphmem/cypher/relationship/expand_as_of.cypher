@@ -2,7 +2,7 @@
 // from some entities at that time.
 //
 // params  frontier: LIST<STRING>, origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, hub: INTEGER,
-//         through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER, at: INTEGER, at_ingested: INTEGER
+//         types: LIST<STRING>, through: BOOLEAN, most: INTEGER, after: STRING, room: INTEGER, at: INTEGER, at_ingested: INTEGER
 // returns known: INTEGER, neighbours: LIST<LIST>, total: INTEGER, links: INTEGER, hubs: LIST<STRING>, spent: INTEGER,
 //         unexplored: INTEGER, revision: INTEGER, dated: LIST<LIST>
 // mode    read
@@ -34,12 +34,14 @@ CALL (known) {
     // No COUNT { } of these types: planning one of some 200 types takes the server minutes.
     WITH node WHERE edges > $hub
     MATCH (node)-[edge:RELATIONSHIP_TYPES]-()
+    WHERE <relationship._followed>
     RETURN count(edge) AS walkable
   }
   WITH known, i, node, CASE WHEN edges <= $hub THEN edges ELSE walkable END AS degree
   CALL (node, degree, known) {
     WITH node, known WHERE $hub < degree <= $most AND NOT $through
     MATCH (node)-[edge:RELATIONSHIP_TYPES]-()
+    WHERE <relationship._followed>
     CALL (edge, known) {
       MATCH ()-[seen:OBSERVED]->()
       USING INDEX SEEK seen:OBSERVED(home, at)
@@ -64,7 +66,7 @@ CALL (expanded, known) {
   UNWIND expanded AS entry
   WITH entry[0] AS node, known
   MATCH (node)-[edge:RELATIONSHIP_TYPES]-(entity)
-  WHERE entity.owner = $owner AND entity.id > $after
+  WHERE <relationship._followed> AND entity.owner = $owner AND entity.id > $after
     AND CASE WHEN startNode(edge) = node THEN $outgoing ELSE $incoming END
   WITH edge.key AS subject_id, entity, known
   CALL (subject_id, known) {

@@ -1,7 +1,8 @@
 // relationship.reach: a whole small walk: the entities that are up to five live relationships away from an entity,
 // level by level.
 //
-// params  origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, depth: INTEGER, hub: INTEGER, most: INTEGER
+// params  origin: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, depth: INTEGER, hub: INTEGER, most: INTEGER,
+//         types: LIST<STRING>
 // returns origin: LIST, levels: LIST<LIST>, whole: BOOLEAN, revision: INTEGER
 // mode    read
 // index   entity_id, relationship_type_name

@@ -5,7 +5,8 @@
 //         entities: LIST<MAP>, relationships: LIST<MAP>, events: LIST<MAP>, superseded: LIST<STRING>,
 //         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>,
 //         sources: LIST<MAP>, sourced: LIST<MAP>, interpretations: LIST<MAP>, interpreted: LIST<MAP>,
-//         repeated: LIST<MAP>, dismissals: LIST<MAP>, rule_merges: LIST<MAP>, undated: BOOLEAN
+//         repeated: LIST<MAP>, dismissals: LIST<MAP>, renamings: LIST<MAP>,
+//         rule_merges: LIST<MAP>, undated: BOOLEAN
 // returns sequence: INTEGER
 // mode    write
 // index   owner_id and the constraints of every label that it writes
@@ -13,9 +14,9 @@
 // forms   plain, linked, sourced
 // Planning the whole query on a server that has just started takes seconds. So a turn runs the least form that it
 // needs: `plain` writes entities with all that belongs to them, `linked` events and new relationships as well,
-// `sourced` files and interpretations as well. Merges, relationships that are deleted or restored, versions of schemas, aliases and
-// dismissals need the whole query. The edges `stored`, `ended`, `of`, `also_in`, `ruled` and `identified` came later than relationship types that anybody may register, so
-// their names are in lower case: no registered type meets them. A restored transaction may be older than the source that the database has.
+// `sourced` files and interpretations as well. Merges, relationships that are deleted or restored, versions of schemas, aliases,
+// dismissals and renamings need the whole query. The edges `stored`, `ended`, `of`, `also_in`, `ruled` and `identified` came later than relationship types that anybody may register, so
+// their names are in lower case, as that of `related` is: no registered type meets them. A restored transaction may be older than the source that the database has.
 // The first SET takes the owner's lock before anything is read, so that no two turns decide on one state. A turn
 // without transactions folds entities by changed rules: it raises the revision alone. Every seek is demanded, so the
 // plan does not depend on Neo4j's counts. `replan=skip` keeps the plan: otherwise a writer would wait half a second
@@ -155,15 +156,20 @@ CALL () {
   MATCH (source:Entity {id: row.properties.source})
   MATCH (target:Entity {id: row.properties.target})
   CALL (row, source, target) {
-    // The type comes from the registered vocabulary; one edge per key, for ever.
+    // One edge per key, for ever. A type that the database does not know is the owner's own: its edge is `related`
+    // and carries the name, so that no name that somebody makes up stays in the database as a type of edges.
     WITH row, source, target WHERE row.created
-    CREATE (source)-[edge:$(row.properties.type)]->(target)
-    SET edge.key = row.subject_id, edge.live = row.properties.live
+    WITH row, source, target, row.is_shipped OR EXISTS {
+      MATCH (type:RelationshipType {name: row.properties.type})
+    } AS is_native
+    CREATE (source)-[edge:$(CASE WHEN is_native THEN row.properties.type ELSE 'related' END)]->(target)
+    SET edge.key = row.subject_id, edge.live = row.properties.live,
+      edge.type = CASE WHEN NOT is_native THEN row.properties.type END
   }
   // only whole
   CALL (row, source, target) {
     WITH row, source, target WHERE row.liveness_changed
-    MATCH (source)-[edge:RELATIONSHIP_TYPES]->(target)
+    MATCH (source)-[edge]->(target)
     WHERE edge.key = row.subject_id
     SET edge.live = row.properties.live
   }
@@ -232,6 +238,13 @@ CALL () {
   CREATE (dismissal:Dismissal)
   SET dismissal = row.properties
   CREATE (dismissal)-[:IN_TRANSACTION]->(transaction)
+}
+CALL () {
+  UNWIND $renamings AS row
+  MATCH (transaction:Transaction {id: row.transaction_id})
+  CREATE (renaming:Renaming)
+  SET renaming = row.properties
+  CREATE (renaming)-[:IN_TRANSACTION]->(transaction)
 }
 CALL () {
   UNWIND $aliases AS row

@@ -318,7 +318,7 @@ async def _followed(
     spans = [(each.start, each.end) for each in named]
     if not spans:
         return FollowedRole()
-    followed = question_words.followed(tokens, question.nouns, spans, tuple(BUILTIN.values()))
+    followed = question_words.followed(tokens, question.nouns, spans, BUILTIN)
     taken = {place for start, end in spans for place in range(start, end)}
     is_asked = not _ASKING.isdisjoint(tokens)
     is_open = any(
@@ -328,8 +328,8 @@ async def _followed(
     )
     if followed.words or not is_open:
         return followed
-    known = await context.services.vocabulary.current()
-    return question_words.followed(tokens, question.nouns, spans, tuple(known.kinds.values()))
+    kinds = await context.services.vocabulary.current_of(context.actor.owner)
+    return question_words.followed(tokens, question.nouns, spans, kinds)
 
 
 def partly_named(

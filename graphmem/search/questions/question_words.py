@@ -201,7 +201,7 @@ def followed(
     words: Sequence[str],
     nouns: Collection[int],
     named: Iterable[tuple[int, int]],
-    types: Collection[RelationshipKind],
+    types: Mapping[str, RelationshipKind],
 ) -> FollowedRole:
     """Return the relationships that a question asks for, by their roles or by the words of their types.
 
@@ -211,7 +211,7 @@ def followed(
         words: of the question, in their order; empty where something is no single word.
         nouns: the places of words that are nouns for sure: "report" is one in "Tom's report".
         named: where names begin and end; a name has at least one word.
-        types: the relationship types that are known.
+        types: the relationship types that are known, by the names that may be said.
     """
     spans = sorted(named)
     answer = FollowedRole()
@@ -238,14 +238,14 @@ def followed(
 
 
 def _said_by(
-    word: str, types: Collection[RelationshipKind], following: Collection[str]
+    word: str, types: Mapping[str, RelationshipKind], following: Collection[str]
 ) -> list[RelationshipKind]:
     """Return the types that a word says; the words after it decide between "work at" and "work on"."""
-    said = [kind for kind in types if _says_type(word, kind.name)]
-    if len(said) < 2:
-        return said
-    decided = [kind for kind in said if kind.name.rpartition("_")[2].lower() in following]
-    return decided or [kind for kind in said if not kind.name.endswith("_ON")] or said
+    said = {name: kind for name, kind in types.items() if _says_type(word, name)}
+    decided = [kind for name, kind in said.items() if name.rpartition("_")[2].lower() in following]
+    if len(said) < 2 or decided:
+        return decided or [*said.values()]
+    return [kind for name, kind in said.items() if not name.endswith("_ON")] or [*said.values()]
 
 
 def _says_type(word: str, relationship_type: str) -> bool:
