@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, NotRequired
+from typing import Annotated, Any, NamedTuple, NotRequired, cast
 
 from pydantic import Field
 
@@ -178,7 +178,8 @@ async def entity_history(context: Context, arguments: EntityHistory) -> History:
     given = arguments.model_dump(exclude={"entity_id", "field"}, exclude_unset=True)
     filters = ObservationFilters(entity_id=arguments.entity_id, field=arguments.field)
     page = await query_observations(context, QueryObservations(filters=filters, **given))
-    return {**page} if arguments.field is None else {**page, "field": arguments.field}
+    named = {} if arguments.field is None else {"field": arguments.field}
+    return cast("History", {**page, **named})
 
 
 class _ObservationPageRows(NamedTuple):

@@ -363,7 +363,7 @@ def test_context_and_search_answer_as_of_a_time(past: Call) -> None:
     assert found["at"] == "2021-06-01T00:00:00.000000Z"
     assert found["entities"][0]["snapshot"]["city"] == "Hamburg"
     assert "hint" not in past("entities.query", search="Where did Nadia live before Bremen?", **then)
-    with pytest.raises(InvalidInput, match="not together with at"):
+    with pytest.raises(InvalidInput, match="not together with search"):
         past("entities.query", search="Nadia", sort_by="canonical_name", **then)
 
 

@@ -277,9 +277,11 @@ def test_the_provenance_of_the_past_is_that_of_its_time(run: Call) -> None:
 def test_the_history_of_a_field_is_what_was_said_of_it_newest_first(call: Call) -> None:
     person = {"entity_type": "person", "name": "Ines Sorel"}
     said = [{"address": "Kiel"}, {"phone": "+44 1632 960000"}, {"address": "Bremen"}]
-    for year, fields in enumerate(said, 2021):
-        item = {**person, **fields, "observed_at": f"{year}-05-01T00:00:00Z"}
-        entity_id = call("store", entities=[item])["entities"][0]["entity_id"]
+    items = [
+        {**person, **fields, "observed_at": f"{year}-05-01T00:00:00Z"}
+        for year, fields in enumerate(said, 2021)
+    ]
+    entity_id = call("store", entities=items)["entities"][0]["entity_id"]
     whole = call("observations.query", entity_id=entity_id)["observations"]
     of_field = {"filters": {"entity_id": entity_id, "field": "address"}, "include_total_count": True}
     page = call("observations.query", **of_field)

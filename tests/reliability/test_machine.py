@@ -296,16 +296,23 @@ class Machine(ComparedService):
             apart = [root for root in known.roots() if known.lives(root) and len(self.told(root)) > 1]
             entity = apart[number % len(apart)] if apart else entity
         told = self.told(entity) if entity in known.types else []
-        moved = {told[each % len(told)].id for each in which} if told else {"obs_" + "0" * 32}
+        chosen = [told[each % len(told)] for each in which] if told else []
+        # A member of which nothing is left is no longer there; the other rules do not know of such entities.
+        kept = {fact.subject_id for fact in told if fact not in chosen}
+        if chosen and len({fact.id for fact in chosen}) < len(told):
+            chosen = [fact for fact in chosen if fact.subject_id in kept]
+            if not chosen:
+                return
+        moved = {fact.id for fact in chosen} or {"obs_" + "0" * 32}
         refused = None
-        if entity not in known.types or (target is not None and target not in known.types):
+        if entity not in known.types:
             refused = NOT_FOUND
-        elif (
-            not known.is_live(entity)
-            or len(moved) == len(told)
-            or (
-                target is not None and (not known.is_live(target) or known.root(target) == known.root(entity))
-            )
+        elif not known.is_live(entity):
+            refused = INVALID
+        elif target is not None and target not in known.types:
+            refused = NOT_FOUND
+        elif len(moved) == len(told) or (
+            target is not None and (not known.is_live(target) or known.root(target) == known.root(entity))
         ):
             refused = INVALID
         edges = known.edges_of(entity, "both", deleted=True)[:1] if related and refused is None else []

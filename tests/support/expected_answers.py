@@ -194,12 +194,12 @@ def _timeline(listed: list[dict[str, Any]], where: Viewpoint, arguments: Mapping
 
 def _entity(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
     deleted, named = {"include_deleted": where.include_deleted}, {"entity_id": where.entity}
-    visible = where.entity in known.types and (where.include_deleted or known.is_live(where.entity))
+    visible = known.is_shown(where.entity, deleted=where.include_deleted)
     yield Expectation("entities.get", named | deleted, known.entity(where.entity) if visible else NOT_FOUND)
     yield from snapshots(known, where)
     for at, at_ingested in ((None, None), (where.at, where.at_ingested)):
         cut = where._replace(at=at, at_ingested=at_ingested)
-        yield from _provenance(known.as_of(at, at_ingested), cut)
+        yield from _provenance(known, known.as_of(at, at_ingested), cut)
     expected: Mapping[str, Any] | str = NOT_FOUND
     if visible:
         members = known.members(known.root(where.entity))
@@ -213,13 +213,14 @@ def snapshots(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
     for cut in ({}, clocks, *({name: time} for name, time in clocks.items() if len(clocks) > 1)):
         then = known.as_of(cut.get("at"), cut.get("at_ingested"))
         expected: Mapping[str, Any] | str = NOT_FOUND
-        if where.entity in known.types and (where.include_deleted or then.is_live(where.entity)):
+        if then.is_shown(where.entity, deleted=where.include_deleted):
             expected = then.entity(where.entity) | cut
         arguments = {"entity_id": where.entity, "include_deleted": where.include_deleted, **cut}
         yield Expectation("entities.snapshot", arguments, expected)
 
 
-def _provenance(then: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
+def _provenance(known: Knowledge, then: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
+    now = {fact.id: fact for fact in known.facts}
     visible = where.entity in then.types and then.is_live(where.entity)
     states = then.holding(then.root(where.entity)) if visible else {}
     for name in ("a", "name", "nowhere"):
@@ -228,8 +229,8 @@ def _provenance(then: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
             yield Expectation("entities.provenance", arguments, NOT_FOUND)
             continue
         winners = list(states[name].winners)
-        facts = {fact.id: fact for fact in then.facts}
-        answers = [observation(facts[winner]) for winner in winners]
+        # An observation is told as it is today: the entity that it counts for is that of now.
+        answers = [observation(now[winner]) for winner in winners]
         expected = {"value": states[name].value, "observation_ids": winners, "observations": answers}
         yield Expectation("entities.provenance", arguments, expected)
 
@@ -247,7 +248,7 @@ def graph(known: Knowledge, where: Viewpoint) -> Iterator[Expectation]:
 def _of_entity(then: Knowledge, where: Viewpoint) -> Expectation:
     filters = {"entity_id": where.entity, "direction": where.direction}
     arguments = {**PAGE, "filters": filters, "include_deleted": where.include_deleted, **where.clocks}
-    if where.entity not in then.types or not (where.include_deleted or then.is_live(where.entity)):
+    if not then.is_shown(where.entity, deleted=where.include_deleted):
         return Expectation("relationships.list", arguments, NOT_FOUND)
     edges = then.edges_of(where.entity, where.direction, deleted=where.include_deleted)
     relationships = [relationship(then, edge) for edge in edges]

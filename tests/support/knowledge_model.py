@@ -164,7 +164,21 @@ class Knowledge:
 
     def is_live(self, entity: str) -> bool:
         """Return whether the view that an entity shows is live: its survivor's own state decides."""
-        return self.lives(self.root(entity))
+        return self.lives(self.root(entity)) and not self.is_unmade(entity)
+
+    def is_shown(self, entity: str, *, deleted: bool) -> bool:
+        """Return whether a read of an entity has an answer; of a deleted one only if ``deleted``."""
+        return entity in self.types and (self.is_live(entity) or (deleted and not self.is_unmade(entity)))
+
+    def is_unmade(self, entity: str) -> bool:
+        """Return whether splits moved away all that gave an entity and its members values."""
+        members = set(self.members(self.root(entity)))
+        giving = [fact for fact in self.stored if fact.kind in KINDS_WITH_FIELDS]
+        given = [fact for fact in giving if members & {fact.subject_id, *self._moved_to(fact)}]
+        return bool(given) and not any(self._placed(fact).subject_id in members for fact in given)
+
+    def _moved_to(self, fact: Fact) -> set[str]:
+        return {each.subjects[fact.id] for each in self.splits if fact.id in each.subjects}
 
     def holding(self, root: str) -> dict[str, FieldState]:
         """Return what holds each field of a survivor, the canonical name and nulls among them.
@@ -301,7 +315,7 @@ class Knowledge:
 
     def _edge(self, key: str, source: str, target: str, members: tuple[str, ...]) -> Edge:
         facts = tuple(self.of(*members))
-        live = any(map(self.lives, members)) and self.lives(source) and self.lives(target)
+        live = any(map(self.lives, members)) and self.is_live(source) and self.is_live(target)
         return Edge(key, source, target, members, live, facts, reduce(facts, NO_SCHEMA))
 
     def edges_of(self, entity: str, direction: str, *, deleted: bool) -> list[Edge]:
