@@ -152,7 +152,7 @@ def meaning_of(name: str, kinds: Mapping[str, RelationshipKind], nearest: Neares
 def own_meaning(name: str) -> Meaning | None:
     """Return what a name says as a type of an owner's own; ``None`` where it is not well-formed."""
     spelled, is_past = [*readings(name).items()][-1]
-    ended = dict([ENDED]) if is_past and _can_end(spelled) else {}
+    ended: dict[str, str] = dict([ENDED]) if is_past and _can_end(spelled) else {}
     return Meaning(spelled, metadata=ended) if is_name(spelled) else None
 
 

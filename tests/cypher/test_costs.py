@@ -264,7 +264,7 @@ def test_other_lists_cost_a_page(profiled: Profile, owner: Owner, name: str, par
 
 AROUND = {
     "outgoing": True, "incoming": True, "depth": 1, "hub": 1_000, "most": 2_000, "links": 200, "limit": LIMIT,
-    "include_entities": True,
+    "include_entities": True, "types": None,
 }  # fmt: skip
 NEIGHBOURHOOD = {
     "hub": 1_000,
