@@ -54,7 +54,8 @@ ORDERING: Final = Ordering(
     f"{RELATIONSHIP_WEIGHT:g}; what is of the kind that it asks for gets {KIND_WEIGHT:g}, and where no other "
     f"words order it, up to {SPREAD:g} more by its time. text: BM25 of the words over the owner's entities; "
     "a message has a part of those of the messages beside it; the best score gives "
-    f"{WORDS_WEIGHT:g} points, others in proportion, and the share of the query in the name gives up to "
+    f"{WORDS_WEIGHT:g} points, or the share of them that the entity has of the query which has most of it, "
+    "others in proportion, and the share of the query in the name gives up to "
     f"{NAME_WEIGHT:g}. meaning: cosine similarity, of the most similar passage.",
     {"exact": EXACT_WEIGHT, "text": WORDS_WEIGHT, "meaning": 1.0},
 )

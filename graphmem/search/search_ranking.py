@@ -13,9 +13,10 @@ said just before and after it in its thread.
 Meaning: the vector of the question is the sum of those of its words, weighted by the same statistics: a name
 that is in every text says little. Of a document its most similar passage counts.
 
-The points of a document are ``WORDS_WEIGHT * words / most words + similarity + NAME_WEIGHT * share of the
-question in its name``. Each part is rounded before they are added up, so that the parts that an explanation
-shows come to the points.
+The points of a document are ``WORDS_WEIGHT * greatest share * words / most words + similarity + NAME_WEIGHT
+* share of the question in its name``. The greatest share is that of the question in the document that says
+most of it, 1 with ``newest_first``: where the best words say little of the question, meaning decides. Each
+part is rounded before they are added up, so that the parts that an explanation shows come to the points.
 
 Newest first: statements about one person resemble each other by the person alone. So the vectors of the best
 hits are compared without what is common to all of them, their sum: two of ``n`` hits then have the cosine
@@ -39,8 +40,9 @@ from graphmem.text import words
 K1: Final = 1.2
 B: Final = 0.75
 WORDS_WEIGHT: Final = 0.5
-"""What the document with the best words gets for them. More than 0.5 makes questions in other words than the
-text's own find less; the sets of ``tests/bench/retrieval`` differ little from 0.3 to 1."""
+"""What the document with the best words gets for them, if one says all of the question. More than 0.5 makes
+questions in other words than the text's own find less; the sets of ``tests/bench/retrieval`` differ little
+from 0.3 to 1."""
 NEIGHBOUR_WEIGHT: Final = 0.3
 """The weight of the words of the messages before and after a message. From 0.2 to 0.5 the generated dialogues
 differ little; similarities of neighbours help as little as they harm."""
@@ -295,7 +297,9 @@ def rank(
     similarities = np.zeros(len(copy.ids)) if vector is None else copy.similarities(vector)
     similarities = np.round(similarities, DIGITS)
     best = float(match.scores.max(initial=0.0))
-    by_words = match.scores / best if best > 0 else match.scores
+    # The newest statements of one matter say it in many ways: their words count whole.
+    most_said = 1.0 if newest_first else float(match.shares.max(initial=0.0))
+    by_words = match.scores / best * most_said if best > 0 else match.scores
     is_hit = (match.scores > 0) & (match.shares >= least_share)
     nearest = float(similarities[among].max(initial=0.0))
     if not least_share and (nearest >= floor or bool((is_hit & among).any())):

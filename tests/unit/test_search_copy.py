@@ -77,6 +77,20 @@ def texts_of(query: str, *texts: str) -> list[str]:
     return [texts[n] for n in order if match.scores[n] > 0]
 
 
+def test_words_that_say_a_part_of_a_question_count_for_that_part() -> None:
+    copy = copy_of("alpha beta", "alpha", "gamma", "delta")
+    whole, half = (
+        search_ranking.rank(
+            copy, search_ranking.match_words(copy, terms.of_question(query, ["en"])), None, floor=0.5,
+            among=copy.of_types([]), named={}, fixed={}, newest_first=is_newest_first,
+        ).parts["text"].max()
+        for query, is_newest_first in (("alpha beta zeta", True), ("alpha beta zeta", False))
+    )  # fmt: skip
+    share = search_ranking.match_words(copy, terms.of_question("alpha beta zeta", ["en"])).shares.max()
+    assert 0.3 < share < 0.7
+    assert (whole, half) == (0.5, pytest.approx(0.5 * share, abs=1e-6))
+
+
 def test_a_message_is_found_by_the_words_just_before_and_after_it_in_its_thread() -> None:
     hour = 3_600_000_000
     said = (
