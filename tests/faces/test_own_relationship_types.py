@@ -150,6 +150,18 @@ def test_questions_and_context_read_its_words(call: Call) -> None:
     assert page["entities"][0]["canonical_name"] == "Ada Grau"
 
 
+def test_a_question_reads_an_own_type_that_begins_as_a_built_in_one(call: Call) -> None:
+    stored(call, link("plays tennis with", 0, 1))
+    for question, name in (
+        ("Who does Ada play tennis with?", "Ben Roth"),
+        ("Who plays tennis with Ben?", "Ada Grau"),
+    ):
+        (first, *_) = call("entities.query", search=question)["entities"]
+        assert (first["canonical_name"], first.get("relationship_type")) == (name, "PLAYS_TENNIS_WITH"), (
+            question
+        )
+
+
 def test_a_type_of_another_owner_is_unknown_and_not_proposed(
     loop: Loop, services: Services, run: Call, owner: str, stem: str
 ) -> None:

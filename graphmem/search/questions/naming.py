@@ -324,9 +324,10 @@ async def _followed(
     is_open = any(
         piece.token and not piece.is_stop_word and piece.token not in ATTRIBUTES and place not in taken
         for place, piece in enumerate(question.pieces)
-        if place not in kind and (is_asked or place in question.nouns)
+        # "Plays tennis with" may be a type of the owner's own beside PLAYS.
+        if place not in kind and piece.token not in followed.words and (is_asked or place in question.nouns)
     )
-    if followed.words or not is_open:
+    if not is_open:
         return followed
     kinds = await context.services.vocabulary.current_of(context.actor.owner)
     return question_words.followed(tokens, question.nouns, spans, kinds)
