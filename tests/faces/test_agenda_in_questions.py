@@ -81,6 +81,8 @@ def of_kind(answer: dict[str, Any]) -> list[str]:
         ("what is left to settle", OWED),
         ("Was muss ich noch bezahlen?", OWED),
         ("How much do I owe Gudrun?", ["Boat money"]),
+        ("Which bills do I still have to pay?", ["W-1"]),
+        ("Welche Rechnungen muss ich noch bezahlen?", ["W-1"]),
     ],
 )
 def test_a_question_without_a_type_asks_what_is_on_or_owed(

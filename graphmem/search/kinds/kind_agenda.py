@@ -154,8 +154,12 @@ def _owed(reader: Reader, span: range) -> Phrase | None:
         return {name for each in named if each is not None for name in each.types}
 
     payables, tasks = types("payables"), types("to_do")
-    kind = KindName(tuple(sorted(payables | tasks)), OWED, is_plural=True)
-    phrase = _phrase(reader, kind, set(said), _EMPTY | grammar.words("besides_owing"))
+    # "Which bills do I have to pay?" asks for bills alone.
+    kinds = [kind_words.named_kind([each], reader.types, reader.aliases) for each in reader.tokens]
+    asked = {at: set(each.types) for at, each in enumerate(kinds) if each and payables & {*each.types}}
+    wanted = set[str]().union(*asked.values()) or payables | tasks
+    kind = KindName(tuple(sorted(wanted)), OWED, is_plural=True)
+    phrase = _phrase(reader, kind, {*said, *asked}, _EMPTY | grammar.words("besides_owing"))
     if phrase is None or not kind.types or any(start < said.start for start, _ in phrase.anchors):
         return None
     states = (State(phrase.text, "unpaid"),)

@@ -185,15 +185,17 @@ def phrases(
 ) -> list[Phrase]:
     """Return the kinds that a question may ask for, the likeliest first; a name is no kind."""
     spans = [(each.start, each.end) for each in named if each.end]
+    phrases: list[Phrase] = []
     for read in (kind_questions.read, kind_agenda.read):
-        phrases = [
+        phrases += [
             phrase
             for phrase in read(question, types, aliases, now)
             if not any(kind_questions.covers(span, phrase) for span in spans)
         ]
-        if phrases:
-            return phrases
-    return []
+        # Of "bills to pay", "pay" may be a name.
+        if not all(phrase.needs_name for phrase in phrases):
+            break
+    return phrases
 
 
 async def of_phrase(
