@@ -24,7 +24,7 @@ from graphmem.registry import Context
 from graphmem.search import asked_times, written_identifiers
 from graphmem.search.asked_times import AskedPast
 from graphmem.search.context.context_lines import with_histories
-from graphmem.search.kinds import kind_lookup
+from graphmem.search.kinds import kind_lookup, kind_words
 from graphmem.search.kinds.kind_lookup import Kind
 from graphmem.search.owner_copy import INLINE_DOCUMENTS, OwnerCopy
 from graphmem.search.questions import chains, mentions, naming, near_words
@@ -194,7 +194,8 @@ async def _meant(
     selves = [each for each in naming.selves(question, me) if each.start not in taken]
     if (meant := await _by_chain(context, search, copy, question, named, selves)) is not None:
         return meant
-    is_about_self = not named and await naming.is_about_self(copy, question, me)
+    is_about_self = not (named or await _has_owned_kind(copy, question, me, types, aliases))
+    is_about_self = is_about_self and await naming.is_about_self(copy, question, me)
     selves = selves if is_about_self else []
     followed = await naming.by_relationships(context, question, [*named, *selves], search.types, frozenset())
     named = await _of_types(copy, [*followed, *named, *selves], search.types)
@@ -203,6 +204,16 @@ async def _meant(
         near = await look(lambda documents: near_words.named_nearly(documents, question))
         named = await _of_types(copy, near, search.types)
     return _Meant(named, notes=[WHO_ASKS_NOTE] if is_about_self and me is None else [])
+
+
+async def _has_owned_kind(
+    copy: OwnerCopy, question: AskedNames, me: str | None, types: Collection[str], aliases: Mapping[str, str]
+) -> bool:
+    """Return whether a kind is meant as in "the number plate of my car", and who asks has no such word."""
+    owned = [piece.token for at in question.mine for piece in question.pieces[at + 1 : at + 2]]
+    if not any(kind_words.named_kind([word], types, aliases) for word in owned):
+        return False
+    return me is None or not await copy.look(lambda documents: documents.has_any(me, owned))
 
 
 async def _by_chain(

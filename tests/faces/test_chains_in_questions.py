@@ -196,6 +196,14 @@ def test_who_asks_is_meant_by_my_and_i(mine: Call, question: str, first: str) ->
     assert mine("context.retrieve", question=question)["lines"][0].startswith(f"{begins} (")
 
 
+def test_something_of_a_thing_of_who_asks_is_asked_of_the_thing(mine: Call) -> None:
+    cart = {"entity_type": "cart", "name": "Rocinante", "number_plate": "KI-204"}
+    mine("store", entities=[cart], find_duplicates=False)
+    question = "What is the number plate of my cart?"
+    assert names(mine("entities.query", search=question))[0] == "Rocinante"
+    assert mine("context.retrieve", question=question)["lines"][0].startswith("Rocinante (")
+
+
 def test_nobody_is_answered_for_a_relationship_that_who_asks_does_not_have(mine: Call) -> None:
     page = mine("entities.query", search="Who is my landlord?")
     assert (page["entities"], page["hint"]) == ([], "no landlord of Edda Moll is known")
