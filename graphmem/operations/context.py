@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -35,7 +36,7 @@ from graphmem.search.context.context_page import AboutSearch, ContextPage, Forma
 from graphmem.search.context.context_ranking import Focus, Line
 from graphmem.search.context.context_sheets import FieldsSheet, TextSheet, View
 from graphmem.search.questions import naming
-from graphmem.search.search_engine import search
+from graphmem.search.search_engine import OF_NOW, search
 from graphmem.search.search_results import NEWEST_FIRST, Results, Search
 from graphmem.text import words
 
@@ -188,6 +189,8 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
         newest_first=arguments.newest_first,
     )
     results = await search(context, query)
+    # A context answers what was before itself.
+    results = replace(results, notes=[each for each in results.notes if each != OF_NOW])
     # Lines about what is named tell what it is related to.
     of_kind = {each.id for each in results.named if each.kind == naming.KIND}
     by_name = [each for each in results.named if each.related_to is None and each.id not in of_kind]

@@ -331,6 +331,8 @@ def test_a_search_says_that_its_values_are_those_of_now(past: Call) -> None:
         answer = past("entities.query", search=question)
         assert "values of now" in answer["hint"]
         assert "values of now" in past("entities.find", identifier=question)["hint"]
+        # A context answers earlier values itself.
+        assert "hint" not in past("context.retrieve", question=question)
     (netflix, *_) = answer["entities"]
     assert netflix["snapshot"]["price"] == 15.99
     assert [(each["value"], each["until"][:10]) for each in netflix["earlier"]["price"]] == [
