@@ -322,7 +322,7 @@ class IdempotencyMismatch(GraphmemError):
 class EntityAmbiguous(GraphmemError):
     """Several entities have this name, so the command needs the id of one: details.candidates lists them."""
 
-    code, status, exit_code = "ENTITY_AMBIGUOUS", 422, 8
+    code, status, exit_code = "ENTITY_AMBIGUOUS", 409, 8
 
 
 class AccountConflict(GraphmemError):
