@@ -29,6 +29,7 @@ from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 from tests.support.surface import EVERY, OPERATIONS, TOOLS
 from tests.support.walks import walk_over
+from tests.support.worker_pass import fold_all
 
 MARK = "Zxqv"
 SCRIPT = f"<script>alert('{MARK}')</script>"
@@ -136,8 +137,12 @@ def store(http: Application) -> dict[str, str]:
 def stored(loop: Loop, services: Services) -> Iterator[Stored]:
     instance = Instance(loop, services)
     unlimited = dict.fromkeys(("limit_reads", "limit_writes", "limit_heavy", "limit_auth"), "")
-    http = instance.application(always(full_actor(str(uuid.uuid4()))), **unlimited)
-    yield Stored(http, store(http))
+    owner = str(uuid.uuid4())
+    http = instance.application(always(full_actor(owner)), **unlimited)
+    ids = store(http)
+    # Else a worker of another test would fold the registered type between two reads.
+    fold_all(loop, services, instance.by_owner(owner))
+    yield Stored(http, ids)
     instance.end()
 
 

@@ -36,9 +36,14 @@ CHROMIUM = Path("/usr/bin/chromium")
 def services_of_two(
     instance_settings: Settings, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Service, Service]]:
-    """Two services on one database, which tell callers one address: that of the first."""
+    """Two services on one database, which tell callers one address: that of the first.
+
+    A refresh token has no grace, so that a token that one of them has taken is a replay at the other at once.
+    """
     port, folder, owner = free_port(), tmp_path_factory.mktemp("served"), str(uuid.uuid4())
-    public: dict[str, Any] = {"GRAPHMEM_PUBLIC_URL": f"http://127.0.0.1:{port}"}
+    public: dict[str, Any] = {
+        "GRAPHMEM_PUBLIC_URL": f"http://127.0.0.1:{port}", "GRAPHMEM_OAUTH_REFRESH_GRACE": "0",
+    }  # fmt: skip
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(until_end(start(instance_settings, folder / "a", owner, port, **public)))
         second = stack.enter_context(until_end(start(instance_settings, folder / "b", owner, **public)))

@@ -171,9 +171,15 @@ def test_a_redirect_that_runs_a_script_or_leads_astray_is_not_registered(uri: st
     with pytest.raises(ClientRefused) as error:
         check_redirect_uri(uri)
     assert refusal(error) == "invalid_redirect_uri"
-    with pytest.raises(ClientRefused) as error:
-        registered_client({"redirect_uris": ["https://ok.example/cb", uri]})
-    assert refusal(error) == "invalid_redirect_uri"
+    for alone in ([uri], [uri, "http://evil.example/other"]):
+        with pytest.raises(ClientRefused) as error:
+            registered_client({"redirect_uris": alone})
+        assert refusal(error) == "invalid_redirect_uri"
+    good = "https://ok.example/cb"
+    for beside in ([good, uri], [uri, good]):
+        registered = registered_client({"redirect_uris": beside}).redirect_uris
+        assert registered == (good,)
+        assert not redirect_uri_matches(uri, registered)
 
 
 @pytest.mark.parametrize(

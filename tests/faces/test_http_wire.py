@@ -130,12 +130,17 @@ def test_a_body_too_large_for_mcp_is_413_in_the_envelope(small: Http) -> None:
 # Raw requests
 
 
-def raw(service: Service, data: bytes) -> tuple[int, bytes]:
-    """Send bytes as they are; return the status and the body of the first answer."""
+def raw(service: Service, data: bytes, *, is_whole: bool = False) -> tuple[int, bytes]:
+    """Send bytes as they are; return the status and the body of the first answer.
+
+    ``is_whole``: they are a request that asks to close the connection, so it is left to the service to end
+    it. A service that sees the end of what it reads before it has answered does not answer.
+    """
     where = urlsplit(service.url)
     with socket.create_connection((where.hostname, where.port), timeout=10) as connection:
         connection.sendall(data)
-        connection.shutdown(socket.SHUT_WR)
+        if not is_whole:
+            connection.shutdown(socket.SHUT_WR)
         received = b""
         while part := connection.recv(65536):
             received += part
@@ -181,7 +186,8 @@ def test_a_raw_request_never_breaks_the_service(service: Service, data: bytes) -
 @pytest.mark.parametrize("length", [65_535, 65_536, 200_000])
 def test_an_address_that_is_too_long_is_refused_in_the_envelope(service: Service, length: int) -> None:
     path = b"/stats?x=".ljust(length, b"a")
-    status, body = raw(service, b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    request = b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    status, body = raw(service, request, is_whole=True)
     error = json.loads(body)
     assert status == 400
     assert {"error_code", "message", "details", "trace_id", "timestamp"} <= error.keys()

@@ -22,12 +22,16 @@ from tests.support.event_loop import Loop
 from tests.support.walks import walk_over
 
 HEAVY = {
-    "context.retrieve", "entities.duplicates", "entities.find", "entities.query", "entities.related",
-    "files.parse", "graph.neighborhood", "interpretations.list", "observations.query",
+    "context.retrieve", "entities.duplicates", "entities.find", "entities.history", "entities.query",
+    "entities.related", "files.parse", "graph.neighborhood", "interpretations.list", "observations.query",
     "relationships.list", "schemas.analyze",
     "schemas.recommend", "search.explain", "server.check_snapshots", "sources.list",
 }  # fmt: skip
-"""Operations that run a query of ``cost heavy``, with some arguments at least."""
+"""Operations that run a query of ``cost heavy``, with some arguments at least.
+
+``entities.history`` answers a part of ``observations.query``. It has the same limit: it must be no way
+around that one.
+"""
 
 
 # Classes

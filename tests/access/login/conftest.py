@@ -157,6 +157,7 @@ def page_of(result_or_text: str) -> str:
 def own_service(
     instance: Instance, instance_settings: Settings, tmp_path: Path, owner: str
 ) -> Iterator[Service]:
-    """A service of graphmem on a database whose accounts tests may change."""
-    with running(instance_settings, tmp_path / "service", owner) as service:
+    """A service of graphmem on a database whose accounts tests may change; refresh tokens have no grace."""
+    without_grace = {"GRAPHMEM_OAUTH_REFRESH_GRACE": "0"}
+    with running(instance_settings, tmp_path / "service", owner, **without_grace) as service:
         yield service
