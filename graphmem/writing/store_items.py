@@ -113,7 +113,8 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
         winner = after.fold.get(name)
         if winner is None:
             continue
-        if _is_hidden(draft, observation, name, winner):
+        # An item says the name by which its entity is found whether or not the name is shown.
+        if name not in item.basis.split("+") and _is_hidden(draft, observation, name, winner):
             draft.warnings.append({
                 "code": "OTHER_MEMBER_SHOWN",
                 "index": item.index,

@@ -284,10 +284,15 @@ class Node:
         """The (kind, key) pairs by which it is looked up, and by which the rule looks up what it bears."""
         return self.own.keys if self.absent else self.view.identifiers | self.own.keys
 
+    @cached_property
+    def names(self) -> set[tuple[str, str]]:
+        """The (kind, key) pairs by which its own current values name it, without those of its members."""
+        return naming_pairs(self.own.kind, {name: winner.value for name, winner in self.own.fold.items()})
+
     @property
     def former(self) -> set[tuple[str, str]]:
         """The (kind, key) pairs that named it formerly, of a thing whose observations were all read."""
-        return set(self.own.named or ()) - self.identifiers
+        return set(self.own.named or ()) - self.names
 
 
 def _is_observed(relationship: Thing) -> bool:
@@ -341,8 +346,9 @@ def _former_names(
 ) -> dict[str, list[list[str]] | None]:
     """Return which pairs name an entity no more, and which do again.
 
-    What its observations name it, and it does not bear now, it bore formerly. Where these were all read, all
-    of it is written; else what was current before and what is new, so that nothing has to be read.
+    What its own observations name it, and its own values do not, it bore formerly: its members, which come
+    and go, change nothing of that. Where these were all read, all of it is written; else what was current
+    before and what is new, so that nothing has to be read.
     """
     own = after.own
     new = [each for each in observations if each.counts and each.kind in facts.VALUE_KINDS]
@@ -351,13 +357,12 @@ def _former_names(
     named = {pair for each in new for pair in naming_pairs(own.kind, each.fields)}
     if own.named is not None:
         return {
-            "former_added": sorted(map(list, (named | own.named) - after.identifiers)),
+            "former_added": sorted(map(list, (named | own.named) - after.names)),
             "former_removed": None,
         }
-    for thing in (before.own, own) if before else (own,):
-        named |= naming_pairs(own.kind, {name: winner.value for name, winner in thing.fold.items()})
-    current = after.identifiers - (before.identifiers if before else set())
-    former = named - after.identifiers
+    before_names = before.names if before else set[tuple[str, str]]()
+    current = after.names - before_names
+    former = (named | before_names) - after.names
     return {
         "former_added": sorted(map(list, former)) if former or current else None,
         "former_removed": sorted(map(list, current)),

@@ -24,7 +24,7 @@ TYPES = ("alpha", "beta", "gamma")
 ENTITIES = 1_200
 BATCH = ENTITIES // 3
 LIMIT = 25
-PAGE_HITS = 40
+PAGE_HITS = 44
 """Hits that an entity of a page may cost: its properties, the schema of its type, its index entries."""
 SEEN_HITS = 16
 """Hits that an entity may cost that is looked at and not answered."""

@@ -96,8 +96,8 @@ def test_a_number_without_a_country_is_found_by_its_digits(
 
 @pytest.mark.parametrize(
     "identifier",
-    ["Ann", "*", "/.*/", "name:Ada", "zeta OR omega", NOBODY, "ent_", "ent_x",
-     "x" * 10_000, "'; MATCH (n) DELETE n //", '"', "\\", "~0.5", "[a TO z]", "+owner:x", "born", "1815",
+    ["Ann", "*", "/.*/", "zeta OR omega", NOBODY, "ent_", "ent_x",
+     "x" * 10_000, "'; MATCH (n) DELETE n //", '"', "\\", "~0.5", "[a TO z]", "+owner:x", "1815",
      "ada@example.com", "example.org/x", "+44 20 7946 0019", "👩‍🚀", "volcano eruption", "unicorn"],
 )  # fmt: skip
 def test_what_names_nothing_finds_nothing_and_says_what_was_tried(
@@ -224,7 +224,7 @@ def test_an_id_is_never_matched_as_text(run: Call) -> None:
 
 @pytest.mark.parametrize(
     ("identifier", "mode", "what"),
-    [("guitar blue", "text", "words"), ("a thing to play songs on", "meaning", "meaning")],
+    [("guitar blue", "text", "words"), ("something to play songs on", "meaning", "meaning")],
 )
 def test_what_only_resembles_is_marked_before_anything_else(
     run: Call, identifier: str, mode: str, what: str

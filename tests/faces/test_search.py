@@ -645,8 +645,8 @@ def test_other_spellings_search_as_well(run: Call) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"sort_by": "canonical_name"}, {"sort_order": "desc"}, {"at": "2026-01-01"},
-        {"at_ingested": "2026-01-01"}, {"include_deleted": True}, {"include_merged": True},
+        {"sort_by": "canonical_name"}, {"sort_order": "desc"}, {"include_deleted": True},
+        {"include_merged": True},
     ],
 )  # fmt: skip
 def test_a_search_is_not_mixed_with_what_it_does_not_look_at(run: Call, more: dict[str, Any]) -> None:
