@@ -75,8 +75,8 @@ def test_an_alternative_that_is_gone_ends_its_merges_until_it_comes_back(
         assert audited(True) == {}
         register(run, "isbn", "title")
         if is_read_first:
-            # Of the two only one is folded again: the worker folds the other.
-            assert shown_as(run, by_title) == [by_title]
+            # Of the two only one is folded again: a worker folds the other, perhaps one of another process.
+            assert shown_as(run, by_title)[0] in (by_title, by_isbn)
         worked()
         assert shown_as(run, by_title) == [by_isbn]
         assert kinds_of_keys() == {"key:title"}
