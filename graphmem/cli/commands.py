@@ -301,7 +301,7 @@ def _read(parameter: Parameter, value: Any) -> Any:
     if parameter.value in (ValueKind.JSON, ValueKind.ANY):
         return _json(parameter, value)
     if parameter.value in (ValueKind.SINCE, ValueKind.UNTIL):
-        return people_times.iso(value, flag(parameter.shown), is_end=parameter.value is ValueKind.UNTIL)
+        return people_times.iso(value, f"$.{parameter.shown}", is_end=parameter.value is ValueKind.UNTIL)
     if parameter.value is ValueKind.LIST:
         return [part.strip() for text in value for part in text.split(",") if part.strip()]
     return value

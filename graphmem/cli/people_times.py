@@ -9,11 +9,11 @@ HELP = "Or yesterday, 'last week', '3 days ago', 2026-11: their {moment} moment 
 """What is added to the help of an option."""
 
 
-def iso(text: str, option: str, *, is_end: bool) -> str:
+def iso(text: str, path: str, *, is_end: bool) -> str:
     """Return a time in ISO 8601; what is written so is returned as it is. Times in words are in UTC.
 
     Args:
-        option: as it was given.
+        path: that of the argument, such as ``$.at``.
         is_end: a day, a week, a month or a year means its last moment, else its first one.
 
     Raises:
@@ -22,11 +22,11 @@ def iso(text: str, option: str, *, is_end: bool) -> str:
     try:
         times.parse(text)
     except ValueError:
-        return _of_words(text, option, is_end=is_end)
+        return _of_words(text, path, is_end=is_end)
     return text
 
 
-def _of_words(text: str, option: str, *, is_end: bool) -> str:
+def _of_words(text: str, path: str, *, is_end: bool) -> str:
     from graphmem.search.kinds import kind_times
     from graphmem.text import words
 
@@ -35,12 +35,13 @@ def _of_words(text: str, option: str, *, is_end: bool) -> str:
         return times.render(now)
     tokens = [part if kind_times.is_iso(part) else " ".join(words.tokens(part)) for part in parts]
     period = kind_times.period(tokens, now) if tokens and all(tokens) else None
-    if period is None:
+    # "soon" and "past" say no more than a side of now.
+    if period is None or {period.start, period.end} == {None, now}:
         message = (
-            f"{option}: {text!r} is no time; give one such as 2026-11-05, 2026-11-05T09:00:00Z, 2026-11, "
+            f"{path}: {text!r} is no time; give one such as 2026-11-05, 2026-11-05T09:00:00Z, 2026-11, "
             "yesterday, 'last week', '3 days ago' or 'March 2026'"
         )
-        raise InvalidInput(message, issues=[{"path": option, "message": "no time"}])
+        raise InvalidInput(message, issues=[{"path": path, "message": "no time"}])
     # A month or a weekday without more is rather the last one.
     first = min(period.readings, key=lambda each: (each.start or 0) > now)
     begin, end = first.start, None if first.end is None else first.end - 1

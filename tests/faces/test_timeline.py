@@ -132,7 +132,7 @@ def test_the_timeline_of_one_entity_has_its_events_alone(run: Call, world: list[
 
 
 @pytest.mark.parametrize("arguments", [
-    {"start_date": "soon"}, {"end_date": "2026-13-01"}, {"start_date": "2026"}, {"end_date": ""},
+    {"start_date": "soon"}, {"end_date": "2026-13-01"}, {"end_date": ""},
     {"start_date": "2026-02-01", "end_date": "2026-01-01"}, {"order": "up"},
     {"limit": "501"}, {"limit": "-1"}, {"offset": "-1"},
     {"event_type": "x" * 201}, {"at": "then"}, {"entity_type": "9"},
@@ -143,6 +143,14 @@ def test_arguments_that_do_not_fit_are_refused(call: Call, arguments: dict[str, 
     (issue,) = refused.value.details["issues"]
     assert issue["path"] in [f"$.{name}" for name in arguments]
     assert issue["message"]
+
+
+def test_a_year_is_a_time_on_the_command_line_alone(run: Call, cli: Call, world: list[str]) -> None:
+    with pytest.raises(InvalidInput):
+        run("timeline.list", start_date="2026")
+    every = run("timeline.list")["events"]
+    assert cli("timeline.list", start_date="2026", end_date="2026")["events"] == every
+    assert cli("timeline.list", start_date="2027")["events"] == []
 
 
 def test_unknown_arguments_are_refused(rest: Call) -> None:

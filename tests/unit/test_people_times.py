@@ -35,14 +35,17 @@ def test_a_time_in_words_means_its_first_or_its_last_moment(
     text: str, first: str, last: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(times, "now", lambda: NOW)
-    assert people_times.iso(text, "--since", is_end=False) == first
-    assert people_times.iso(text, "--at", is_end=True) == last
+    assert people_times.iso(text, "$.since", is_end=False) == first
+    assert people_times.iso(text, "$.at", is_end=True) == last
 
 
-@pytest.mark.parametrize("text", ["", "soonish", "2026-13", "2026-02-30", "the day before", "12:00"])
+@pytest.mark.parametrize(
+    "text", ["", "soon", "past", "soonish", "2026-13", "2026-02-30", "the day before", "12:00"]
+)
 def test_what_is_no_time_is_refused_with_what_is_one(text: str) -> None:
-    with pytest.raises(InvalidInput, match=r"--at: .* is no time; give one such as 2026-11-05"):
-        people_times.iso(text, "--at", is_end=True)
+    with pytest.raises(InvalidInput, match=r"^\$\.at: .* is no time; give one such as 2026-11-05") as refused:
+        people_times.iso(text, "$.at", is_end=True)
+    assert refused.value.details["issues"] == [{"path": "$.at", "message": "no time"}]
 
 
 @pytest.mark.parametrize(
