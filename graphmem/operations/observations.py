@@ -153,7 +153,7 @@ class EntityHistory(Paged):
     entity_id: EntityId
     field: Annotated[
         Annotated[str, Field(max_length=identity.NAME_LIMIT)] | None,
-        Spelled("name", option="name"),
+        Spelled("name", option="field"),
         Field(description="Only observations of this field."),
     ] = None
 

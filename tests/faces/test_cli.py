@@ -88,6 +88,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "entities.get": {"entity_id": "$one"},
     "entities.snapshot": {"entity_id": "$one"},
     "entities.provenance": {"entity_id": "$one", "field": ODD},
+    "entities.history": {"entity_id": "$one", "field": ODD},
     "entities.find": {"identifier": "Ada Lovelace"},
     "search.explain": {"search": ODD},
     "context.retrieve": {"question": "Ada Lovelace", "budget": "2000"},
