@@ -163,5 +163,5 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     console.print(table)
     for row in rows:
         for text, colour in _complaints(row):
-            stderr.print(plain(f"{row['file']}: {text}", colour), highlight=False)
+            stderr.print(plain(f"{row['file']}: {text}", colour), highlight=False, soft_wrap=True)
     console.print(", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in outcomes), highlight=False)
