@@ -16,8 +16,8 @@ from tests.support.faces import Call
 
 NO_LISTS = {
     # They read the characters of a text, the hits of one search, or what a dry run would change.
-    "files.parse", "search.explain", "sources.withdraw", "sources.reinstate", "interpretations.withdraw",
-    "interpretations.reinstate",
+    "files.parse", "sources.get", "search.explain", "sources.withdraw", "sources.reinstate",
+    "interpretations.withdraw", "interpretations.reinstate",
 }  # fmt: skip
 LISTS: list[tuple[str, dict[str, Any], str]] = [
     ("graph.neighborhood", {"node_id": "$ada"}, "relationships"),

@@ -71,20 +71,23 @@ def test_a_registration_may_have_schema_definition_and_reducer_config(run: Call)
 
 
 @pytest.mark.parametrize(
-    ("name", "argument", "instead"),
+    ("name", "argument", "value", "instead"),
     [
-        ("schemas.register", "activate", "active at once"), ("schemas.register", "force", "always made"),
-        ("schemas.register", "user_specific", "caller's own"),
-        ("schemas.update", "migrate_existing", "read under the new schema"),
-        ("schemas.recommend", "source", "come from observations"),
-        ("schemas.recommend", "status", "are pending"), ("timeline.list", "order_by", "asc or desc"),
+        # Values that ask for something: those that ask for nothing are taken.
+        ("schemas.register", "activate", False, "active at once"),
+        ("schemas.register", "force", True, "always made"),
+        ("schemas.register", "user_specific", False, "caller's own"),
+        ("schemas.update", "migrate_existing", "later", "read under the new schema"),
+        ("schemas.recommend", "source", True, "come from observations"),
+        ("schemas.recommend", "status", True, "are pending"),
+        ("timeline.list", "order_by", True, "asc or desc"),
     ],
-)  # fmt: skip
+)
 def test_argument_without_effect_is_refused_with_what_to_do_instead(
-    run: Call, name: str, argument: str, instead: str
+    run: Call, name: str, argument: str, value: Any, instead: str
 ) -> None:
     with pytest.raises(UnknownField, match=f"there is no {argument}: .*{instead}") as refused:
-        run(name, **REGISTRY[name].example, **{argument: True})
+        run(name, **REGISTRY[name].example, **{argument: value})
     assert refused.value.details["unknown_fields"] == [argument]
 
 
