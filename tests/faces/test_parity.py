@@ -16,7 +16,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 import yaml
-from mcp import Client, StdioServerParameters
+from mcp import Client as McpClient
+from mcp import StdioServerParameters
 from mcp.types import TextContent
 from typer.testing import CliRunner
 
@@ -26,6 +27,8 @@ from graphmem.api.app import create_app
 from graphmem.arguments import BODY_METHODS
 from graphmem.auth import Actor, accounts
 from graphmem.cli.main import app as cli
+from graphmem.cli.session import Session
+from graphmem.client import Client
 from graphmem.errors import CATALOGUE, GraphmemError
 from graphmem.mcp.tools import create_server, defaults_of
 from graphmem.model import canonical
@@ -212,7 +215,7 @@ def by_wire(world: World) -> Outcomes:
 # MCP
 
 
-async def ask_tools(world: World, client: Client) -> Outcomes:
+async def ask_tools(world: World, client: McpClient) -> Outcomes:
     async def ask(row: Row) -> list[Outcome]:
         answer = await client.call_tool(REGISTRY[row.name].tool, row.arguments)
         (content,) = answer.content
@@ -228,7 +231,7 @@ async def ask_tools(world: World, client: Client) -> Outcomes:
 def in_memory(mode: Any) -> Callable[[World], Outcomes]:
     async def every(world: World) -> Outcomes:
         server = create_server(world.services, lambda: world.actor, "full")
-        async with Client(server, mode=mode) as client:
+        async with McpClient(server, mode=mode) as client:
             return await ask_tools(world, client)
 
     return lambda world: world.loop.run(every(world))
@@ -236,7 +239,7 @@ def in_memory(mode: Any) -> Callable[[World], Outcomes]:
 
 def by_mcp_http(mode: Any, path: str) -> Callable[[World], Outcomes]:
     async def every(world: World) -> Outcomes:
-        async with Client(f"{world.service.url}{path}", mode=mode) as client:
+        async with McpClient(f"{world.service.url}{path}", mode=mode) as client:
             return await ask_tools(world, client)
 
     return lambda world: world.loop.run(every(world))
@@ -246,7 +249,9 @@ def by_stdio(mode: Any) -> Callable[[World], Outcomes]:
     async def every(world: World) -> Outcomes:
         program, *words = command(world.service.owner, "mcp")
         where = environment(world.settings, world.settings.data_path / "stdio")
-        async with Client(StdioServerParameters(command=program, args=words, env=where), mode=mode) as client:
+        async with McpClient(
+            StdioServerParameters(command=program, args=words, env=where), mode=mode
+        ) as client:
             return await ask_tools(world, client)
 
     return lambda world: world.loop.run(every(world))
@@ -275,6 +280,8 @@ def by_commands(*words: str) -> Callable[[World], Outcomes]:
         with pytest.MonkeyPatch.context() as patch:
             share_services(patch, world.loop, world.services)
             patch.setattr(accounts, "local_actor", lambda *_: world.actor)
+            # What the command line writes is of another kind of writer, and so it is other content.
+            patch.setattr(Session, "remote", lambda _, base_url, __: Client(base_url, None, "test"))
             return world.each(Face.CLI, ask)
 
     return every
@@ -367,13 +374,13 @@ def test_an_id_that_is_a_path_reaches_nothing_else(world: World, text: str) -> N
     assert outcome[0] in ("RESOURCE_NOT_FOUND", "NOT_FOUND")
 
 
-def world_of(world: World, entity_id: str) -> World:
+def world_of(world: World, source_id: str) -> World:
     return World(
         world.loop,
         world.services,
         world.settings,
         world.service,
-        [Row("entities.get", {"entity_id": entity_id})],
+        [Row("sources.get", {"source_id": source_id})],
     )
 
 
@@ -386,7 +393,7 @@ def test_the_description_is_served(world: World, prefix: str) -> None:
 
 def test_tools_are_listed_with_their_schemas(world: World) -> None:
     async def listed() -> dict[str, Any]:
-        async with Client(f"{world.service.url}/mcp/full") as client:
+        async with McpClient(f"{world.service.url}/mcp/full") as client:
             return {tool.name: tool for tool in (await client.list_tools()).tools}
 
     tools = world.loop.run(listed())
