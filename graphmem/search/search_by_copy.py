@@ -44,7 +44,9 @@ from graphmem.text import words
 LOOKED_UP_SHARE: Final = 0.5
 """The least share of a looked-up text in an entity that is found by its words alone."""
 NAMED_SHARE: Final = 0.25
-"""The same of another query that names something, and of the question of a context."""
+"""The same of another query that names something."""
+CONTEXT_SHARE: Final = 0.07
+"""The same of the question of a context that names nothing: a message says little of a long question."""
 NAMED_FLOOR: Final = 0.4
 """The least similarity of what resembles a looked-up text that names something."""
 ORDERING: Final = Ordering(
@@ -140,7 +142,7 @@ def _compared(
         # An entity that is named in several ways counts for the best one, which comes first.
         named={hit.id: hit.points for hit in reversed(named)},
         fixed={} if kind is None else kind.points,
-        least_share=LOOKED_UP_SHARE if search.looks_up else NAMED_SHARE if is_apart else 0.0,
+        least_share=_least_share(search, has_names=bool(named or kind is not None)),
         newest_first=search.newest_first,
     )
     kinds = {hit.id: float(hit.kind) for hit in reversed(named)}
@@ -174,6 +176,15 @@ def _compared(
         understood=None if kind is None else kind.understood,
         notes=[*notes, f"meaning was not searched: {reason}"] if reason is not None and has_words else notes,
     )
+
+
+def _least_share(search: Search, *, has_names: bool) -> float:
+    """Return the least share of the question in a document that is a hit by its words alone."""
+    if search.looks_up:
+        return LOOKED_UP_SHARE
+    if has_names:
+        return NAMED_SHARE
+    return CONTEXT_SHARE if search.strict else 0.0
 
 
 def _after(copy: SearchCopy, ranking: Ranking, after: Ranked | None) -> tuple[float, str] | None:

@@ -96,6 +96,8 @@ def test_a_context_has_apart_what_only_resembles(world: Call) -> None:
 def test_a_context_of_a_question_that_nothing_resembles_is_empty(world: Call) -> None:
     page = world(
         "context.retrieve",
-        question="Which insurance policy covers hail damage of greenhouses beside the station?",
+        question="Which insurance policy covers hail damage of greenhouses?",
     )
     assert (page["lines"], "hint" in page) == ([], True)
+    page = world("context.retrieve", question="Which insurance covers hail damage beside the station?")
+    assert page["match"] == "resemblance"
