@@ -132,17 +132,17 @@ def _compared(
         # A new array: the one for all types is the copy's own.
         among = among & copy.of_ids(search.among)
     named = [*(() if kind is None else kind.named), *named]
-    is_apart = search.strict or bool(named or kind is not None)
+    has_names = bool(named or kind is not None)
     ranking = search_ranking.rank(
         copy,
         match,
         vector,
-        floor=max(embedder.floor, NAMED_FLOOR) if is_apart and search.looks_up else embedder.floor,
+        floor=max(embedder.floor, NAMED_FLOOR) if has_names and search.looks_up else embedder.floor,
         among=among,
         # An entity that is named in several ways counts for the best one, which comes first.
         named={hit.id: hit.points for hit in reversed(named)},
         fixed={} if kind is None else kind.points,
-        least_share=_least_share(search, has_names=bool(named or kind is not None)),
+        least_share=_least_share(search, has_names=has_names),
         newest_first=search.newest_first,
     )
     kinds = {hit.id: float(hit.kind) for hit in reversed(named)}

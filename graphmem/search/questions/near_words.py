@@ -94,5 +94,5 @@ def _is_exchanged(word: str, term: str) -> bool:
     return (
         len(word) == len(term)
         and sorted(word) == sorted(term)
-        and (sum(first != second for first, second in zip(word, term, strict=True)) == len("yi"))
+        and (sum(first != second for first, second in zip(word, term, strict=True)) == 2)
     )
