@@ -50,8 +50,9 @@ def run(session: Session, folder: Path) -> None:
     mark(chosen)
     for name in ignored:
         console.print(plain(f"{name} is set and not used: the demo runs a Neo4j of its own.", "yellow"))
-    asked = folder / QUESTIONS
-    run_async(_run(chosen, files, asked.read_text("utf-8").splitlines() if asked.exists() else []))
+    page = folder / QUESTIONS
+    questions = page.read_text("utf-8").splitlines() if page.exists() else []
+    run_async(_run(chosen, files, questions))
 
 
 def demo_settings(session: Session) -> tuple[Settings, list[str]]:

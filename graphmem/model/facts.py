@@ -65,7 +65,7 @@ SEPARATED: Final = "separated"
 RULE_VERSION: Final = "rule_version"
 """The field of a merge with the version of the rule by which it folds; the first where it has none."""
 NAME_FROM: Final = "name_from"
-"""The field of a merge that shows the name of its ``source``; else that of its target stays."""
+"""The field of a merge that says whose name is shown: ``source`` means the merged entity, else the target."""
 
 
 def separated(fields: Mapping[str, str]) -> list[str]:

@@ -75,17 +75,17 @@ def weighed(groups: Sequence[Dated], at: int, *, is_relationship: bool) -> Weigh
     if at == times.LATEST or not dated:
         return Weighed([group.by_then for group in groups], [True] * len(groups), is_there=True)
     starts = ending.STARTS if is_relationship else ending.STARTS_OF_THINGS
-    said = _Said(sorted(dated, key=lambda group: group.rank), starts)
+    stated = _StatedDates(sorted(dated, key=lambda group: group.rank), starts)
     counted, held = list[bool](), list[bool]()
     for group in groups:
         of_values = is_relationship or any(ending.plain(name) in ending.OF_VALUES for name, _ in group.dates)
-        start = said.start(group, of_values=of_values)
+        start = stated.start(group, of_values=of_values)
         has_begun = group.by_then if start is None else start <= at
-        end = said.end(start) if group.dates else None
+        end = stated.end(start) if group.dates else None
         counted.append(has_begun or (group.by_then and not is_relationship))
         held.append(not of_values or not group.dates or (has_begun and (end is None or at < end)))
-    told = [group for group, counts in zip(groups, counted, strict=True) if counts and group.dates]
-    return Weighed(counted, held, said.is_there(sorted(told, key=lambda group: group.rank), at))
+    counting = [group for group, counts in zip(groups, counted, strict=True) if counts and group.dates]
+    return Weighed(counted, held, stated.is_there(sorted(counting, key=lambda group: group.rank), at))
 
 
 def dates_of(fields: Mapping[str, str]) -> list[list[str]]:
@@ -97,7 +97,7 @@ def dates_of(fields: Mapping[str, str]) -> list[list[str]]:
     ]
 
 
-class _Said:
+class _StatedDates:
     """What the observations of one subject say of its dates, by rank."""
 
     def __init__(self, dated: Sequence[Dated], names: frozenset[str]) -> None:
@@ -134,10 +134,10 @@ class _Said:
         end = self._ends.get(start) if corrected is None else _earliest(corrected)
         return None if end is None or (start is not None and end <= start) else end
 
-    def is_there(self, told: Sequence[Dated], at: int) -> bool:
+    def is_there(self, counting: Sequence[Dated], at: int) -> bool:
         """Return whether a relationship was there: it had begun, and its last end is not past."""
-        start = self._corrected[0] or _newest(told, self._names)
-        end = self._corrected[1] or _newest(told, ending.FIELDS)
+        start = self._corrected[0] or _newest(counting, self._names)
+        end = self._corrected[1] or _newest(counting, ending.FIELDS)
         begins, ends = _latest(start), _earliest(end)
         has_ended = ends is not None and ends <= at and (begins is None or begins < ends)
         return not has_ended and (begins is None or begins <= at)
@@ -145,8 +145,8 @@ class _Said:
 
 def _newest(dated: Sequence[Dated], names: frozenset[str]) -> list[ending.Span | None] | None:
     """Return what the last of some observations says that says something."""
-    said = [spans for group in dated if (spans := group.says(names)) is not None]
-    return said[-1] if said else None
+    stated = [spans for group in dated if (spans := group.says(names)) is not None]
+    return stated[-1] if stated else None
 
 
 def _latest(spans: list[ending.Span | None] | None) -> int | None:

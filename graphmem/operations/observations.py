@@ -175,9 +175,9 @@ async def entity_history(context: Context, arguments: EntityHistory) -> History:
 
     The first value is the current one, unless a correction or the rules of its type say otherwise.
     """
-    given = arguments.model_dump(exclude={"entity_id", "field"}, exclude_unset=True)
+    paging = arguments.model_dump(exclude={"entity_id", "field"}, exclude_unset=True)
     filters = ObservationFilters(entity_id=arguments.entity_id, field=arguments.field)
-    page = await query_observations(context, QueryObservations(filters=filters, **given))
+    page = await query_observations(context, QueryObservations(filters=filters, **paging))
     named = {} if arguments.field is None else {"field": arguments.field}
     return cast("History", {**page, **named})
 
