@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, normal
@@ -23,6 +24,12 @@ GUESSED = (
     "shift_jis", "euc_jp", "gb18030", "big5", "euc_kr",
 )  # fmt: skip
 """The encodings among which a guess chooses: among all of Python, short texts would get rare ones."""
+LINES_SHOWN = 20
+"""Lines that a warning names."""
+NEAR_WESTERN = {"cp1250", "cp1257"}
+"""Encodings that a guess takes for that of Western Europe, and the other way round, where a text is short."""
+CENTRAL = re.compile("[ŠšŽž]|[A-Za-z][¹³¿Ÿ]|[¹³¿£][a-z]")
+"""What hardly stands in a Western text: letters of Central Europe, or what they become there."""
 CONTROL_SHARE_LIMIT = 0.02
 """A text has fewer control characters than this share of its first bytes."""
 CONTROLS = bytes({*range(0x20), 0x7F} - {0x09, 0x0A, 0x0C, 0x0D, 0x1B})
@@ -41,26 +48,37 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
     for mark, encoding in MARKS:
         if data.startswith(mark):
             return _strict_or_replaced(data[len(mark) :], encoding, ())
-    try:
-        return _finished(data.decode(), "utf-8", ())
-    except UnicodeDecodeError:
-        pass
+    # Letters of many scripts have no byte above 0x7F in UTF-16: as UTF-8 they would be other letters.
     encoding = _utf_16(data)
     if encoding is not None:
         return _strict_or_replaced(
             data, encoding, (f"The file has no byte order mark: it is read as {encoding}.",)
         )
+    try:
+        return _finished(data.decode(), "utf-8", ())
+    except UnicodeDecodeError as exc:
+        if _is_damaged_utf_8(data, exc):
+            return _strict_or_replaced(data, "utf-8", ())
     if not is_text(data):
         raise ParseFailed(
             "The file has control characters as binary files have: it is no text.", "unsupported"
         )
     if declared is not None and _known(declared):
         return _strict_or_replaced(data, declared, ())
+    encoding = _guess(data[:GUESS_BYTES])
+    return _strict_or_replaced(data, encoding, (f"The encoding is a guess: {encoding}.",))
+
+
+def _guess(sample: bytes) -> str:
+    """Return the most likely encoding; where others are as likely, that of Western Europe."""
     from charset_normalizer import from_bytes
 
-    best = from_bytes(data[:GUESS_BYTES], cp_isolation=list(GUESSED)).best()
-    encoding = "windows-1252" if best is None else best.encoding
-    return _strict_or_replaced(data, encoding, (f"The encoding is a guess: {encoding}.",))
+    best = from_bytes(sample, cp_isolation=list(GUESSED)).best()
+    western = sample.decode("cp1252", "replace")
+    is_central = best is not None and best.encoding in NEAR_WESTERN and CENTRAL.search(western) is not None
+    if best is None or (best.encoding in NEAR_WESTERN and not is_central and "\ufffd" not in western):
+        return "cp1252"
+    return best.encoding
 
 
 def whole_text(builder: Builder, data: bytes) -> str:
@@ -77,7 +95,7 @@ def beginning(head: bytes) -> str:
     for mark, encoding in MARKS:
         if head.startswith(mark):
             return normal(head[len(mark) :].decode(encoding, "ignore"))
-    return normal(head.decode(_utf_16(head[: len(head) - len(head) % 2]) or "utf-8", "ignore"))
+    return normal(head.decode(_utf_16(head) or "utf-8", "ignore"))
 
 
 def is_text(data: bytes) -> bool:
@@ -89,17 +107,24 @@ def is_text(data: bytes) -> bool:
 
 
 def _utf_16(data: bytes) -> str | None:
-    """Return the form of UTF-16 in which every second byte of most characters of a text is zero."""
+    """Return the form of UTF-16 whose high bytes are often zero, as those of spaces and line ends are."""
     sample = data[:4096]
-    if len(sample) < 2 or len(data) % 2:
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    fewer, more = sorted((even, odd))
+    if more < 0.05 * (len(sample) // 2) or more == 0 or fewer > 0.05 * more:
         return None
-    zeros_even, zeros_odd = sample[::2].count(0), sample[1::2].count(0)
-    half = len(sample) // 2
-    if zeros_odd > 0.7 * half and zeros_even == 0:
-        return "utf-16-le"
-    if zeros_even > 0.7 * half and zeros_odd == 0:
-        return "utf-16-be"
-    return None
+    encoding = "utf-16-le" if odd > even else "utf-16-be"
+    text = sample.decode(encoding, "ignore")
+    is_text = sum(ord(character) in CONTROLS for character in text) <= CONTROL_SHARE_LIMIT * len(text)
+    return encoding if is_text else None
+
+
+def _is_damaged_utf_8(data: bytes, error: UnicodeDecodeError) -> bool:
+    """Return whether bytes are UTF-8 but for fewer than its characters beyond ASCII, not counting a cut."""
+    text = data.decode(errors="replace")
+    cut = error.reason == "unexpected end of data"
+    damage = text.count("\ufffd")
+    return len(text) - len(text.encode("ascii", "ignore")) - damage > damage - cut
 
 
 def _known(encoding: str) -> bool:
@@ -115,12 +140,19 @@ def _strict_or_replaced(data: bytes, encoding: str, warnings: tuple[str, ...]) -
         text = data.decode(encoding)
     except UnicodeDecodeError:
         text = data.decode(encoding, "replace")
-        count = text.count("\ufffd")
-        warnings = (*warnings, f"{count:,} places that are no {encoding} are shown as U+FFFD.")
+        told = f"What is no {encoding} is shown as U+FFFD{_lines(text, chr(0xFFFD))}."
+        warnings = (*warnings, told)
     return _finished(text, encoding, warnings)
 
 
 def _finished(text: str, encoding: str, warnings: tuple[str, ...]) -> Decoded:
     if "\0" in text:
-        warnings = (*warnings, f"{text.count(chr(0)):,} NUL characters are left out.")
+        warnings = (*warnings, f"NUL characters are left out{_lines(text, chr(0))}.")
     return Decoded(normal(text.removeprefix("\ufeff")), encoding, warnings)
+
+
+def _lines(text: str, character: str) -> str:
+    """Return the number of a character and the lines of the first ones, for a sentence."""
+    numbers = [str(number) for number, line in enumerate(text.splitlines(), 1) if character in line]
+    shown = ", ".join(numbers[:LINES_SHOWN]) + (" …" if len(numbers) > LINES_SHOWN else "")
+    return f": {text.count(character):,} in line{'s' * (len(numbers) > 1)} {shown}"

@@ -59,7 +59,15 @@ def _office(usual: str, with_macros: str) -> tuple[str, str]:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format("text", "plain text", ("text/plain",), (".txt", ".text", ".log"), "plain_text", ("paragraph",)),
+    Format(
+        "text",
+        "plain text",
+        ("text/plain",),
+        (".txt", ".text", ".log"),
+        "plain_text",
+        ("paragraph",),
+        version=2,
+    ),
     Format(
         "csv",
         "table with delimiters (CSV, TSV)",
@@ -67,8 +75,9 @@ FORMATS: tuple[Format, ...] = (
         (".csv", ".tsv", ".tab"),
         "delimited",
         ("row",),
+        version=2,
     ),
-    Format("json", "JSON", ("application/json",), (".json",), "json_values", ("record",)),
+    Format("json", "JSON", ("application/json",), (".json",), "json_values", ("record",), version=2),
     Format(
         "jsonl",
         "JSON Lines",
@@ -76,6 +85,7 @@ FORMATS: tuple[Format, ...] = (
         (".jsonl", ".ndjson"),
         "json_lines",
         ("record",),
+        version=2,
     ),
     Format(
         "markdown",
@@ -85,6 +95,7 @@ FORMATS: tuple[Format, ...] = (
         "markdown",
         ("heading", "item", "paragraph", "record", "row", "table"),
         ("markdown-it-py", "python-frontmatter", "pyyaml"),
+        version=2,
     ),
     Format(
         "html",
@@ -94,6 +105,7 @@ FORMATS: tuple[Format, ...] = (
         "web_page",
         ("heading", "item", "paragraph", "row"),
         ("lxml",),
+        version=2,
     ),
     Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", ("message",), ("lxml",)),
     Format("mbox", "mailbox", ("application/mbox",), (".mbox",), "mailbox", ("message",), ("lxml",)),
@@ -115,9 +127,20 @@ FORMATS: tuple[Format, ...] = (
         (),
         "memory_lines",
         ("record",),
+        version=2,
     ),
-    Format("chatgpt", "ChatGPT export", ("application/json",), (), "chatgpt", ("conversation", "message")),
-    Format("claude", "Claude export", ("application/json",), (), "claude", ("conversation", "message")),
+    Format(
+        "chatgpt",
+        "ChatGPT export",
+        ("application/json",),
+        (),
+        "chatgpt",
+        ("conversation", "message"),
+        version=2,
+    ),
+    Format(
+        "claude", "Claude export", ("application/json",), (), "claude", ("conversation", "message"), version=2
+    ),
     Format(
         "pdf",
         "PDF",

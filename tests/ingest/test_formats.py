@@ -13,11 +13,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphmem.ingest.child import parsed_here
+from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed, PartField
 from graphmem.ingest.format_table import BY_NAME, FORMATS
 from graphmem.ingest.pipe import lines, read_lines
 from tests.ingest.goldens import FILES, document, golden
 from tests.support.proposals import plain
+from tests.support.walks import walk_over
 
 SMALL = DocumentLimits(text_characters=200_000, parts=5_000, cells=20_000, pages=50, inflated_bytes=20 << 20)
 
@@ -79,6 +81,34 @@ def test_values_of_front_matter_are_those_that_people_mean(text: str, expected: 
     else:
         assert parsed.parts[0].fields[0].value == expected
         assert type(parsed.parts[0].fields[0].value) is type(expected)
+
+
+@walk_over(
+    "text, encoding",
+    [
+        ("Name;Ort\nJürgen Weiß;Köln\n", "cp1252"),
+        ("navn,by\nBjørn Bø,Tromsø\nÅse Lie,Ålesund\n", "cp1252"),
+        ("nom,ville\nChloé Lefèvre,Orléans\nRené,Besançon\n", "cp1252"),
+        ("jméno,město\nŘehoř Čapek,Plzeň\nJiří Dvořák,Třebíč\nŠtěpán,Kroměříž\n", "cp1250"),
+        ("imię,miasto\nŁukasz Wójcik,Łódź\nŚwięty,Kraków\n", "cp1250"),
+        ("имя,город\nИван Петров,Москва\n", "cp1251"),
+        ("Иван Петров жил в Москве\n", "utf-16-le"),
+        ("Иван Петров жил в Москве\n", "utf-16-be"),
+        ("名前,都市\n山田太郎,東京\n", "shift_jis"),
+    ],
+)
+def test_a_short_text_is_read_in_its_encoding(text: str, encoding: str) -> None:
+    assert decoded(text.encode(encoding)).text == text
+
+
+def test_a_few_damaged_bytes_of_utf_8_are_told_and_cost_nothing_else() -> None:
+    text, encoding, warnings = decoded("Zoë Müller\nBjørn Bø\n?\0\nÅse\n".encode().replace(b"?", b"\xff"))
+    assert (text, encoding) == ("Zoë Müller\nBjørn Bø\n\ufffd\nÅse\n", "utf-8")
+    assert warnings == (
+        "What is no utf-8 is shown as U+FFFD: 1 in line 3.",
+        "NUL characters are left out: 1 in line 3.",
+    )
+    assert decoded("Zoë Bø".encode()[:-1])[:2] == ("Zoë B\ufffd", "utf-8")
 
 
 def test_a_message_without_its_boundary_is_text() -> None:
@@ -155,7 +185,7 @@ def holds(parsed: ParsedDocument, field: PartField) -> bool:
     if field.span.start is None:
         return True
     place = parsed.text[field.span.start : field.span.end]
-    if decoded(place) == field.value or field.name == "sent_at":
+    if json_of(place) == field.value or field.name == "sent_at":
         return True
     return all(squashed(leaf) in squashed(place) for leaf in leaves(field.value, field.name))
 
@@ -174,7 +204,7 @@ def squashed(value: Any) -> str:
     return "".join(character for character in text if character not in '\\"' and not character.isspace())
 
 
-def decoded(place: str) -> Any:
+def json_of(place: str) -> Any:
     try:
         return json.loads(place)
     except ValueError:

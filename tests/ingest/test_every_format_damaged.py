@@ -1,0 +1,222 @@
+"""Every format with damage: what is whole comes in, what is not is told, and no value is wrong.
+
+Each sample is a head, records and a tail. It is cut at each tenth, has a damaged byte at each tenth, and
+comes in other encodings where it is text. A record that the damage does not touch must come in. Where a value
+is missing or another one than in the undamaged file, a warning or a failure must say so.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, Final
+
+import pytest
+from PIL import Image
+
+from graphmem.ingest import propose
+from graphmem.ingest.child import parsed_here
+from graphmem.ingest.document import DocumentLimits, ParseFailed
+from graphmem.ingest.format_table import FORMATS
+from tests.ingest.goldens import FOLDER
+
+NAMES: Final = (
+    "Åsa Bjørk",
+    "Zoë Müller",
+    "Jürgen Weiß",
+    "Chloé Lefèvre",
+    "Søren Dahl",
+    "Íris Peña",
+    "René Gómez",
+)
+"""One name in each record."""
+PENDING: Final = {"csv", "json", "jsonl", "memory", "chatgpt", "claude", "eml", "mbox", "ics", "vcf"}
+"""Formats of which damage is not told, or costs the whole file, until they are mended."""
+FREE_TEXT: Final = {"text", "markdown", "html", "rtf"}
+"""Formats whose values are texts of any form: where they are cut, nobody can see it."""
+ENCODINGS: Final = ("utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252")
+PLACE: Final = re.compile(
+    r"\b(line|row|record|message|page|slide|sheet|member|cell|byte|character)s? [\w\"'./]"
+)
+SHOWN: Final = 20
+EXCEPTION: Final = re.compile(r"\b[A-Z]\w*(Error|Exception)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A file: ``records`` are its pieces that each hold one of :data:`NAMES`; empty where it is no text."""
+
+    file_name: str
+    head: str = ""
+    records: tuple[str, ...] = ()
+    tail: str = ""
+    data: bytes = b""
+
+    @property
+    def pieces(self) -> list[str]:
+        return [self.head, *self.records, self.tail]
+
+    def bytes_in(self, encoding: str = "utf-8") -> bytes:
+        return self.data or "".join(self.pieces).encode(encoding)
+
+    def places(self) -> list[tuple[str, int, int]]:
+        """Return the name of each record with its first byte and the end of its bytes."""
+        ends = list(accumulate(len(piece.encode()) for piece in self.pieces))
+        return [(NAMES[i], ends[i], ends[i + 1]) for i in range(len(self.records))]
+
+
+def record(template: str) -> tuple[str, ...]:
+    return tuple(template.replace("¤", name).replace("#", str(i)) for i, name in enumerate(NAMES, 1))
+
+
+def joined(records: tuple[str, ...]) -> tuple[str, ...]:
+    return (*(f"{text}, " for text in records[:-1]), records[-1])
+
+
+def fixture(name: str) -> Sample:
+    return Sample(name, data=(FOLDER / "files" / name).read_bytes())
+
+
+def picture() -> Sample:
+    """Return a picture that says what the fixture says. Unlike a JPEG, its pieces have checksums."""
+    stream = io.BytesIO()
+    with Image.open(FOLDER / "files" / "photo.jpg") as photo:
+        Image.new("RGB", (16, 9)).save(stream, "PNG", exif=photo.getexif())
+    return Sample("a.png", data=stream.getvalue())
+
+
+CHATGPT = """{"title": "Chat of ¤", "create_time": 1767225600.0, "update_time": null, "id": "c-#",
+ "current_node": "n", "mapping": {"n": {"id": "n", "parent": null, "children": [], "message":
+ {"id": "m-#", "author": {"role": "user"}, "create_time": 1767225610.0,
+ "content": {"content_type": "text", "parts": ["Question # about paint"]}}}}}"""
+CLAUDE = """{"uuid": "c-#", "name": "Chat of ¤", "created_at": "2026-01-0#T00:00:00Z",
+ "chat_messages": [{"uuid": "m-#", "sender": "human", "text": "Question # about paint",
+ "created_at": "2026-01-0#T00:00:01Z"}]}"""
+EVENT = """BEGIN:VEVENT
+UID:e-#
+SUMMARY:Talk of ¤
+DTSTART:2026010#T100000Z
+DTEND:2026010#T110000Z
+END:VEVENT
+"""
+CARD = "BEGIN:VCARD\nVERSION:3.0\nFN:¤\nN:;¤;;;\nEMAIL:person-#@post.example\nEND:VCARD\n"
+MAIL = """From: ¤ <p-#@post.example>
+To: a@post.example
+Date: Mon, 0# Jun 2026 10:00:00 +0000
+Subject: Letter of ¤
+Message-ID: <m-#@post.example>
+Content-Type: text/plain; charset="utf-8"
+
+The text of ¤.
+
+"""
+PERSON = '{"name": "¤", "email": "person-#@post.example"'
+ENTITY = '{"type": "entity", "name": "¤", "entityType": "person", "observations": ["likes #"]}\n'
+PAGE = "<!DOCTYPE html><html><body>"
+
+SAMPLES: Final = {
+    "text": Sample("a.txt", "A list\n\n", record("¤ lives in street #.\n\n")),
+    "csv": Sample("people.csv", "name,email,city\n", record("¤,person-#@post.example,Town #\n")),
+    "json": Sample("people.json", "[", joined(record(PERSON + ', "tags": ["t#"]}')), "]"),
+    "jsonl": Sample("people.jsonl", "", record(PERSON + "}\n")),
+    "markdown": Sample("a.md", "# People\n\n", record("- ¤ lives in street #.\n")),
+    "html": Sample("a.html", PAGE, record("<p>¤ lives in #.</p>\n"), "</body></html>"),
+    "eml": Sample("a.eml", "", record(MAIL)[:1]),
+    "mbox": Sample("a.mbox", "", record("From a@post.example Mon Jun  # 10:00:00 2026\n" + MAIL)),
+    "ics": Sample("a.ics", "BEGIN:VCALENDAR\nVERSION:2.0\n", record(EVENT), "END:VCALENDAR\n"),
+    "vcf": Sample("a.vcf", "", record(CARD)),
+    "memory": Sample("memory.jsonl", "", record(ENTITY)),
+    "chatgpt": Sample("conversations.json", "[", joined(record(CHATGPT)), "]"),
+    "claude": Sample("conversations.json", "[", joined(record(CLAUDE)), "]"),
+    "pdf": fixture("report.pdf"),
+    "docx": fixture("report.docx"),
+    "xlsx": fixture("staff.xlsx"),
+    "pptx": fixture("kickoff.pptx"),
+    "odt": fixture("report.odt"),
+    "rtf": fixture("report.rtf"),
+    "image": picture(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file says: the values of its entities, the text of its document, and the warnings of both."""
+
+    values: frozenset[str]
+    text: str
+    warnings: tuple[str, ...]
+
+    def said(self, sample: Sample) -> frozenset[str]:
+        """Return the values, with the lines of the text of a file that is no text itself."""
+        return self.values | set(self.text.split("\n") if sample.data else ())
+
+
+def read(data: bytes, file_name: str) -> Reading:
+    """Return the reading of a file; of one that cannot be read only the reason."""
+    try:
+        document = parsed_here(data, None, file_name, DocumentLimits())
+    except ParseFailed as failure:
+        return Reading(frozenset(), "", (failure.reason,))
+    proposal = propose(document, file_name=file_name)
+    values = frozenset(leaf for entity in proposal.entities for leaf in leaves(dict(entity.fields)))
+    return Reading(values, document.text, (*document.warnings, *proposal.warnings))
+
+
+def leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from leaves(member)
+    elif value is not None:
+        yield json.dumps(value, ensure_ascii=False)
+
+
+def damaged(data: bytes) -> Iterator[tuple[str, bytes, int, int]]:
+    """Yield what was done, the bytes, and the first byte and the end of those that are no longer whole."""
+    for tenth in range(1, 10):
+        place = len(data) * tenth // 10
+        yield f"cut at {tenth}/10", data[:place], place, len(data)
+        for byte in (b"\xff", b"\0"):
+            if data[place : place + 1] != byte:
+                yield f"{byte!r} at {tenth}/10", data[:place] + byte + data[place + 1 :], place, place + 1
+
+
+def check(format: str, sample: Sample) -> Iterator[str]:
+    """Yield what is wrong with the readings of a sample that is damaged."""
+    whole = read(sample.bytes_in(), sample.file_name)
+    assert not [name for name in NAMES[: len(sample.records)] if name not in whole.text]
+    for done, data, start, stop in damaged(sample.bytes_in()):
+        reading = read(data, sample.file_name)
+        told = [warning for warning in reading.warnings if warning not in whole.warnings]
+        if any(EXCEPTION.search(warning) for warning in told):
+            yield f"{done}: an unexpected error: {told}"
+        differ = set() if format in FREE_TEXT else reading.said(sample) ^ whole.said(sample)
+        if differ and not told:
+            yield f"{done}: nothing says that {sorted(differ)} differ"
+        if differ and sample.records and not any(PLACE.search(warning) for warning in told):
+            yield f"{done}: no warning names the place: {told}"
+        for name, first, end in sample.places():
+            if (end <= start or first >= stop) and name not in reading.text:
+                yield f"{done}: {name} is whole and did not come in: {told}"
+    for encoding in ENCODINGS if sample.records else ():
+        reading = read(sample.bytes_in(encoding), sample.file_name)
+        missing = [name for name in NAMES[: len(sample.records)] if name not in reading.text]
+        if missing or (format not in FREE_TEXT and reading.values != whole.values):
+            yield f"{encoding}: {missing or sorted(reading.values ^ whole.values)} differ: {reading.warnings}"
+
+
+def test_every_format_has_a_sample() -> None:
+    assert set(SAMPLES) == {row.name for row in FORMATS}
+    assert set(PENDING) <= set(SAMPLES)
+
+
+@pytest.mark.parametrize(
+    "format",
+    [pytest.param(name, marks=[pytest.mark.xfail(strict=True)] * (name in PENDING)) for name in SAMPLES],
+)
+def test_what_is_whole_comes_in_and_what_is_not_is_told(format: str) -> None:
+    problems = list(check(format, SAMPLES[format]))
+    assert not problems, f"{len(problems)} problems:\n" + "\n".join(problems[:SHOWN])
