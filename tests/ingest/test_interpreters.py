@@ -29,7 +29,7 @@ from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.interpreters import Interpreter, interpreter_table
 from tests.contract.snapshots import ROOT
 from tests.ingest.goldens import FILES, golden, golden_proposal, proposal
-from tests.ingest.test_formats import SMALL, damages, decoded, leaves, squashed
+from tests.ingest.test_formats import SMALL, damages, json_of, leaves, squashed
 from tests.ingest.test_parsing import LIBRARIES
 from tests.ingest.test_table import PAGE
 from tests.support.proposals import check_storable
@@ -48,7 +48,7 @@ def holds(document: ParsedDocument, value: Any, span: FileSpan) -> bool:
     if span.start is None:
         return True
     text = document.text[span.start : span.end]
-    return decoded(text) == value or all(squashed(leaf) in squashed(text) for leaf in leaves(value, ""))
+    return json_of(text) == value or all(squashed(leaf) in squashed(text) for leaf in leaves(value, ""))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
