@@ -111,12 +111,12 @@ def _utf_16(data: bytes) -> str | None:
     sample = data[:4096]
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     fewer, more = sorted((even, odd))
-    if more < 0.05 * (len(sample) // 2) or more == 0 or fewer > 0.05 * more:
+    if more < max(2, 0.1 * (len(sample) // 2)) or fewer > 0.05 * more:
         return None
     encoding = "utf-16-le" if odd > even else "utf-16-be"
     text = sample.decode(encoding, "ignore")
-    is_text = sum(ord(character) in CONTROLS for character in text) <= CONTROL_SHARE_LIMIT * len(text)
-    return encoding if is_text else None
+    controls = len(text) - len(text.translate(dict.fromkeys(CONTROLS)))
+    return encoding if controls <= CONTROL_SHARE_LIMIT * len(text) else None
 
 
 def _is_damaged_utf_8(data: bytes, error: UnicodeDecodeError) -> bool:
