@@ -195,10 +195,6 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     of_kind = {each.id for each in results.named if each.kind == naming.KIND}
     by_name = [each for each in results.named if each.related_to is None and each.id not in of_kind]
     past = results.past if clocks.now else None
-    if past is not None and past.before:
-        # "Before Bremen" does not ask for Bremen.
-        start, end = past.span
-        by_name = [each for each in by_name if not (start <= each.start and each.end <= end)]
     # The end of a chain of relationships first, then the entities by which it leads there.
     named = [*results.way, *(hit.id for hit in results.ranked if hit.id in of_kind)]
     named += [each.id for each in sorted(by_name, key=lambda each: (each.kind, -len(each.words), each.id))]
@@ -220,7 +216,7 @@ def _about(results: Results, *, is_named: bool) -> AboutSearch:
     about: AboutSearch = {}
     if results.notes and results.ranked:
         about["hint"] = "; ".join(results.notes)[:HINT_LIMIT]
-    if not is_named and results.ranked:
+    if (not is_named or any(each.unsure for each in results.named)) and results.ranked:
         about["match"] = naming.RESEMBLANCE
     elif results.named and all(each.kind == naming.NEAR_NAME for each in results.named):
         about["match"] = naming.NEAR

@@ -112,10 +112,13 @@ class SearchCopy:
         known = compress(entity_ids, are_known.tolist())
         return dict(zip(known, self.times[numbers[are_known]].tolist(), strict=True))
 
-    def has_any(self, entity_id: str, words: Iterable[str]) -> bool:
-        """Return whether an entity has any of some words."""
+    def has_any(self, entity_id: str, words: Iterable[str], bits: int = IN_LABEL | COUNTED) -> bool:
+        """Return whether an entity has any of some words; ``bits``: of a count that tells where."""
         number = self.number_of(entity_id)
-        return any(number in posting.documents for posting in self.postings([[word] for word in words]))
+        return any(
+            number in posting.documents[(posting.counts & bits) > 0]
+            for posting in self.postings([[word] for word in words])
+        )
 
     def version_of(self, entity_id: str) -> tuple[int, int] | None:
         """Return the version of an entity's document, if there is one."""

@@ -45,8 +45,9 @@ class NamedEntity(answers.Entity):
     ``kind``; ``self``, who asks; ``text``; ``meaning``. ``matched_by`` has the words of the question that
     name it. What "Tom's boss" names has its ``relationship_type``, and as ``related_to`` the id of Tom.
     ``match`` is ``near_name`` where its name differs by one slip of the pen, and ``resemblance`` where it
-    bears no such name. ``formerly`` says that it bore the name or identifier formerly, or that an entity
-    bears it that was merged into it. Where a search asks for the past, ``earlier`` has the latest values that
+    bears no such name, or nothing says that it is what the question says: a sister, of a sibling.
+    ``formerly`` says that it bore the name or identifier formerly, or that an entity bears it that was merged
+    into it. Where a search asks for the past, ``earlier`` has the latest values that
     its fields had before.
     """
 
@@ -254,6 +255,8 @@ def _named(results: Results, hits: list[LookupHit], resembling: list[LookupHit])
     is_of_no_kind = results.understood is not None and naming.KIND not in kinds
     if is_near:
         answer["match"] = naming.NEAR
+    elif any(each.unsure for each in results.named):
+        answer["match"] = RESEMBLANCE
     why = [_NEARLY] if is_near else [_NAMED_BESIDE] if is_of_no_kind else []
     if hints := [*why, *results.notes]:
         answer["hint"] = "; ".join(hints)

@@ -24,10 +24,11 @@ from graphmem.registry import Context
 from graphmem.search import asked_times, written_identifiers
 from graphmem.search.asked_times import AskedPast
 from graphmem.search.context.context_lines import with_histories
+from graphmem.search.entity_copy import IN_LABEL
 from graphmem.search.kinds import kind_lookup, kind_words
 from graphmem.search.kinds.kind_lookup import Kind
 from graphmem.search.owner_copy import INLINE_DOCUMENTS, OwnerCopy
-from graphmem.search.questions import chains, mentions, naming, near_words
+from graphmem.search.questions import chains, mentions, naming, near_words, question_words
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Named
 from graphmem.search.search_by_copy import by_copy
@@ -67,6 +68,7 @@ async def search(context: Context, search: Search) -> Results:
         # Nothing rather than something similar.
         return await by_identifier(context, search, sought, whole)
     question = mentions.read(search.query, region)
+    past = asked_times.read(question, times.now())
     pairs = whole | question.pairs | ({identifiers.ME} if question.selves else set())
     copy, exact, aliases = await services.search_copies.follow(
         context.graph.owner,
@@ -95,7 +97,7 @@ async def search(context: Context, search: Search) -> Results:
         results = replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
     else:
         me = await naming.who_asks(context, exact)
-        meant = await _meant(context, search, copy, question, named, me, aliases)
+        meant = await _meant(context, search, copy, question, named, me, aliases, past)
         named, kind, of_kind = meant.named, meant.kind, [] if meant.kind is None else meant.kind.named
         if meant.leads_nowhere:
             # What is similar to the question is not what is at the end of the relationships.
@@ -105,8 +107,9 @@ async def search(context: Context, search: Search) -> Results:
             return holders or await _holders(context, search, first)
         search, named = _with_holders(search, named, holders, of_kind)
         results = await by_copy(context, search, copy, named, kind)
-        results = replace(results, way=list(meant.way), notes=[*meant.notes, *results.notes])
-    results = _with_past(results, asked_times.read(question, times.now()))
+        notes = [*meant.notes, *naming.doubts(named), *results.notes]
+        results = replace(results, way=list(meant.way), notes=notes)
+    results = _with_past(results, past)
     if holders is None or holders.named:
         return results
     notes = [*results.notes, f"no entity has the identifier {unknown}"]
@@ -173,6 +176,7 @@ async def _meant(
     by_names: list[Named],
     me: str | None,
     aliases: Mapping[str, str],
+    past: AskedPast | None,
 ) -> _Meant:
     """Return what a question means."""
     now = times.now()
@@ -194,16 +198,49 @@ async def _meant(
     selves = [each for each in naming.selves(question, me) if each.start not in taken]
     if (meant := await _by_chain(context, search, copy, question, named, selves)) is not None:
         return meant
-    is_about_self = not (named or await _has_owned_kind(copy, question, me, types, aliases))
-    is_about_self = is_about_self and await naming.is_about_self(copy, question, me)
+    anchors: set[str] = set()
+    if past is not None and past.before:
+        # "Before Bremen" does not ask for Bremen.
+        start, end = past.span
+        anchors = {each.id for each in named if start <= each.start and each.end <= end}
+        named = [each for each in named if each.id not in anchors]
+    is_owned = not named and await _has_owned_kind(copy, question, me, types, aliases)
+    bases = named or ([] if is_owned else selves)
+    described = chains.described(question)
+    word = question.pieces[described].token if described >= 0 else ""
+    person = word if word in chains.PEOPLE else ""
+    followed = await naming.by_relationships(context, question, bases, search.types, frozenset(), person)
+    followed = await _unsaid(copy, question, [each for each in followed if each.id not in anchors])
+    is_about_self = not (named or is_owned) and (
+        bool(followed) or (not word and await naming.is_about_self(copy, question, me))
+    )
     selves = selves if is_about_self else []
-    followed = await naming.by_relationships(context, question, [*named, *selves], search.types, frozenset())
     named = await _of_types(copy, [*followed, *named, *selves], search.types)
+    if word and not (person and followed):
+        named = [each._replace(unsure=word) for each in named]
+    way = [each.id for each in named] if word and followed else []
     if not (named or is_about_self or question.asked_identifiers):
         look = copy.look if len(copy.documents) <= INLINE_DOCUMENTS else copy.in_thread
         near = await look(lambda documents: near_words.named_nearly(documents, question))
         named = await _of_types(copy, near, search.types)
-    return _Meant(named, notes=[WHO_ASKS_NOTE] if is_about_self and me is None else [])
+    return _Meant(named, way=way, notes=[WHO_ASKS_NOTE] if is_about_self and me is None else [])
+
+
+async def _unsaid(copy: OwnerCopy, question: AskedNames, followed: list[Named]) -> list[Named]:
+    """Return what relationships lead to, without places where a field of what is named says the place.
+
+    An address says more than the city in which somebody lives.
+    """
+    tokens = [piece.token for piece in question.pieces if piece.token]
+    labels = {label for token in tokens for label in question_words.LABELS.get(token, ())}
+    labels &= question_words.PLACES
+    if question_words.wanted(tokens) != {"place"} or not labels:
+        return followed
+    return await copy.look(
+        lambda documents: [
+            each for each in followed if not documents.has_any(each.related_to or "", labels, IN_LABEL)
+        ]
+    )
 
 
 async def _has_owned_kind(
@@ -241,6 +278,9 @@ async def _by_chain(
         ends = [each._replace(start=at, end=at + 1) for each in ends]
         verbs = await naming.by_relationships(context, question, ends, search.types, chain.places[1:])
         ends = [*verbs, *ends]
+    if chains.described(question) in chain.places:
+        # Of "my friend who lives in Rome", only the friend is known.
+        ends = [each._replace(unsure=chain.steps[-1]) for each in ends]
     every = await _of_types(copy, [*ends, *named, *(bases if ends else ())], search.types)
     led = [] if chain.is_beside else [*(each.id for each in ends), *way.between]
     return _Meant(every, way=list(dict.fromkeys(led)), notes=[way.note] if way.note else [])

@@ -242,3 +242,112 @@ def test_the_mark_that_was_observed_last_counts_until_it_is_ended_and_over_a_mer
     (found,) = mine("entities.find", identifier="Who am I?")["entities"]
     assert (found["entity_id"], found["matched"], found["matched_field"]) == (survivor, "self", "self")
     assert mine("server.check_snapshots")["healthy"]
+
+
+CREW = {
+    "Nils Torp": {"self": True, "phone": "+47 22 555 001", "address": "Bryggen 4"},
+    "Oda Torp": {"gender": "female", "phone": "+47 22 555 002"},
+    "Pål Torp": {"gender": "Male", "phone": "+47 22 555 003"},
+    "Runa Torp": {"phone": "+47 22 555 004"},
+    "Stig Aas": {"profession": "dentist"},
+    "Tove Lie": {"phone": "+47 22 555 006"},
+}
+CREW_LINKS = (
+    ("Nils Torp", "SIBLING_OF", "Oda Torp"),
+    ("Nils Torp", "SIBLING_OF", "Pål Torp"),
+    ("Nils Torp", "CHILD_OF", "Runa Torp"),
+    ("Stig Aas", "TREATS", "Nils Torp"),
+    ("Runa Torp", "REPORTS_TO", "Tove Lie"),
+    ("Nils Torp", "sails boats with", "Tove Lie"),
+    ("Nils Torp", "LIVES_IN", "Bergen"),
+    ("Oda Torp", "LIVES_IN", "Bergen"),
+    ("Pål Torp", "WORKS_AT", "Fjord AS"),
+    ("Nils Torp", "WORKS_AT", "Fjord AS"),
+    ("Runa Torp", "WORKS_AT", "Kaia AS"),
+)
+
+
+@pytest.fixture
+def crew(run: Call) -> Call:
+    names = [*CREW, "Bergen", "Fjord AS", "Kaia AS"]
+    entities: list[dict[str, Any]] = [{"entity_type": "person", "name": n, **CREW[n]} for n in CREW]
+    entities += [{"entity_type": "city", "name": "Bergen"}]
+    entities += [{"entity_type": "company", "name": name} for name in ("Fjord AS", "Kaia AS")]
+    links = [
+        {"relationship_type": kind, "source_index": names.index(source), "target_index": names.index(target)}
+        for source, kind, target in CREW_LINKS
+    ]
+    run("store", entities=entities, relationships=links, find_duplicates=False)
+    return run
+
+
+@walk_over(
+    "question, first, is_sure",
+    [
+        ("my sister's phone", "Oda Torp", True),
+        ("Who is Nils Torp's brother?", "Pål Torp", True),
+        ("my dentist", "Stig Aas", True),
+        # A parent, of whom nothing says that she is the mother.
+        ("my mother's phone", "Runa Torp", False),
+        ("my father's boss", "Tove Lie", False),
+        ("my parent's boss", "Tove Lie", True),
+    ],
+)
+def test_what_nothing_says_to_be_a_mother_is_marked(
+    crew: Call, question: str, first: str, is_sure: bool
+) -> None:
+    (hit, *_) = crew("entities.query", search=question)["entities"]
+    assert (hit["canonical_name"], "match" in hit) == (first, not is_sure)
+    context = crew("context.retrieve", question=question, format="fields")
+    assert ("match" in context, "nothing says who" in context.get("hint", "")) == (not is_sure, not is_sure)
+    looked_up = crew("entities.find", identifier=question)
+    assert (names(looked_up)[0], "match" in looked_up) == (first, not is_sure)
+
+
+@walk_over(
+    "question, first",
+    [
+        ("the woman I sail boats with", "Tove Lie"),
+        ("phone of the person I sail boats with", "Tove Lie"),
+        ("the woman who lives in Bergen", "Oda Torp"),
+        ("the man that works at Fjord AS", "Pål Torp"),
+        ("the woman that works at Kaia AS", "Runa Torp"),
+        ("Who do I sail boats with?", "Tove Lie"),
+        # Nothing that is stored says these.
+        ("the woman I sail kites with", None),
+        ("Who do I sail kites with?", None),
+        ("the woman I work with", None),
+        ("the dentist who mended my tooth", None),
+        ("the woman that works at Fjord AS", None),
+        ("my sister who plays chess", None),
+    ],
+)
+def test_whom_a_clause_describes_relationships_say(crew: Call, question: str, first: str | None) -> None:
+    hits = crew("entities.query", search=question)["entities"]
+    context = crew("context.retrieve", question=question, format="fields")
+    if first is None:
+        assert all("match" in each for each in hits[:1])
+        assert "match" in context or not context["lines"]
+        return
+    assert hits[0]["canonical_name"] == first
+    assert "match" not in hits[0]
+    # A question tells the relationship of who asks first, a clause what is at its end.
+    assert first in str(context["lines"][0])
+    assert "match" not in context
+
+
+@walk_over("question", ["my accountant's phone", "phone of my accountant", "Telefon meiner Maklerin"])
+def test_something_of_somebody_unknown_is_not_asked_of_who_asks(crew: Call, question: str) -> None:
+    assert all("match" in each for each in crew("entities.query", search=question)["entities"])
+
+
+@walk_over(
+    "question", ["Where do I live?", "Where did Nils live before Bergen?", "Where does Nils Torp live?"]
+)
+def test_whoever_has_an_address_comes_before_the_city_of_a_relationship(crew: Call, question: str) -> None:
+    assert names(crew("entities.query", search=question))[0] == "Nils Torp"
+    assert "Bryggen 4" in crew("context.retrieve", question=question)["lines"][0]
+
+
+def test_a_city_answers_where_somebody_lives_without_an_address(crew: Call) -> None:
+    assert names(crew("entities.query", search="Where does Oda Torp live?"))[0] == "Bergen"

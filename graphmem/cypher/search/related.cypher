@@ -1,7 +1,7 @@
 // search.related: the entities at the other ends of some relationships of some entities, newest first.
 //
 // params  entity_ids: LIST<STRING>, outgoing: LIST<STRING>, incoming: LIST<STRING>, types: LIST<STRING>,
-//         fields: LIST<STRING>, scanned: INTEGER, characters: INTEGER, limit: INTEGER
+//         fields: LIST<STRING>, describing: LIST<STRING>, scanned: INTEGER, characters: INTEGER, limit: INTEGER
 // returns related: LIST<LIST>, cut: BOOLEAN, entities: LIST<LIST>
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
@@ -10,7 +10,8 @@
 // every type. Of each entity the newest `scanned` relationships in each direction are compared; `cut` tells that one
 // has as many, so that older ones may be left out. A row is the id of the entity, the key and the type of the
 // relationship, the id of the other entity, the metadata (values of at most `characters`), the mark of a relationship
-// that is to be folded again, the name of the other entity, and whether it is a relationship from the entity.
+// that is to be folded again, the name of the other entity, whether it is a relationship from the entity, and what the
+// other entity is: its type, and its values of the fields `describing`, in small letters.
 // `entities` are the id and the name of each, with its fields of which a name of `fields`, in small letters, is the
 // whole name or the words before a `_`, and their values.
 UNWIND $entity_ids AS id
@@ -55,7 +56,10 @@ CALL (entity, from_entity, to_entity) {
   RETURN collect([entity.id, relationship.key, relationship.type, other.id,
     [i IN range(0, size(relationship.fields) - 1) WHERE size(relationship.values[i]) <= $characters
       | [relationship.fields[i], relationship.values[i]]],
-    relationship.refold, other.name, relationship.source = entity.id]) AS rows
+    relationship.refold, other.name, relationship.source = entity.id,
+    other.type + [i IN range(0, size(other.fields) - 1)
+      WHERE toLower(other.fields[i]) IN $describing AND size(other.values[i]) <= $characters
+      | other.values[i]]]) AS rows
 }
 WITH rows, read_as_source, read_as_target, [entity.id, entity.name,
   [i IN range(0, size(entity.fields) - 1)

@@ -79,8 +79,9 @@ class ContextPage(Indexed, AboutSearch):
     ``hint`` says why there are no lines, or what the search left out. ``understood`` says how a question was
     read that asks for a kind; an answer that would have little room beside it leaves it out. ``match`` is
     ``resemblance`` where the question names nothing: the entities resemble it by their words or their
-    meaning. It is ``near_name`` where their names differ by one slip of the pen. What only resembles a
-    question that names something stands last, below a line that says so; in the format fields its lines have
+    meaning. It is that too where nothing says that who is found is meant: a sister, of a sibling.
+    It is ``near_name`` where their names differ by one slip of the pen. What only resembles a question that
+    names something stands last, below a line that says so; in the format fields its lines have
     ``match``. ``exact`` is false if the indexes of the database answered, which may miss some; ``semantic``
     says why meaning was not compared with all entities.
     """

@@ -32,6 +32,11 @@ _AMBIGUOUS: Final = ATTRIBUTES | grammar.words("ambiguous_roles")
 """Words for relationships that people also say of other things: "the size of Tom's report"."""
 
 
+CLAUSES: Final = grammar.words("describing")
+PEOPLE: Final = frozenset(grammar.meanings("genders")) | grammar.words("somebody")
+"""Words for people that say no relationship."""
+
+
 class Chain(NamedTuple):
     """A chain: the places of the name at its beginning, and the words of its steps from there on.
 
@@ -94,6 +99,23 @@ def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
     # "Where does Tom's boss live?"
     asks = all(word in _FACTS or question_words.says_role(word, with_types=True) for word in others)
     return chain._replace(has_more=bool(others) and asks, is_beside=not asks)
+
+
+def described(question: AskedNames) -> int:
+    """Return the place of the word that a clause describes, -1 without one: "the man who taught Tom".
+
+    The clause begins with a word such as "who", or with "I". Relationships of what it names say who it is.
+    """
+    pieces = question.pieces
+    for place, piece in enumerate(pieces[:-1]):
+        is_led = place and (pieces[place - 1].token in _ARTICLES or place - 1 in question.mine)
+        is_head = piece.token in PEOPLE or (is_led and question_words.says_role(piece.token))
+        begins = pieces[place + 1].token in CLAUSES or (
+            place + 1 in question.selves and place + 1 not in question.mine
+        )
+        if is_head and begins and not (piece.ends or piece.is_possessive):
+            return place
+    return -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,24 +204,21 @@ async def _step(
         context, question, list(ends), outgoing=sorted(role.outgoing), incoming=sorted(role.incoming),
         types=[], fields=list(role.words), scanned=SCANNED_LIMIT, limit=RELATED_LIMIT,
     )  # fmt: skip
-    joined = [
-        (each.entity_id, each.relationship_type, each.other_id, each.other_name)
-        for each in naming.in_role(rows.related, step)
-    ]
+    reached = {each.id: each for each in naming.in_role(rows.related, ends, [step])}
+    names = {each.other_id: each.other_name for each in rows.related}
     value = ""
-    for entity in rows.entities if not joined else ():
+    for entity in rows.entities if not reached else ():
         for name, text in entity.held:
             for value in words.strings(canonical.decode(text)):
                 bearer = await copy.look(partial(_bearer, value=value))
                 if bearer is not None and bearer not in ends:
-                    joined.append((entity.id, name, bearer, value))
-    reached: dict[str, Named] = {}
-    for entity_id, name, other_id, _ in joined:
-        said = f"{ends[entity_id].words}, {step}"
-        hit = Named(other_id, RELATIONSHIP, said, relationship_type=name, related_to=entity_id)
-        reached.setdefault(other_id, hit)
+                    said, names[bearer] = f"{ends[entity.id].words}, {step}", value
+                    reached[bearer] = Named(
+                        bearer, RELATIONSHIP, said, relationship_type=name, related_to=entity.id,
+                        unsure=ends[entity.id].unsure,
+                    )  # fmt: skip
     what = f"the {step} of {', '.join(each.name for each in rows.entities)}"
-    return reached, {other_id: name for _, _, other_id, name in reversed(joined)}, what, value
+    return reached, names, what, value
 
 
 def _bearer(copy: SearchCopy, value: str) -> str | None:

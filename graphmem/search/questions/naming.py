@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.model import ending, times
 from graphmem.model.relationship import BUILTIN
-from graphmem.model.shipped_relationships import SOURCE_ROLE, TARGET_ROLE
+from graphmem.model.shipped_relationships import MEANINGS, SOURCE_ROLE, TARGET_ROLE
 from graphmem.reading.shared_rows import refuse_stale_keys
 from graphmem.registry import Context
 from graphmem.search import asked_times
@@ -18,7 +18,7 @@ from graphmem.search.owner_copy import ExactMatch, OwnerCopy
 from graphmem.search.questions import grammar, mentions, question_words
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames, NamePart, WordRun
 from graphmem.search.questions.question_words import FollowedRole
-from graphmem.text import identifiers
+from graphmem.text import identifiers, words
 
 RESEMBLANCE: Final = "resemblance"
 """``match`` of what does not bear the name or identifier that was looked up."""
@@ -65,6 +65,11 @@ _ASKING: Final = grammar.words("asking_first")
 _ASKING_FOR: Final = grammar.words("asking")
 _OWN_FACTS: Final = grammar.words("own_facts")
 """Words for what people say of themselves."""
+_OF: Final = grammar.words("of")
+_OF_MY: Final = grammar.words("self_genitive")
+_DESCRIBING: Final = list(grammar.fields("other")["describing"])
+"""Fields that may say what somebody is: a sister, a dentist."""
+_GENDERS: Final = grammar.meanings("genders")
 _WEIGHTS: Final = {
     NAME_PART: PART_WEIGHT, RELATIONSHIP: RELATIONSHIP_WEIGHT, KIND: KIND_WEIGHT, FIELD: FIELD_WEIGHT,
     SELF: PART_WEIGHT, NEAR_NAME: NEAR_WEIGHT,
@@ -95,6 +100,7 @@ class Named(NamedTuple):
         related_to: the id of the entity at the other end of that relationship.
         field: the field whose whole value is the identifier.
         is_former: it bore the name or identifier formerly.
+        unsure: what the question says that it is, if nothing that is stored says so: a sister, of a sibling.
     """
 
     id: str
@@ -107,6 +113,7 @@ class Named(NamedTuple):
     related_to: str | None = None
     field: str | None = None
     is_former: bool = False
+    unsure: str = ""
 
     @property
     def points(self) -> float:
@@ -122,13 +129,19 @@ class Named(NamedTuple):
             answered["formerly"] = True
         if self.kind == NEAR_NAME:
             answered["match"] = NEAR
+        if self.unsure:
+            answered["match"] = RESEMBLANCE
         if self.relationship_type is not None and self.related_to is not None:
             answered |= {"relationship_type": self.relationship_type, "related_to": self.related_to}
         return answered if self.field is None else {**answered, "matched_field": self.field}
 
 
 class RelatedEntity(NamedTuple):
-    """A row of ``search/related.cypher``; ``is_source``: whether it is a relationship from the entity."""
+    """A row of ``search/related.cypher``.
+
+    ``is_source``: whether it is a relationship from the entity. ``described``: the type of the other one, and
+    what its fields say that it is.
+    """
 
     entity_id: str
     relationship_key: str
@@ -138,6 +151,7 @@ class RelatedEntity(NamedTuple):
     refold: int | None
     other_name: str
     is_source: bool
+    described: list[str]
 
 
 class _Holder(NamedTuple):
@@ -224,17 +238,29 @@ async def is_about_self(copy: OwnerCopy, question: AskedNames, me: str | None) -
     """
     if not question.selves:
         return False
-    asked = [
-        piece.token
-        for place, piece in enumerate(question.pieces)
+    pieces = question.pieces
+    asked = {
+        place: piece.token
+        for place, piece in enumerate(pieces)
         if place not in question.selves and piece.token and not piece.is_stop_word
         and piece.token not in _ASKING_FOR
-    ]  # fmt: skip
+    }  # fmt: skip
+    owned = {at + 1: pieces[at + 1] for at in question.mine if at + 1 < len(pieces)}
+    # "My accountant's phone" and "the phone of my accountant" are none of who asks.
+    asked = {
+        place: piece.token
+        for place, piece in owned.items()
+        if piece.is_possessive or pieces[place - 1].token in _OF_MY
+        or (place > 1 and pieces[place - 2].token in _OF)
+    } or asked  # fmt: skip
+    # Whom a relationship leads to is known where it is one: "Who fixed my roof?"
+    no_verb = asked if me and question_words.wanted(piece.token for piece in pieces) == {"person"} else owned
     if not asked or any(
-        word in _OWN_FACTS or question_words.says_role(word, with_types=True) for word in asked
+        word in _OWN_FACTS or question_words.says_role(word, with_types=place not in no_verb)
+        for place, word in asked.items()
     ):
         return True
-    return me is not None and await copy.look(lambda documents: documents.has_any(me, asked))
+    return me is not None and await copy.look(lambda documents: documents.has_any(me, asked.values()))
 
 
 async def by_relationships(
@@ -243,12 +269,16 @@ async def by_relationships(
     named: Sequence[Named],
     types: Collection[str],
     kind: Collection[int],
+    described: str = "",
 ) -> list[Named]:
     """Return the entities that a question asks for by their relationships to what it names.
 
     One round trip if it asks for any; another one where the types of relationships are read again.
+
+    Args:
+        described: what a clause describes as: of "the man who teaches Tom", only men count.
     """
-    followed = await _followed(context, question, named, kind)
+    followed = await _followed(context, question, named, kind, described)
     if not followed.words:
         return []
     rows = await related(
@@ -261,25 +291,58 @@ async def by_relationships(
         scanned=SCANNED_LIMIT,
         limit=RELATED_LIMIT,
     )
-    words_by_id = {each.id: each.words for each in named}
+    people = [each for each in rows.related if not described or each.described[0] in question_words.PERSONS]
+    return in_role(people, {each.id: each for each in named}, followed.words, described)
+
+
+def in_role(
+    rows: Sequence[RelatedEntity], named: Mapping[str, Named], said: Collection[str], described: str = ""
+) -> list[Named]:
+    """Return what relationships lead to from what is named, each entity once, as far as it is what words say.
+
+    What is said to be a brother is no sister. What may be one counts only where nothing else is said to be,
+    and is marked so. ``described`` is a word such as man: the only one that a clause may describe is meant.
+    """
+    kinds = {
+        MEANINGS[f"{kind.upper()}_OF"].name: kind for kind in map(question_words.said_kind, said) if kind
+    }
+    judged: list[tuple[RelatedEntity, str, bool | None]] = []
+    for row in rows:
+        meaning = MEANINGS.get(row.relationship_type)
+        kind = kinds.get(row.relationship_type if meaning is None else meaning.name, "")
+        is_of = _is_of(row, kind) if kind else True
+        if described in _GENDERS:
+            kind, is_of = described, _is_of(row, described)
+            is_of = True if is_of is None and len(rows) == 1 else is_of
+        judged.append((row, kind, is_of))
+    sure = {kind for _, kind, is_of in judged if is_of}
     answer: dict[str, Named] = {}
-    for each in in_role(rows.related, *followed.words):
-        words = ", ".join([words_by_id[each.entity_id], *followed.words])
-        hit = Named(each.other_id, RELATIONSHIP, words, relationship_type=each.relationship_type,
-                    related_to=each.entity_id)  # fmt: skip
-        answer.setdefault(each.other_id, hit)
+    for row, kind, is_of in judged:
+        if is_of or (is_of is None and kind not in sure):
+            base = named[row.entity_id]
+            hit = Named(row.other_id, RELATIONSHIP, ", ".join([base.words, *said]),
+                        relationship_type=row.relationship_type, related_to=row.entity_id,
+                        unsure=base.unsure if is_of else kind)  # fmt: skip
+            answer.setdefault(row.other_id, hit)
     return list(answer.values())
 
 
-def in_role(rows: list[RelatedEntity], word: str, *others: str) -> list[RelatedEntity]:
-    """Return the relationships without those that say that the other end is something else: a brother."""
-    asked = question_words.said_kind(word)
-    if others or asked is None:
-        return rows
-    said = [dict(each.metadata).get(TARGET_ROLE if each.is_source else SOURCE_ROLE) for each in rows]
-    kinds = [text and question_words.said_kind(text.strip('"')) for text in said]
-    exact = [each for each, kind in zip(rows, kinds, strict=True) if kind == asked]
-    return exact or [each for each, kind in zip(rows, kinds, strict=True) if kind is None]
+def _is_of(row: RelatedEntity, kind: str) -> bool | None:
+    """Return whether the other end of a relationship is a sister, say, ``None`` if nothing says it."""
+    text = dict(row.metadata).get(TARGET_ROLE if row.is_source else SOURCE_ROLE)
+    if text and (said := question_words.said_kind(text.strip('"'))):
+        return said == kind
+    described = [word for text in row.described for word in words.tokens(text)]
+    genders = {_GENDERS[word] for word in described if word in _GENDERS}
+    if kind in map(question_words.said_kind, described):
+        return True
+    return _GENDERS[kind] in genders if genders and kind in _GENDERS else None
+
+
+def doubts(named: Iterable[Named]) -> list[str]:
+    """Return what nothing that is stored says of what a question names."""
+    unsure = dict.fromkeys(each.unsure.replace("_", " ") for each in named if each.unsure)
+    return [f"nothing says who the {word} is that is meant, so this is a resemblance" for word in unsure]
 
 
 async def related(
@@ -291,6 +354,7 @@ async def related(
         _RelatedRows,
         entity_ids=entity_ids,
         characters=METADATA_LIMIT,
+        describing=_DESCRIBING,
         **{"fields": [], **params},
     )
     refuse_stale_keys((each.relationship_key, each.refold) for each in row.related)
@@ -311,7 +375,7 @@ def _held(metadata: Sequence[tuple[str, str]], past: AskedPast) -> bool:
 
 
 async def _followed(
-    context: Context, question: AskedNames, named: Sequence[Named], kind: Collection[int]
+    context: Context, question: AskedNames, named: Sequence[Named], kind: Collection[int], described: str
 ) -> FollowedRole:
     """Return the relationships that a question asks for; registered types are read if no others say it."""
     tokens = ["" if place in kind else piece.token for place, piece in enumerate(question.pieces)]
@@ -320,7 +384,7 @@ async def _followed(
         return FollowedRole()
     followed = question_words.followed(tokens, question.nouns, spans, BUILTIN)
     taken = {place for start, end in spans for place in range(start, end)}
-    is_asked = not _ASKING.isdisjoint(tokens)
+    is_asked = described or not _ASKING.isdisjoint(tokens)
     is_open = any(
         piece.token and not piece.is_stop_word and piece.token not in ATTRIBUTES and place not in taken
         for place, piece in enumerate(question.pieces)

@@ -241,7 +241,12 @@ def _said_by(
     word: str, types: Mapping[str, RelationshipKind], following: Collection[str]
 ) -> list[RelationshipKind]:
     """Return the types that a word says; the words after it decide between "work at" and "work on"."""
-    said = {name: kind for name, kind in types.items() if _says_type(word, name)}
+    said = {
+        name: kind
+        for name, kind in types.items()
+        # "Play chess with" is not "plays tennis with".
+        if _says_type(word, name) and (not kind.is_own or _says_all(following, _telling(name)[1:]))
+    }
     decided = [kind for name, kind in said.items() if name.rpartition("_")[2].lower() in following]
     if len(said) < 2 or decided:
         return decided or [*said.values()]
@@ -249,8 +254,17 @@ def _said_by(
 
 
 def _says_type(word: str, relationship_type: str) -> bool:
-    telling = [each for each in relationship_type.lower().split("_") if each not in _IS_NO_VERB]
+    telling = _telling(relationship_type)
     return len(word) > 2 and word not in EMPTY and bool(telling) and is_same(word, telling[0])
+
+
+def _telling(relationship_type: str) -> list[str]:
+    """Return the words of a type that say something of their own."""
+    return [each for each in relationship_type.lower().split("_") if each not in _IS_NO_VERB]
+
+
+def _says_all(words: Collection[str], wanted: Iterable[str]) -> bool:
+    return all(any(word and is_same(word, each) for word in words) for each in wanted)
 
 
 def _directions(kind: RelationshipKind, is_before: bool, is_passive: bool) -> tuple[str, ...]:
