@@ -40,6 +40,7 @@ class _EvidenceRow(NamedTuple):
     subject_id: str
     names: list[str]
     values: list[str]
+    basis: str | None
 
 
 class _EvidenceRows(NamedTuple):
@@ -132,9 +133,9 @@ async def _evidence(
     row = await queries.only("audit.evidence", _EvidenceRows, subjects=subjects)
     evidence: dict[str, Evidence] = {}
     named: dict[str, set[tuple[str, str]]] = {}
-    for subject_id, names, values in row.evidence:
+    for subject_id, names, values, basis in row.evidence:
         texts = dict(zip(names, values, strict=True))
-        more = evidence_of(rules[subject_id], texts)
+        more = evidence_of(rules[subject_id], texts, basis)
         evidence[subject_id] = rule_merges.joined(evidence.get(subject_id, NO_EVIDENCE), more)
         named.setdefault(subject_id, set()).update(naming_pairs(entities[subject_id].kind, texts))
     return evidence, named

@@ -43,6 +43,7 @@ class _StatementRow(NamedTuple):
     toggles: list[int]
     names: list[str]
     values: list[str]
+    basis: str | None
 
 
 class _StatementRows(NamedTuple):
@@ -332,7 +333,7 @@ async def _add(queries: Queries, facts: _Facts, rule: OwnRule | None, entity_ids
     row = await queries.only("audit.statements", _StatementRows, subjects=subjects)
     for each in row.statements:
         if each.recorded_at <= known_at:
-            evidence = evidence_of(rule, dict(zip(each.names, each.values, strict=True)))
+            evidence = evidence_of(rule, dict(zip(each.names, each.values, strict=True)), each.basis)
             toggles = _until(known_at, each.toggles)
             facts.statements.append(Statement(each.subject_id, evidence, each.recorded_at, toggles))
     facts.rules.update(dict.fromkeys(entity_ids, rule))

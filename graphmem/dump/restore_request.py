@@ -132,7 +132,7 @@ class RestoreRequest(WriteRequest):
                 touched.entities.update(facts.separated(observation.fields))
             elif rule is not None:
                 touched.stored.add(observation.subject_id)
-                touched.add_evidence(rule, evidence_of(rule, observation.fields))
+                touched.add_evidence(rule, evidence_of(rule, observation.fields, observation.basis))
             # What is restored does not count where its source or interpretation is withdrawn.
             touched.sources.update(filter(None, [observation.source_id]))
             touched.interpretations.update(filter(None, [observation.interpretation_id]))

@@ -216,7 +216,9 @@ class _Entities(Merges):
 
     def _index(self, entity_id: str, by: int) -> None:
         """Count an entity among those that bear its ids and names, or no more."""
-        for borne_id in self.borne(entity_id):
+        for borne_id, level in self.borne(entity_id).items():
+            if not self.rules[entity_id].is_own(level):
+                continue
             (self._bearers[borne_id].add if by > 0 else self._bearers[borne_id].discard)(entity_id)
         for name in self._names(entity_id):
             for group, text in name.texts:

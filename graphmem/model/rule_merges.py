@@ -8,6 +8,10 @@ The *evidence* of an entity are the values of its identifying fields in every ob
 only in the winners, so that a correction never splits. An entity *bears* the id that an alternative makes of
 its evidence. An entity X is merged by rule into an entity Y of a stronger level that bears the id of X, if
 nothing else may be meant. All functions depend on facts alone, in no order.
+
+Two kinds of entities have an id that the same values do not make any more, and join the entity of the id that
+they make today (``same``): those of a type that is another name of a type (:data:`identity.SHIPPED_ALIASES`),
+and a person that its whole content made though it has a first and a last name, or a name in another spelling.
 """
 
 from __future__ import annotations
@@ -29,10 +33,16 @@ VALUES_LIMIT: Final = 20
 """Values of one field that are evidence; with more of them, no alternative uses the field."""
 BORNE_LIMIT: Final = 50
 """Ids of one alternative that an entity bears; where its values make more, it bears none of them."""
+CONTENT_LEVEL: Final = 50
+"""The level of a person that its content made, although the content has a name."""
+JOINING_LEVEL: Final = 100
+"""The least level of the entities of a type that is another name of another type."""
 
 Evidence = frozenset[tuple[str, str]]
 """Pairs of an identifying field and a normalised value."""
 NO_EVIDENCE: Final[Evidence] = frozenset()
+BY_CONTENT: Final[Evidence] = frozenset({(identity.CONTENT, "")})
+"""Added by an observation that has a name and made its entity by its whole content."""
 
 
 def alternatives(entity_type: str, registered: Alternatives | None) -> Alternatives:
@@ -69,20 +79,35 @@ def joined(known: Evidence, more: Evidence) -> Evidence:
 
 @lru_cache(maxsize=20_000)
 def borne(owner: str, entity_type: str, evidence: Evidence, alternatives: Alternatives) -> Mapping[str, int]:
-    """Return the ids that an entity with this evidence bears, each with the level of its alternative."""
-    by_field = _by_field(evidence)
+    """Return the ids that an entity with this evidence bears, each with the level of its alternative.
+
+    Those that the types make which are other names of this one are among them.
+    """
     levels: dict[str, int] = {}
+    joining = [each for each, joined in identity.SHIPPED_ALIASES.items() if joined == entity_type]
+    for level, names, combination in _made(evidence, alternatives):
+        basis = "+".join(names)
+        levels.setdefault(ids.entity_id(owner, entity_type, basis, combination), level)
+        for other in joining:
+            if names in (own := identity.own_rule(other)):
+                other_id = ids.entity_id(owner, other, basis, combination)
+                levels.setdefault(other_id, JOINING_LEVEL + own.index(names))
+    return levels
+
+
+def _made(
+    evidence: Evidence, alternatives: Alternatives
+) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
+    """Yield the levels with their fields, and the values that evidence has for these."""
+    by_field = _by_field(evidence)
     for level, names in enumerate(alternatives):
         values = [by_field.get(name, []) for name in names]
         count = 1
         for each in values:
             count *= len(each) if len(each) <= VALUES_LIMIT else 0
-        if not 0 < count <= BORNE_LIMIT:
-            continue
-        basis = "+".join(names)
-        for combination in product(*values):
-            levels.setdefault(ids.entity_id(owner, entity_type, basis, combination), level)
-    return levels
+        if 0 < count <= BORNE_LIMIT:
+            for combination in product(*values):
+                yield level, names, combination
 
 
 def _by_field(evidence: Evidence) -> dict[str, list[str]]:
@@ -107,13 +132,15 @@ def in_conflict(evidence: Evidence, other: Evidence) -> bool:
 class OwnRule:
     """The own rule of one type of an owner.
 
-    ``off`` are the levels whose alternatives merge nothing.
+    ``off`` are the places of the alternatives that merge nothing. ``joins`` is the type of which this one is
+    another name; its levels begin at :data:`JOINING_LEVEL`, so that its entities are decided last.
     """
 
     owner: str
     entity_type: str
     alternatives: Alternatives
     off: frozenset[int] = frozenset()
+    joins: str | None = None
 
     def __hash__(self) -> int:
         # An owner has few rules of one type, and caches hash rules often.
@@ -124,13 +151,27 @@ class OwnRule:
         """The alternatives as ``identity_basis`` names them."""
         return tuple("+".join(names) for names in self.alternatives)
 
+    @property
+    def first(self) -> int:
+        """The level of its strongest alternative."""
+        return JOINING_LEVEL if self.joins else 0
+
+    def is_own(self, level: int) -> bool:
+        """Return whether a level is that of an alternative of its own."""
+        return self.first <= level < self.first + len(self.alternatives)
+
+    def is_weaker(self, level: int) -> bool:
+        """Return whether a level is one of its own but the strongest: an index holds ids of these."""
+        return self.is_own(level) and level != self.first
+
     def evidence(self, fields: Mapping[str, Any]) -> Evidence:
         """Return the evidence that one observation adds; see :func:`evidence`."""
         return evidence(self.entity_type, fields, self.alternatives)
 
     def borne(self, evidence: Evidence) -> Mapping[str, int]:
         """Return the ids that an entity bears, each with the level of its alternative."""
-        return borne(self.owner, self.entity_type, evidence, self.alternatives)
+        levels = borne(self.owner, self.entity_type, evidence, self.alternatives)
+        return {each: level + self.first for each, level in levels.items()} if self.joins else levels
 
     def names(self, entity_id: str, evidence: Evidence) -> tuple[PersonName, ...]:
         """Return the names by which an entity may be meant; none unless it is a person."""
@@ -151,8 +192,28 @@ class OwnRule:
     def identified(self, entity_id: str, evidence: Evidence) -> Identified:
         """Return an entity as the rule knows it."""
         level = self.borne(evidence).get(entity_id)
-        is_off = level is not None and (level in self.off or self._is_abbreviated(entity_id, level, evidence))
-        return Identified(level, evidence, is_off)
+        if level is None and not self.joins and evidence >= BY_CONTENT:
+            level = CONTENT_LEVEL
+        is_off = level is not None and (
+            level - self.first in self.off or self._is_abbreviated(entity_id, level, evidence)
+        )
+        return Identified(level, evidence, is_off, self._same(entity_id, level, evidence))
+
+    def _same(self, entity_id: str, level: int | None, evidence: Evidence) -> str | None:
+        """Return the id that the values which made an id make today, where it is another one."""
+        if level == CONTENT_LEVEL:
+            weaker = [(at, each) for each, at in self.borne(evidence).items() if self.is_weaker(at)]
+            strongest = [each for at, each in weaker if at == min(weaker)[0]]
+            return strongest[0] if len(strongest) == 1 else None
+        if level is None or not self.joins:
+            return None
+        for place, names, combination in _made(evidence, self.alternatives):
+            basis = "+".join(names)
+            if place + self.first == level and entity_id == ids.entity_id(
+                self.owner, self.entity_type, basis, combination
+            ):
+                return ids.entity_id(self.owner, self.joins, basis, combination)
+        return None
 
     def _is_abbreviated(self, entity_id: str, level: int, evidence: Evidence) -> bool:
         """Return whether the name of a person that alone made an id has initials: it fits too many."""
@@ -167,12 +228,13 @@ class OwnRule:
 
     def basis(self, level: int) -> str:
         """Return the alternative of a level as ``identity_basis`` names it."""
-        return self.bases[level]
+        return identity.CONTENT if level == CONTENT_LEVEL else self.bases[level - self.first]
 
     def level(self, basis: str) -> int:
         """Return the level of an alternative, -1 where the rule has it no more."""
-        names = tuple(basis.split("+"))
-        return self.alternatives.index(names) if names in self.alternatives else -1
+        if basis == identity.CONTENT:
+            return CONTENT_LEVEL
+        return self.first + self.bases.index(basis) if basis in self.bases else -1
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -194,14 +256,15 @@ def own_rule(
     if len(levels) < 2:
         return None
     is_off = frozenset(level for level, names in enumerate(levels) if "+".join(names) in off)
-    return OwnRule(owner, entity_type, levels, is_off)
+    joins = identity.SHIPPED_ALIASES.get(entity_type) if registered is None else None
+    return OwnRule(owner, entity_type, levels, is_off, joins)
 
 
 @lru_cache(maxsize=20_000)
 def _names(rule: OwnRule, entity_id: str, evidence: Evidence) -> tuple[PersonName, ...]:
     by_field = _by_field(evidence)
     names: list[PersonName | None] = []
-    for level in range(1, len(rule.alternatives)):
+    for level in filter(rule.is_weaker, range(rule.first, rule.first + len(rule.alternatives))):
         basis = rule.basis(level)
         values = by_field.get(basis, []) if person_names.is_name(rule.entity_type, basis) else []
         for value in values if len(values) <= VALUES_LIMIT else ():
@@ -215,11 +278,13 @@ class Identified:
     """What the rule knows of an entity without its members: its level and its evidence.
 
     ``is_off``: it is merged into nothing, because its alternative is off or its name is abbreviated.
+    ``same`` is the id that its values make today, where another id made it.
     """
 
     level: int | None
     evidence: Evidence
     is_off: bool = False
+    same: str | None = None
 
 
 class RuleMerge(NamedTuple):
@@ -320,26 +385,34 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
     merges.read_needs()
     while waiting:
         level = min(waiting)
-        moved = _settle_level(merges, level, waiting.pop(level))
+        moved, by_content = _settle_level(merges, level, waiting.pop(level))
+        if by_content:
+            waiting.setdefault(CONTENT_LEVEL, set()).update(by_content)
         for member_id in moved:
             with merges.noting_needs():
                 affect(member_id, level)
         merges.read_needs()
 
 
-def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> set[str]:
-    """Decide entities of one level again; return all members of the survivors that this changes."""
+def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> tuple[set[str], set[str]]:
+    """Decide entities of one level again.
+
+    Returns all members of the survivors that this changes, and the entities that their content made and that
+    may join the decided ones.
+    """
     for entity_id in sorted(entity_ids):
         with merges.noting_needs():
             if merges.identified(entity_id) is not None:
                 entity_ids |= set(_separated(merges, entity_id, level))
     merges.read_needs()
     decided: dict[str, RuleMerge | None] = {}
+    by_content: set[str] = set()
     for entity_id in entity_ids:
         with merges.noting_needs():
             entity = merges.identified(entity_id)
             if entity is not None and entity.level == level:
                 decided[entity_id] = merge_of(merges, entity_id)
+                by_content |= _made_by_content(merges, entity_id) if 0 < level < CONTENT_LEVEL else set()
     merges.read_needs()
     changed = [each for each, merge in sorted(decided.items()) if merges.merge(each) != merge]
     moved: set[str] = set()
@@ -349,7 +422,12 @@ def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> set[str]:
             merges.put(entity_id, decided[entity_id])
             moved.update(merges.members(merges.survivor(entity_id)))
     merges.read_needs()
-    return moved
+    return moved, by_content
+
+
+def _made_by_content(merges: Merges, entity_id: str) -> set[str]:
+    bearers = {each: merges.identified(each) for each in merges.bearers(entity_id)}
+    return {each for each, known in bearers.items() if known and known.level == CONTENT_LEVEL}
 
 
 def merge_of(merges: Merges, entity_id: str) -> RuleMerge | None:
@@ -387,7 +465,8 @@ def _wanted(merges: Merges, entity_id: str) -> RuleMerge | None:
     if merges.survivor(entity_id, level) != entity_id:
         # A merge that is a fact beats the rule.
         return None
-    bearers = _fitting(merges, entity.evidence, level, entity_id)
+    same = merges.identified(entity.same) if entity.same else None
+    bearers = {entity.same: same} if entity.same and same else _bearers(merges, entity_id, entity)
     if bearers is None:
         return None
     candidates = [(bearer.level, each) for each, bearer in bearers.items() if bearer.level is not None]
@@ -399,9 +478,23 @@ def _wanted(merges: Merges, entity_id: str) -> RuleMerge | None:
     if survivor_id == entity_id or (survivor and survivor.level is not None and survivor.level >= level):
         # The survivor is the entity itself, or its own level may still move it.
         return None
-    if _may_mean_another(merges, entity_id, level, survivor_id):
+    if same is None and _may_mean_another(merges, entity_id, level, survivor_id):
         return None
     return RuleMerge(min(candidates)[1], level)
+
+
+def _bearers(merges: Merges, entity_id: str, entity: Identified) -> dict[str, Identified] | None:
+    """Return the entities that bear what identifies an entity, ``None`` for too many or if none can."""
+    level = entity.level
+    if not level or level in (CONTENT_LEVEL, JOINING_LEVEL):
+        return None
+    found: dict[str, Identified] = {}
+    for borne_id in filter(None, (entity_id, entity.same)):
+        fitting = _fitting(merges, entity.evidence, level, borne_id)
+        if fitting is None:
+            return None
+        found |= fitting
+    return found
 
 
 def _may_mean_another(merges: Merges, entity_id: str, level: int, survivor_id: str) -> bool:

@@ -41,6 +41,7 @@ class _ReplayedObservation(NamedTuple):
     priority: float
     specificity: float
     source: str
+    basis: str | None
 
     def of(self, subject_id: str) -> Observation:
         """Return the observation of the subject that was asked for."""
@@ -56,6 +57,7 @@ class _ReplayedObservation(NamedTuple):
             priority=self.priority,
             specificity=self.specificity,
             observation_source=self.source,
+            basis=self.basis,
         )
 
 
@@ -192,7 +194,9 @@ def _folded(thing: Thing, every: Iterable[Observation], rules: Rules, before: _F
     folded, evidence, named = before
     for observation in every:
         folded = reduction.fold(folded, observation, rules)
-        evidence = rule_merges.joined(evidence, evidence_of(thing.rule, observation.fields))
+        evidence = rule_merges.joined(
+            evidence, evidence_of(thing.rule, observation.fields, observation.basis)
+        )
         named |= naming_pairs(thing.kind, observation.fields)
     return folded, evidence, named
 

@@ -60,11 +60,18 @@ def _is_apart(draft: Draft, created: Thing, names: KnownNames) -> bool:
     So it is with most of what is stored. If what bears its id was created beside it, that one is not apart.
     """
     reads, new_bearers = draft.state.rule_reads, draft.state.new.by_rule.bearers
+    rule = created.rule
     if created.into is not None or not draft.entities.is_alone(created.subject_id):
+        return False
+    if rule is not None and rule.identified(created.subject_id, created.evidence).same:
         return False
     for borne_id, level in created.borne.items():
         is_read = borne_id in reads.bearers or borne_id in reads.unread
-        if level and (not is_read or reads.bearers.get(borne_id) or new_bearers.get(borne_id)):
+        if (
+            rule
+            and rule.is_weaker(level)
+            and (not is_read or reads.bearers.get(borne_id) or new_bearers.get(borne_id))
+        ):
             return False
         if borne_id != created.subject_id and draft.entities.get(borne_id) is not None:
             return False
@@ -105,7 +112,13 @@ class _DraftMerges:
                 return None
             if entity.rule is None:
                 return Identified(None, entity.evidence)
-            return entity.rule.identified(entity_id, entity.evidence)
+            identified = entity.rule.identified(entity_id, entity.evidence)
+            if identified.same and identified.level and entity.rule.joins:
+                basis, rule = entity.rule.basis(identified.level), self._draft.own_rule(entity.rule.joins)
+                is_known = rule is not None and basis in rule.bases
+                known = (rule, rule.level(basis)) if is_known and rule else (entity.rule, identified.level)
+                self._near[identified.same] = known
+            return identified
         if row is None:
             self._need_entity(entity_id)
             return None
@@ -192,9 +205,9 @@ class _DraftMerges:
     def put(self, entity_id: str, merge: RuleMerge | None) -> None:
         """See :class:`graphmem.model.rule_merges.Merges`."""
         draft = self._draft
-        entity = draft.entities[entity_id]
-        if merge is not None and draft.entities.get(merge.into) is None:
-            raise LookAgain(Touched(entities={merge.into}))
+        entity = draft.entities.get(entity_id)
+        if entity is None or (merge is not None and draft.entities.get(merge.into) is None):
+            raise LookAgain(Touched(entities={entity_id, *([merge.into] if merge else [])}))
         before = draft.entities.root(entity_id)
         moved = draft.entities.members(entity_id)
         into = merge.into if merge else None

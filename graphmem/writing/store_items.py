@@ -25,7 +25,7 @@ def apply(draft: Draft, request: StoreRequest, item: Item) -> StoredItem | None:
         key = "entity_id" if item.path == "$" else "target_id"
         draft.refuse_part(item, key, "ERR_TARGET_NOT_FOUND", f"there is no entity {item.entity_id}")
         return None
-    if item.entity_type not in (None, entity_type):
+    if item.entity_type not in (None, entity_type, identity.SHIPPED_ALIASES.get(entity_type)):
         message = f"{item.entity_id} is of type {entity_type}, not {item.entity_type}"
         draft.refuse_part(item, "entity_type", "ERR_TARGET_TYPE", message)
         return None

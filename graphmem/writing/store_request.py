@@ -118,9 +118,10 @@ class StoreRequest(TransactionRequest):
 
     def _identified(self, item: Item, state: State) -> Item:
         entity_type = state.read.aliases.get(item.given_type or "", item.given_type)
-        if entity_type in identity.SHIPPED_ALIASES and entity_type not in state.heads:
-            entity_type = identity.SHIPPED_ALIASES[entity_type]
         head = state.heads.get(entity_type or "")
+        if entity_type in identity.SHIPPED_ALIASES and (head is None or head.active is None):
+            entity_type = identity.SHIPPED_ALIASES[entity_type]
+            head = state.heads.get(entity_type)
         alternatives = head.alternatives if head else None
         if (item.entity_type, item.alternatives) == (entity_type, alternatives):
             return item

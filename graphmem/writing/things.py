@@ -120,7 +120,9 @@ class Thing:
         )
 
     def _evidence_with(self, observation: Observation) -> Evidence:
-        return rule_merges.joined(self.evidence, evidence_of(self.rule, observation.fields))
+        return rule_merges.joined(
+            self.evidence, evidence_of(self.rule, observation.fields, observation.basis)
+        )
 
     @cached_property
     def borne(self) -> Mapping[str, int]:
@@ -137,7 +139,8 @@ class Thing:
         """The (kind, value) pairs by which the rule finds it: ids that it bears, and its names by group."""
         if self.rule is None:
             return set()
-        weaker = [(each, level) for each, level in self.borne.items() if level and each != self.subject_id]
+        is_weaker = self.rule.is_weaker
+        weaker = [(each, at) for each, at in self.borne.items() if is_weaker(at) and each != self.subject_id]
         keys = {(f"{KEY_KIND}{self.rule.basis(level)}", each) for each, level in weaker}
         texts = [pair for name in self.person_names for pair in name.texts]
         return keys | {(NEAR_KIND + group.basis, text) for group, text in texts}
@@ -216,8 +219,12 @@ def naming_pairs(kind: str, texts: Mapping[str, str]) -> set[tuple[str, str]]:
     return {pair for pair in pairs if pair[0] not in ("tokens", identifiers.SELF) and pair[1]}
 
 
-def evidence_of(rule: OwnRule | None, texts: Mapping[str, str]) -> Evidence:
-    """Return the evidence that values (canonical JSON by field) add."""
+def evidence_of(rule: OwnRule | None, texts: Mapping[str, str], basis: str | None = None) -> Evidence:
+    """Return the evidence that values (canonical JSON by field) add.
+
+    Args:
+        basis: what identified the observation that has them.
+    """
     if rule is None:
         return NO_EVIDENCE
     fields = {
@@ -225,7 +232,9 @@ def evidence_of(rule: OwnRule | None, texts: Mapping[str, str]) -> Evidence:
         for name, text in texts.items()
         if name in rule.fields or identity.squeezed(name) in rule.fields
     }
-    return rule.evidence({name: canonical.decode(text) for name, text in fields.items()})
+    evidence = rule.evidence({name: canonical.decode(text) for name, text in fields.items()})
+    by_content = evidence and basis == identity.CONTENT and rule.entity_type in identity.PEOPLE
+    return evidence | rule_merges.BY_CONTENT if by_content else evidence
 
 
 def evidence_of_fold(thing: Thing) -> Evidence:
@@ -237,7 +246,7 @@ def note_bearers(bearers: dict[str, set[str]], entities: Iterable[Thing]) -> Non
     """Add entities to the bearers, by the ids that they bear; the strongest alternative merges nothing."""
     for entity in entities:
         for borne_id, level in entity.borne.items():
-            if level and borne_id != entity.subject_id:
+            if entity.rule and entity.rule.is_weaker(level) and borne_id != entity.subject_id:
                 bearers.setdefault(borne_id, set()).add(entity.subject_id)
 
 

@@ -104,8 +104,9 @@ class Touched:
     def add_evidence(self, rule: OwnRule, evidence: Evidence) -> None:
         """Add the entities that may be merged into an entity with this evidence, or into which it may be."""
         for borne_id, level in rule.borne(evidence).items():
-            if level:
+            if rule.is_weaker(level):
                 self.borne.add((KEY_KIND + rule.basis(level), borne_id, rule.fields))
+            if level != rule.first:
                 self.entities.add(borne_id)
         for name in rule.names("", evidence):
             self.near.update(name.groups)

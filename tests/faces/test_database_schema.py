@@ -22,7 +22,7 @@ from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_database
 from graphmem.errors import MigrationRefused
-from graphmem.model import person_names, rule_merges, times
+from graphmem.model import identity, person_names, rule_merges, times
 from graphmem.registry import Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
@@ -220,6 +220,49 @@ def test_what_was_stored_before_there_were_rules_is_merged_by_them(
     assert run("entities.get", entity_id=by_name)["entity_id"] == by_email
     again = run("store", entities=[{**MILLER, "note": "again"}])["entities"][0]
     assert (again["entity_id"], again["resolved_by"]) == (by_email, "rule")
+
+
+def test_what_was_stored_under_another_id_than_its_values_make_today_joins_the_person(
+    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Contacts, before this was another name of person; a first and a last name, before these were a name."""
+    rule = identity.rule("person")
+    ada = {"first_name": "Ada", "last_name": "King", "role": "countess"}
+    contacts = [{**MILLER, "entity_type": "contact", "phone": "1"}, {"entity_type": "contact", "name": "Zed"}]
+    with monkeypatch.context() as patch:
+        patch.setattr(identity, "SHIPPED_ALIASES", {})
+        patch.setattr(rule_merges.OwnRule, "_same", lambda *_: None)
+        stored = run("store", entities=contacts)["entities"]
+        patch.setitem(identity.SHIPPED, "person", ((identity.CONTENT,),))
+        stored += run("store", entities=[{"entity_type": "person", **ada}])["entities"]
+        at = run("server.stats")["last_updated"]
+        patch.setitem(identity.SHIPPED, "person", rule)
+        persons = [{**MILLER, "email": "robert@example.org"}, {"entity_type": "person", "name": "Ada King"}]
+        miller, king = (each["entity_id"] for each in run("store", entities=persons)["entities"])
+    rule_merges.own_rule.cache_clear()
+    rule_merges.borne.cache_clear()
+    contact, zed, by_content = (each["entity_id"] for each in stored)
+    assert stored[2]["identity_basis"] == "content"
+    migrated_again(loop, services, owner, 29)
+    assert run("entities.get", entity_id=contact)["entity_id"] == miller
+    assert run("entities.get", entity_id=by_content)["entity_id"] == king
+    assert run("entities.get", entity_id=zed)["entity_type"] == "contact"
+    snapshot = run("entities.get", entity_id=miller)
+    assert (snapshot["entity_type"], snapshot["snapshot"]["phone"]) == ("person", "1")
+    # The merge is dated: it holds since both were there.
+    assert run("entities.snapshot", entity_id=contact, at_ingested=at)["entity_id"] == contact
+    assert run("server.check_snapshots")["stale_snapshots"] == []
+    # What says contact is a person now, and a stored contact of its name joins it at once.
+    new = run("store", entities=[{"entity_type": "contact", "name": "Zed", "note": "again"}])["entities"][0]
+    assert (new["entity_type"], run("entities.get", entity_id=zed)["entity_id"]) == (
+        "person",
+        new["entity_id"],
+    )
+    page = run("entities.query", filters={"entity_type": "contact"})
+    assert {each["entity_id"] for each in page["entities"]} == {miller, king, new["entity_id"]}
+    run("entities.unmerge", source_entity_id=contact)
+    assert run("entities.get", entity_id=contact)["entity_id"] == contact
+    assert run("server.check_snapshots")["stale_snapshots"] == []
 
 
 def test_what_was_merged_before_near_names_were_known_is_merged_no_more_where_one_is(

@@ -74,7 +74,7 @@ def test_what_was_stored_before_is_named_and_joined_by_the_migration(
     assert (joined["entity_id"], joined["resolved_by"]) == (entity["entity_id"], "rule")
 
 
-def test_a_contact_is_a_person_unless_the_owner_has_contacts(
+def test_a_contact_is_a_person_unless_the_owner_has_a_schema_of_contacts(
     run: Call, loop: Loop, services: Services, owner: str
 ) -> None:
     (person,) = stored(run, {"name": "Mia Okafor"})

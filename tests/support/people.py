@@ -8,19 +8,22 @@ from contextlib import AbstractContextManager, nullcontext
 
 from graphmem.model import identity, rule_merges
 from graphmem.model.person_names import NameGroup, NearNames
-from graphmem.model.rule_merges import Evidence, Identified, RuleMerge
+from graphmem.model.rule_merges import Evidence, Identified, OwnRule, RuleMerge
 
 OWNER = "00000000-0000-0000-0000-000000000000"
 ALTERNATIVES = (("email",), ("name", "birthday"), ("name",))
+CONTACTS = rule_merges.OwnRule(OWNER, "contact", ALTERNATIVES, joins="person")
 ADA = {"name": "Ada"}
 ADA_BY_EMAIL = {"name": "Ada", "email": "ada@example.org"}
 OTHER_ADA = {"name": "Ada", "email": "ada@example.com"}
 ADA_BY_BIRTHDAY = {"name": "Ada", "birthday": "1815-12-10"}
 
 
-def entity_id(fields: Mapping[str, object]) -> str:
-    """Return the id that the alternatives make of some fields."""
-    return identity.identify(OWNER, "person", fields, ALTERNATIVES).entity_id
+def entity_id(fields: Mapping[str, object], kind: str = "person") -> str:
+    """Return the id that the alternatives, or the whole content, make of some fields."""
+    if kind == "content":
+        return identity.identify(OWNER, "person", {"parts": {**fields}}, ALTERNATIVES).entity_id
+    return identity.identify(OWNER, kind, fields, ALTERNATIVES).entity_id
 
 
 class People:
@@ -32,11 +35,22 @@ class People:
         self.pairs: set[tuple[str, str]] = set()
         self.rule_merges: dict[str, RuleMerge] = {}
         self.disabled: Collection[int] = ()
+        self.contacts: set[str] = set()
 
-    def store(self, fields: Mapping[str, object], target: str | None = None) -> str:
-        """Store an observation."""
-        subject_id = target or entity_id(fields)
+    def rule(self, entity_id: str) -> OwnRule:
+        """Return the rule of a person or a contact."""
+        if entity_id in self.contacts:
+            return CONTACTS
+        return OwnRule(OWNER, "person", ALTERNATIVES, frozenset(self.disabled))
+
+    def store(self, fields: Mapping[str, object], target: str | None = None, *, kind: str = "person") -> str:
+        """Store an observation: of a person, a contact, or (``content``) a person that its content made."""
+        subject_id = target or entity_id(fields, kind)
         more = rule_merges.evidence("person", fields, ALTERNATIVES)
+        if kind == "content":
+            more |= rule_merges.BY_CONTENT
+        elif kind == "contact":
+            self.contacts.add(subject_id)
         self.evidence[subject_id] = rule_merges.joined(self.evidence.get(subject_id, frozenset()), more)
         self.settle([subject_id])
         return subject_id
@@ -79,7 +93,7 @@ class People:
         """Return the merges by rule of the same facts, decided at once."""
         people = People()
         people.evidence, people.merged, people.pairs = self.evidence, self.merged, self.pairs
-        people.disabled = self.disabled
+        people.disabled, people.contacts = self.disabled, self.contacts
         people.settle(sorted(self.evidence))
         return people.shown()
 
@@ -107,23 +121,27 @@ class People:
         evidence = self.evidence.get(entity_id)
         if evidence is None:
             return None
-        rule = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES, frozenset(self.disabled))
-        return rule.identified(entity_id, evidence)
+        return self.rule(entity_id).identified(entity_id, evidence)
 
     def borne(self, entity_id: str) -> Mapping[str, int]:
-        return rule_merges.borne(OWNER, "person", self.evidence.get(entity_id, frozenset()), ALTERNATIVES)
+        return self.rule(entity_id).borne(self.evidence.get(entity_id, frozenset()))
 
     def near(self, entity_id: str) -> NearNames:
-        rule = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES)
+        rule = self.rule(entity_id)
         return rule.near(rule.names(entity_id, self.evidence.get(entity_id, frozenset())), self.names_of)
 
     def names_of(self, group: NameGroup) -> Collection[str]:
-        rule = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES)
-        names = [name for each, evidence in self.evidence.items() for name in rule.names(each, evidence)]
+        names = [
+            name for each, evidence in self.evidence.items() for name in self.rule(each).names(each, evidence)
+        ]
         return {text for name in names for of, text in name.texts if of == group}
 
     def bearers(self, entity_id: str) -> Collection[str]:
-        return [each for each in self.evidence if each != entity_id and entity_id in self.borne(each)]
+        return [
+            each
+            for each in self.evidence
+            if each != entity_id and self.rule(each).is_own(self.borne(each).get(entity_id, -1))
+        ]
 
     def separated(self, entity_id: str) -> Iterable[str]:
         return [other for pair in self.pairs if entity_id in pair for other in pair if other != entity_id]
@@ -165,3 +183,8 @@ def random_fields(rng: random.Random) -> dict[str, str]:
     fields = {"name": rng.choice(NAMES), "birthday": rng.choice(BIRTHDAYS), "email": rng.choice(EMAILS)}
     kept = {name: value for name, value in fields.items() if value is not None}
     return kept if "name" in kept or "email" in kept else random_fields(rng)
+
+
+def random_kind(rng: random.Random) -> str:
+    """Return as what somebody is stored."""
+    return rng.choice(("person", "person", "person", "contact", "content"))

@@ -10,24 +10,38 @@ from graphmem.model import membership, rule_history, rule_merges
 from graphmem.model.dismissals import DatedDismissal, DismissalKind, pair_of
 from graphmem.model.membership import Membership, MergeFact, RuleSpan
 from graphmem.model.rule_history import RuleFacts, Statement
-from tests.support.people import ALTERNATIVES, OWNER, People, entity_id, random_fields
+from tests.support.people import (
+    ALTERNATIVES,
+    CONTACTS,
+    OWNER,
+    People,
+    entity_id,
+    random_fields,
+    random_kind,
+)
 from tests.support.walks import walk_over
 
 RULE = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES)
+CONTACT_IDS: set[str] = set()
+"""The ids of entities that were stored as contacts."""
 MOMENTS = 24
 STEPS = ("store", "store", "store", "extend", "merge", "end", "dismiss")
 KINDS: Final[tuple[DismissalKind, ...]] = ("dismiss", "dismiss", "undo")
 
 
-def statement(at: int, fields: dict[str, str], *toggles: int, target: str | None = None) -> Statement:
+def statement(
+    at: int, fields: dict[str, str], *toggles: int, target: str | None = None, kind: str = "person"
+) -> Statement:
     evidence = rule_merges.evidence("person", fields, ALTERNATIVES)
-    return Statement(target or entity_id(fields), evidence, at, toggles)
+    evidence |= rule_merges.BY_CONTENT if kind == "content" else rule_merges.NO_EVIDENCE
+    return Statement(target or entity_id(fields, kind), evidence, at, toggles)
 
 
 def facts_of(
     statements: list[Statement], merges: Sequence[MergeFact] = (), dismissals: Sequence[DatedDismissal] = ()
 ) -> RuleFacts:
-    return RuleFacts({each.entity_id: RULE for each in statements}, statements, merges, dismissals)
+    rules = {each.entity_id: CONTACTS if each.entity_id in CONTACT_IDS else RULE for each in statements}
+    return RuleFacts(rules, statements, merges, dismissals)
 
 
 def random_facts(rng: random.Random) -> RuleFacts:
@@ -44,7 +58,10 @@ def random_facts(rng: random.Random) -> RuleFacts:
         toggles = sorted(rng.sample(range(at, MOMENTS), min(2, MOMENTS - at)))[: rng.choice([0, 0, 0, 1, 2])]
         if step in ("store", "extend"):
             target = one if step == "extend" else None
-            statements.append(statement(at, random_fields(rng), *toggles, target=target))
+            kind = random_kind(rng) if target is None else "person"
+            statements.append(statement(at, random_fields(rng), *toggles, target=target, kind=kind))
+            if kind == "contact":
+                CONTACT_IDS.add(statements[-1].entity_id)
         elif step == "dismiss" and one != other:
             pair = pair_of(one, other)
             dismissals.append(DatedDismissal(f"d{at:02}", rng.choice(KINDS), *pair, at))
@@ -61,6 +78,7 @@ class Everybody(People):
     def __init__(self, facts: RuleFacts) -> None:
         super().__init__()
         self.entity_ids = sorted(facts.rules)
+        self.contacts = CONTACT_IDS
 
     def members(self, entity_id: str, level: int | None = None) -> Iterable[str]:
         return [each for each in self.entity_ids if self.survivor(each, level) == entity_id]

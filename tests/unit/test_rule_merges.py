@@ -18,9 +18,11 @@ from tests.support.people import (
     People,
     entity_id,
     random_fields,
+    random_kind,
 )
 from tests.support.walks import walk_over
 
+JOINING = rule_merges.JOINING_LEVEL
 ROBERT = {"name": "Robert Miller"}
 ROBERT_BY_EMAIL = {**ROBERT, "email": "robert@example.org"}
 
@@ -164,6 +166,37 @@ def test_an_entity_that_no_alternative_made_is_another_candidate_and_no_target()
     assert people.shown() == {}
     people.merge_by_hand("ent_new", entity_id(ADA_BY_EMAIL))
     assert people.shown() == {entity_id(ADA): entity_id(ADA_BY_EMAIL)}
+
+
+def test_a_contact_joins_the_person_that_its_values_identify_today():
+    """Stored before its type was another name of person; so does a person that its content made."""
+    fitting = (
+        (ADA, [ADA], ADA),
+        (ADA_BY_EMAIL, [ADA_BY_EMAIL], ADA_BY_EMAIL),
+        (ADA, [ADA, ADA_BY_EMAIL, OTHER_ADA], ADA),
+        (ROBERT, [ROBERT_BY_EMAIL], ROBERT_BY_EMAIL),
+        (ROBERT, [ROBERT_BY_EMAIL, {**ROBERT, "email": "r@example.com"}], None),
+        (ROBERT_BY_EMAIL, [ROBERT], None),
+        (ADA_BY_EMAIL, [OTHER_ADA], None),
+    )
+    for contact, persons, into in fitting:
+        for stored in itertools.permutations([(contact, "contact"), *((each, "person") for each in persons)]):
+            people = People()
+            for fields, kind in stored:
+                people.store(fields, kind=kind)
+            expected = entity_id(into) if into else None
+            assert people.shown().get(entity_id(contact, "contact")) == expected, (contact, persons)
+            if expected:
+                people.merge_by_hand(entity_id(contact, "contact"), expected)
+                people.merge_by_hand(entity_id(contact, "contact"), None)
+                assert entity_id(contact, "contact") not in people.shown()
+    for kinds in itertools.permutations(("person", "content")):
+        people = People()
+        for kind in kinds:
+            people.store(ADA, kind=kind)
+        assert people.shown() == {entity_id(ADA, "content"): entity_id(ADA)}
+        people.withdraw(entity_id(ADA))
+        assert people.shown() == {}
 
 
 def test_an_entity_whose_observations_are_withdrawn_is_no_candidate():
@@ -349,8 +382,8 @@ def test_a_field_with_too_many_values_identifies_nothing():
 def test_too_many_combinations_of_values_identify_nothing():
     evidence = frozenset((field, str(number)) for field in ("name", "birthday") for number in range(8))
     borne = rule_merges.borne(OWNER, "person", evidence, ALTERNATIVES)
-    assert sorted(set(borne.values())) == [2]
-    assert len(borne) == 8
+    assert sorted(set(borne.values())) == [2, JOINING + 2]
+    assert len(borne) == 16
 
 
 @pytest.mark.parametrize(
@@ -377,6 +410,8 @@ def test_an_id_that_is_borne_is_the_id_of_what_is_stored_by_these_values():
     evidence = rule_merges.evidence("person", {**ADA_BY_EMAIL, **ADA_BY_BIRTHDAY}, ALTERNATIVES)
     assert rule_merges.borne(OWNER, "person", evidence, ALTERNATIVES) == {
         entity_id(ADA_BY_EMAIL): 0, entity_id(ADA_BY_BIRTHDAY): 1, entity_id(ADA): 2,
+        entity_id(ADA_BY_EMAIL, "contact"): JOINING, entity_id(ADA_BY_BIRTHDAY, "contact"): JOINING + 1,
+        entity_id(ADA, "contact"): JOINING + 2,
     }  # fmt: skip
     assert ids.ENTITY_ID.fullmatch(entity_id(ADA))
 
@@ -390,7 +425,7 @@ def random_step(people: People, rng: random.Random, number: int) -> None:
     """Change the facts at random."""
     step, fields, known = rng.choice(STEPS), random_fields(rng), sorted(people.evidence)
     if step == "store" or not known:
-        people.store(fields)
+        people.store(fields, kind=random_kind(rng))
         return
     subject_id = rng.choice(known)
     if step == "new":

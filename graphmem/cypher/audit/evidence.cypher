@@ -6,8 +6,8 @@
 // index   observed_in_time (home, at)
 // cost    heavy
 // `subjects` are [entity id, names of its identifying fields, as they are and in lower
-// case without blanks, hyphens and underscores]. `evidence` has [entity id, names, values] of each
-// combination that an observation has.
+// case without blanks, hyphens and underscores]. `evidence` has [entity id, names, values,
+// `content` where its content identified it] of each combination that an observation has.
 UNWIND $subjects AS subject
 MATCH ()-[seen:OBSERVED]->(observation:Observation)
 USING INDEX SEEK seen:OBSERVED(home, at)
@@ -16,6 +16,7 @@ WHERE seen.home = subject[0] AND seen.at IS NOT NULL AND size(coalesce(seen.excl
 WITH DISTINCT subject[0] AS subject_id,
   [i IN range(0, size(observation.fields) - 1) WHERE (observation.fields[i] IN subject[1] OR
       toLower(replace(replace(replace(observation.fields[i], ' ', ''), '-', ''), '_', '')) IN subject[1])
-    | [observation.fields[i], observation.values[i]]] AS pairs
+    | [observation.fields[i], observation.values[i]]] AS pairs,
+  CASE observation.identity_basis WHEN 'content' THEN 'content' END AS basis
 WHERE size(pairs) > 0
-RETURN collect([subject_id, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]]]) AS evidence
+RETURN collect([subject_id, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]], basis]) AS evidence

@@ -7,7 +7,7 @@
 // cost    heavy
 // `subjects` are [entity id, names of its identifying fields, as they are and in lower
 // case without blanks, hyphens and underscores]. A row is [entity id, recorded_at, the times at which the
-// observation stopped and began again to count, names, values]. Of observations that say the same and count alike it is
+// observation stopped and began again to count, names, values, `content` where its content identified it]. Of observations that say the same and count alike it is
 // the earliest.
 UNWIND $subjects AS subject
 MATCH ()-[seen:OBSERVED]->(observation:Observation)
@@ -17,5 +17,6 @@ WHERE seen.home = subject[0] AND seen.at IS NOT NULL AND observation.owner = $ow
 WITH subject[0] AS subject_id, coalesce(seen.excluded, []) AS toggles,
   [i IN range(0, size(observation.fields) - 1) WHERE (observation.fields[i] IN subject[1] OR
       toLower(replace(replace(replace(observation.fields[i], ' ', ''), '-', ''), '_', '')) IN subject[1])
-    | [observation.fields[i], observation.values[i]]] AS pairs, min(seen.recorded_at) AS recorded_at
-RETURN collect([subject_id, recorded_at, toggles, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]]]) AS statements
+    | [observation.fields[i], observation.values[i]]] AS pairs,
+  CASE observation.identity_basis WHEN 'content' THEN 'content' END AS basis, min(seen.recorded_at) AS recorded_at
+RETURN collect([subject_id, recorded_at, toggles, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]], basis]) AS statements

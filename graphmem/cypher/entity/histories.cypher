@@ -28,4 +28,5 @@ WITH states, stretches, sizes, <entity._fitting> AS fitting
 RETURN [i IN range(0, size(states) - 1) | states[i] +
   [CASE WHEN i < fitting AND states[i][3] <= $most THEN [observation IN stretches[i] |
     [observation.id, observation.kind, observation.observed_at, observation.recorded_at, observation.fields,
-      observation.values, observation.priority, observation.specificity, observation.observation_source]] END]] AS histories
+      observation.values, observation.priority, observation.specificity, observation.observation_source,
+      observation.identity_basis]] END]] AS histories

@@ -22,5 +22,6 @@ WITH stretch, [observation IN stretch | observation.size] AS sizes
 WITH stretch, <entity._fitting> AS fitting
 RETURN [observation IN stretch[..fitting] |
     [observation.id, observation.kind, observation.observed_at, observation.recorded_at, observation.fields,
-      observation.values, observation.priority, observation.specificity, observation.observation_source]] AS observations,
+      observation.values, observation.priority, observation.specificity, observation.observation_source,
+      observation.identity_basis]] AS observations,
   size(stretch) = $limit OR fitting < size(stretch) AS more

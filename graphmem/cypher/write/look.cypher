@@ -141,7 +141,8 @@ RETURN owner,
   } AS observations,
   [thing IN related | [thing.key, thing.type, <write._thing>, thing.shown_as, null]] AS relationships,
   COLLECT {
-    UNWIND $types + [member IN members | member.type] AS type
+    UNWIND $types + [member IN members | member.type]
+      + [member IN members WHERE member.type = 'contact' | 'person'] AS type
     WITH DISTINCT type
     MATCH (schema:Schema)
     USING INDEX SEEK schema:Schema(owner, head)
