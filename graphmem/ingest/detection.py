@@ -16,6 +16,7 @@ from graphmem.ingest.archives import format_of
 from graphmem.ingest.decoding import beginning, decoded, is_text
 from graphmem.ingest.document import DocumentLimits, ParseFailed
 from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, Format
+from graphmem.ingest.tabular import is_header
 
 HEAD_BYTES = 65_536
 PDF_HEAD_BYTES = 1_024
@@ -40,6 +41,8 @@ BEGINNINGS = (
 HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]")
 MAIL_HEADERS = {"from", "to", "subject", "date", "message-id", "received", "return-path", "mime-version"}
 MAIL_HEADERS_MINIMUM = 3
+TABBED_LINES = 20
+"""Lines by which a text is taken for a table with tabs."""
 CHATS = (
     ("claude", ('"chat_messages"', '"uuid"')),
     ("chatgpt", ('"mapping"', '"title"', '"create_time"')),
@@ -127,7 +130,21 @@ def _text(data: bytes, hint: Format | None) -> str:
         return structured
     if hint is not None and hint.name in TEXT_FORMATS - {"json", "jsonl"} and hint.name != "text":
         return hint.name
-    return _json(data, head, hint) or ("text" if hint is None or hint.name not in TEXT_FORMATS else hint.name)
+    json_format = _json(data, head, hint)
+    if json_format is not None or (hint is not None and hint.name != "text"):
+        return json_format or (hint.name if hint is not None and hint.name in TEXT_FORMATS else "text")
+    return "csv" if _is_tabbed(head) else "text"
+
+
+def _is_tabbed(head: str) -> bool:
+    """Return whether a text begins with a header and rows of as many tabs, as Excel's "Unicode text"."""
+    lines = head.rpartition("\n")[0].split("\n")[:TABBED_LINES]
+    return (
+        len(lines) > 1
+        and len({line.count("\t") for line in lines}) == 1
+        and "\t" in lines[0]
+        and is_header(lines[0].split("\t"), lines[1].split("\t"))
+    )
 
 
 def _first_element(head: str) -> int:

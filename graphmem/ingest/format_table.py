@@ -158,6 +158,7 @@ FORMATS: tuple[Format, ...] = (
         "word",
         ("heading", "item", "paragraph", "row", "table"),
         ("python-docx",),
+        version=2,
     ),
     Format(
         "xlsx",
@@ -167,6 +168,7 @@ FORMATS: tuple[Format, ...] = (
         "workbook",
         ("row", "sheet"),
         ("openpyxl",),
+        version=2,
     ),
     Format(
         "pptx",
@@ -176,6 +178,7 @@ FORMATS: tuple[Format, ...] = (
         "presentation",
         ("row", "slide"),
         ("python-pptx",),
+        version=2,
     ),
     Format(
         "odt",
@@ -185,6 +188,7 @@ FORMATS: tuple[Format, ...] = (
         "open_document",
         ("heading", "item", "paragraph", "row", "table"),
         ("odfdo",),
+        version=2,
     ),
     Format(
         "rtf",

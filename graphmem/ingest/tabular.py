@@ -1,9 +1,10 @@
-"""Tables: whether the first row is the header, and how columns are named.
+"""Tables: where the header is, and how columns are named.
 
-The first row is the header if no cell of it but the first is empty, and none is a number, a date, a time,
-an e-mail address, a web address, a word such as `yes`, or longer than 100 characters. Otherwise the columns
-are `column_1`, `column_2` and so on; so are columns without a name. A name that comes again gets its
-number: `name`, `name_2`.
+Lines above a table that have one cell, or a label with a colon and its value, are no rows. The first row is
+the header if only its first and its last cells may be empty, and none is a number, a date, a time, an e-mail
+address, a web address, a word such as `yes`, or longer than 100 characters. Years and dates are names of
+columns where the row below has other values. Otherwise the columns are `column_1`, `column_2` and so on; so
+are columns without a name. A name that comes again gets its number: `name`, `name_2`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from graphmem.ingest.building import Builder
 from graphmem.ingest.document import FileSpan, PartField
 
 HEADER_CHARACTERS_LIMIT = 100
+HEAD_ROWS = 10
+"""Among so many rows the header is looked for."""
+PERIOD = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 NO_NAME = re.compile(
     r"[-+(]?[\d.,\s%€$£]+\)?"  # numbers and amounts
     r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?"  # dates
@@ -56,14 +60,30 @@ class Columns:
         self.names.append(name)
 
 
-def is_header(cells: Sequence[str]) -> bool:
-    """Return whether a first row is the header, by the rule of this module."""
+def is_header(cells: Sequence[str], below: Sequence[str] = ()) -> bool:
+    """Return whether a row is the header, by the rule of this module. ``below`` is the next row."""
     texts = [cell.strip() for cell in cells]
+    while texts and not texts[-1]:
+        texts.pop()
+    periods = [place for place, text in enumerate(texts) if place and PERIOD.fullmatch(text)]
+    values = [below[place].strip() for place in periods if place < len(below)]
+    if any(map(PERIOD.fullmatch, values)) or len({texts[place] for place in periods}) < len(periods):
+        return False
+    names = [text for place, text in enumerate(texts) if not (values and place in periods)]
     return (
         any(texts)
         and all(texts[1:])
-        and not any(len(text) > HEADER_CHARACTERS_LIMIT or NO_NAME.fullmatch(text) for text in texts)
+        and not any(len(text) > HEADER_CHARACTERS_LIMIT or NO_NAME.fullmatch(text) for text in names)
     )
+
+
+def header_of(head: Sequence[Sequence[str]]) -> tuple[int, bool]:
+    """Return how many of the first rows stand above a table, and whether the next one is its header."""
+    for place, cells in enumerate(head):
+        filled = [cell.strip() for cell in cells if cell.strip()]
+        if len(filled) > 2 or (len(filled) == 2 and not filled[0].endswith(":")):
+            return place, is_header(cells, head[place + 1] if place + 1 < len(head) else ())
+    return 0, bool(head) and is_header(head[0], head[1] if len(head) > 1 else ())
 
 
 def row_fields(columns: Columns, values: Sequence[Any], spans: Iterable[FileSpan]) -> list[PartField]:
@@ -73,14 +93,20 @@ def row_fields(columns: Columns, values: Sequence[Any], spans: Iterable[FileSpan
 
 
 def add_row(
-    builder: Builder, cells: Sequence[str], columns: Columns | None, number: int, page: int | None = None
+    builder: Builder,
+    cells: Sequence[str],
+    columns: Columns | None,
+    number: int,
+    page: int | None = None,
+    header: bool | None = None,
 ) -> Columns:
     """Add a row as one line, its cells between tabs, and return the columns of the table.
 
-    ``columns`` is None for the first row of a table: it may be the header, which has no part.
+    ``columns`` is None for the first row of a table: it may be the ``header``, which has no part.
     """
     builder.count_cells(len(cells))
-    header = columns is None and is_header(cells)
+    if header is None:
+        header = columns is None and is_header(cells)
     columns = columns or Columns(cells if header else [])
     start, line = builder.position, builder.line
     spans = [builder.add(cell, "\t" if index + 1 < len(cells) else "") for index, cell in enumerate(cells)]
@@ -94,10 +120,13 @@ def add_row(
 
 def add_rows(builder: Builder, rows: Iterable[Sequence[str]], page: int | None = None) -> None:
     """Add the rows of a table that have a value."""
+    filled = [(number, cells) for number, cells in enumerate(rows, 1) if any(cells)]
+    above, header = header_of([cells for _, cells in filled[:HEAD_ROWS]])
+    for _, cells in filled[:above]:
+        builder.add(" ".join(filter(None, cells)), "\n")
     columns: Columns | None = None
-    for number, cells in enumerate(rows, 1):
-        if any(cells):
-            columns = add_row(builder, cells, columns, number, page)
+    for number, cells in filled[above:]:
+        columns = add_row(builder, cells, columns, number, page, header if columns is None else None)
 
 
 def add_table(builder: Builder, rows: Iterable[Sequence[str]]) -> None:

@@ -24,6 +24,12 @@ from tests.support.proposals import check_storable, proposal_of, types_and_field
         ("a.csv", "entity_type,name\nSales Order,A\n", "sales_order"),
         ("a.csv", "type,name\nboat,A\n", "boat"),
         ("a.csv", "name,city\nAda,Ockham\n", "record"),
+        ("a.csv", "type,name\nb,A\n", "record"),
+        ("Sheet1.csv", "name,city\nAda,Ockham\n", "record"),
+        ("expenses 2026-07 (1).csv", "what,amount\nCoffee,3\n", "expenses"),
+        ("a.csv", "Name,E-Mail\nAda,ada@example.org\n", "person"),
+        ("vendors.csv", "First Name,Last Name\nAda,Byron\n", "person"),
+        ("a.json", '{"rowers": [{"name": "Ada"}], "total": 1}', "rowers"),
         ("invoices.csv", "vendor,type\nA,paper\n", "invoice"),
         ("invoices.csv", "vendor,type\nA,task\n", "task"),
         ("folder/People.csv", "name,city\nAda,Ockham\n", "person"),
@@ -60,6 +66,60 @@ def test_a_wrong_configuration_is_refused(configuration: dict[str, Any]) -> None
 )
 def test_a_label_becomes_the_name_of_a_field(label: str, expected: str) -> None:
     assert field_name(label) == expected
+
+
+def test_columns_of_address_books_are_lists_names_and_addresses() -> None:
+    google = (
+        "First Name,Last Name,Labels,E-mail 1 - Label,E-mail 1 - Value,E-mail 2 - Value,Organization Name\n"
+        "Ada,Byron,* mine ::: Work,* Home,ada@a.example ::: ada@b.example,byron@c.example,Engine Ltd\n"
+        "Bob,Lee,,,bob@a.example,,\n"
+    )
+    document = parsed_here(google.encode(), None, "google.csv", DocumentLimits())
+    ada, bob = propose(document).entities
+    emails = ["ada@a.example", "ada@b.example", "byron@c.example"]
+    assert dict(ada.fields) == {
+        "first_name": "Ada", "last_name": "Byron", "labels": ["mine", "Work"], "e_mail_1_label": "Home",
+        "email": emails[0], "emails": emails, "company": "Engine Ltd",
+    }  # fmt: skip
+    assert dict(bob.fields) == {"first_name": "Bob", "last_name": "Lee", "email": "bob@a.example"}
+    assert document.text[ada.spans["email"].start : ada.spans["email"].end] == emails[0]
+    outlook = "First Name,Last Name,E-mail Address,E-mail 2 Address\nAda,Byron,ada@a.example,\n"
+    assert proposal_of("outlook.csv", outlook).entities[0].fields["email"] == "ada@a.example"
+
+
+def test_a_row_that_nothing_names_is_called_by_its_values_and_stays_itself() -> None:
+    text = "id,day,what,price\n7,2026-07-03,Coffee,3.50\n,2026-07-04,Coffee,3.50\n,2026-07-05," + "x" * 200
+    proposed = proposal_of("spent.csv", text + ",3\n,2026-07-06," + "x" * 200 + ",4\n")
+    names = [entity.canonical_name for entity in proposed.entities]
+    assert names[:2] == ["Coffee · 2026-07-03 · 3.50", "Coffee · 2026-07-04 · 3.50"]
+    assert [str(name)[-16:] for name in names[2:]] == ["… (spent, row 4)", "… (spent, row 5)"]
+    assert (
+        proposal_of("project.json", '{"project": "Tide", "open": true}').entities[0].canonical_name == "Tide"
+    )
+
+
+def test_the_name_of_a_sheet_and_of_a_file_stays_with_its_rows() -> None:
+    text = "Members of the rowing club,\nName,E-Mail\nAda,ada@example.org\n"
+    assert proposal_of("a.csv", text).entities[0].fields["file"] == "Members of the rowing club"
+    assert proposal_of("rowing club.csv", text.partition("\n")[2]).entities[0].fields["file"] == "rowing club"
+    assert "file" not in proposal_of("people.csv", text.partition("\n")[2]).entities[0].fields
+    book = openpyxl.Workbook()
+    book.worksheets[0].title = "Harbour crew"
+    for row in (["Name", "E-Mail"], ["Ada", "ada@example.org"]):
+        book.worksheets[0].append(row)
+    stream = io.BytesIO()
+    book.save(stream)
+    [ada] = propose(parsed_here(stream.getvalue(), None, "book.xlsx", DocumentLimits())).entities
+    assert dict(ada.fields) == {"name": "Ada", "email": "ada@example.org", "sheet": "Harbour crew"}
+
+
+def test_a_text_with_a_header_and_tabs_is_a_table() -> None:
+    text = "Name\tE-Mail\r\nAda\tada@example.org\r\n"
+    for data in (text.encode("utf-16"), text.encode()):
+        document = parsed_here(data, "text/plain", "a.txt", DocumentLimits())
+        assert (document.format, document.media_type) == ("csv", "text/tab-separated-values")
+    log = "2026-07-03\tINFO\n2026-07-03\tINFO\n"
+    assert parsed_here(log.encode(), None, "a.txt", DocumentLimits()).format == "text"
 
 
 def test_columns_with_a_meaning_of_their_own_are_no_fields() -> None:

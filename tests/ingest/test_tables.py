@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import io
 
+import openpyxl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.ingest.building import Builder, normal
+from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats import delimited
 from graphmem.ingest.formats.delimited import DELIMITERS
 from graphmem.ingest.tabular import Columns, is_header
+from tests.support.walks import walk_over
 
 NAMES = ["aa", "bb", "cc"]
 CELLS = st.text(st.sampled_from("ab é1\n,;\t|\"'"), max_size=8)
@@ -59,7 +62,8 @@ def test_the_cells_that_were_written_come_back_with_their_places(
         (["name", "mail"], True),
         (["", "name", "mail"], True),
         (["Name"], True),
-        (["name", ""], False),
+        (["name", ""], True),
+        (["name", "", "mail"], False),
         (["name", "12.50"], False),
         (["Ada", "2024-01-05"], False),
         (["Ada", "ada@example.org"], False),
@@ -71,6 +75,43 @@ def test_the_cells_that_were_written_come_back_with_their_places(
 )
 def test_the_first_row_is_the_header_by_rule(cells: list[str], expected: bool) -> None:
     assert is_header(cells) is expected
+
+
+@walk_over(
+    "text, columns, rows",
+    [
+        ("Name,City,\nAda,Oslo,\n", ["name", "city", "column_3"], ["Ada", "Oslo"]),
+        ("sep=;\nName;City\nAda;Oslo\n", ["name", "city"], ["Ada", "Oslo"]),
+        ("Members of 2026,\n,\nName,City\nAda,Oslo\n", ["name", "city"], ["Ada", "Oslo"]),
+        ("Members of 2026\n\nName;City\nAda;Oslo\n", ["name", "city"], ["Ada", "Oslo"]),
+        ("Account:,NO93\nName,City,Zip\nAda,Oslo,x\n", ["name", "city", "zip"], ["Ada", "Oslo", "x"]),
+        ("Town,2019,2020\nOslo,12,13\n", ["town", "2019", "2020"], ["Oslo", "12", "13"]),
+        (
+            "Ada,1988,2019\nBob,1990,2020\n",
+            ["column_1", "column_2", "column_3"],
+            ["Ada", "1988", "2019", "Bob", "1990", "2020"],
+        ),
+        ('name,city\n"Ada,Oslo\nBob,Rome\n', ["name", "city"], ['"Ada', "Oslo", "Bob", "Rome"]),
+        ('name,city\n"Ada,Oslo\n"Bob",Rome\n', ["name", "city"], ['"Ada', "Oslo", "Bob", "Rome"]),
+    ],
+)
+def test_the_header_is_found_and_no_row_is_lost(text: str, columns: list[str], rows: list[str]) -> None:
+    document = parse(text.encode())
+    assert [name.lower() for name in document.metadata["columns"]] == columns
+    assert [field.value for part in document.parts for field in part.fields] == rows
+    assert bool(document.warnings) == ('"Ada' in text)
+
+
+def test_a_sheet_has_its_title_lines_and_years_above_its_rows() -> None:
+    book = openpyxl.Workbook()
+    for row in (["Visitors"], ["as of today"], [], ["Town", 2019, 2020], ["Oslo", 12, 13]):
+        book.worksheets[0].append(row)
+    stream = io.BytesIO()
+    book.save(stream)
+    document = parsed_here(stream.getvalue(), None, "a.xlsx", DocumentLimits())
+    [row] = [part for part in document.parts if part.kind == "row"]
+    assert {field.name: field.value for field in row.fields} == {"Town": "Oslo", "2019": 12, "2020": 13}
+    assert "Visitors\nas of today\n" in document.text
 
 
 def test_columns_get_names_of_their_own() -> None:

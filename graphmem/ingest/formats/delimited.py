@@ -1,23 +1,27 @@
 """Tables with delimiters: CSV, TSV and their kin. Values are texts as they stand in the file.
 
 Empty cells have no field, and rows without any value have no part. `graphmem/ingest/tabular.py` has the
-rule for the header.
+rule for the header. A first line `sep=;` names the delimiter. Where a quote is never closed, the rest of its
+line is read with quotes as letters: else the next rows would stand in its cell.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.decoding import whole_text
 from graphmem.ingest.detection import suffix
-from graphmem.ingest.document import DocumentLimits, FileSpan, ParseFailed
-from graphmem.ingest.tabular import Columns, is_header, row_fields
+from graphmem.ingest.document import FileSpan, ParseFailed
+from graphmem.ingest.tabular import HEAD_ROWS, Columns, header_of, row_fields
 
 DELIMITERS = ",;\t|"
+STATED_DELIMITER = re.compile(r'"?sep=(.)"?\n', re.IGNORECASE)
 SAMPLE_CHARACTERS = 4_096
 """How much of a text is looked at to find its delimiter."""
 
@@ -43,17 +47,21 @@ class DelimitedRecord(NamedTuple):
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add the table as its text, with one part per row."""
     text = whole_text(builder, data)
-    dialect = sniffed(text[:SAMPLE_CHARACTERS], suffix(name))
-    rows = records(text, dialect, builder.limits)
-    first = next(rows, None)
-    if first is None:
+    stated = STATED_DELIMITER.match(text)
+    dialect = Dialect(stated[1]) if stated else sniffed(text[:SAMPLE_CHARACTERS], suffix(name))
+    rows = records(builder, text, dialect)
+    head = list(islice(rows, HEAD_ROWS + bool(stated)))[bool(stated) :]
+    if not head:
         raise ParseFailed("The table has no row.", "empty")
-    header = is_header(first.cells)
-    columns = Columns(first.cells if header else [])
-    if not header:
-        add_row(builder, first, columns)
-    for row in rows:
+    above, header = header_of([row.cells for row in head])
+    if above:
+        builder.title = next(filter(None, head[0].cells))
+    columns = Columns(head[above].cells if header else [])
+    for row in chain(head[above + header :], rows):
         add_row(builder, row, columns)
+    if "\n" in text and not text.endswith("\n"):
+        line = text.count("\n") + 1
+        builder.warn(f"Line {line} has no line end: if the file was cut, its last value is not whole.")
     builder.metadata |= {"delimiter": dialect.delimiter, "header": header, "columns": columns.names}
     if columns.repeated:
         builder.warn(
@@ -67,11 +75,14 @@ def sniffed(sample: str, suffix: str) -> Dialect:
     if suffix in (".tsv", ".tab"):
         return Dialect("\t")
     whole_lines = sample[: sample.rfind("\n") + 1] or sample
+    lines = whole_lines.split("\n")
+    # A line that no delimiter parts is the title of a table.
+    first = next((line for line in lines if any(delimiter in line for delimiter in DELIMITERS)), lines[0])
     try:
         guess = csv.Sniffer().sniff(whole_lines, DELIMITERS)
     except csv.Error:
         return Dialect(most_regular(whole_lines))
-    if guess.delimiter not in whole_lines.partition("\n")[0]:
+    if guess.delimiter not in first:
         return Dialect(most_regular(whole_lines))
     # A space after the delimiter matters only before a quote: elsewhere it stands in the value.
     return Dialect(guess.delimiter, f'{guess.delimiter} "' in whole_lines and bool(guess.skipinitialspace))
@@ -79,7 +90,7 @@ def sniffed(sample: str, suffix: str) -> Dialect:
 
 def most_regular(sample: str) -> str:
     """Return the delimiter that most lines have as often as the first line."""
-    lines = [line for line in sample.split("\n") if line][:20]
+    lines = [line for line in sample.split("\n") if any(delimiter in line for delimiter in DELIMITERS)][:20]
     if not lines:
         return DELIMITERS[0]
 
@@ -90,37 +101,55 @@ def most_regular(sample: str) -> str:
     return max(DELIMITERS, key=regularity)
 
 
-def records(text: str, dialect: Dialect, limits: DocumentLimits) -> Iterator[DelimitedRecord]:
+def records(builder: Builder, text: str, dialect: Dialect) -> Iterator[DelimitedRecord]:
     """Yield the rows with a value.
 
     The library splits rows into cells. It says not where a cell stands, so each cell is searched from the end
     of the one before; where quotes are irregular, the place of a cell is its whole row.
     """
-    csv.field_size_limit(limits.text_characters)
+    csv.field_size_limit(builder.limits.text_characters)
+    stream = io.StringIO(text, newline="\n")
     consumed = 0
 
     def counted() -> Iterator[str]:
         nonlocal consumed
-        for line in io.StringIO(text, newline="\n"):
+        for line in stream:
             consumed += len(line)
             yield line
 
     reader = csv.reader(counted(), **dialect._asdict())
-    number, start, line = 0, 0, 1
+    number, start, line, before = 0, 0, 1, 0
     while True:
         try:
             cells = next(reader, None)
         except csv.Error as exc:
-            raise ParseFailed(f"Line {reader.line_num} is no row of a table: {exc}.", "damaged") from None
+            raise ParseFailed(f"Line {line} is no row of a table: {exc}.", "damaged") from None
         if cells is None:
             return
-        if len(cells) > limits.cells:
-            raise exceeded(f"more than {limits.cells:,} cells")
+        lines, before = reader.line_num - before, reader.line_num
+        if (lines > 1 or consumed == len(text)) and not _is_closed(text[start:consumed], dialect):
+            builder.warn(f"Line {line} has a quote that is not closed: it is read as a letter.")
+            consumed = (text.find("\n", start) + 1) or len(text)
+            cells = next(
+                csv.reader([text[start:consumed]], delimiter=dialect.delimiter, quoting=csv.QUOTE_NONE)
+            )
+            stream.seek(consumed)
+            reader, lines, before = csv.reader(counted(), **dialect._asdict()), 1, 0
+        if len(cells) > builder.limits.cells:
+            raise exceeded(f"more than {builder.limits.cells:,} cells")
         number += 1
         if any(cells):
             end = consumed - text.endswith("\n", start, consumed)
             yield DelimitedRecord(number, line, start, end, cells, places(text, start, end, cells, dialect))
-        start, line = consumed, reader.line_num + 1
+        start, line = consumed, line + lines
+
+
+def _is_closed(row: str, dialect: Dialect) -> bool:
+    """Return whether each quote that begins a cell has one that ends it."""
+    try:
+        return '"' not in row or list(csv.reader(io.StringIO(row), strict=True, **dialect._asdict())) != []
+    except csv.Error as exc:
+        return "\n" not in row.rstrip("\n") and "end of data" not in str(exc)
 
 
 def places(text: str, start: int, end: int, cells: list[str], dialect: Dialect) -> list[tuple[int, int]]:

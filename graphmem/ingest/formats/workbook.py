@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, time, timedelta
+from itertools import chain, islice
 from typing import Any
 
 import openpyxl
@@ -21,7 +22,7 @@ from graphmem.ingest import archives
 from graphmem.ingest.building import Builder, json_value, normal
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.formats.office import describe
-from graphmem.ingest.tabular import Columns, is_header
+from graphmem.ingest.tabular import HEAD_ROWS, Columns, header_of
 
 Row = tuple[int, list[tuple[int, Any]], int]
 """The number of a row, its cells that have a value (column from 1, value), and its last column."""
@@ -50,14 +51,14 @@ def _add_sheet(builder: Builder, sheet: Any, page: int) -> None:
     # The size that a sheet claims is not believed.
     sheet.reset_dimensions()
     rows = _rows(builder, sheet)
-    row, columns = next(rows, None), None
-    while row is not None:
-        following = next(rows, None)
-        if columns is None and following is not None and len(row[1]) == 1 < len(following[1]):
-            builder.add(_shown(row[1][0][1]), "\n")
-        else:
-            columns = _add_row(builder, row, page, columns)
-        row = following
+    head = list(islice(rows, HEAD_ROWS))
+    first = min((row[1][0][0] for row in head), default=1)
+    above, header = header_of([_texts(row)[first - 1 :] for row in head])
+    for _, cells, _ in head[:above]:
+        builder.add(" ".join(_shown(value) for _, value in cells), "\n")
+    columns = None
+    for row in chain(head[above:], rows):
+        columns = _add_row(builder, row, page, columns, header and columns is None)
     builder.add("", "\n")
 
 
@@ -88,12 +89,15 @@ def _shown(value: Any) -> str:
     return " ".join(value.split()) if isinstance(value, str) else str(value)
 
 
-def _add_row(builder: Builder, row: Row, page: int, columns: Columns | None) -> Columns:
+def _texts(row: Row) -> list[str]:
+    """Return the texts of the cells from the first column to the last that has a value."""
+    by_column = dict(row[1])
+    return [_shown(by_column[column]) if column in by_column else "" for column in range(1, row[2] + 1)]
+
+
+def _add_row(builder: Builder, row: Row, page: int, columns: Columns | None, header: bool) -> Columns:
     number, cells, width = row
-    by_column = dict(cells)
-    texts = [_shown(by_column[column]) if column in by_column else "" for column in range(1, width + 1)]
-    are_texts = all(isinstance(value, str) for _, value in cells)
-    header = columns is None and are_texts and is_header(texts[cells[0][0] - 1 :])
+    by_column, texts = dict(cells), _texts(row)
     columns = columns or Columns(texts if header else [])
     names = columns.upto(width)
     start, line = builder.position, builder.line

@@ -1,5 +1,7 @@
 """Rows of tables and records of JSON: one entity each, one field per column or member.
 
+The names of a sheet and of a file that are not the type of a row are its fields `sheet` and `file`.
+
 The interpreter `tables` does the same with the tables that stand in a text.
 
 The entity type of a row is the first of these that is one:
@@ -9,8 +11,10 @@ The entity type of a row is the first of these that is one:
 3. the value in the column `type` that is a shipped type
 4. the name of the sheet, of the list in a JSON object, or of the file, if that is a shipped type; a file
    with several sheets does not name them
-5. the value in the column `type`
-6. `record`
+5. the value in the column `type` that has more than one letter
+6. `person`, if the columns are those of people
+7. the name of the sheet, of the list in a JSON object, or of the file
+8. `record`
 
 A JSON object is a list of rows if exactly one member is a list of objects, and no member names or
 identifies the object.
@@ -32,8 +36,11 @@ from graphmem.ingest.interpreters.labels import (
     known_type,
     members_of,
     stem,
+    text_of,
+    type_of_table,
 )
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
+from graphmem.ingest.interpreters.row_columns import are_people, columns_joined, name_of_row
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity
@@ -49,12 +56,13 @@ _OF_ONE_OBJECT = {*identity.NAMING, TYPE_COLUMN, LOOSE_TYPE_COLUMN}
 
 @dataclass(frozen=True, slots=True)
 class Types:
-    """What is known of the entity types of one table before its rows are read."""
+    """What is known of a table before its rows are read; ``names`` are those of list or sheet and file."""
 
     configured: str | None
-    of_table: str | None
+    names: tuple[str | None, ...]
+    sheet: LabelledMember | None = None
 
-    def of_row(self, stated: object, loose: object) -> tuple[str, bool]:
+    def of_row(self, stated: object, loose: object, columns: tuple[str, ...]) -> tuple[str, bool]:
         """Return the entity type of a row, and whether the column `type` gave it."""
         loose_type = entity_type_of(loose)
         if self.configured is not None:
@@ -64,9 +72,19 @@ class Types:
             return stated_type, False
         if loose_type in identity.SHIPPED:
             return str(loose_type), True
-        if self.of_table is not None:
-            return self.of_table, False
-        return (loose_type, True) if loose_type is not None else (GENERAL_TYPE, False)
+        known = next(filter(None, map(known_type, self.names)), None)
+        if known is None and loose_type is not None and len(loose_type) > 1:
+            return loose_type, True
+        named = next(filter(None, map(type_of_table, self.names)), None)
+        return known or ("person" if are_people(columns) else named) or GENERAL_TYPE, False
+
+    def places(self, entity_type: str) -> Iterator[LabelledMember]:
+        """Yield the names of the sheet and the file that a row stands in, where its type is another."""
+        if self.sheet is not None and type_of_table(self.sheet.value) not in (None, entity_type):
+            yield self.sheet
+        file = self.names[-1]
+        if self.configured is None and file is not None and type_of_table(file) not in (None, entity_type):
+            yield LabelledMember("file", file)
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
@@ -74,23 +92,24 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     draft = ProposalDraft()
     contents: set[str] = set()
     configured = configured_type(options.configuration)
-    of_file = known_type(stem(options.file_name))
-    types = Types(configured, of_file)
+    file = document.title or stem(options.file_name) if document.format == "csv" else stem(options.file_name)
+    types = Types(configured, (file,))
     rows_of_object = _list_of_rows(document, draft)
     if rows_of_object is not None:
         name, rows = rows_of_object
-        types = Types(configured, known_type(name) or of_file)
+        types = Types(configured, (name, file))
         for part in rows:
-            _add(draft, part, types, contents)
+            _add(draft, document.text, part, types, contents)
         return draft.proposal()
     sheets = document.metadata.get("sheets")
     has_sheets = isinstance(sheets, list) and len(sheets) > 1
     for part in document.parts:
         if part.kind == "sheet":
-            sheet = next((field.value for field in part.fields if field.name == "name"), None)
-            types = Types(configured, known_type(sheet) or (None if has_sheets else of_file))
+            sheet = next((field for field in part.fields if field.name == "name"), None)
+            label = None if sheet is None else LabelledMember("sheet", sheet.value, sheet.span)
+            types = Types(configured, (text_of(sheet), None if has_sheets else file), label)
         elif part.kind == "row" or (part.kind == "record" and _is_row(document, part, draft)):
-            _add(draft, part, types, contents)
+            _add(draft, document.text, part, types, contents)
     return draft.proposal()
 
 
@@ -105,23 +124,29 @@ def _is_row(document: ParsedDocument, part: Part, draft: ProposalDraft) -> bool:
     return False
 
 
-def _add(draft: ProposalDraft, part: Part, types: Types, contents: set[str]) -> None:
+def _add(draft: ProposalDraft, text: str, part: Part, types: Types, contents: set[str]) -> None:
     """Add a row. ``contents`` are those of the earlier rows that nothing names."""
-    members = {member.name: member for member in members_of(part.fields)}
+    members = columns_joined(text, {member.name: member for member in members_of(part.fields)})
     stated, loose = (_value(members, name) for name in (TYPE_COLUMN, LOOSE_TYPE_COLUMN))
-    entity_type, is_loose = types.of_row(stated, loose)
+    entity_type, is_loose = types.of_row(stated, loose, tuple(members))
     if stated is not None and entity_type_of(stated) is None:
         draft.warn(f"An entity type{place(part.span)} is left out: {str(stated)[:60]!r} is none.")
     if entity_type == GENERAL_TYPE and types.configured is None and GENERAL_TYPE not in (stated, loose):
         draft.warn(f"Nothing says what the rows are: their entity type is {GENERAL_TYPE}.")
     used = {TYPE_COLUMN} | ({LOOSE_TYPE_COLUMN} if is_loose else set())
-    own = [member for name, member in members.items() if name not in used]
+    own = {name: member for name, member in members.items() if name not in used}
+    also = [*types.places(entity_type)]
     if not _NAMING & set(members):
-        content = repr((entity_type, [(name, value) for name, value, _ in own]))
+        content = repr((entity_type, [(name, member.value) for name, member in own.items()]))
         if content in contents:
             draft.warn(f"Equal rows without a name or an id are one entity: the one{place(part.span)} too.")
         contents.add(content)
-    draft.item(entity_type, own, part.span)
+        # What such a row is identified by must not change with the name of the file.
+        also = []
+    name = name_of_row(entity_type, own, part.span, types.names[-1])
+    if name is not None:
+        own.setdefault(identity.CANONICAL_NAME, LabelledMember(identity.CANONICAL_NAME, name))
+    draft.item(entity_type, own.values(), part.span, also)
 
 
 def _value(members: Mapping[str, LabelledMember], name: str) -> object:

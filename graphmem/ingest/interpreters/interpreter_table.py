@@ -59,7 +59,7 @@ def _shipped(
 
 
 INTERPRETERS: tuple[Interpreter, ...] = (
-    _shipped("rows", "csv", "json", "jsonl", "xlsx", types=True),
+    _shipped("rows", "csv", "json", "jsonl", "xlsx", types=True, version=2),
     _shipped("calendar", "ics"),
     _shipped("contacts", "vcf"),
     _shipped("messages", "eml", "mbox"),
@@ -67,7 +67,7 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("notes", "markdown", types=True),
     _shipped("memory", "memory", version=2),
     _shipped("documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True),
-    _shipped("tables", "docx", "html", "markdown", "odt", "pptx", module="rows", types=True),
+    _shipped("tables", "docx", "html", "markdown", "odt", "pptx", module="rows", types=True, version=2),
 )
 """The interpreters of graphmem. The first one that reads a format by default is used for it."""
 BY_NAME = {interpreter.name: interpreter for interpreter in INTERPRETERS}

@@ -1,0 +1,117 @@
+"""What the columns of a row say together: lists, people of address books, and a name where no column is one.
+
+Address books of Google and Outlook have several values of one kind in numbered columns, or in one cell with
+` ::: ` between them. The first value is the field (`email`), all of several are another (`emails`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+from graphmem.ingest.document import FileSpan
+from graphmem.ingest.interpreters.labels import LabelledMember, is_empty
+from graphmem.ingest.interpreters.text_places import Cursor, place, widen
+from graphmem.model import identity
+
+SEPARATOR = " ::: "
+MANY = (
+    (re.compile(r"e?_?mail(?:_\d+)?_(?:value|address)|e_mail_adresse"), "email", "emails"),
+    (re.compile(r"phone_\d+_value"), "phone", "phones"),
+    (re.compile(r"address_\d+_formatted"), "address", "addresses"),
+    (re.compile(r"website_\d+_value"), "url", "urls"),
+    (re.compile(r"organization(?:_\d+)?_name"), "company", "companies"),
+    (re.compile(r"organization(?:_\d+)?_title"), "job_title", "job_titles"),
+)
+"""Columns of address books, and the fields that one or many of their values become."""
+LABELS = re.compile(r".*_(?:type|label)|labels|group_membership")
+"""Columns of Google whose values may begin with a star."""
+PEOPLE_COLUMNS = ({"first_name", "last_name"}, {"given_name", "family_name"}, {"name", "email"})
+"""Rows that have all of these columns are people."""
+NAME_CHARACTERS_LIMIT = 120
+NUMERIC = re.compile(r"[-+\d.,:/\s%€$£TZ]+")
+NAMING = (*identity.NAME_FIELDS, "email", "phone", "url")
+"""Fields of which one is enough as the name of a row."""
+IDS = {"id", "uuid", "external_id", "message_id"}
+
+
+def columns_joined(text: str, members: dict[str, LabelledMember]) -> dict[str, LabelledMember]:
+    """Return the members of a row with the lists in its cells, and the columns of address books as fields."""
+    if not any(map(_is_special, members)) and not any(
+        isinstance(member.value, str) and SEPARATOR in member.value for member in members.values()
+    ):
+        return members
+    joined: dict[str, LabelledMember] = {}
+    many: dict[str, list[LabelledMember]] = {}
+    for name, member in members.items():
+        kind = next((kind for kind in MANY if kind[0].fullmatch(name)), None)
+        values = _values(text, member) if isinstance(member.value, str) else []
+        if kind is not None:
+            many.setdefault(kind[1], []).extend(values)
+        elif len(values) > 1 or LABELS.fullmatch(name):
+            shown = [value.value for value in values]
+            joined[name] = member._replace(value=shown if len(shown) > 1 else "".join(shown))
+        else:
+            joined[name] = member
+    for _, single, plural in MANY:
+        values = list({value.value: value for value in many.get(single, ())}.values())
+        if values and single not in joined:
+            joined[single] = values[0]._replace(name=single)
+        if values and single in joined and [joined[single].value] != [value.value for value in values]:
+            first, last = values[0].span, values[-1].span
+            span = widen(first, last) if first is not None and last is not None else None
+            joined.setdefault(plural, LabelledMember(plural, [value.value for value in values], span))
+    return joined
+
+
+@lru_cache(maxsize=10_000)
+def _is_special(name: str) -> bool:
+    return any(column.fullmatch(name) for column in (LABELS, *(kind[0] for kind in MANY)))
+
+
+def _values(text: str, member: LabelledMember) -> list[LabelledMember]:
+    """Return the values of a cell, each with its place."""
+    span = member.span or FileSpan()
+    cursor = Cursor(text, span)
+    values = []
+    for part in str(member.value).split(SEPARATOR):
+        value = part.strip().removeprefix("*").strip() if LABELS.fullmatch(member.name) else part.strip()
+        if value:
+            values.append(member._replace(value=value, span=cursor.find(value)))
+    return values
+
+
+@lru_cache(maxsize=1_000)
+def are_people(columns: tuple[str, ...]) -> bool:
+    """Return whether a row with these columns is a person."""
+    spelled = {identity.spelled(column) for column in columns}
+    return any(needed <= spelled for needed in PEOPLE_COLUMNS)
+
+
+def name_of_row(
+    entity_type: str, members: Mapping[str, LabelledMember], span: FileSpan, table: str | None
+) -> str | None:
+    """Return a name for a row of whose fields none is one: its values, texts first. ``None`` where one is.
+
+    A row without an id is identified by its whole content. So the name has all values, or else the place of
+    the row: rows that differ must not become one by their name.
+    """
+    filled = {name: member.value for name, member in members.items() if not is_empty(member.value)}
+    read = identity.read_fields(entity_type, filled)
+    naming = (*((name,) for name in NAMING), *identity.own_rule(entity_type))
+    if not filled or any(all(name in read for name in names) for names in naming):
+        return None
+    called = filled.get(entity_type)
+    if isinstance(called, str) and {("name",), ("title",)} & set(identity.own_rule(entity_type)):
+        return called
+    values = {name: value for name, value in filled.items() if identity.spelled(name) not in IDS}
+    shown = [
+        " ".join(str(value).split()) for value in values.values() if isinstance(value, str | int | float)
+    ]
+    shown.sort(key=lambda value: NUMERIC.fullmatch(value) is not None)
+    whole = " · ".join(shown)
+    if not whole or (len(whole) <= NAME_CHARACTERS_LIMIT and len(shown) == len(values)):
+        return whole or None
+    where = ", ".join(filter(None, (table, place(span).removeprefix(" in "))))
+    return f"{whole[:NAME_CHARACTERS_LIMIT].rstrip()}… ({where})"
