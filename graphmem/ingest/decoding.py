@@ -63,7 +63,7 @@ def decoded(data: bytes, declared: str | None = None) -> Decoded:
         raise ParseFailed(
             "The file has control characters as binary files have: it is no text.", "unsupported"
         )
-    if declared is not None and _known(declared):
+    if declared is not None and known(declared):
         return _strict_or_replaced(data, declared, ())
     encoding = _guess(data[:GUESS_BYTES])
     return _strict_or_replaced(data, encoding, (f"The encoding is a guess: {encoding}.",))
@@ -127,7 +127,8 @@ def _is_damaged_utf_8(data: bytes, error: UnicodeDecodeError) -> bool:
     return len(text) - len(text.encode("ascii", "ignore")) - damage > damage - cut
 
 
-def _known(encoding: str) -> bool:
+def known(encoding: str) -> bool:
+    """Return whether a name is that of an encoding of text."""
     try:
         # Codecs such as "hex" decode bytes to bytes.
         return codecs.lookup(encoding)._is_text_encoding

@@ -51,6 +51,8 @@ BINARY_FORMATS = {"pdf", "docx", "xlsx", "pptx", "odt", "image"}
 """What contradicts the declared type `text/plain`."""
 TEXT_FORMATS = {"text", "csv", "markdown", "json", "jsonl", "html", "eml", "mbox"}
 """What a name or a declared type may choose when the content shows nothing."""
+BLOCK = re.compile(r"^(?:BEGIN|END):V", re.IGNORECASE | re.MULTILINE)
+"""What a calendar or contacts have even where their first line is damaged."""
 
 
 def essence(declared: str | None) -> str | None:
@@ -129,6 +131,8 @@ def _text(data: bytes, hint: Format | None) -> str:
     if structured is not None:
         return structured
     if hint is not None and hint.name in TEXT_FORMATS - {"json", "jsonl"} and hint.name != "text":
+        return hint.name
+    if hint is not None and hint.name in ("ics", "vcf") and BLOCK.search(head) is not None:
         return hint.name
     json_format = _json(data, head, hint)
     if json_format is not None or (hint is not None and hint.name != "text"):

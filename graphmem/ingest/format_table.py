@@ -109,7 +109,16 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", ("message",), ("lxml",)),
     Format("mbox", "mailbox", ("application/mbox",), (".mbox",), "mailbox", ("message",), ("lxml",)),
-    Format("ics", "calendar", ("text/calendar",), (".ics", ".ical"), "calendar", ("event",), ("icalendar",)),
+    Format(
+        "ics",
+        "calendar",
+        ("text/calendar",),
+        (".ics", ".ical"),
+        "calendar",
+        ("event",),
+        ("icalendar", "python-dateutil"),
+        version=2,
+    ),
     Format(
         "vcf",
         "contacts (vCard)",
@@ -117,8 +126,7 @@ FORMATS: tuple[Format, ...] = (
         (".vcf", ".vcard"),
         "contacts",
         ("contact",),
-        ("vobject",),
-        version=2,
+        version=3,
     ),
     Format(
         "memory",

@@ -34,6 +34,8 @@ class ProposedEntity:
     # The time that the format states, as :func:`graphmem.model.times.parse` reads it. It may lie in the
     # future: no clock is read here.
     observed_at: str | None = None
+    # What identifies it where the type has no registered schema, in place of the rule of the type.
+    identified_by: tuple[tuple[str, ...], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from graphmem.errors import StoreRefused
 from graphmem.ingest.document import FileSpan
 from graphmem.ingest.proposal import Proposal, ProposedEntity, ProposedRelationship
 from graphmem.interpretation.readings import Reading
-from graphmem.model import canonical, items, times
+from graphmem.model import canonical, identity, items, times
 from graphmem.model.items import Item, ItemReader
 from graphmem.model.links import Link
 from graphmem.model.ranks import ObservationSource
@@ -178,6 +178,9 @@ class _ObservationWriter:
         item = reader.observation(index, path, path, about, fields)
         if item is None:
             return None
+        if proposed.identified_by is not None and item.alternatives is None:
+            who = identity.identify(reader.owner, proposed.entity_type, fields, proposed.identified_by)
+            item = replace(item, entity_id=who.entity_id, basis=who.basis, stated=who.basis)
         places: dict[str, Any] = {} if proposed.span is None else proposed.span.as_dict()
         spans = {name: self._place(span, proposed.fields.get(name)) for name, span in proposed.spans.items()}
         places |= {"fields": spans} if spans else {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from graphmem.ingest.child import parsed_here
+from graphmem.ingest.document import DocumentLimits
 from tests.support.proposals import proposal_of, relationships, types_and_fields
 
 CARD = "BEGIN:VCARD\nVERSION:3.0\n{}\nEND:VCARD\n"
@@ -52,3 +54,50 @@ def test_an_organiser_who_attends_has_both_roles() -> None:
     metadata = {"roles": ["organizer", "attendee"], "status": "ACCEPTED"}
     assert relationships(proposed) == [("REFERS_TO", "Tide", "ada@example.org", metadata)]
     assert proposed.entities[0].observed_at == "2026-07-01T08:00:00+00:00"
+
+
+def test_a_contact_has_a_name_that_is_no_address() -> None:
+    cards = [
+        "N:Lorentzen;Sindre;Aage;Dr.;",
+        "N:Tveit;Anna,Maria",
+        "FN:bo@example.org\nN:Bo;Ada\nEMAIL:bo@example.org",
+        "FN:\nN:O\\; Neil;Al",
+        "KIND:group\nFN:Crew",
+        "KIND:location\nFN:Dock 1",
+    ]
+    proposed = types_and_fields(proposal_of("a.vcf", "".join(map(CARD.format, cards))))
+    assert [(kind, fields["name"]) for kind, fields in proposed] == [
+        ("person", "Sindre Aage Lorentzen"),
+        ("person", "Anna Maria Tveit"),
+        ("person", "Ada Bo"),
+        ("person", "Al O; Neil"),
+        ("group", "Crew"),
+        ("location", "Dock 1"),
+    ]
+    assert proposed[0][1]["name_prefix"] == "Dr."
+
+
+def test_quoted_printable_of_several_lines_is_joined_and_its_separators_are_text() -> None:
+    card = CARD.format(
+        "N;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:B=C3=\n=B8=3B x;Bj=C3=B8rn=\n=20Erik\n"
+        "NOTE;QUOTED-PRINTABLE:a long=\n line=0D=0Aand more"
+    )
+    document = parsed_here(card.encode(), None, "a.vcf", DocumentLimits())
+    fields = {field.name: field.value for field in document.parts[0].fields}
+    assert fields["name"] == "Bjørn Erik Bø; x"
+    assert fields["note"] == "a long line\nand more"
+    latin = CARD.format("FN;CHARSET=ISO-8859-1:Jørgen Øst").encode("latin-1")
+    document = parsed_here(latin, None, "a.vcf", DocumentLimits())
+    assert document.parts[0].fields[0].value == "Jørgen Øst"
+
+
+def test_a_broken_contact_is_told_and_the_others_are_kept() -> None:
+    whole = [CARD.format(f"FN:{name}") for name in ("Ada", "Bob", "Cy", "Dan")]
+    broken = [whole[0], whole[1].replace("END:VCARD\n", "no property\n"), whole[2], whole[3][:-10]]
+    document = parsed_here("".join(broken).encode(), None, "a.vcf", DocumentLimits())
+    assert [part.fields[0].value for part in document.parts] == ["Ada", "Bob", "Cy"]
+    assert document.warnings == (
+        "Line 8 cannot be read, it is left out: no property",
+        "VCARD 2 (line 5) has no line END:VCARD: it ends before line 9.",
+        "VCARD 4 (line 13) has no end: it is left out.",
+    )

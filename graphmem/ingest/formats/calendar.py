@@ -1,23 +1,29 @@
 """Calendars (ICS): events, tasks and journal entries with their people and times.
 
 The text has one line per property. Times are ISO 8601: with their offset, without one where the file has
-none, and a date alone for a whole day. `rule` is the recurrence as the file has it; recurrences are not
-expanded.
+none or its zone is not known, and a date alone for a whole day. `end` of whole days is the last of them.
+`rule` is the recurrence as the file has it, and `instances` are the times at which the entry takes place
+beside its start, within a horizon; see :mod:`graphmem.ingest.recurrence`. Of several states of an entry the
+newest one is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import date
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
-
-from icalendar import Calendar, Component
+from urllib.parse import unquote
 
 from graphmem.ingest.building import Builder, normal, widened
+from graphmem.ingest.content_lines import ADDRESS, Block, ContentLine, blocks
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
+from graphmem.ingest.recurrence import Moment, Series, latest_day
+from graphmem.ingest.time_zones import Zones
 
 ENTRIES = {"VEVENT": "event", "VTODO": "task", "VJOURNAL": "journal"}
+APART = frozenset({*ENTRIES, "VTIMEZONE"})
 TEXTS = ("SUMMARY", "UID", "LOCATION", "DESCRIPTION", "STATUS", "URL", "PRIORITY")
 TIMES = {
     "DTSTART": "start",
@@ -26,40 +32,172 @@ TIMES = {
     "COMPLETED": "completed",
     "CREATED": "created",
     "LAST-MODIFIED": "modified",
+    "DTSTAMP": "stamped",
     "RECURRENCE-ID": "recurrence_id",
 }
+STAMPS = ("LAST-MODIFIED", "DTSTAMP", "CREATED")
 PEOPLE = {"ORGANIZER": "organizer", "ATTENDEE": "attendees"}
-RAW = {"RRULE": "rule", "DURATION": "duration"}
+PERSON_PARAMS = {"role": "ROLE", "status": "PARTSTAT", "kind": "CUTYPE"}
+RAW = {"RRULE": "rule", "DURATION": "duration", "SEQUENCE": "sequence"}
+WHOLE_DAY = re.compile(r"\d{8}|\d{4}-\d\d-\d\d")
+MAILTO = re.compile(r"\s*mailto:\s*", re.IGNORECASE)
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add the entries of the calendars in a file."""
     text, _, warnings = decoded(data)
     builder.warn(*warnings)
-    try:
-        calendars = Calendar.from_ical(text, multiple=True)
-    except (ValueError, KeyError, IndexError, AttributeError) as exc:
-        raise ParseFailed(f"The calendar is damaged: {' '.join(str(exc).split())[:200]}", "damaged") from None
-    for calendar in calendars:
-        _describe(builder, calendar)
-        for entry in calendar.walk():
-            for name, reason in entry.errors:
-                builder.warn(
-                    f"A line ({name or 'no property'}) cannot be read, it is left out: {reason}"[:300]
-                )
-            if entry.name in ENTRIES:
-                _add(builder, entry)
+    found = [*_all_blocks(blocks(text, builder, APART))]
+    if not found:
+        raise ParseFailed("The file has no entry of a calendar.", "damaged")
+    zones = Zones({line.value: each for each in found for line in each.named("TZID")[:1]}, builder)
+    entries: list[_Entry] = []
+    for block in found:
+        if block.name == "VCALENDAR":
+            _describe(builder, block)
+        if block.is_cut:
+            left_out = ": it is left out" if block.name in ENTRIES else ""
+            builder.warn(f"{block.place} has no end{left_out}.")
+        elif block.name in ENTRIES:
+            entries.append(_Entry(block, zones, builder))
+    entries = _newest(entries, builder)
+    reference = latest_day(stamp for entry in entries for stamp in entry.times(*STAMPS))
+    changes: dict[str, list[_Entry]] = {}
+    for entry in entries:
+        if entry.block.named("RECURRENCE-ID"):
+            changes.setdefault(entry.text("UID"), []).append(entry)
+    for entry in entries:
+        _add(builder, entry, changes.get(entry.text("UID"), []), reference)
 
 
-def _describe(builder: Builder, calendar: Component) -> None:
-    for member, key in (("X-WR-CALNAME", "name"), ("X-WR-TIMEZONE", "timezone"), ("PRODID", "program")):
-        if member in calendar:
-            builder.metadata[key] = str(calendar[member])
+def _all_blocks(outer: Iterable[Block]) -> Iterator[Block]:
+    for block in outer:
+        yield block
+        yield from _all_blocks(block.inner)
+
+
+def _describe(builder: Builder, calendar: Block) -> None:
+    names = {"X-WR-CALNAME": "name", "X-WR-TIMEZONE": "timezone", "PRODID": "program"}
+    for line in calendar.lines:
+        if line.name in names:
+            builder.metadata[names[line.name]] = line.texts()[0]
+        if line.name == "METHOD" and line.value.strip().upper() == "CANCEL":
+            for entry in calendar.inner:
+                entry.lines.insert(0, ContentLine("STATUS", {}, "CANCELLED"))
     builder.title = builder.title or builder.metadata.get("name")
 
 
-def _add(builder: Builder, entry: Component) -> None:
-    start, line = builder.position, builder.line
+class _Entry:
+    """An entry with its values."""
+
+    def __init__(self, block: Block, zones: Zones, builder: Builder) -> None:
+        self.block = block
+        self._zones = zones
+        self._builder = builder
+
+    def text(self, name: str) -> str:
+        """Return the first text of a name, an empty one if there is none."""
+        return next((line.texts()[0] for line in self.block.named(name)), "")
+
+    def times(self, *names: str) -> list[Moment]:
+        """Return the times of some names; of a period its start. A warning tells what is none."""
+        moments: list[Moment] = []
+        for line in (line for name in names for line in self.block.named(name)):
+            for text in line.value.split(","):
+                try:
+                    moments.append(self._moment(text.partition("/")[0].strip().upper(), line))
+                except ValueError:
+                    self.warn(f"{line.name} cannot be read, it is left out: {text[:50]}")
+        return moments
+
+    def _moment(self, text: str, line: ContentLine) -> Moment:
+        if WHOLE_DAY.fullmatch(text):
+            return date.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
+        if not 1 < moment.year < 9999:
+            raise ValueError(text)
+        if moment.tzinfo is None and "TZID" in line.params:
+            moment = moment.replace(tzinfo=self._zones.get(line.params["TZID"]))
+        elif moment.tzinfo is None:
+            self.warn("A time has no zone: it is kept without an offset.")
+        return moment
+
+    def warn(self, sentence: str) -> None:
+        """Add a warning that names the entry."""
+        self._builder.warn(f"{self.block.place}: {sentence}")
+
+    @property
+    def state(self) -> tuple[int, str]:
+        """What is greater in a newer state of the same entry."""
+        sequence = self.text("SEQUENCE")
+        stamps = (_shown(moment, in_utc=True) for moment in self.times(*STAMPS))
+        return int(sequence) if sequence.isdecimal() else 0, max(stamps, default="")
+
+    def span(self) -> tuple[Moment | None, Moment | None]:
+        """Return the start and the end; of whole days the end is the last one."""
+        start, end = (next(iter(self.times(name)), None) for name in ("DTSTART", "DTEND"))
+        if start is not None and end is None and self.text("DURATION"):
+            end = self._after(start)
+        if self.text("X-MICROSOFT-CDO-ALLDAYEVENT").upper() == "TRUE":
+            start, end = (
+                each.date() if isinstance(each, datetime) and each.time() == time() else each
+                for each in (start, end)
+            )
+        if start is not None and end is not None and not isinstance(start, datetime):
+            end = end if isinstance(end, datetime) else max(start, end - timedelta(days=1))
+        return start, end
+
+    def _after(self, start: Moment) -> Moment | None:
+        from icalendar.prop import vDuration
+
+        try:
+            return start + vDuration.from_ical(self.text("DURATION"))
+        except (ValueError, OverflowError):
+            self.warn(f"DURATION cannot be read: {self.text('DURATION')[:50]}")
+            return None
+
+    def instances(
+        self, start: Moment, changes: list[_Entry], reference: date | None
+    ) -> tuple[Moment | None, list[Moment]]:
+        """Return the first instance and those within the horizon; ``changes`` are entries of single ones."""
+        rules = [line.value for line in self.block.named("RRULE")]
+        added = self.times("RDATE")
+        if self.block.named("RECURRENCE-ID") or not (rules or added):
+            return start, []
+        left_out = [
+            *self.times("EXDATE"),
+            *(moment for each in changes for moment in each.times("RECURRENCE-ID")),
+        ]
+        lines = [line for each in changes for line in each.block.named("RECURRENCE-ID")]
+        try:
+            if self.block.named("EXRULE") or any("RANGE" in line.params for line in lines):
+                raise ValueError("a rule leaves instances out, or a change is one of all later instances")
+            return Series(start, rules, added, left_out).instances(
+                reference or latest_day([start]) or date.min
+            )
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as exc:
+            self.warn(f"its instances are not listed: {str(exc)[:100]}.")
+            return start, []
+
+
+def _newest(entries: list[_Entry], builder: Builder) -> list[_Entry]:
+    """Return the newest state of each entry, at the place of the first one."""
+    newest: dict[tuple[object, ...], _Entry] = {}
+    for entry in entries:
+        uid = entry.text("UID")
+        moved = [_shown(moment, in_utc=True) for moment in entry.times("RECURRENCE-ID")[:1]]
+        key = (entry.block.name, uid, *moved) if uid else (entry,)
+        known = newest.setdefault(key, entry)
+        if known is not entry:
+            newest[key] = max(known, entry, key=lambda each: each.state)
+            builder.warn(
+                f"{entry.block.place} is another state of {known.block.place}: the newer one is read."
+            )
+    return [*newest.values()]
+
+
+def _add(builder: Builder, entry: _Entry, changes: list[_Entry], reference: date | None) -> None:
+    begin, line = builder.position, builder.line
     fields: list[PartField] = []
 
     def add(label: str, name: str, texts: Iterable[str], value: Any = None) -> None:
@@ -70,47 +208,57 @@ def _add(builder: Builder, entry: Component) -> None:
         if spans:
             fields.append(PartField(name, value, widened(spans)))
 
-    add("BEGIN", "component", [ENTRIES[str(entry.name)]])
+    add("BEGIN", "component", [ENTRIES[entry.block.name]])
     for member in TEXTS:
-        add(member, member.lower(), [str(value) for value in _values(entry, member)[:1] if str(value)])
+        add(member, member.lower(), filter(None, [entry.text(member)]))
+    start, end = entry.span()
+    instances: list[Moment] = []
+    if start is not None and entry.text("STATUS").upper() != "CANCELLED":
+        first, instances = entry.instances(start, changes, reference)
+        if first is None:
+            entry.warn("no instance of it is left.")
+        elif first != start and end is not None and type(end) is type(start):
+            end += first - start  # pyright: ignore[reportOperatorIssue]
+        start, end = first, end if first is not None else None
     for member, name in TIMES.items():
-        add(member, name, [_time(value) for value in _values(entry, member)[:1]])
-    if "DTSTART" in entry and "TZID" in entry["DTSTART"].params:
-        add("TZID", "timezone", [str(entry["DTSTART"].params["TZID"])])
+        moments = {"DTSTART": [start], "DTEND": [end]}.get(member) or entry.times(member)
+        in_utc = member == "RECURRENCE-ID"
+        add(member, name, [_shown(moment, in_utc=in_utc) for moment in moments[:1] if moment is not None])
+    add(
+        "TZID",
+        "timezone",
+        [each.params["TZID"] for each in entry.block.named("DTSTART")[:1] if "TZID" in each.params],
+    )
     for member, name in RAW.items():
-        add(member, name, [value.to_ical().decode(errors="replace") for value in _values(entry, member)[:1]])
+        add(member, name, filter(None, [each.value for each in entry.block.named(member)[:1]]))
+    shown = [_shown(moment) for moment in instances if moment != start]
+    add("INSTANCE", "instances", shown, shown)
     for member, name in PEOPLE.items():
-        people = [_person(value) for value in _values(entry, member)]
+        people = list(filter(None, map(_person, entry.block.named(member))))
         builder.count_cells(len(people))
-        shown = [" ".join(person.values()) for person in people]
-        add(member, name, shown, people[0] if name == "organizer" and people else people)
-    listed = [getattr(value, "cats", [value]) for value in _values(entry, "CATEGORIES")]
-    categories = [str(category) for cats in listed for category in cats if str(category)]
+        texts = [" ".join(person.values()) for person in people]
+        add(member, name, texts, people[0] if name == "organizer" and people else people)
+    categories = [text for each in entry.block.named("CATEGORIES") for text in each.texts(",") if text]
     add("CATEGORIES", "categories", categories, [normal(text) for text in categories])
     builder.add("", "\n")
-    end = max(field.span.end or start for field in fields)
-    builder.count_cells(len(fields))
-    builder.part("event", FileSpan(line=line, start=start, end=end), fields)
+    builder.count_cells(len(fields) + len(instances))
+    last = max(field.span.end or begin for field in fields)
+    builder.part("event", FileSpan(line=line, start=begin, end=last), fields)
 
 
-def _values(entry: Component, name: str) -> list[Any]:
-    value = entry.get(name)
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
+def _shown(moment: Moment, *, in_utc: bool = False) -> str:
+    if in_utc and isinstance(moment, datetime) and moment.tzinfo is not None:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat()
 
 
-def _time(value: Any) -> str:
-    moment = getattr(value, "dt", None)
-    return moment.isoformat() if isinstance(moment, date) else value.to_ical().decode(errors="replace")
-
-
-def _person(value: Any) -> dict[str, str]:
-    params = getattr(value, "params", {})
+def _person(line: ContentLine) -> dict[str, str]:
+    """Return what a line says of a person; nothing if it names nobody."""
+    addresses = unquote(MAILTO.sub("", line.value, count=1)).strip(), line.params.get("EMAIL", "")
     person = {
-        "name": str(params.get("CN", "")),
-        "address": str(value).removeprefix("mailto:").removeprefix("MAILTO:"),
-        "role": str(params.get("ROLE", "")),
-        "status": str(params.get("PARTSTAT", "")),
+        "name": line.params.get("CN", "").strip(),
+        "address": next(filter(ADDRESS.fullmatch, addresses), ""),
     }
-    return {name: normal(text) for name, text in person.items() if text}
+    params = {key: line.params.get(name, "") for key, name in PERSON_PARAMS.items()}
+    person = {name: normal(text) for name, text in {**person, **params}.items() if text}
+    return person if "name" in person or "address" in person else {}

@@ -1,16 +1,14 @@
 """Contacts (vCard): one part per contact. The text has one line per property; pictures and keys are left
-out. The levels of an organisation are its name, which may be empty, and its units.
+out. The levels of an organisation are its name, which may be empty, and its units. A contact without a
+formatted name has its given, additional and family name as its name.
 """
 
 from __future__ import annotations
 
-import logging
-from typing import Any
+import re
 
-import vobject
-from vobject.base import ParseError, VObjectError
-
-from graphmem.ingest.building import Builder, normal, widened
+from graphmem.ingest.building import Builder, widened
+from graphmem.ingest.content_lines import ADDRESS, Block, ContentLine, blocks
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 
@@ -29,67 +27,61 @@ SINGLE = {
     "TZ": "timezone",
 }
 REPEATED = {"EMAIL": "emails", "TEL": "phones", "ADR": "addresses", "URL": "urls", "CATEGORIES": "categories"}
-NAME_MEMBERS = {"given": "given_name", "additional": "additional_name", "family": "family_name"}
-ADDRESS_MEMBERS = ("box", "extended", "street", "code", "city", "region", "country")
+NAME_MEMBERS = ("family_name", "given_name", "additional_name", "name_prefix", "name_suffix")
+NAME_ORDER = {"GIVEN": 1, "ADDITIONAL": 2, "FAMILY": 0, "PREFIX": 3, "SUFFIX": 4}
+"""The members of a name in the order of the text, and the place of each in the property."""
+ADDRESS_ORDER = (0, 1, 2, 5, 3, 4, 6)
+"""The members of an address as they are shown: the code stands before the city."""
+CHARSET = re.compile(rb";CHARSET=\"?([\w-]+)", re.IGNORECASE)
+SEVERAL = re.compile(r",(?=\S)")
+SCHEMES = re.compile(r"(?:tel|mailto):", re.IGNORECASE)
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add the contacts of a file."""
-    text, _, warnings = decoded(data)
+    charset = CHARSET.search(data)
+    text, _, warnings = decoded(data, charset[1].decode() if charset else None)
     builder.warn(*warnings)
-    unreadable = _Unreadable()
-    logging.getLogger("vobject.base").addHandler(unreadable)
-    try:
-        for card in vobject.readComponents(text, ignoreUnreadable=True):
-            if card.name == "VCARD":
-                _add(builder, card)
-    except (ParseError, VObjectError, ValueError, AttributeError, IndexError, KeyError, TypeError) as exc:
-        raise ParseFailed(
-            f"The contacts are damaged: {' '.join(str(exc).split())[:200]}", "damaged"
-        ) from None
-    finally:
-        logging.getLogger("vobject.base").removeHandler(unreadable)
-    if unreadable.lines:
-        builder.warn(f"{unreadable.lines:,} lines cannot be read: they are left out.")
-    if builder.position == 0:
+    card = None
+    for card in blocks(text, builder, frozenset({"VCARD"})):
+        if card.is_cut:
+            builder.warn(f"{card.place} has no end: it is left out.")
+        elif card.name == "VCARD":
+            _add(builder, card)
+    if card is None:
         raise ParseFailed("The file has no contact.", "empty")
 
 
-class _Unreadable(logging.Handler):
-    """Counts the lines that the library skips: it only logs them."""
-
-    lines = 0
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Count a line."""
-        self.lines += "Skipped line" in str(record.msg)
-
-
-def _add(builder: Builder, card: Any) -> None:
+def _add(builder: Builder, card: Block) -> None:
     start, line = builder.position, builder.line
     fields: dict[str, PartField] = {}
     lists: dict[str, list[tuple[str, FileSpan]]] = {}
-    for member in card.getChildren():
-        label, value = str(member.name).upper(), getattr(member, "value", None)
-        if label == "N" and hasattr(value, "family"):
-            for attribute, name in NAME_MEMBERS.items():
-                text = _text(getattr(value, attribute))
-                if text:
-                    fields[name] = PartField(name, text, builder.add_line(attribute.upper(), text))
-        elif label in REPEATED:
-            for text in _texts(label, value):
-                lists.setdefault(REPEATED[label], []).append((text, builder.add_line(label, text)))
-        elif label in SINGLE and _text(value) and SINGLE[label] not in fields:
-            text = _text(value)
-            fields[SINGLE[label]] = PartField(SINGLE[label], text, builder.add_line(label, text))
-            if label == "ORG" and isinstance(value, list) and len(value) > 1:
-                levels = [_text(level) for level in value]
-                fields["organization_levels"] = PartField(
-                    "organization_levels", levels, fields["organization"].span
-                )
-        elif label.startswith("X-") and isinstance(value, str) and value.strip():
-            name = label[2:].lower().replace("-", "_")
-            fields.setdefault(name, PartField(name, normal(value), builder.add_line(label, value)))
+
+    def add(label: str, name: str, text: str) -> None:
+        if text and name not in fields:
+            fields[name] = PartField(name, text, builder.add_line(label, text))
+
+    for label in dict.fromkeys(each.name for each in card.lines):
+        for member in card.named(label):
+            if label == "N":
+                parts = [SEVERAL.sub(", ", part) for part in member.texts(";")]
+                for part, place in NAME_ORDER.items():
+                    add(part, NAME_MEMBERS[place], parts[place] if place < len(parts) else "")
+            elif label in REPEATED:
+                for text in _texts(member):
+                    lists.setdefault(REPEATED[label], []).append((text, builder.add_line(label, text)))
+            elif label == "ORG":
+                levels = member.texts(";")
+                add(label, "organization", ", ".join(filter(None, levels)))
+                if len(levels) > 1 and "organization" in fields:
+                    span = fields["organization"].span
+                    fields.setdefault("organization_levels", PartField("organization_levels", levels, span))
+            elif label in SINGLE and not (label == "FN" and ADDRESS.fullmatch(member.texts()[0])):
+                add(label, SINGLE[label], member.texts()[0])
+            elif label.startswith("X-"):
+                add(label, label[2:].lower().replace("-", "_"), member.texts()[0])
+    names = (fields.get(name) for name in ("given_name", "additional_name", "family_name"))
+    add("FN", "name", " ".join(field.value.replace(", ", " ") for field in names if field))
     builder.add("", "\n")
     members = [
         *fields.values(),
@@ -98,23 +90,19 @@ def _add(builder: Builder, card: Any) -> None:
             for name, pairs in lists.items()
         ),
     ]
-    if members:
-        builder.count_cells(sum(len(pairs) for pairs in lists.values()) + len(fields))
-        end = max(field.span.end or start for field in members)
-        builder.part("contact", FileSpan(line=line, start=start, end=end), members)
+    if not members:
+        builder.warn(f"{card.place} says nothing: it is left out.")
+        return
+    builder.count_cells(sum(len(pairs) for pairs in lists.values()) + len(fields))
+    end = max(field.span.end or start for field in members)
+    builder.part("contact", FileSpan(line=line, start=start, end=end), members)
 
 
-def _texts(label: str, value: Any) -> list[str]:
+def _texts(member: ContentLine) -> list[str]:
     """Return the texts of a property that may come again; an address is one text of its members."""
-    if label == "ADR" and hasattr(value, "street"):
-        members = [_text(getattr(value, name)) for name in ADDRESS_MEMBERS]
-        return [", ".join(member for member in members if member)] if any(members) else []
-    if label == "CATEGORIES" and isinstance(value, list):
-        return [text for member in value if (text := _text(member))]
-    return [text] if (text := _text(value)) else []
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(text for member in value if (text := _text(member)))
-    return normal(value).strip() if isinstance(value, str) else ""
+    if member.name == "CATEGORIES":
+        return list(filter(None, member.texts(",")))
+    if member.name == "ADR":
+        parts = member.texts(";")
+        return list(filter(None, [", ".join(parts[i] for i in ADDRESS_ORDER if i < len(parts) and parts[i])]))
+    return list(filter(None, [SCHEMES.sub("", member.texts()[0], count=1)]))

@@ -1,14 +1,19 @@
 """Calendars: events, tasks and journal entries, and their people by their addresses.
 
-An event refers to its organiser and its attendees, with their roles. Recurrences are not expanded.
+An entry refers to its organiser and its attendees, with their roles; rooms are locations. Its UID identifies
+it, and a changed instance of one that repeats is identified by its first time beside the UID. The newest
+revision counts: a later one clears what it leaves out, and one that is cancelled has no time any more.
 """
 
 from __future__ import annotations
 
-from graphmem.ingest.document import ParsedDocument, Part
+from collections.abc import Mapping
+from datetime import datetime
+
+from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
-from graphmem.ingest.interpreters.people import People, mentions
+from graphmem.ingest.interpreters.people import Mention, People, mentions
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal
@@ -25,6 +30,7 @@ SHARED_NAMES = {
     "recurrence_id": "recurrence_id",
     "timezone": "timezone",
     "categories": "tags",
+    "instances": "instance_dates",
 }
 TYPES = {
     "event": ("event", {"start": "date_start", "end": "date_end", "description": "description"}),
@@ -43,35 +49,88 @@ TYPES = {
 ROLES = {"organizer": "organizer", "attendees": "attendee"}
 PARTICIPATION = {"role": "participation", "status": "status"}
 """What a calendar says of the part that a person takes, and its name in the metadata."""
+IDENTITY = (("external_id", "recurrence_id"), ("external_id",))
+TIMES = ("start", "end", "due", "instances")
+REVISED = ("start", "end", "due", "location", "duration", "rule", "instances")
+"""What an earlier revision of an entry may have had."""
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return the entries and their people."""
     draft = ProposalDraft()
     people = People(draft)
+    series: dict[str, int] = {}
+    changes: list[tuple[int, PartField]] = []
     for part in document.parts:
-        if part.kind == "event":
-            _add(draft, people, document.text, part)
+        fields = fields_by_name(part.fields) if part.kind == "event" else {}
+        entry = _add(draft, people, document.text, part, fields) if fields else None
+        if entry is not None and "recurrence_id" in fields and "uid" in fields:
+            changes.append((entry, fields["uid"]))
+        elif entry is not None:
+            series.setdefault(text_of(fields.get("uid")) or "", entry)
+    for entry, uid in changes:
+        draft.relate("PART_OF", entry, series.get(text_of(uid) or "-"), uid.span)
     return draft.proposal()
 
 
-def _add(draft: ProposalDraft, people: People, text: str, part: Part) -> None:
-    fields = fields_by_name(part.fields)
+def _add(
+    draft: ProposalDraft, people: People, text: str, part: Part, fields: Mapping[str, PartField]
+) -> int | None:
     entity_type, own_names = TYPES.get(text_of(fields.get("component")) or "event", TYPES["event"])
-    members = rename(fields, SHARED_NAMES | own_names)
+    is_cancelled = (text_of(fields.get("status")) or "").upper() == "CANCELLED"
+    names = SHARED_NAMES | own_names
+    sequence = text_of(fields.get("sequence")) or ""
+    revision = int(sequence) if sequence.isdecimal() else 0
+    cleared = [
+        new for old, new in names.items() if (is_cancelled and old in TIMES) or (revision and old in REVISED)
+    ]
+    members = rename(fields, {old: new for old, new in names.items() if not (is_cancelled and old in TIMES)})
     mentioned = {name: list(mentions(text, fields.get(name))) for name in ROLES}
+    rooms = [person for person in mentioned["attendees"] if _is_room(person, fields)]
+    mentioned["attendees"] = [person for person in mentioned["attendees"] if person not in rooms]
     for name, persons in mentioned.items():
         labels = [person.name or person.label for person in persons]
         if labels:
             span = widen(persons[0].span, persons[-1].span)
             members.append(LabelledMember(name, labels if name == "attendees" else labels[0], span))
-    times = (moment(text_of(fields.get(name))) for name in ("modified", "created"))
-    observed_at = next(filter(None, times), None)
-    entry = draft.entity(entity_type, members, part.span, observed_at=observed_at)
+    observed_at = _observed_at(fields, revision)
+    entry = draft.entity(
+        entity_type,
+        members,
+        part.span,
+        observed_at=observed_at,
+        cleared=cleared,
+        identified_by=IDENTITY if "uid" in fields else None,
+    )
     for name, role in ROLES.items():
         for person in mentioned[name]:
             metadata = {"roles": [role]} | {
                 PARTICIPATION[key]: value for key, value in person.statement.items() if key in PARTICIPATION
             }
-            target = people.add(person, observed_at) if entry is not None else None
+            is_person = str(person.statement.get("kind", "INDIVIDUAL")).upper() in ("INDIVIDUAL", "UNKNOWN")
+            target = people.add(person, observed_at) if entry is not None and is_person else None
             draft.relate("REFERS_TO", entry, target, person.span, metadata, observed_at)
+    for room in rooms:
+        room_members = [
+            LabelledMember("name", room.name, room.name_span),
+            LabelledMember("email", room.address, room.label_span),
+        ]
+        location = draft.entity("location", room_members, room.span, observed_at=observed_at)
+        draft.relate("LOCATED_AT", entry, location, room.span, observed_at=observed_at)
+    return entry
+
+
+def _is_room(person: Mention, fields: Mapping[str, PartField]) -> bool:
+    """Return whether a calendar means a room; some programs call rooms resources."""
+    kind = str(person.statement.get("kind", "")).upper()
+    is_place = person.name is not None and person.name in (text_of(fields.get("location")) or "")
+    return kind == "ROOM" or (kind == "RESOURCE" and is_place)
+
+
+def _observed_at(fields: Mapping[str, PartField], revision: int) -> str | None:
+    """Return when an entry was so. Of two revisions of one second, the later one has more microseconds."""
+    times = (moment(text_of(fields.get(name))) for name in ("modified", "stamped", "created"))
+    observed_at = next(filter(None, times), None)
+    if observed_at is None or not revision:
+        return observed_at
+    return datetime.fromisoformat(observed_at).replace(microsecond=min(revision, 999_999)).isoformat()

@@ -18,7 +18,8 @@ from graphmem.ingest.proposal import Proposal
 LISTS = {"emails": "email", "phones": "phone", "addresses": "address", "urls": "url"}
 NAMES = {"note": "notes", "uid": "external_id", "categories": "tags"}
 NO_FIELDS = {"organization", "organization_levels", "revision", "kind", "abshowas", *LISTS, *NAMES}
-ORGANISATIONS = {"org", "organization"}
+TYPES = {"org": "company", "organization": "company", "location": "location", "group": "group"}
+"""The entity type of a contact by its kind, if it is no person."""
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
@@ -36,8 +37,9 @@ def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part
     observed_at = moment(text_of(fields.get("revision")))
     members = [*_members(text, fields)]
     kind, shown_as = (text_of(fields.get(name)) or "" for name in ("kind", "abshowas"))
-    if kind.lower() in ORGANISATIONS or shown_as.lower() == "company":
-        draft.entity("company", members, part.span, observed_at=observed_at)
+    entity_type = TYPES.get(kind.lower()) or ("company" if shown_as.lower() == "company" else None)
+    if entity_type is not None:
+        draft.entity(entity_type, members, part.span, observed_at=observed_at)
         return
     organisation, (company, *units) = fields.get("organization"), _levels(fields) or [""]
     employer = None

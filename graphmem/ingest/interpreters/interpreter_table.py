@@ -60,8 +60,8 @@ def _shipped(
 
 INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("rows", "csv", "json", "jsonl", "xlsx", types=True, version=2),
-    _shipped("calendar", "ics"),
-    _shipped("contacts", "vcf"),
+    _shipped("calendar", "ics", version=2),
+    _shipped("contacts", "vcf", version=2),
     _shipped("messages", "eml", "mbox"),
     _shipped("chats", "chatgpt", "claude"),
     _shipped("notes", "markdown", types=True),

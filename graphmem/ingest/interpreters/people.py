@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from graphmem.ingest.content_lines import ADDRESS
 from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.interpreters.labels import LabelledMember
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
@@ -14,7 +14,6 @@ from graphmem.model import identity
 
 REACH = 1_000
 """How many characters may stand between two people in the text."""
-ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
 
 
 class Mention(NamedTuple):
@@ -43,6 +42,7 @@ def mentions(text: str, field: PartField | None) -> Iterator[Mention]:
             continue
         texts = (statement.get(key) for key in ("name", "address"))
         name, address = (text if isinstance(text, str) and text.strip() else None for text in texts)
+        name = person_name(name)
         label = address or name
         if label is None:
             continue
@@ -54,6 +54,15 @@ def mentions(text: str, field: PartField | None) -> Iterator[Mention]:
             label, label_span, name if name != address else None, name_span or label_span,
             address if is_address else None, statement,
         )  # fmt: skip
+
+
+def person_name(text: str | None) -> str | None:
+    """Return the name of a person without quotes around it, ``None`` if a text is no name but an address."""
+    name = (text or "").strip().removeprefix("mailto:")
+    for quote in "'\"":
+        if len(name) > 1 and name[0] == name[-1] == quote:
+            name = name[1:-1].strip()
+    return name if name and ADDRESS.fullmatch(name) is None else None
 
 
 class People:

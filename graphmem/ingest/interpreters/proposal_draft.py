@@ -49,10 +49,13 @@ class ProposalDraft:
         *,
         canonical_name: Any = None,
         observed_at: Any = None,
+        cleared: Iterable[str] = (),
+        identified_by: identity.Alternatives | None = None,
     ) -> int | None:
         """Add an entity and return its index; ``None`` if nothing of it can be stored.
 
-        Null and blank texts are no values. Of two members with one name the first one counts.
+        Null and blank texts are no values. Of two members with one name the first one counts. ``cleared`` are
+        fields that have no value any more, unless a member gives them one.
         """
         if len(self.entities) >= ENTITIES_LIMIT:
             self.warn(f"There are more than {ENTITIES_LIMIT:,} entities: the others are left out.")
@@ -79,7 +82,8 @@ class ProposalDraft:
         at = None if is_empty(observed_at) else moment(observed_at)
         if at is None and not is_empty(observed_at):
             self.warn(f"A time{where} is left out: it cannot be read.")
-        self.entities.append(ProposedEntity(entity_type, fields, spans, span, name, at))
+        fields |= dict.fromkeys(name for name in cleared if name not in fields)
+        self.entities.append(ProposedEntity(entity_type, fields, spans, span, name, at, identified_by))
         return len(self.entities) - 1
 
     def item(
@@ -206,6 +210,7 @@ def redraft(proposal: Proposal) -> Proposal:
                 entity.span,
                 canonical_name=entity.canonical_name,
                 observed_at=entity.observed_at,
+                identified_by=entity.identified_by,
             )
         )
     for link in proposal.relationships:
@@ -251,4 +256,4 @@ def _identity(entity: ProposedEntity) -> identity.Identity:
     fields = dict(entity.fields)
     if entity.canonical_name is not None:
         fields[identity.CANONICAL_NAME] = entity.canonical_name
-    return identity.identify("", entity.entity_type, fields)
+    return identity.identify("", entity.entity_type, fields, entity.identified_by)

@@ -1,0 +1,168 @@
+"""The lines of vCards and calendars: logical lines with parameters, in blocks from `BEGIN` to `END`.
+
+A damaged line or block is told with its line in the text of the file, and the others are read.
+"""
+
+from __future__ import annotations
+
+import quopri
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from graphmem.ingest.building import Builder, normal
+from graphmem.ingest.decoding import decoded, known
+
+LINE = re.compile(r'(?:[\w-]+\.)?([\w-]+)((?:;(?:[^":;]|"[^"]*")*)*):(.*)', re.DOTALL)
+UNPAIRED_QUOTES = re.compile(r"(?:[\w-]+\.)?([\w-]+)((?:;[^:;]*)*):(.*)", re.DOTALL)
+UNQUOTED_COLONS = (
+    re.compile(r'([^:"]*;TZID=)([^";]*:[^";]*?)((?:;[^:"]*)?:\d{8}.*)', re.IGNORECASE | re.DOTALL),
+    re.compile(r'([^:"]*;CN=)([^":;]*:[^";]*?)((?:;[^:"]*)?:mailto:.*)', re.IGNORECASE | re.DOTALL),
+)
+"""Names of zones and people with a colon that their programs forgot to quote."""
+PARAMETER = re.compile(r';((?:[^";]|"[^"]*"?)*)')
+ESCAPED = re.compile(r"\\([\\;,:nN])")
+CARET = re.compile(r"\^([\^n'])")
+CARETS = {"^": "^", "n": "\n", "'": '"'}
+SOFT_BREAK = re.compile(r"[^:]*;(?:ENCODING=)?QUOTED-PRINTABLE[:;]", re.IGNORECASE)
+BOUNDARY = re.compile(r"(BEGIN|END):\s*([\w-]+)\s*", re.IGNORECASE)
+ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
+"""An e-mail address."""
+SHOWN_CHARACTERS = 80
+
+
+class ContentLine(NamedTuple):
+    """A property. ``params`` has upper case names; one that stands without a value has an empty one."""
+
+    name: str
+    params: dict[str, str]
+    value: str
+
+    def texts(self, separator: str | None = None) -> list[str]:
+        """Return the value without encoding and escapes, parted at a separator that is not escaped."""
+        pattern = rf"((?:\\.|[^{separator}\\]|\\\Z)*)(?:{separator}|\Z)"
+        parts = re.findall(pattern, self.value, re.DOTALL)[:-1] if separator else [self.value]
+        # The text after the last separator is empty if the value ends with it.
+        parts += [""] if separator and (not parts or self.value.endswith(separator)) else []
+        return [normal(ESCAPED.sub(_unescaped, self._decoded(part))).strip() for part in parts]
+
+    def _decoded(self, text: str) -> str:
+        if self.params.get("ENCODING", "").upper() != "QUOTED-PRINTABLE" and (
+            "QUOTED-PRINTABLE" not in self.params
+        ):
+            return text
+        data = quopri.decodestring(text.encode())
+        charset = self.params.get("CHARSET", "utf-8")
+        try:
+            return data.decode(charset if known(charset) else "utf-8")
+        except UnicodeDecodeError:
+            return decoded(data).text
+
+
+@dataclass(slots=True)
+class Block:
+    """What stands between `BEGIN` and `END`. ``is_cut``: the text ends before it does."""
+
+    name: str
+    number: int
+    line: int
+    lines: list[ContentLine] = field(default_factory=list)
+    inner: list[Block] = field(default_factory=list)
+    is_cut: bool = False
+
+    def named(self, name: str) -> list[ContentLine]:
+        """Return the properties of a name."""
+        return [line for line in self.lines if line.name == name]
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for a sentence."""
+        return f"{self.name} {self.number} (line {self.line})"
+
+
+def blocks(text: str, builder: Builder, apart: frozenset[str]) -> Iterator[Block]:
+    """Yield the outer blocks of a text.
+
+    ``apart``: names of blocks of which none stands in another: where one begins, the one before has ended.
+    """
+    opened: list[Block] = []
+    counts: dict[str, int] = {}
+    stray = 0
+    for number, line in logical_lines(text):
+        boundary = BOUNDARY.fullmatch(line)
+        if boundary is None and not opened:
+            stray += bool(line.strip())
+        elif boundary is None:
+            read = content_line(line)
+            if read is not None:
+                opened[-1].lines.append(read)
+            elif line.strip():
+                shown = line[:SHOWN_CHARACTERS]
+                builder.warn(f"Line {number} cannot be read, it is left out: {shown}")
+        else:
+            begins, name = boundary[1].upper() == "BEGIN", boundary[2].upper()
+            place = next((i for i, each in enumerate(opened) if _ends(each.name, name, begins, apart)), None)
+            ended = opened[place:] if place is not None else []
+            for block in reversed(ended if begins else ended[1:]):
+                builder.warn(f"{block.place} has no line END:{block.name}: it ends before line {number}.")
+            del opened[len(opened) - len(ended) :]
+            if ended and not opened:
+                yield ended[0]
+            if begins:
+                counts[name] = counts.get(name, 0) + 1
+                block = Block(name, counts[name], number)
+                if opened:
+                    opened[-1].inner.append(block)
+                opened.append(block)
+            stray += not begins and not ended
+    for block in opened:
+        block.is_cut = True
+    if stray:
+        builder.warn(f"{stray:,} lines belong to nothing: they are left out.")
+    if opened:
+        yield opened[0]
+
+
+def _ends(opened: str, name: str, begins: bool, apart: frozenset[str]) -> bool:
+    """Return whether the beginning or the end of a block ends an opened one."""
+    return opened == name or (begins and opened in apart and name in apart)
+
+
+def logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each line with its number: folded ones joined, and those of quoted-printable with soft breaks."""
+    pieces: list[str] = []
+    first, is_soft = 1, False
+    for number, line in enumerate(text.split("\n"), 1):
+        if is_soft and BOUNDARY.fullmatch(line) is None:
+            pieces[-1] = pieces[-1][:-1]
+            pieces.append(line)
+        elif pieces and line[:1] in (" ", "\t"):
+            pieces.append(line[1:])
+        else:
+            if pieces:
+                yield first, "".join(pieces)
+            pieces, first = [line], number
+        is_soft = pieces[-1].endswith("=") and SOFT_BREAK.match(pieces[0]) is not None
+    yield first, "".join(pieces)
+
+
+def content_line(line: str) -> ContentLine | None:
+    """Return the property of a logical line, ``None`` if it is none."""
+    for pattern in UNQUOTED_COLONS:
+        unquoted = pattern.fullmatch(line)
+        if unquoted is not None:
+            line = f'{unquoted[1]}"{unquoted[2]}"{unquoted[3]}'
+    match = LINE.fullmatch(line) or UNPAIRED_QUOTES.fullmatch(line)
+    if match is None:
+        return None
+    params: dict[str, str] = {}
+    for param in PARAMETER.findall(match[2]):
+        name, _, value = param.partition("=")
+        value = CARET.sub(lambda found: CARETS[found[1]], value.strip().strip('"'))
+        params.setdefault(name.strip().upper(), value)
+    return ContentLine(match[1].upper(), params, match[3])
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return "\n" if match[1] in "nN" else match[1]
