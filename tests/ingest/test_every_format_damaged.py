@@ -34,7 +34,7 @@ NAMES: Final = (
     "René Gómez",
 )
 """One name in each record."""
-PENDING: Final = {"json", "jsonl", "memory", "chatgpt", "claude", "eml", "mbox"}
+PENDING: Final = {"json", "jsonl", "memory", "chatgpt", "claude"}
 """Formats of which damage is not told, or costs the whole file, until they are mended."""
 FREE_TEXT: Final = {"text", "markdown", "html", "rtf"}
 """Formats whose values are texts of any form: where they are cut, nobody can see it."""

@@ -1,7 +1,8 @@
-"""E-mail and mailboxes: headers, people, and the text of the body. Attachments are named, not read.
+"""E-mail and mailboxes: headers, people, and the text of the body. Other attachments are named, not read.
 
-The text has the decoded headers, an empty line and the body: the plain text if the message has one, else
-the text of its HTML. `date` is the header as it stands, `sent_at` the same time in ISO 8601.
+The text has the decoded headers, an empty line and the body: of alternatives the plain text, else the text
+of the HTML. `date` is the header as it stands, `sent_at` the same time in ISO 8601. A message that is an
+attachment is a part of its own after the one that holds it, whose `level` is one less.
 """
 
 from __future__ import annotations
@@ -10,43 +11,57 @@ import email
 import email.policy
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-from email.errors import HeaderParseError
-from email.header import decode_header, make_header
+from dataclasses import dataclass, field, replace
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from typing import Any
 
+from graphmem.ingest import winmail
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.decoding import decoded
+from graphmem.ingest.decoding import MARKS, decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.formats.web_page import plain
+from graphmem.ingest.mail_texts import HEADER_CHARACTERS_LIMIT, MailTexts
 
 PEOPLE = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc")
 TEXTS = ("Subject", "Date", "Message-ID", "In-Reply-To", "List-Id")
-HEADER_CHARACTERS_LIMIT = 100_000
 MESSAGE_PARTS_LIMIT = 10_000
-SEPARATOR = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]*\n")
+LEVELS_LIMIT = 20
+SEPARATOR = re.compile(rb"^From [^\n]*\d:\d\d[^\n]*\d{4}[^\n]*\n(?=>From |[!-9;-~]+:)", re.MULTILINE)
+SUSPECT = re.compile(
+    rb"(?<=\n)\r?\n((?:From [^\n]*|[^\n:]{0,99}\d:\d\d[^\n]*)\n)"
+    rb"(?=(?:From|To|Subject|Date|Message-ID|Received):)"
+)
+"""What may be the line between two messages, if it is damaged."""
 QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
+HEADER = re.compile(rb"[!-9;-~]+[ \t]*:|[ \t]|>?From ")
+HEADERS_END = re.compile(rb"\r?\n\r?\n")
+MESSAGE_TYPES = ("message/rfc822", "message/global")
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add one message."""
-    _add_message(builder, data, 1)
+    data = _in_bytes(builder, data)
+    _add_message(builder, _read(builder, data, 1), 1)
 
 
 def parse_mailbox(builder: Builder, data: bytes, name: str) -> None:
-    """Add the messages of a mailbox (mbox), between lines that begin with `From `.
+    """Add the messages of a mailbox (mbox), between lines that begin with `From ` and end with a date.
 
-    The library of the same name in Python reads paths only, so the messages are parted here, by its rule.
+    Bodies have lines that begin so, too: so what follows must be a header.
     """
+    data = _in_bytes(builder, data)
     places = [match.span() for match in SEPARATOR.finditer(data)]
-    if not places:
-        raise ParseFailed("The mailbox has no line that begins with From.", "damaged")
+    first = places[0][0] if places else len(data)
+    if data[:first].strip():
+        # The first line needs no date: the format is known by it.
+        places.insert(0, (0, data.find(b"\n") + 1 if data.startswith(b"From ") else 0))
     ends = [start for start, _ in places[1:]] + [len(data)]
+    _warn_of_lost_separators(builder, data, {start for start, _ in places})
     for number, ((_, start), end) in enumerate(zip(places, ends, strict=True), 1):
         try:
-            _add_message(builder, QUOTED_FROM.sub(rb"\1", data[start:end]), number)
+            content = QUOTED_FROM.sub(rb"\1", data[start:end])
+            _add_message(builder, _read(builder, content, number), number)
         except ParseFailed as exc:
             if exc.code != "damaged":
                 raise
@@ -57,44 +72,176 @@ def parse_mailbox(builder: Builder, data: bytes, name: str) -> None:
     builder.metadata["messages"] = len(places)
 
 
-def _add_message(builder: Builder, data: bytes, number: int) -> None:
-    """Add a message as a part; the first message names the document."""
-    message = email.message_from_bytes(data, policy=email.policy.compat32)
+def _warn_of_lost_separators(builder: Builder, data: bytes, known: set[int]) -> None:
+    for match in SUSPECT.finditer(data):
+        if match.start(1) not in known:
+            line = data.count(b"\n", 0, match.start(1)) + 1
+            builder.warn(f"Line {line} may be a damaged line between two messages: it is read as text.")
+
+
+def _in_bytes(builder: Builder, data: bytes) -> bytes:
+    """Return the bytes of a message, of one in UTF-16 or with a mark those in UTF-8."""
+    if not data.startswith(tuple(mark for mark, _ in MARKS)) and data[:200].count(0) < 20:
+        return data
+    text, _, warnings = decoded(data)
+    builder.warn(*warnings)
+    return text.encode()
+
+
+def _read(builder: Builder, data: bytes, number: int) -> Message:
+    """Return a message without the lines among its headers that are none."""
+    if b"\0" in data:
+        lines = [str(i) for i, line in enumerate(data.split(b"\n"), 1) if b"\0" in line]
+        builder.warn(
+            f"NUL characters are left out: they are in line {', '.join(lines[:9])} of message {number}."
+        )
+        data = data.replace(b"\0", b"")
+    end = HEADERS_END.search(data)
+    lines = data[: end.start() if end else len(data)].split(b"\n")
+    headers = [place for place, line in enumerate(lines) if HEADER.match(line)]
+    others = [place for place in range(headers[-1]) if place not in headers] if headers else []
+    if end is not None and others:
+        for place in others:
+            shown = lines[place][:80].decode("ascii", "replace").strip()
+            builder.warn(f"Line {place + 1} of message {number} is no header, it is left out: {shown}")
+        kept = [line for place, line in enumerate(lines) if place not in others]
+        data = b"\n".join(kept) + data[end.start() :]
+    if end is None or not data.endswith(b"\n"):
+        where = "within its last line" if end else "before its text"
+        builder.warn(f"The end of message {number} may be missing: the file ends {where}.")
+    return email.message_from_bytes(data, policy=email.policy.compat32)
+
+
+@dataclass
+class _Contents:
+    """What a message holds beside its text."""
+
+    texts: MailTexts
+    builder: Builder
+    number: int
+    attachments: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[Message] = field(default_factory=list)
+    parts: int = 0
+
+    def text_of(self, part: Message) -> str:
+        """Return the text of a part and add what is no text of it."""
+        self.parts += 1
+        if self.parts > MESSAGE_PARTS_LIMIT:
+            self.builder.warn(f"Message {self.number} has more than {MESSAGE_PARTS_LIMIT:,} parts.")
+            return ""
+        kind, payload = part.get_content_type(), part.get_payload()
+        if part.get_content_maintype() == "multipart" and isinstance(payload, list):
+            text = self._joined(kind, [member for member in payload if isinstance(member, Message)])
+        elif part.get_content_maintype() == "multipart":
+            # A multipart without its boundary: all of it is text.
+            part.set_type("text/plain")
+            text = self._payload(part)
+        else:
+            text = self._single(part, kind)
+        for defect in part.defects:
+            self.builder.warn(f"A part of message {self.number} is damaged: {type(defect).__doc__}")
+        return text
+
+    def _joined(self, kind: str, members: list[Message]) -> str:
+        texts = [(member.get_content_type(), self.text_of(member)) for member in members]
+        texts = [(each, text) for each, text in texts if text]
+        plain_texts = [pair for pair in texts if pair[0] != "text/html"]
+        if plain_texts and (
+            kind == "multipart/alternative" or any(each == "text/plain" for each, _ in texts)
+        ):
+            texts = plain_texts
+        if kind == "multipart/alternative":
+            texts = sorted(texts, key=lambda pair: pair[0] != "text/plain")[:1]
+        return "\n\n".join(text for _, text in texts)
+
+    def _single(self, part: Message, kind: str) -> str:
+        try:
+            file = self.texts.header(part.get_filename() or "")
+        except (ValueError, LookupError, TypeError):
+            file = ""
+        is_attached = bool(file) or part.get_content_disposition() == "attachment"
+        if kind in ("text/plain", "text/html") and not is_attached:
+            text = self._payload(part).strip()
+            return plain(text, self.builder) if text and kind == "text/html" else text
+        self.attachments.append({"name": file or kind, "media_type": kind})
+        payload = part.get_payload()
+        if kind in MESSAGE_TYPES or file.lower().endswith(".eml"):
+            self._add_message(part, payload)
+        elif kind == "application/ms-tnef" or file.lower() == "winmail.dat":
+            return self._winmail(part)
+        return ""
+
+    def _add_message(self, part: Message, payload: Any) -> None:
+        """Add a message that is attached. Some programs encode it, which the library takes for text."""
+        inner = payload[0] if isinstance(payload, list) and payload else None
+        if not isinstance(inner, Message) or not inner.keys():
+            text = inner.get_payload() if isinstance(inner, Message) else payload
+            encoded = Message()
+            encoded.set_payload(text)
+            encoded["Content-Transfer-Encoding"] = part.get("Content-Transfer-Encoding", "7bit")
+            data = encoded.get_payload(decode=True)
+            inner = _read(self.builder, data, self.number) if isinstance(data, bytes) else None
+        if inner is not None and inner.keys():
+            self.messages.append(inner)
+        else:
+            self.builder.warn(f"A message that is attached to message {self.number} cannot be read.")
+
+    def _winmail(self, part: Message) -> str:
+        data = part.get_payload(decode=True)
+        read = winmail.read(data if isinstance(data, bytes) else b"")
+        self.attachments += [{"name": name, "media_type": "application/octet-stream"} for name in read.names]
+        if not read.is_whole:
+            self.builder.warn(f"A winmail.dat of message {self.number} is damaged: its end is left out.")
+        return normal(read.text)
+
+    def _payload(self, part: Message) -> str:
+        data = part.get_payload(decode=True)
+        return (
+            normal(self.texts.text_of(data, part.get_content_charset("ascii")))
+            if isinstance(data, bytes)
+            else ""
+        )
+
+
+def _add_message(builder: Builder, message: Message, number: int, level: int | None = None) -> None:
+    """Add a message and those attached to it as parts; the first message names the document."""
     if not message.keys():
         raise ParseFailed(f"Message {number} has no headers.", "damaged")
     start, line = builder.position, builder.line
-    fields = [*_people(builder, message), *_texts(builder, message, number)]
-    names, bodies = _contents(message)
-    if names:
-        span = builder.add(f"Attachments: {'; '.join(str(attachment['name']) for attachment in names)}", "\n")
-        fields.append(PartField("attachments", names, span))
+    texts = MailTexts(message, number, builder)
+    fields = [*_people(builder, texts, message), *_texts(builder, texts, message, number)]
+    if number == 1 and level is None:
+        builder.title = next((field.value for field in fields if field.name == "subject"), None)
+    contents = _Contents(texts, builder, number)
+    body = contents.text_of(message).strip()
+    files = contents.attachments
+    if files:
+        span = builder.add(f"Attachments: {'; '.join(str(file['name']) for file in files)}", "\n")
+        fields.append(PartField("attachments", files, span))
     builder.add("", "\n")
-    body = _body(bodies, builder)
     if body:
         fields.append(PartField("body", normal(body), builder.add(body, "\n\n")))
     end = max((field.span.end or start for field in fields), default=start)
     fields = [PartField(f.name, f.value, replace(f.span, message=number)) for f in fields]
     builder.count_cells(len(fields))
-    builder.part("message", FileSpan(line=line, message=number, start=start, end=end), fields)
+    span = FileSpan(line=line, message=number, start=start, end=end)
+    builder.part("message", span, fields, level=level)
+    inner_level = (level or 1) + 1
+    for inner in contents.messages:
+        if inner_level > LEVELS_LIMIT:
+            builder.warn(
+                f"Message {number} has more than {LEVELS_LIMIT} levels: the inner ones are left out."
+            )
+        else:
+            _add_message(builder, inner, number, inner_level)
 
 
-def _decoded(value: str) -> str:
-    value = value[:HEADER_CHARACTERS_LIMIT]
-    try:
-        text = str(make_header(decode_header(value)))
-    except (HeaderParseError, LookupError, ValueError):
-        text = value
-    # Bytes beyond ASCII without an encoding are surrogates.
-    text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return normal(" ".join(text.split()))
-
-
-def _people(builder: Builder, message: Message) -> Iterator[PartField]:
+def _people(builder: Builder, texts: MailTexts, message: Message) -> Iterator[PartField]:
     for name in PEOPLE:
         raw = [str(value)[:HEADER_CHARACTERS_LIMIT] for value in message.get_all(name, ())]
         people: list[dict[str, str]] = []
         for label, address in getaddresses(raw):
-            person = {"name": _decoded(label), "address": _decoded(address)}
+            person = {"name": texts.header(label), "address": texts.header(address)}
             if any(person.values()):
                 people.append({key: value for key, value in person.items() if value})
         if not people:
@@ -109,75 +256,19 @@ def _people(builder: Builder, message: Message) -> Iterator[PartField]:
         yield PartField(name.lower().replace("-", "_"), people, builder.add_line(name, ", ".join(shown)))
 
 
-def _texts(builder: Builder, message: Message, number: int) -> Iterator[PartField]:
+def _texts(builder: Builder, texts: MailTexts, message: Message, number: int) -> Iterator[PartField]:
     for name in TEXTS:
-        value = _decoded(str(next(iter(message.get_all(name, ())), "")))
+        value = texts.header(str(next(iter(message.get_all(name, ())), "")))
         if not value:
             continue
         span = builder.add_line(name, value)
         yield PartField(name.lower().replace("-", "_"), value, span)
-        if name == "Subject" and number == 1:
-            builder.title = value
         if name == "Date":
             try:
-                yield PartField("sent_at", parsedate_to_datetime(value).isoformat(), span)
+                sent_at = parsedate_to_datetime(value)
             except (ValueError, TypeError, OverflowError, IndexError):
                 builder.warn(f"The date of message {number} cannot be read: {value[:100]}")
-
-
-def _contents(message: Message) -> tuple[list[dict[str, Any]], list[Message]]:
-    """Return the attachments of a message, and the parts that can be its body."""
-    attachments: list[dict[str, Any]] = []
-    bodies: list[Message] = []
-    waiting: list[Message] = [message]
-    for _ in range(MESSAGE_PARTS_LIMIT):
-        if not waiting:
-            break
-        part = waiting.pop()
-        kind = part.get_content_type()
-        payload = part.get_payload()
-        try:
-            file = _decoded(part.get_filename() or "")
-        except (ValueError, LookupError, TypeError):
-            file = ""
-        if part.get_content_maintype() == "multipart" and isinstance(payload, list):
-            waiting.extend(reversed([member for member in payload if isinstance(member, Message)]))
-        elif part.get_content_maintype() == "multipart":
-            # A multipart without its boundary: all of it is text.
-            part.set_type("text/plain")
-            bodies.append(part)
-        elif (
-            file or part.get_content_disposition() == "attachment" or kind not in ("text/plain", "text/html")
-        ):
-            attachments.append({"name": file or kind, "media_type": kind})
-        else:
-            bodies.append(part)
-    return attachments, bodies
-
-
-def _body(parts: list[Message], builder: Builder) -> str:
-    for kind in ("text/plain", "text/html"):
-        for part in parts:
-            if part.get_content_type() == kind:
-                text = _payload(part, builder).strip()
-                if text and kind == "text/html":
-                    text = plain(text, builder)
-                if text:
-                    return text
-    return ""
-
-
-def _payload(part: Message, builder: Builder) -> str:
-    payload = part.get_payload(decode=True)
-    if not isinstance(payload, bytes):
-        return ""
-    charset = part.get_content_charset()
-    try:
-        return normal(payload.decode(charset or "ascii"))
-    except (LookupError, ValueError):
-        try:
-            text, _, warnings = decoded(payload)
-        except ParseFailed:
-            return payload.decode("latin-1")
-        builder.warn(*warnings)
-        return text
+                continue
+            if sent_at.tzinfo is None:
+                builder.warn(f"The date of message {number} has no offset that is known: {value[:100]}")
+            yield PartField("sent_at", sent_at.isoformat(), span)

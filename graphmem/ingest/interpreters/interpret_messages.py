@@ -1,7 +1,7 @@
 """E-mail: one message each, and its people by their addresses.
 
 The sender wrote the message (`CREATED_BY`); the message refers to its recipients, with their roles. A reply
-references the message that it answers, where the file has both.
+references the message that it answers, where the file has both, and the messages that are attached to it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,19 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     people = People(draft)
     by_id: dict[str, int] = {}
     replies: list[tuple[int, PartField, str | None]] = []
+    holders: dict[int, int | None] = {}
     for part in document.parts:
         fields = fields_by_name(part.fields) if part.kind == "message" else {}
         sent_at = moment(text_of(fields.get("sent_at")))
         message = _add(draft, people, document.text, part, fields, sent_at) if fields else None
+        level = part.level or 1
+        if fields:
+            holders[level] = message
         if message is None:
             continue
+        if level > 1:
+            metadata = {"roles": ["attachment"]}
+            draft.relate("REFERENCES", holders.get(level - 1), message, part.span, metadata, sent_at)
         message_id = text_of(fields.get("message_id"))
         if message_id is not None:
             by_id.setdefault(message_id, message)

@@ -62,7 +62,7 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("rows", "csv", "json", "jsonl", "xlsx", types=True, version=2),
     _shipped("calendar", "ics", version=2),
     _shipped("contacts", "vcf", version=2),
-    _shipped("messages", "eml", "mbox"),
+    _shipped("messages", "eml", "mbox", version=2),
     _shipped("chats", "chatgpt", "claude"),
     _shipped("notes", "markdown", types=True),
     _shipped("memory", "memory", version=2),

@@ -1,0 +1,204 @@
+"""Mails as programs write them: encodings, mailboxes, attached messages, winmail.dat and damage."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import Any
+
+import pytest
+
+from graphmem.ingest import propose
+from graphmem.ingest.child import parsed_here
+from graphmem.ingest.document import DocumentLimits, ParsedDocument
+from tests.support.proposals import proposal_of, relationships, types_and_fields
+
+HEAD = b"From: Ove <ove@example.org>\nTo: maj@example.org\nSubject: Fitting\nMessage-ID: <1@x>\n"
+BJORN = "Bjørn Bø"
+PLAIN = b"Content-Type: text/plain; charset="
+
+
+def parse(data: bytes, name: str = "a.eml") -> ParsedDocument:
+    return parsed_here(data, None, name, DocumentLimits())
+
+
+def values(document: ParsedDocument, index: int = 0) -> dict[str, Any]:
+    return {field.name: field.value for field in document.parts[index].fields}
+
+
+def with_subject(subject: bytes, more: bytes = b"", body: bytes = b"text") -> ParsedDocument:
+    return parse(
+        b"From: a@example.org\nTo: b@example.org\nSubject: " + subject + b"\n" + more + b"\n" + body + b"\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("subject", "more", "expected", "is_told"),
+    [
+        (BJORN.encode(), b"", BJORN, False),
+        (BJORN.encode("latin-1"), PLAIN + b"iso-8859-1\n", BJORN, True),
+        ("Grüße vom Fluß, Jörgen".encode("latin-1"), b"", "Grüße vom Fluß, Jörgen", True),
+        ("会議の予定".encode("iso2022_jp"), b"", "会議の予定", False),
+        ("会議の予定".encode("shift_jis"), PLAIN + b"Shift_JIS\n", "会議の予定", True),
+        (b"=?utf-8?Q?Bj=C3=B8rn_B=C3?= =?utf-8?Q?=B8?=", b"", BJORN, False),
+        (b"=?utf-8?B?QmrDuHJuIELDuA?= there", b"", f"{BJORN} there", False),
+        (b"=?us-ascii?Q?" + BJORN.replace(" ", "_").encode() + b"?=", b"", BJORN, False),
+        (b"=?utf-8?Q?Bj\xf8rn_B\xf8?=", PLAIN + b"iso-8859-1\n", BJORN, True),
+        (b"=?iso-8859-1?Q?Bj=C3=B8rn_B=C3=B8?=", b"", BJORN, True),
+        (b"=?iso-8859-1?Q?=93Bj=F8rn=94?=", b"", "“Bjørn”", False),
+        (b"=?gb2312?B?" + base64.b64encode("镕基".encode("gbk")) + b"?=", b"", "镕基", False),
+    ],
+)
+def test_a_header_is_read_by_the_encoding_that_it_has(
+    subject: bytes, more: bytes, expected: str, *, is_told: bool
+) -> None:
+    document = with_subject(subject, more)
+    assert values(document)["subject"] == expected
+    assert ["is read as" in warning for warning in document.warnings] == [True] * is_told
+
+
+def test_people_and_files_have_names_in_raw_bytes() -> None:
+    document = parse(
+        "From: \"Bø, Bjørn\" <b@example.org>\nTo: Žofie Šedá <z@example.org>, 'Piet' <p@example.org>,\n"
+        ' "q@example.org" <q@example.org>\nSubject: x\n'
+        'Content-Disposition: attachment; filename="blå.pdf"\n\nx\n'.encode()
+    )
+    assert values(document)["attachments"][0]["name"] == "blå.pdf"
+    people = [fields for kind, fields in types_and_fields(propose(document)) if kind == "person"]
+    assert people == [
+        {"name": "Bø, Bjørn", "email": "b@example.org"},
+        {"name": "Žofie Šedá", "email": "z@example.org"},
+        {"name": "Piet", "email": "p@example.org"},
+        {"email": "q@example.org"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("charset", "body", "expected", "is_told"),
+    [
+        (b"iso-8859-1", "Øl – ok".encode("cp1252"), "Øl – ok", False),
+        (b"iso-8859-1", "Øl – ok".encode(), "Øl – ok", True),
+        (b"utf-8", "Blåbær på brød, søt".encode("latin-1"), "Blåbær på brød, søt", True),
+        (b"never", "Øl".encode(), "Øl", False),
+    ],
+)
+def test_a_body_is_read_by_the_encoding_that_it_has(
+    charset: bytes, body: bytes, expected: str, *, is_told: bool
+) -> None:
+    document = with_subject(b"x", PLAIN + charset + b"\n", body)
+    assert values(document)["body"] == expected
+    assert bool(document.warnings) == is_told
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "From ove@example.org Mon Mar  2 08:00:00 2026",
+        "From 1234@xxx Mon Mar 02 08:00:00 +0000 2026",
+        "From - Mon Mar 02 08:00:00 2026",
+        'From "Ove S" <o@example.org> Mon Mar  2 08:00 MET 2026',
+    ],
+)
+def test_a_mailbox_is_parted_where_a_line_has_a_date_and_a_header_follows(line: str) -> None:
+    letter = f"{line}\n{HEAD.decode()}\nFrom Monday on we are closed.\n\nFrom me 10:00 in 2026\nno header\n\n"
+    document = parse((letter * 2).encode(), "a.mbox")
+    assert [values(document, index)["body"] for index in range(2)] == [
+        "From Monday on we are closed.\n\nFrom me 10:00 in 2026\nno header"
+    ] * 2
+    assert (len(document.parts), document.warnings) == (2, ())
+    damaged = parse(letter.encode() + letter.replace("From ", "Fr?m ", 1).encode(), "a.mbox")
+    assert "Line 12 may be a damaged line between two messages" in damaged.warnings[0]
+
+
+def attached(inner: bytes, more: bytes) -> bytes:
+    return (
+        HEAD.replace(b"<1@x>", b"<2@x>")
+        + b"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain\n\nsee below\n"
+        + b"--b\n" + more + b"\n" + inner + b"\n--b--\n"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("encoded", "more"),
+    [
+        (False, b"Content-Type: message/rfc822\n"),
+        (True, b"Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n"),
+        (True, b"Content-Type: application/octet-stream; name=a.eml\nContent-Transfer-Encoding: base64\n"),
+    ],
+)
+def test_a_message_that_is_attached_is_read(more: bytes, *, encoded: bool) -> None:
+    inner = HEAD.replace(b"Ove", "Bjørn".encode()) + b"\nthe inner text\n"
+    document = parse(attached(base64.encodebytes(inner) if encoded else inner, more))
+    assert [(part.level, values(document, i)["body"]) for i, part in enumerate(document.parts)] == [
+        (None, "see below"),
+        (2, "the inner text"),
+    ]
+    proposed = propose(document)
+    assert ("REFERENCES", "<2@x>", "<1@x>", {"roles": ["attachment"]}) in relationships(proposed)
+    assert ("person", {"name": "Bjørn", "email": "ove@example.org"}) in types_and_fields(proposed)
+    assert document.warnings == ()
+
+
+def test_messages_in_messages_are_read_to_a_level() -> None:
+    data = HEAD + b"\nthe inner text\n"
+    for level in range(30):
+        data = (
+            HEAD
+            + f"Content-Type: multipart/mixed; boundary=b{level}\n\n--b{level}\n".encode()
+            + (b"Content-Type: message/rfc822\n\n" + data + f"\n--b{level}--\n".encode())
+        )
+    document = parse(data)
+    assert len(document.parts) == 20
+    assert "more than 20 levels" in document.warnings[-1]
+
+
+def test_the_text_and_the_names_of_a_winmail_dat_are_read() -> None:
+    def attribute(level: int, number: int, data: bytes) -> bytes:
+        return struct.pack("<BII", level, number, len(data)) + data + struct.pack("<H", sum(data) & 0xFFFF)
+
+    data = struct.pack("<IH", 0x223E9F78, 1) + attribute(1, 0x00069007, struct.pack("<II", 1252, 0))
+    data += attribute(1, 0x0002800C, "Blåbær\0".encode("cp1252")) + attribute(2, 0x00018010, b"plan.pdf\0")
+    for sent, told in (
+        (data, ()),
+        (data[:-1], ("A winmail.dat of message 1 is damaged: its end is left out.",)),
+    ):
+        more = b"Content-Type: application/ms-tnef; name=winmail.dat\nContent-Transfer-Encoding: base64\n\n"
+        document = parse(HEAD + more + base64.encodebytes(sent))
+        names = [file["name"] for file in values(document)["attachments"]]
+        assert (values(document)["body"], names) == ("Blåbær", ["winmail.dat", "plan.pdf"][: 2 - bool(told)])
+        assert document.warnings == told
+
+
+def test_all_texts_of_a_message_are_its_body() -> None:
+    part = "--b\nContent-Type: {}\n\n{}\n".format
+    alternative = part("text/plain", "plain") + part("text/html", "<p>html</p>") + "--b--\n"
+    body = (
+        "--o\nContent-Type: multipart/alternative; boundary=b\n\n" + alternative
+        + "--o\nContent-Type: text/plain\n\nafter the file\n--o--\n"
+    )  # fmt: skip
+    document = parse(HEAD + b"Content-Type: multipart/mixed; boundary=o\n\n" + body.encode())
+    assert values(document)["body"] == "plain\n\nafter the file"
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (HEAD.replace(b"To: maj", b"To maj") + b"\ntext\n", "Line 2 of message 1 is no header"),
+        (HEAD + b"Date: Mon, 2 Mar 2026 08:00:00 MEZ\n\ntext\n", "has no offset that is known"),
+        (HEAD, "the file ends before its text"),
+        (HEAD + b"\ntext", "the file ends within its last line"),
+        (HEAD + b"\nte\0xt\n", "NUL characters are left out: they are in line 6 of message 1"),
+        (attached(b"x", b"")[:-6], "A part of message 1 is damaged"),
+        (HEAD + b"Content-Transfer-Encoding: base64\n\nYWJj\nZ\n", "A part of message 1 is damaged"),
+    ],
+)
+def test_damage_is_told_and_the_rest_is_read(data: bytes, told: str) -> None:
+    document = parse(data)
+    assert values(document)["subject"] == "Fitting"
+    assert any(told in warning for warning in document.warnings), document.warnings
+
+
+def test_a_mail_in_utf_16_is_read() -> None:
+    proposed = proposal_of("a.eml", HEAD.decode() + "\ntext\n")
+    document = parse((HEAD + b"\ntext\n").decode().encode("utf-16"))
+    assert types_and_fields(propose(document)) == types_and_fields(proposed)
