@@ -41,6 +41,8 @@ BEGINNINGS = (
 HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]")
 MAIL_HEADERS = {"from", "to", "subject", "date", "message-id", "received", "return-path", "mime-version"}
 MAIL_HEADERS_MINIMUM = 3
+LINES_TRIED = 20
+"""Lines of which one that is whole shows what they all are: the first may be broken."""
 TABBED_LINES = 20
 """Lines by which a text is taken for a table with tabs."""
 CHATS = (
@@ -182,20 +184,16 @@ def _json(data: bytes, head: str, hint: Format | None) -> str | None:
     """Return which format of JSON a text has, None if it is none."""
     if not head.startswith(("{", "[")):
         return None
-    first_line = head.partition("\n")[0]
     known = hint.name if hint is not None and hint.name in ("json", "jsonl") else None
-    try:
-        value = json.loads(first_line)
-    except (ValueError, RecursionError):
-        value = None
-    if isinstance(value, dict):
-        # A line that is an object and a second that begins one: this is no single JSON value.
+    lines = head.split("\n")[:LINES_TRIED]
+    values = [_first_value(line) for line in lines] if head.startswith("{") else [None]
+    for value in filter(None, values):
         kind = value.get("type")
         if (kind == "entity" and "entityType" in value) or (kind == "relation" and "relationType" in value):
             return "memory"
-        lines = [line for line in head.split("\n")[:2] if line.strip()]
-        if known == "jsonl" or (len(lines) == 2 and lines[1].startswith("{")):
-            return "jsonl"
+    # A line that is an object and a second that begins one: this is no single JSON value.
+    if values[0] is not None and (known == "jsonl" or "".join(lines[1:2]).startswith("{")):
+        return "jsonl"
     # A chat export has names that its first conversation has.
     chat = next((chat for chat, names in CHATS if all(name in head for name in names)), None)
     if chat is not None or known is not None:
@@ -205,6 +203,15 @@ def _json(data: bytes, head: str, hint: Format | None) -> str | None:
     except (ValueError, RecursionError):
         return None
     return "json"
+
+
+def _first_value(line: str) -> dict[str, Any] | None:
+    """Return the object that a line is or with which it begins before another one, else None."""
+    try:
+        value, end = json.JSONDecoder().raw_decode(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and line[end:].strip()[:1] in ("", "{") else None
 
 
 def signature_matches(head: bytes, name: str) -> list[Any]:

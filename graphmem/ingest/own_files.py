@@ -33,6 +33,10 @@ _REQUEST: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{(?!\\rtf)|\[\s*(?:[\[{\
 """The beginning of arguments: an object, or a list of items. RTF and some texts begin so as well."""
 
 
+_MEMORY: Final = re.compile(rb'\s*\{\s*"type"\s*:\s*"(?:entity|relation)"')
+"""The beginning of a line of the memory.jsonl of the MCP memory server."""
+
+
 def with_content(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments with content and name of the file at ``file_path``; raise as :func:`read_file`."""
     path = arguments.get("file_path")
@@ -96,6 +100,9 @@ def is_request(path: str) -> bool:
 
 def read_request(data: bytes, name: str) -> dict[str, Any]:
     """Return the arguments of a store; lists and lines are its ``entities``. InvalidJson: it is none."""
+    if _MEMORY.match(data):
+        reason = f"it is a memory.jsonl: `graphmem upload {name}` stores it"
+        raise InvalidJson(f"{name} has no arguments: {reason}", file=name, reason=reason)
     try:
         value = canonical.decode(data)
     except ValueError as whole:

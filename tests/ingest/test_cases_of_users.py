@@ -38,6 +38,16 @@ EXPECTED: Final[dict[str, list[dict[str, Any]]]] = {
         {"name": "Caro Vint", "email": "caro@vint.example", "city": "Gent"},
         {"name": "Dirk Vint", "email": "dirk@vint.example", "city": "Brugge"},
     ],
+    "memory_duplicate.jsonl": [{"name": "Maja Dupby", "observations": ["one", "two", "three"]}],
+    "memory_torn_last.jsonl": [
+        {"name": "Dag Tornby", "observations": ["one"]},
+        {"name": "Eira Tornby", "observations": ["two"]},
+    ],
+    "memory_two_on_line.jsonl": [
+        {"name": "Ansgar Twohill", "observations": ["likes tea"]},
+        {"name": "Bodil Twohill", "observations": ["likes rye"]},
+        {"name": "Cees Twohill", "observations": ["sails"]},
+    ],
     "excel_unicode_text_not_a_table.txt": [{"name": "Ida Ströbel3", "email": "ida3@stroebel.example"}],
 }
 """Some fields of each entity, in the order of the file."""

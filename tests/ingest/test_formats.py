@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from graphmem.ingest import propose
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed, PartField
@@ -109,6 +110,36 @@ def test_a_few_damaged_bytes_of_utf_8_are_told_and_cost_nothing_else() -> None:
         "NUL characters are left out: 1 in line 3.",
     )
     assert decoded("Zoë Bø".encode()[:-1])[:2] == ("Zoë B\ufffd", "utf-8")
+
+
+@walk_over(
+    "name, text, values, warnings",
+    [
+        ("a.json", '{"people": [{"name": "Ada"}, {"name": "Bob"}, {"nam', ["Ada", "Bob"], 1),
+        ("a.json", '{"people": [{"name": "Ada"}, {"name: 3}, {"name": "Cy"}], "x": 1}', ["Ada", "Cy"], 2),
+        ("a.json", '[{"a": {"a": 1}, "b": 3}, {"a": {"a": 5}, "b": x}, {"a": {"a": 7}, "b": 9}]', [3, 9], 1),
+        ("a.json", '{"name": "Ada"}{"name": "Bob"}', ["Ada", "Bob"], 0),
+        ("a.jsonl", '{"name": "Ada"}{"name": "Bob"}\n{"name": "Cy"}\n', ["Ada", "Bob", "Cy"], 0),
+        ("a.jsonl", '{"name": "A{"name": "Ada"}\n{"name": "Bob", "x": [\n{"name": "Cy"}', ["Ada", "Cy"], 2),
+        ("a.jsonl", '{"type": "entity", "na{"type": "entity", "name": "Ada", "entityType": "person", '
+         '"observations": []}\n', ["Ada"], 1),
+    ],
+)  # fmt: skip
+def test_whole_objects_beside_broken_ones_come_in(
+    name: str, text: str, values: list[Any], warnings: int
+) -> None:
+    document = parsed_here(text.encode(), None, name, DocumentLimits())
+    entities = propose(document, file_name=name).entities
+    shown = [entity.fields.get("name", entity.fields.get("b")) for entity in entities]
+    assert (shown, len(document.warnings)) == (values, warnings), document.warnings
+
+
+def test_lists_of_objects_in_lines_of_their_own_are_one_json() -> None:
+    for text in (
+        '[\n{"name": "Ada"},\n{"name": "Bob"}\n]',
+        '{"people": [\n{"name": "Ada"},\n{"name": "Bob"}]}',
+    ):
+        assert parsed_here(text.encode(), None, "a.json", DocumentLimits()).format == "json"
 
 
 def test_a_message_without_its_boundary_is_text() -> None:

@@ -85,6 +85,22 @@ def test_the_memory_of_the_memory_server_is_stored_as_its_toolset_stores_it() ->
     assert "no entity for one of its ends" in proposed.warnings[0]
 
 
+def test_an_entity_of_the_memory_server_that_comes_twice_has_the_texts_of_both() -> None:
+    lines = [
+        {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["one"]},
+        {"type": "relation", "from": "ADA", "to": "Bob", "relationType": "knows"},
+        {"type": "entity", "name": "ada", "entityType": "engineer", "observations": ["two", "one"]},
+        {"type": "entity", "name": "Bob", "entityType": "person", "observations": []},
+    ]
+    proposed = proposal_of("memory.jsonl", "\n".join(map(json.dumps, lines)))
+    assert [dict(entity.fields) for entity in proposed.entities] == [
+        {"name": "Ada", "observations": ["one", "two"]},
+        {"name": "Bob", "observations": []},
+    ]
+    assert [(link.source, link.target) for link in proposed.relationships] == [(0, 1)]
+    assert "type engineer in line 3" in proposed.warnings[0]
+
+
 def test_what_exceeds_a_limit_is_left_out_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphmem.ingest.interpreters.proposal_draft.ENTITIES_LIMIT", 2)
     monkeypatch.setattr("graphmem.ingest.interpreters.proposal_draft.JOINED_LIMIT", 1)

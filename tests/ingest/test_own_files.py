@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import graphmem.runtime  # noqa: F401  (fills the registry)
-from graphmem.errors import FileEmpty, FileIsDirectory, FileMissing, FileTooLarge, FileUnreadable
+from graphmem.errors import FileEmpty, FileIsDirectory, FileMissing, FileTooLarge, FileUnreadable, InvalidJson
 from graphmem.ingest import own_files
 from graphmem.registry import REGISTRY
 
@@ -67,6 +67,13 @@ def test_a_file_that_begins_as_json_holds_arguments(tmp_path: Path) -> None:
         assert own_files.is_request(str(file)) is expected, data
     assert not own_files.is_request(str(tmp_path / "missing"))
     assert not own_files.is_request(str(tmp_path))
+
+
+def test_a_file_of_the_memory_server_is_uploaded_and_not_taken_for_arguments() -> None:
+    line = b'{"type": "entity", "name": "Ada", "entityType": "person", "observations": []}\n'
+    for data in (line, line * 2, line + b'{"type": "rel'):
+        with pytest.raises(InvalidJson, match=r"graphmem upload memory\.jsonl"):
+            own_files.read_request(data, "memory.jsonl")
 
 
 def test_a_pipe_holds_arguments_and_is_not_read_to_find_out() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from graphmem.ingest.building import Builder, json_value, normal
 from graphmem.ingest.decoding import decoded
-from graphmem.ingest.document import FileSpan, ParseFailed, PartField
+from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats import json_values
 
@@ -61,8 +61,9 @@ def _conversations(builder: Builder, data: bytes, name: str, member: str, kind: 
     text, _, warnings = decoded(data)
     try:
         value = json.loads(text)
-    except ValueError as exc:
-        raise ParseFailed(f"The file is no JSON: {exc}.", "damaged") from None
+    except ValueError:
+        value, broken = json_values.whole_objects(text)
+        warnings = (*warnings, *broken)
     values = _objects(value if isinstance(value, list) else [value])
     if any(isinstance(value.get(member), kind) for value in values):
         builder.warn(*warnings)

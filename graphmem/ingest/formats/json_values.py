@@ -3,6 +3,9 @@
 The text is that of the file. A record of an object has one field per member; a record of anything else has
 one field, `value`. A list at the top is one record per element. The library decodes values; this module
 only steps over the top two levels, because the library does not tell where a value stands.
+
+A broken element or line is left out, and a warning names its line. Reading goes on where the next one begins.
+A file of which nothing is whole is a failure.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import bisect
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 from graphmem.ingest.building import Builder, json_value
@@ -18,73 +22,169 @@ from graphmem.ingest.decoding import whole_text
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 
 SPACE = re.compile(r"[ \t\n\r]*")
+OBJECT = re.compile(r'\{\s*["}]')
+INSIDE = ("[", ",", ":")
+"""What stands before an object within another value."""
+SAME_NAMES = 2
+"""So many of the first names of an element show that another one is an element of the same list."""
+SPACE_BEFORE = 200
+"""Characters of space between two elements."""
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add a JSON file."""
-    text = whole_text(builder, data)
-    walk = Walk(text)
-    position = walk.skip(0)
-    if text.startswith("[", position):
-        end = _list(builder, walk, position)
+    walk = Walk(whole_text(builder, data))
+    start = walk.skip(0)
+    if walk.text.startswith("[", start):
+        end = walk.elements(start, lambda place: _record(builder, walk, place))
     else:
-        end = _record(builder, walk, position, first_line=1)
-    if walk.skip(end) != len(text):
-        raise walk.error("something follows the value", end)
-    builder.warn(*walk.warnings)
+        end = _object(builder, walk, start)
+    _sequence(builder, walk, end)
 
 
 def parse_lines(builder: Builder, data: bytes, name: str) -> None:
-    """Add a file with one JSON value per line; blank lines are left out."""
-    text = whole_text(builder, data)
+    """Add a file with one JSON value per line, or several; blank lines are left out."""
+    _sequence(builder, Walk(whole_text(builder, data)), 0)
+
+
+def whole_objects(text: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the objects of a list at the top that are whole, and warnings that name the others."""
     walk = Walk(text)
-    start = 0
-    for number, line in enumerate(text.split("\n"), 1):
-        stop = start + len(line)
-        position = walk.skip(start)
-        if position < stop:
-            end = _record(builder, walk, position, first_line=number, record_line=number)
-            if walk.skip(end) < stop or end > stop:
-                raise walk.error("a line has more than one value", end)
-        start = stop + 1
+    found: list[dict[str, Any]] = []
+
+    def read(start: int) -> int:
+        fields, end = walk.members(start)
+        found.append({field.name: field.value for field in fields})
+        return end
+
+    start = walk.skip(0)
+    if text.startswith("[", start):
+        walk.elements(start, read)
+    return found, walk.warnings
+
+
+def _sequence(builder: Builder, walk: Walk, position: int) -> None:
+    """Add the values from an offset on, one after the other; raise the first failure if there is none."""
+    position = walk.skip(position)
+    while position < len(walk.text):
+        try:
+            position = walk.skip(_record(builder, walk, position))
+        except ParseFailed as exc:
+            walk.leave_out(position, exc)
+            position = walk.next_line(position)
+    if walk.failure is not None and not walk.records:
+        raise walk.failure
     builder.warn(*walk.warnings)
 
 
-def _list(builder: Builder, walk: Walk, position: int) -> int:
-    """Add the elements of a list as records; return its end."""
-    position = walk.skip(position + 1)
-    if walk.text.startswith("]", position):
-        return position + 1
-    while True:
-        end = walk.skip(_record(builder, walk, position, first_line=walk.line(position)))
-        mark = walk.text[end : end + 1]
-        if mark == "]":
-            return end + 1
-        if mark != ",":
-            raise walk.error("a comma or a bracket is missing", end)
-        position = walk.skip(end + 1)
+def _object(builder: Builder, walk: Walk, start: int) -> int:
+    """Add the value at the top. Of an object that is broken, what is whole of its members is read."""
+    try:
+        return _record(builder, walk, start)
+    except ParseFailed as exc:
+        walk.leave_out(start, exc)
+    fields, name, place = walk.fields, walk.name, walk.place
+    elements: list[Any] = []
+
+    def read(start: int) -> int:
+        members, end = walk.members(start)
+        elements.append({field.name: field.value for field in members})
+        return end
+
+    if name is not None and walk.text.startswith("[", place):
+        end = walk.elements(place, read)
+        if elements:
+            fields[name] = PartField(name, elements, walk.span(place, end))
+    if fields:
+        _add(builder, walk, start, len(walk.text), list(fields.values()))
+    return len(walk.text)
 
 
-def _record(builder: Builder, walk: Walk, start: int, first_line: int, record_line: int | None = None) -> int:
+def _record(builder: Builder, walk: Walk, start: int) -> int:
     """Add the value at an offset as a record; return its end."""
     if walk.text.startswith("{", start):
         fields, end = walk.members(start)
     else:
         value, end = walk.value(start)
         fields = [PartField("value", value, walk.span(start, end))]
-    builder.count_cells(len(fields))
-    builder.part("record", FileSpan(line=record_line or first_line, start=start, end=end), fields)
+    _add(builder, walk, start, end, fields)
     return end
 
 
+def _add(builder: Builder, walk: Walk, start: int, end: int, fields: list[PartField]) -> None:
+    walk.records += 1
+    builder.count_cells(len(fields))
+    builder.part("record", walk.span(start, end), fields)
+
+
 class Walk:
-    """Steps through a JSON text: values are decoded by the library, at their offsets."""
+    """Steps through a JSON text: values are decoded by the library, at their offsets.
+
+    ``fields`` are those of the last object as far as it was read, ``name`` and ``place`` the member at which
+    reading stopped. ``failure`` is the first that was left out.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.warnings: list[str] = []
+        self.failure: ParseFailed | None = None
+        self.records = 0
+        self.fields: dict[str, PartField] = {}
+        self.name: str | None = None
+        self.place = 0
         self._decoder = json.JSONDecoder(parse_constant=self._constant, parse_float=self._float)
         self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def elements(self, position: int, read: Callable[[int], int]) -> int:
+        """Have the whole elements of the list at an offset read; return the end of the list."""
+        position = self.skip(position + 1)
+        if self.text.startswith("]", position):
+            return position + 1
+        names: list[str] = []
+        while True:
+            try:
+                end = self.skip(read(position))
+                names = list(self.fields)[:SAME_NAMES]
+                mark = self.text[end : end + 1]
+                if mark == "]":
+                    return end + 1
+                if mark != ",":
+                    raise self.error("a comma or a bracket is missing", end)
+                position = self.skip(end + 1)
+            except ParseFailed as exc:
+                self.leave_out(position, exc)
+                position = self._next_element(position, names or list(self.fields)[:SAME_NAMES])
+                if position == len(self.text):
+                    return position
+
+    def leave_out(self, position: int, failure: ParseFailed) -> None:
+        """Note what is broken; raise a failure that is no damage."""
+        if failure.code != "damaged":
+            raise failure
+        self.failure = self.failure or failure
+        self.warnings.append(f"What is broken in line {self.line(position)} is left out: {failure.reason}")
+
+    def next_line(self, position: int) -> int:
+        """Return the offset of the next object that begins a line, or follows a broken one in its line."""
+        for match in OBJECT.finditer(self.text, position + 1):
+            before = self.text[position : match.start()]
+            if before.endswith("\n") or before.rstrip()[-1:] not in INSIDE:
+                return match.start()
+        return len(self.text)
+
+    def _next_element(self, position: int, names: list[str]) -> int:
+        """Return the offset of the next object whose first names are those of the elements."""
+        for match in OBJECT.finditer(self.text, position + 1):
+            if self.text[max(position, match.start() - SPACE_BEFORE) : match.start()].rstrip()[-1:] != ",":
+                continue
+            try:
+                value, end = self.value(match.start())
+            except ParseFailed:
+                continue
+            is_element = isinstance(value, dict) and list(value)[: len(names)] == names
+            if is_element and self.text[(after := self.skip(end)) : after + 1] in ("", ",", "]"):
+                return match.start()
+        return len(self.text)
 
     def skip(self, position: int) -> int:
         """Return the offset of the next character that is no white space."""
@@ -113,7 +213,8 @@ class Walk:
 
     def members(self, position: int) -> tuple[list[PartField], int]:
         """Return the members of the object at an offset as fields, and its end."""
-        fields: dict[str, PartField] = {}
+        fields = self.fields = {}
+        self.name = None
         position = self.skip(position + 1)
         if self.text.startswith("}", position):
             return [], position + 1
@@ -124,13 +225,13 @@ class Walk:
             end = self.skip(end)
             if not self.text.startswith(":", end):
                 raise self.error("a colon is missing", end)
-            start = self.skip(end + 1)
+            self.name, self.place = name, (start := self.skip(end + 1))
             value, end = self.value(start)
             if name in fields:
                 self.warnings.append(f"An object has {name[:100]} more than once: the last one counts.")
             fields[name] = PartField(name, value, self.span(start, end))
             end = self.skip(end)
-            mark = self.text[end : end + 1]
+            self.name, mark = None, self.text[end : end + 1]
             if mark == "}":
                 return list(fields.values()), end + 1
             if mark != ",":

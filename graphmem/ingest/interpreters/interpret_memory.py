@@ -1,18 +1,20 @@
 """The `memory.jsonl` of the MCP memory server, as the toolset memory stores what it gets.
 
-An entity has the fields `name` and `observations`. A spelling of its type that is not the type's own is the
-field `entity_type_text`. A relation is a relationship whose metadata `relation_types` has the spellings.
+An entity has the fields `name` and `observations`; one that comes again under its name adds its texts. A
+spelling of its type that is not the type's own is the field `entity_type_text`. A relation is a relationship
+whose metadata `relation_types` has the spellings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, entity_type_of, fields_by_name, text_of
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
-from graphmem.ingest.interpreters.text_places import place
+from graphmem.ingest.interpreters.text_places import place, widen
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity, relationship
 
@@ -27,25 +29,35 @@ GENERAL_TYPE = "thing"
 GENERAL_RELATIONSHIP = "RELATED_TO"
 
 
+class StatedEntity(NamedTuple):
+    """An entity as one record states it."""
+
+    name: str
+    spelling: str
+    part: Part
+    fields: dict[str, PartField]
+
+
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return the entities and relations."""
     draft = ProposalDraft()
     records = [(part, fields_by_name(part.fields)) for part in document.parts if part.kind == "record"]
-    entities: dict[str, int | None] = {}
+    stated: dict[str, list[StatedEntity]] = {}
     for part, fields in records:
         kind = text_of(fields.get("type"))
         if kind == "entity":
-            _add_entity(draft, part, fields, entities)
+            _collect(draft, part, fields, stated)
         elif kind != "relation":
             draft.warn(f"A record{place(part.span)} is left out: it is neither an entity nor a relation.")
+    entities = {folded: _entity(draft, named) for folded, named in stated.items()}
     for part, fields in records:
         if text_of(fields.get("type")) == "relation":
             _add_relation(draft, part, fields, entities)
     return draft.proposal()
 
 
-def _add_entity(
-    draft: ProposalDraft, part: Part, fields: dict[str, PartField], entities: dict[str, int | None]
+def _collect(
+    draft: ProposalDraft, part: Part, fields: dict[str, PartField], stated: dict[str, list[StatedEntity]]
 ) -> None:
     name, spelling = (text_of(fields.get(label)) for label in ("name", "entityType"))
     texts = fields[TEXTS].value if TEXTS in fields else None
@@ -53,20 +65,28 @@ def _add_entity(
     if name is None or spelling is None or not are_texts:
         draft.warn(f"An entity{place(part.span)} is left out: it lacks a name, a type or observations.")
         return
-    folded = identity.fold_text(name)
-    if folded in entities:
-        draft.warn(f"An entity{place(part.span)} is left out: an earlier one has its name.")
-        return
+    named = stated.setdefault(identity.fold_text(name), [])
+    if named and spelling != named[0].spelling:
+        told = f"it has the name of one before, which is a {named[0].spelling[:60]}"
+        draft.warn(f"The type {spelling[:60]}{place(part.span)} is left out: {told}.")
+    named.append(StatedEntity(name, spelling, part, fields))
+
+
+def _entity(draft: ProposalDraft, named: list[StatedEntity]) -> int | None:
+    """Add the entity of a name, with the texts of all records that have it."""
+    name, spelling, part, fields = named[0]
     entity_type = entity_type_of(spelling) or GENERAL_TYPE
+    texts = list(dict.fromkeys(text for each in named for text in each.fields[TEXTS].value))
+    place_of_texts = widen(fields[TEXTS].span, named[-1].fields[TEXTS].span)
     members = [
         LabelledMember(NAME, name, fields["name"].span),
-        LabelledMember(TEXTS, texts, fields[TEXTS].span),
+        LabelledMember(TEXTS, fields[TEXTS].value if len(named) == 1 else texts, place_of_texts),
     ]
     if spelling != entity_type:
         members.append(LabelledMember(TYPE_FIELD, spelling, fields["entityType"].span))
     # A type such as note is not identified by a name unless that is its canonical name.
     canonical_name = None if (NAME,) in identity.rule(entity_type) else name
-    entities[folded] = draft.entity(entity_type, members, part.span, canonical_name=canonical_name)
+    return draft.entity(entity_type, members, part.span, canonical_name=canonical_name)
 
 
 def type_of_relation(spelling: str, kinds: Mapping[str, relationship.RelationshipKind]) -> str:

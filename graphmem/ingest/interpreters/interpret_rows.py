@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from graphmem.ingest.document import FileSpan, ParsedDocument, ParseFailed, Part, PartField
+from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.formats.json_values import Walk
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import (
@@ -163,10 +163,7 @@ def _list_of_rows(document: ParsedDocument, draft: ProposalDraft) -> tuple[str, 
     names = {field_name(field.name) for field in parts[0].fields}
     if len(lists) != 1 or names & _OF_ONE_OBJECT:
         return None
-    try:
-        rows = list(_elements(document.text, lists[0]))
-    except ParseFailed:
-        return None
+    rows = _elements(document.text, lists[0])
     other_names = [field.name[:60] for field in parts[0].fields if field is not lists[0]]
     if other_names:
         draft.warn(
@@ -175,16 +172,15 @@ def _list_of_rows(document: ParsedDocument, draft: ProposalDraft) -> tuple[str, 
     return lists[0].name, rows
 
 
-def _elements(text: str, field: PartField) -> Iterator[Part]:
-    """Yield the objects of a list as records, with the places of their members."""
+def _elements(text: str, field: PartField) -> list[Part]:
+    """Return the objects of a list as records, with the places of their members."""
     walk = Walk(text)
-    position = field.span.start
-    for index in range(len(field.value)):
-        if position is None or not text.startswith("," if index else "[", position):
-            raise walk.error("a list is missing", position or 0)
-        start = walk.skip(position + 1)
-        if not text.startswith("{", start):
-            raise walk.error("an object is missing", start)
+    rows: list[Part] = []
+
+    def read(start: int) -> int:
         fields, end = walk.members(start)
-        yield Part("record", FileSpan(line=walk.line(start), start=start, end=end), fields=tuple(fields))
-        position = walk.skip(end)
+        rows.append(Part("record", walk.span(start, end), fields=tuple(fields)))
+        return end
+
+    walk.elements(field.span.start or 0, read)
+    return rows

@@ -65,7 +65,7 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("messages", "eml", "mbox", version=2),
     _shipped("chats", "chatgpt", "claude"),
     _shipped("notes", "markdown", types=True),
-    _shipped("memory", "memory", version=2),
+    _shipped("memory", "memory", version=3),
     _shipped("documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True),
     _shipped("tables", "docx", "html", "markdown", "odt", "pptx", module="rows", types=True, version=2),
 )

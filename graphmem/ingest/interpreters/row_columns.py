@@ -111,6 +111,8 @@ def name_of_row(
     ]
     shown.sort(key=lambda value: NUMERIC.fullmatch(value) is not None)
     whole = " · ".join(shown)
+    if whole and NUMERIC.sub("", whole).strip(" ·") == "":
+        whole = f"{entity_type} {whole}"
     if not whole or (len(whole) <= NAME_CHARACTERS_LIMIT and len(shown) == len(values)):
         return whole or None
     where = ", ".join(filter(None, (table, place(span).removeprefix(" in "))))
