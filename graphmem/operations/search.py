@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired
+from collections.abc import Sequence
+from typing import Annotated, NotRequired, cast
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -11,6 +12,8 @@ from graphmem.arguments import (
     OFFSET_LIMIT,
     PAGE_DEFAULT,
     Arguments,
+    At,
+    AtIngested,
     EntityType,
     Limit,
     Offset,
@@ -21,15 +24,15 @@ from graphmem.arguments import (
 )
 from graphmem.errors import InvalidCursor
 from graphmem.model.ids import ENTITY_ID
-from graphmem.reading import answers, cursors
-from graphmem.reading.as_of import Clocks
+from graphmem.reading import answers, as_of, cursors
+from graphmem.reading.as_of import AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged, start_of
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, shaped
 from graphmem.registry import Context, Scope, operation
 from graphmem.search import search_engine
-from graphmem.search.lookup import LookupHits, by_words, find_exactly
+from graphmem.search.lookup import LookupHit, LookupHits, by_words, find_exactly
 from graphmem.search.questions import naming
 from graphmem.search.search_results import (
     BY_INDEX,
@@ -58,9 +61,11 @@ class FindEntity(Paged):
     entity_type: EntityType | None = None
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
+    at: At = None
+    at_ingested: AtIngested = None
 
 
-class FoundEntities(LookupHits, IndexedPageEnvelope):
+class FoundEntities(LookupHits, AsOf, IndexedPageEnvelope):
     """A page of the hits of a look-up."""
 
     total: int  # pyright: ignore[reportGeneralTypeIssues]
@@ -85,8 +90,9 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
     The first step that has a hit answers: an id; an e-mail, phone, URL, domain or external id; a name or an
     alias, also within a question; a part of a person's name; words; meaning. "Tom's boss" follows
     relationships; "unpaid invoices" asks for a kind. `match_mode` names the step. `match: resemblance`: words
-    or meaning alone, no such name.
+    or meaning alone, no such name. `at` answers those that lived then, as they were.
     """
+    clocks = Clocks(arguments.at, arguments.at_ingested)
     query = cursors.fingerprint(context, "entities.find", arguments)
     place, _ = start_of(arguments, query, {"answered": int}, Clocks())
     skip = arguments.offset if place is None else place["answered"]
@@ -99,10 +105,17 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
         hits = await by_words(context, identifier, types, reach)
     page, total = hits["entities"][skip:reach], hits["total"]
     end = skip + len(page)
-    following = {"answered": end} if page and end < total else None
-    truncated = following is not None and len(page) < arguments.limit
+    if not clocks.now:
+        page, read = await _then(context, page, clocks)
+        end = skip + read
+        if "resembling" in hits:
+            hits["resembling"], _ = await _then(context, hits["resembling"], clocks)
+    following = {"answered": end} if skip < end < total else None
+    truncated = following is not None and end - skip < arguments.limit
     found: FoundEntities = {
         **hits,
+        **clocks.answered,
+        **clocks.hinted(bool(end > skip and not page)),
         "entities": page,
         **Page(page, following, truncated, total).envelope(arguments, query, is_counted=True),
         "total": total,
@@ -111,6 +124,15 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
         rest = f"no look-up answers more than its first {skip} hits: POST /entities/query pages a search"
         found["hint"] = "; ".join(filter(None, [found.get("hint"), rest]))
     return found
+
+
+async def _then(context: Context, hits: Sequence[LookupHit], clocks: Clocks) -> tuple[list[LookupHit], int]:
+    """Return those of some hits that lived as of the clocks, as they were, and how many hits were read."""
+    rows, read = await as_of.first_entities(context, [each["entity_id"] for each in hits], clocks)
+    then = {row.id: answers.entity(row) for row in rows}
+    return [
+        cast("LookupHit", {**each, **then[each["entity_id"]]}) for each in hits if each["entity_id"] in then
+    ], read
 
 
 class ExplainSearch(Arguments):

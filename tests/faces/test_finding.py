@@ -290,3 +290,17 @@ def test_an_observation_goes_to_what_is_named_outright_only(run: Call, ada: str)
         "observations.create", entity_type="person", entity_identifier="ADA lovelace", fields={"x": 1}
     )
     assert observation["entity_id"] == ada
+
+
+def test_a_look_up_as_of_a_time_answers_what_was_then(run: Call) -> None:
+    item = {"entity_type": "person", "name": "Ilse Wandt", "email": "ilse@alt.example"}
+    (entity_id,) = ids(run("store", entities=[item], observed_at="2020-05-01"))
+    later = {"fields": {"email": "ilse@neu.example"}, "observed_at": "2025-05-01"}
+    run("observations.create", entity_id=entity_id, **later)
+    for identifier in ("Ilse Wandt", "ilse@alt.example", "Wandt", entity_id):
+        answer = run("entities.find", identifier=identifier, at="2021-01-01")
+        (then,) = answer["entities"]
+        assert (then["entity_id"], then["snapshot"]["email"]) == (entity_id, "ilse@alt.example")
+        assert answer["at"] == "2021-01-01T00:00:00.000000Z"
+        answer = run("entities.find", identifier=identifier, at="2019-01-01")
+        assert (answer["entities"], "nothing counts at this time" in answer["hint"]) == ([], True)
