@@ -175,7 +175,8 @@ async def entity_history(context: Context, arguments: EntityHistory) -> History:
 
     The first value is the current one, unless a correction or the rules of its type say otherwise.
     """
-    paging = arguments.model_dump(exclude={"entity_id", "field"}, exclude_unset=True)
+    # The answer of this operation is kept within the budget, not that of the other one.
+    paging = arguments.model_dump(exclude={"entity_id", "field", "max_characters"}, exclude_unset=True)
     filters = ObservationFilters(entity_id=arguments.entity_id, field=arguments.field)
     page = await query_observations(context, QueryObservations(filters=filters, **paging))
     named = {} if arguments.field is None else {"field": arguments.field}

@@ -65,13 +65,20 @@ class Sum(NamedTuple):
         return counts and (held or field in identity.NAMING or ending.plain(field) in valid_time.NAMES)
 
 
+def _counted(
+    tallies: Sequence[Tally], at: int, *, is_relationship: bool
+) -> tuple[list[Tally], valid_time.Weighed]:
+    """Return what counts of one subject as of a time, and how its dates weigh."""
+    weighed = valid_time.weighed([each.dated for each in tallies], at, is_relationship=is_relationship)
+    return [each for each, counts in zip(tallies, weighed.counted, strict=True) if counts], weighed
+
+
 def presence(turns: Sequence[Tally], at: int) -> tuple[int, bool] | None:
     """Return the time of the last observation of a relationship that counts, and whether it was live.
 
     ``None``: it was not there, by its dates or because nothing of it counts.
     """
-    weighed = valid_time.weighed([each.dated for each in turns], at, is_relationship=True)
-    counted = [each for each, counts in zip(turns, weighed.counted, strict=True) if counts]
+    counted, weighed = _counted(turns, at, is_relationship=True)
     turn = _turn(counted)
     if turn is None or _is_unmade(counted) or not weighed.is_there:
         return None
@@ -84,8 +91,7 @@ def summed(tallies: Sequence[Tally], winners: Iterable[list[Any]], at: int, *, i
     Args:
         winners: those of ``observation/_winners_by_dates.cypher``.
     """
-    weighed = valid_time.weighed([each.dated for each in tallies], at, is_relationship=is_relationship)
-    counted = [each for each, counts in zip(tallies, weighed.counted, strict=True) if counts]
+    counted, weighed = _counted(tallies, at, is_relationship=is_relationship)
     moments = {moment for each in counted for moment in each.moments}
     last = [each.dated.newest[0] for each in counted if each.dated.newest]
     shown = {
