@@ -112,12 +112,15 @@ class SearchCopy:
         known = compress(entity_ids, are_known.tolist())
         return dict(zip(known, self.times[numbers[are_known]].tolist(), strict=True))
 
-    def has_any(self, entity_id: str, words: Iterable[str], bits: int = IN_LABEL | COUNTED) -> bool:
-        """Return whether an entity has any of some words; ``bits``: of a count that tells where."""
+    def has_any(self, entity_id: str, words: Collection[str], bits: int) -> bool:
+        """Return whether an entity has a form of any of some words; ``bits``: of a count that tells where."""
         number = self.number_of(entity_id)
+        forms = [
+            form for each in self.languages for word in words for form in self.terms.inflections(each, word)
+        ]
         return any(
             number in posting.documents[(posting.counts & bits) > 0]
-            for posting in self.postings([[word] for word in words])
+            for posting in self.postings([[*words, *forms]])
         )
 
     def version_of(self, entity_id: str) -> tuple[int, int] | None:

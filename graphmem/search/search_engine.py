@@ -9,9 +9,9 @@ says so. An identifier is looked for by the indexes, and compared with the value
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from graphmem.model import times
 from graphmem.reading import as_of, cursors
@@ -21,16 +21,11 @@ from graphmem.reading.pages import Page
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
-from graphmem.search import asked_times, written_identifiers
+from graphmem.search import asked_times, what_is_meant, written_identifiers
 from graphmem.search.asked_times import AskedPast
 from graphmem.search.context.context_lines import with_histories
-from graphmem.search.entity_copy import IN_LABEL
-from graphmem.search.kinds import kind_lookup, kind_words
-from graphmem.search.kinds.kind_lookup import Kind
-from graphmem.search.owner_copy import INLINE_DOCUMENTS, OwnerCopy
-from graphmem.search.questions import chains, mentions, naming, near_words, question_words
-from graphmem.search.questions.mentions import AskedNames
-from graphmem.search.questions.naming import Named
+from graphmem.search.questions import mentions, naming
+from graphmem.search.questions.naming import Asking, Named
 from graphmem.search.search_by_copy import by_copy
 from graphmem.search.search_by_identifier import by_identifier
 from graphmem.search.search_by_index import by_index
@@ -41,16 +36,10 @@ NOT_EXACT: Final = (
     "the index answered, and may miss some: the entities of this owner are being read into memory, or they "
     "take more than GRAPHMEM_SEARCH_MEMORY"
 )
-WHO_ASKS_NOTE: Final = (
-    'nobody is marked as who asks, so "my" and "I" mean nobody: `graphmem me ENTITY` marks a person, or an '
-    'observation with "self": true (POST /observations/create)'
-)
 OF_NOW: Final = (
     "the question asks for the past, and snapshots have the values of now: a search adds earlier ones, and "
     "POST /retrieve_context answers which of them is meant"
 )
-PHRASES_LIMIT: Final = 2
-"""Phrases of one question that are tried as kinds."""
 
 
 async def search(context: Context, search: Search) -> Results:
@@ -97,7 +86,8 @@ async def search(context: Context, search: Search) -> Results:
         results = replace(results, named=named, is_exact=False, notes=[*results.notes, NOT_EXACT])
     else:
         me = await naming.who_asks(context, exact)
-        meant = await _meant(context, search, copy, question, named, me, aliases, past)
+        asking = Asking(context, copy, question, search.types, past, me)
+        meant = await what_is_meant.meant(asking, named, aliases)
         named, kind, of_kind = meant.named, meant.kind, [] if meant.kind is None else meant.kind.named
         if meant.leads_nowhere:
             # What is similar to the question is not what is at the end of the relationships.
@@ -148,157 +138,6 @@ def _with_holders(
         return search, named
     among = {each.id for each in (*named, *hits)} | {hit.id for hit in holders.hits["text"]}
     return replace(search, among=frozenset(among)), named
-
-
-class _Meant(NamedTuple):
-    """What a question means.
-
-    Attributes:
-        named: what it names, whole and in part, and by relationships to that.
-        kind: the kind that it asks for.
-        way: the ids of the entities at the end of a chain of relationships, then of those before it.
-        notes: what is missing, or left out.
-        leads_nowhere: a step of the chain is missing, so nothing is answered.
-    """
-
-    named: list[Named]
-    kind: Kind | None = None
-    way: Sequence[str] = ()
-    notes: Sequence[str] = ()
-    leads_nowhere: bool = False
-
-
-async def _meant(
-    context: Context,
-    search: Search,
-    copy: OwnerCopy,
-    question: AskedNames,
-    by_names: list[Named],
-    me: str | None,
-    aliases: Mapping[str, str],
-    past: AskedPast | None,
-) -> _Meant:
-    """Return what a question means."""
-    now = times.now()
-    in_use = await copy.look(lambda documents: documents.types)
-    types = [name for name in in_use if not search.types or name in search.types]
-    phrases = kind_lookup.phrases(question, by_names, types, aliases, now)[:PHRASES_LIMIT]
-    for phrase in phrases:
-        # The words that say a kind name nothing.
-        named = await _named(copy, question, by_names, phrase.places)
-        followed = await naming.by_relationships(context, question, named, search.types, phrase.places)
-        owner = [each for each in naming.selves(question, me) if each.end in phrase.places]
-        kind = await kind_lookup.of_phrase(context, copy, question, phrase, [*named, *owner], followed, now)
-        if kind is not None:
-            named = await _of_types(copy, [*followed, *named], search.types)
-            return _Meant(named, kind, notes=[kind.note] if kind.note else [])
-    named = await _named(copy, question, by_names, frozenset())
-    # "My Brother's House" may be a name.
-    taken = {place for each in named for place in range(each.start, each.end)}
-    selves = [each for each in naming.selves(question, me) if each.start not in taken]
-    if (meant := await _by_chain(context, search, copy, question, named, selves)) is not None:
-        return meant
-    anchors: set[str] = set()
-    if past is not None and past.before:
-        # "Before Bremen" does not ask for Bremen.
-        start, end = past.span
-        anchors = {each.id for each in named if start <= each.start and each.end <= end}
-        named = [each for each in named if each.id not in anchors]
-    is_owned = not named and await _has_owned_kind(copy, question, me, types, aliases)
-    bases = named or ([] if is_owned else selves)
-    described = chains.described(question)
-    word = question.pieces[described].token if described >= 0 else ""
-    person = word if word in chains.PEOPLE else ""
-    followed = await naming.by_relationships(context, question, bases, search.types, frozenset(), person)
-    followed = await _unsaid(copy, question, [each for each in followed if each.id not in anchors])
-    is_about_self = not (named or is_owned) and (
-        bool(followed) or (not word and await naming.is_about_self(copy, question, me))
-    )
-    selves = selves if is_about_self else []
-    named = await _of_types(copy, [*followed, *named, *selves], search.types)
-    if word and not (person and followed):
-        named = [each._replace(unsure=word) for each in named]
-    way = [each.id for each in named] if word and followed else []
-    if not (named or is_about_self or question.asked_identifiers):
-        look = copy.look if len(copy.documents) <= INLINE_DOCUMENTS else copy.in_thread
-        near = await look(lambda documents: near_words.named_nearly(documents, question))
-        named = await _of_types(copy, near, search.types)
-    return _Meant(named, way=way, notes=[WHO_ASKS_NOTE] if is_about_self and me is None else [])
-
-
-async def _unsaid(copy: OwnerCopy, question: AskedNames, followed: list[Named]) -> list[Named]:
-    """Return what relationships lead to, without places where a field of what is named says the place.
-
-    An address says more than the city in which somebody lives.
-    """
-    tokens = [piece.token for piece in question.pieces if piece.token]
-    labels = {label for token in tokens for label in question_words.LABELS.get(token, ())}
-    labels &= question_words.PLACES
-    if question_words.wanted(tokens) != {"place"} or not labels:
-        return followed
-    return await copy.look(
-        lambda documents: [
-            each for each in followed if not documents.has_any(each.related_to or "", labels, IN_LABEL)
-        ]
-    )
-
-
-async def _has_owned_kind(
-    copy: OwnerCopy, question: AskedNames, me: str | None, types: Collection[str], aliases: Mapping[str, str]
-) -> bool:
-    """Return whether a kind is meant as in "the number plate of my car", and who asks has no such word."""
-    owned = [piece.token for at in question.mine for piece in question.pieces[at + 1 : at + 2]]
-    if not any(kind_words.named_kind([word], types, aliases) for word in owned):
-        return False
-    return me is None or not await copy.look(lambda documents: documents.has_any(me, owned))
-
-
-async def _by_chain(
-    context: Context,
-    search: Search,
-    copy: OwnerCopy,
-    question: AskedNames,
-    named: Sequence[Named],
-    selves: Sequence[Named],
-) -> _Meant | None:
-    """Return what a chain of relationships in a question leads to, ``None`` if it has none."""
-    chain = chains.read(question, [*named, *selves])
-    if chain is None or not (chain.decides or chain.start in question.mine):
-        return None
-    bases = [each for each in (*named, *selves) if each.start == chain.start]
-    way = await chains.follow(context, copy, question, chain, bases)
-    if not way.named and not way.note:
-        return None
-    if not way.named and (chain.decides or not (named or chain.is_beside)):
-        return _Meant([], notes=[way.note], leads_nowhere=True)
-    ends = way.named
-    if chain.has_more and len(chain.steps) == 1:
-        # "Where does my sister work?": the verb is a step as well.
-        at = chain.places[0]
-        ends = [each._replace(start=at, end=at + 1) for each in ends]
-        verbs = await naming.by_relationships(context, question, ends, search.types, chain.places[1:])
-        ends = [*verbs, *ends]
-    if chains.described(question) in chain.places:
-        # Of "my friend who lives in Rome", only the friend is known.
-        ends = [each._replace(unsure=chain.steps[-1]) for each in ends]
-    every = await _of_types(copy, [*ends, *named, *(bases if ends else ())], search.types)
-    led = [] if chain.is_beside else [*(each.id for each in ends), *way.between]
-    return _Meant(every, way=list(dict.fromkeys(led)), notes=[way.note] if way.note else [])
-
-
-async def _named(
-    copy: OwnerCopy, question: AskedNames, by_names: Sequence[Named], kind: Collection[int]
-) -> list[Named]:
-    """Return what a question names by names, whole and in part, beside the words that say a kind."""
-    named = [each for each in by_names if all(place not in kind for place in range(each.start, each.end))]
-    return named + await naming.by_parts(copy, question, named, kind)
-
-
-async def _of_types(copy: OwnerCopy, named: Sequence[Named], types: Sequence[str]) -> list[Named]:
-    """Return what is named of some types; all types if empty."""
-    ids = [each.id for each in named]
-    among = await copy.look(lambda documents: documents.having_types(ids, types))
-    return [each for each in named if each.id in among]
 
 
 BILLIONTHS: Final = 1_000_000_000

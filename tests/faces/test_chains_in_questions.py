@@ -299,7 +299,10 @@ def test_what_nothing_says_to_be_a_mother_is_marked(
     (hit, *_) = crew("entities.query", search=question)["entities"]
     assert (hit["canonical_name"], "match" in hit) == (first, not is_sure)
     context = crew("context.retrieve", question=question, format="fields")
-    assert ("match" in context, "nothing says who" in context.get("hint", "")) == (not is_sure, not is_sure)
+    assert ("match" in context, "nothing that is stored says" in context.get("hint", "")) == (
+        not is_sure,
+        not is_sure,
+    )
     looked_up = crew("entities.find", identifier=question)
     assert (names(looked_up)[0], "match" in looked_up) == (first, not is_sure)
 
@@ -351,3 +354,26 @@ def test_whoever_has_an_address_comes_before_the_city_of_a_relationship(crew: Ca
 
 def test_a_city_answers_where_somebody_lives_without_an_address(crew: Call) -> None:
     assert names(crew("entities.query", search="Where does Oda Torp live?"))[0] == "Bergen"
+
+
+@walk_over(
+    "question, first",
+    [
+        # A relationship, or a fact of who asks, that nothing says.
+        ("Pål Torp's wife", "Pål Torp"),
+        ("Who is married to Oda Torp?", "Oda Torp"),
+        ("Who lives at Kaia AS?", "Kaia AS"),
+        ("What is my shoe size?", "Nils Torp"),
+        ("Where was I born?", "Nils Torp"),
+    ],
+)
+def test_what_is_named_is_marked_where_nothing_says_what_is_asked(
+    crew: Call, question: str, first: str
+) -> None:
+    (hit, *_) = crew("entities.query", search=question)["entities"]
+    assert (hit["canonical_name"], hit["match"]) == (first, "resemblance")
+    context = crew("context.retrieve", question=question)
+    assert (context["match"], "nothing that is stored says" in context["hint"]) == ("resemblance", True)
+    # What something says is not marked.
+    for known in ("What is my phone?", "Where do I live?", "Where does Pål Torp live?", "Who is Oda Torp?"):
+        assert "match" not in crew("entities.query", search=known)["entities"][0]

@@ -17,10 +17,11 @@ from graphmem.search.kinds import kind_agenda, kind_plans, kind_questions, kind_
 from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypeShape
 from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_words import State
-from graphmem.search.owner_copy import KindKey, OwnerCopy
-from graphmem.search.questions import naming
+from graphmem.search.owner_copy import KindKey
+from graphmem.search.questions import asked_relationships, naming
+from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT
 from graphmem.search.questions.mentions import AskedNames, Piece
-from graphmem.search.questions.naming import FOLLOWED_LIMIT, KIND, Named
+from graphmem.search.questions.naming import KIND, Asking, Named
 from graphmem.search.search_results import Understood, understood_of
 from graphmem.text import words
 
@@ -51,9 +52,7 @@ class Asked:
     ``beside`` has the places of names that no word joins to the phrase: "Has Globex any unpaid invoices?".
     """
 
-    context: Context
-    copy: OwnerCopy
-    question: AskedNames
+    asking: Asking
     phrase: Phrase
     named: Sequence[Named]
     followed: Sequence[Named]
@@ -78,11 +77,11 @@ async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
     is_cut = False
     if every:
         joined, (rows, _) = await asyncio.gather(
-            naming.related(
-                asked.context, asked.question, every, outgoing=None, incoming=None, types=list(types),
+            asked_relationships.related(
+                asked.asking, every, outgoing=None, incoming=None, types=list(types),
                 scanned=RELATED_LIMIT, limit=RELATED_LIMIT,
             ),
-            rows_of(asked.context, every),
+            rows_of(asked.asking.context, every),
         )  # fmt: skip
         is_cut = joined.cut
         for each in joined.related:
@@ -110,13 +109,13 @@ def _anchor(
     is_named: bool,
     is_cut: bool,
 ) -> Anchor:
-    pieces = asked.question.pieces[slice(*span)]
+    pieces = asked.asking.question.pieces[slice(*span)]
     named = of_span(asked.named, span)
     tokens = words.tokens(named[0].words if named else _written(pieces))
     has_relationship = bool(spellings and _followed_of(asked, span))
     text = _written(pieces) if has_relationship or not named else named[0].words
     is_written_as_name = any(
-        piece.is_possessive or (asked.question.has_case and piece.is_capital) for piece in pieces
+        piece.is_possessive or (asked.asking.question.has_case and piece.is_capital) for piece in pieces
     )
     # Of "Tom's boss", the tasks of the boss are meant, and not those of Tom.
     is_strict = span not in asked.beside and (is_named or is_written_as_name)
@@ -143,7 +142,7 @@ async def _ids(asked: Asked, span: tuple[int, int], types: Sequence[str]) -> lis
     """Return the ids of what a span names: by a relationship, or else by a name."""
     followed = [each.id for each in _followed_of(asked, span)]
     if followed:
-        of_kind = await asked.copy.look(lambda documents: documents.having_types(followed, types))
+        of_kind = await asked.asking.copy.look(lambda documents: documents.having_types(followed, types))
         followed = [each for each in followed if each not in of_kind]
     return followed or [each.id for each in of_span(asked.named, span)]
 
@@ -199,13 +198,7 @@ def phrases(
 
 
 async def of_phrase(
-    context: Context,
-    copy: OwnerCopy,
-    question: AskedNames,
-    phrase: Phrase,
-    named: Sequence[Named],
-    followed: Sequence[Named],
-    now: int,
+    asking: Asking, phrase: Phrase, named: Sequence[Named], followed: Sequence[Named], now: int
 ) -> Kind | None:
     """Return the entities of the kind that a phrase asks for, ``None`` if the schemas know no such thing.
 
@@ -213,18 +206,18 @@ async def of_phrase(
     type.
     """
     if phrase.kind.singular == kind_words.CHANGES:
-        newest, changed = await kind_agenda.changes(copy, phrase)
+        newest, changed = await kind_agenda.changes(asking.copy, phrase)
         of_kind = [Named(each, KIND, phrase.text) for each in newest]
         by_id = {each: points(at, latest_first=True) for each, at in newest.items()}
         return Kind(of_kind, by_id, changed, kind_agenda.CHANGES_NOTE)
     beside = _beside(phrase, named)
-    names = {question.pieces[place].token for span in beside for place in range(*span)}
+    names = {asking.question.pieces[place].token for span in beside for place in range(*span)}
     phrase = replace(phrase, rest=tuple(word for word in phrase.rest if word not in names))
-    asked = Asked(context, copy, question, phrase, named, followed, beside)
+    asked = Asked(asking, phrase, named, followed, beside)
     if phrase.needs_name and not any(of_span(named, span) for span in phrase.anchors):
         return None
-    types = list(phrase.kind.types) or await copy.look(lambda documents: sorted(documents.types))
-    rows, anchors = await asyncio.gather(shapes_of(context, types), anchors_of(asked, types))
+    types = list(phrase.kind.types) or await asking.copy.look(lambda documents: sorted(documents.types))
+    rows, anchors = await asyncio.gather(shapes_of(asking.context, types), anchors_of(asked, types))
     shapes = [_shape(row) for row in rows]
     made = (kind_plans.plan(each, shapes, now, refers=bool(anchors)) for each in phrase.readings)
     plans = [plan for plan in made if plan is not None]
@@ -245,7 +238,7 @@ async def of_phrase(
     is_past, listed = plan.is_past, fits.listed
     if not any(fit.at is not None for fit in listed):
         ids = [fit.id for fit in listed]
-        newest = await copy.look(lambda documents: documents.times_of(ids))
+        newest = await asking.copy.look(lambda documents: documents.times_of(ids))
         is_past, listed = True, [Fit(*each) for each in newest.items()]
     behind = {each.id for each in members if each.entity_type in phrase.behind}
     by_id = {} if rest else {fit.id: points(fit.at, is_past) - (fit.id in behind) for fit in listed}
@@ -296,18 +289,18 @@ async def _members(
 
     Values that were read for an earlier question count again, as long as their entities did not change.
     """
-    context, types = asked.context, sorted({name for plan in plans for name in plan.types})
+    context, types = asked.asking.context, sorted({name for plan in plans for name in plan.types})
     fields = sorted({name for plan in plans for name in plan.fields})
     limit = context.services.limits.compared_entities
     if not fields:
-        of_types = await asked.copy.look(lambda documents: list(documents.revisions_of_types(types)))
+        of_types = await asked.asking.copy.look(lambda documents: list(documents.revisions_of_types(types)))
         return [Member(each, types[0], {}) for each in of_types[:limit]], len(of_types) > limit
     scan = Scan(context, EntityRequest(types, Order("asc"), limit=0, offset=0), fields=fields)
-    revisions = await asked.copy.look(lambda documents: documents.revisions_of_types(types))
+    revisions = await asked.asking.copy.look(lambda documents: documents.revisions_of_types(types))
     if len(revisions) > limit:
         return await _read(scan, await scan.as_many_as_may_be())
     key = KindKey(tuple(types), tuple(fields), repr([row for row in schemas if row.entity_type in types]))
-    kept = asked.copy.members
+    kept = asked.asking.copy.members
     missing = kept.missing(key, revisions)
     if len(missing) <= READ_BY_ID_LIMIT:
         members, is_truncated = await _read(scan, (await scan.of_ids(missing), False))

@@ -12,12 +12,11 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from graphmem.model import canonical
-from graphmem.registry import Context
 from graphmem.search.entity_copy import IN_ALIAS, IN_NAME, SearchCopy
-from graphmem.search.owner_copy import OwnerCopy
-from graphmem.search.questions import grammar, naming, question_words
+from graphmem.search.questions import asked_relationships, grammar, question_words
+from graphmem.search.questions.asked_relationships import FOLLOWED_LIMIT, RELATED_LIMIT, SCANNED_LIMIT
 from graphmem.search.questions.mentions import ATTRIBUTES, AskedNames, Piece
-from graphmem.search.questions.naming import FOLLOWED_LIMIT, RELATED_LIMIT, RELATIONSHIP, SCANNED_LIMIT, Named
+from graphmem.search.questions.naming import RELATIONSHIP, Asking, Named
 from graphmem.text import words
 
 STEPS_LIMIT: Final = 2
@@ -28,7 +27,7 @@ _NO_STEP: Final = question_words.EMPTY | _OF | _ARTICLES
 _PASSED: Final = {"", *_NO_STEP, *grammar.words("asking")}
 _FACTS: Final = ATTRIBUTES | grammar.words("own_facts")
 """Words that ask for what people say of somebody."""
-_AMBIGUOUS: Final = ATTRIBUTES | grammar.words("ambiguous_roles")
+AMBIGUOUS: Final = ATTRIBUTES | grammar.words("ambiguous_roles")
 """Words for relationships that people also say of other things: "the size of Tom's report"."""
 
 
@@ -54,7 +53,7 @@ class Chain(NamedTuple):
     @property
     def decides(self) -> bool:
         """Whether nothing but what is at the end is meant."""
-        return len(self.steps) > 1 or (self.has_more and not _AMBIGUOUS.issuperset(self.steps))
+        return len(self.steps) > 1 or (self.has_more and not AMBIGUOUS.issuperset(self.steps))
 
 
 class Way(NamedTuple):
@@ -170,9 +169,7 @@ class _Reader:
         return "" if word in _NO_STEP else word
 
 
-async def follow(
-    context: Context, copy: OwnerCopy, question: AskedNames, chain: Chain, bases: Sequence[Named]
-) -> Way:
+async def follow(asking: Asking, chain: Chain, bases: Sequence[Named]) -> Way:
     """Follow a chain from what bears the name at its beginning: one round trip for each step."""
     if len(chain.steps) > STEPS_LIMIT:
         return Way(
@@ -180,12 +177,16 @@ async def follow(
         )
     ends, between, known = {each.id: each for each in bases[:FOLLOWED_LIMIT]}, list[str](), list[str]()
     for step in chain.steps:
-        reached, names, what, value = await _step(context, copy, question, ends, step)
+        reached, names, what, value = await _step(asking, ends, step)
         if not reached:
             says = f"{what} is {value}" if value else f"no {what.removeprefix('the ')} is known"
             if not chain.has_more and (value or step in ATTRIBUTES):
                 # A field of what is before says it.
-                return Way([*ends.values()], between[len(ends) :], says if value else "")
+                is_known = value or await asking.have_any(ends, [step])
+                named = [
+                    each._replace(unsure=each.unsure or ("" if is_known else step)) for each in ends.values()
+                ]
+                return Way(named, between[len(ends) :], says if value else "")
             # A word that says no relationship may say something else.
             is_known = value or question_words.says_role(step)
             return Way([], between, "; ".join([*known, says]) if is_known else "")
@@ -196,21 +197,21 @@ async def follow(
 
 
 async def _step(
-    context: Context, copy: OwnerCopy, question: AskedNames, ends: Mapping[str, Named], step: str
+    asking: Asking, ends: Mapping[str, Named], step: str
 ) -> tuple[dict[str, Named], dict[str, str], str, str]:
     """Return what a step leads to, the names of that, what it is, and a value of a field, if one says it."""
     role = question_words.role_of(step)
-    rows = await naming.related(
-        context, question, list(ends), outgoing=sorted(role.outgoing), incoming=sorted(role.incoming),
+    rows = await asked_relationships.related(
+        asking, list(ends), outgoing=sorted(role.outgoing), incoming=sorted(role.incoming),
         types=[], fields=list(role.words), scanned=SCANNED_LIMIT, limit=RELATED_LIMIT,
     )  # fmt: skip
-    reached = {each.id: each for each in naming.in_role(rows.related, ends, [step])}
+    reached = {each.id: each for each in asked_relationships.in_role(rows.related, ends, [step])}
     names = {each.other_id: each.other_name for each in rows.related}
     value = ""
     for entity in rows.entities if not reached else ():
         for name, text in entity.held:
             for value in words.strings(canonical.decode(text)):
-                bearer = await copy.look(partial(_bearer, value=value))
+                bearer = await asking.copy.look(partial(_bearer, value=value))
                 if bearer is not None and bearer not in ends:
                     said, names[bearer] = f"{ends[entity.id].words}, {step}", value
                     reached[bearer] = Named(

@@ -223,6 +223,11 @@ class AskedNames:
             each.token in _BEFORE_DAYS for each in before
         )
 
+    @cached_property
+    def wanted(self) -> frozenset[question_words.Wanted]:
+        """What it asks for by its question words."""
+        return question_words.wanted(piece.token for piece in self.pieces)
+
     @property
     def nouns(self) -> set[int]:
         """The places of words that are nouns for sure: behind a possessive, or before "of"."""

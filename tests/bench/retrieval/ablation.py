@@ -25,6 +25,7 @@ from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds import kind_lookup, kind_plans, kind_questions, kind_times, kind_words
 from graphmem.search.questions import (
     asked_identifiers,
+    asked_relationships,
     grammar,
     mentions,
     naming,
@@ -207,7 +208,7 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "other years and weeks": _without((kind_times.Period, "readings", property(lambda period: [period]))),
     "whole names": _without((naming, "by_names", lambda *_: [])),
     "parts of names": _without((naming, "by_parts", _nothing)),
-    "relationships": _without((naming, "by_relationships", _nothing)),
+    "relationships": _without((asked_relationships, "by_relationships", _nothing)),
     "words of roles (boss)": _without((question_words, "_WORDS", {}), (context_lines, "ROLES", {})),
     "words of relationship types": _without((question_words, "_says_type", lambda *_: False)),
     "orders and titles before names": _without(

@@ -1,0 +1,186 @@
+"""What a question asks for by relationships to what it names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from graphmem.model import ending, times
+from graphmem.model.relationship import BUILTIN
+from graphmem.model.shipped_relationships import MEANINGS, SOURCE_ROLE, TARGET_ROLE
+from graphmem.reading.shared_rows import refuse_stale_keys
+from graphmem.search.asked_times import AskedPast
+from graphmem.search.questions import grammar, question_words
+from graphmem.search.questions.mentions import ATTRIBUTES
+from graphmem.search.questions.naming import RELATIONSHIP, Asking, Named
+from graphmem.search.questions.question_words import FollowedRole
+from graphmem.text import words
+
+FOLLOWED_LIMIT: Final = 10
+"""Named entities whose relationships are followed."""
+SCANNED_LIMIT: Final = 1_000
+"""Relationships of an entity in each direction that are compared, the newest first."""
+RELATED_LIMIT: Final = 100
+"""Entities that the relationships of one entity answer."""
+METADATA_LIMIT: Final = 300
+"""Characters of a value that says whether a relationship has ended."""
+_ASKING: Final = grammar.words("asking_first")
+"""Words of which one begins a question that may ask for the other end of a relationship."""
+_DESCRIBING: Final = list(grammar.fields("other")["describing"])
+"""Fields that may say what somebody is: a sister, a dentist."""
+_GENDERS: Final = grammar.meanings("genders")
+
+
+class RelatedEntity(NamedTuple):
+    """A row of ``search/related.cypher``.
+
+    ``is_source``: whether it is a relationship from the entity. ``described``: the type of the other one, and
+    what its fields say that it is.
+    """
+
+    entity_id: str
+    relationship_key: str
+    relationship_type: str
+    other_id: str
+    metadata: list[tuple[str, str]]
+    refold: int | None
+    other_name: str
+    is_source: bool
+    described: list[str]
+
+
+class _Holder(NamedTuple):
+    """An entity whose relationships were read, and its fields of some names, with their canonical JSON."""
+
+    id: str
+    name: str
+    held: list[tuple[str, str]]
+
+
+class _RelatedRows(NamedTuple):
+    """The row of ``search/related.cypher``; ``cut`` tells that older relationships may be left out."""
+
+    related: list[RelatedEntity]
+    cut: bool
+    entities: list[_Holder]
+
+
+async def by_relationships(
+    asking: Asking, named: Sequence[Named], kind: Collection[int], described: str = ""
+) -> list[Named]:
+    """Return the entities that a question asks for by their relationships to what it names.
+
+    One round trip if it asks for any; another one where the types of relationships are read again.
+
+    Args:
+        described: what a clause describes as: of "the man who teaches Tom", only men count.
+    """
+    followed = await _followed(asking, named, kind, described)
+    if not followed.words:
+        return []
+    rows = await related(
+        asking,
+        list(dict.fromkeys(each.id for each in named))[:FOLLOWED_LIMIT],
+        outgoing=sorted(followed.outgoing),
+        incoming=sorted(followed.incoming),
+        types=list(asking.types),
+        scanned=SCANNED_LIMIT,
+        limit=RELATED_LIMIT,
+    )
+    people = [each for each in rows.related if not described or each.described[0] in question_words.PERSONS]
+    return in_role(people, {each.id: each for each in named}, followed.words, described)
+
+
+def in_role(
+    rows: Sequence[RelatedEntity], named: Mapping[str, Named], said: Collection[str], described: str = ""
+) -> list[Named]:
+    """Return what relationships lead to from what is named, each entity once, as far as it is what words say.
+
+    What is said to be a brother is no sister. What may be one counts only where nothing else is said to be,
+    and is marked so. ``described`` is a word such as man: the only one that a clause may describe is meant.
+    """
+    kinds = {
+        MEANINGS[f"{kind.upper()}_OF"].name: kind for kind in map(question_words.said_kind, said) if kind
+    }
+    judged: list[tuple[RelatedEntity, str, bool | None]] = []
+    for row in rows:
+        meaning = MEANINGS.get(row.relationship_type)
+        kind = kinds.get(row.relationship_type if meaning is None else meaning.name, "")
+        is_of = _is_of(row, kind) if kind else True
+        if described in _GENDERS:
+            kind, is_of = described, _is_of(row, described)
+            is_of = True if is_of is None and len(rows) == 1 else is_of
+        judged.append((row, kind, is_of))
+    sure = {kind for _, kind, is_of in judged if is_of}
+    answer: dict[str, Named] = {}
+    for row, kind, is_of in judged:
+        if is_of or (is_of is None and kind not in sure):
+            base = named[row.entity_id]
+            hit = Named(row.other_id, RELATIONSHIP, ", ".join([base.words, *said]),
+                        relationship_type=row.relationship_type, related_to=row.entity_id,
+                        unsure=base.unsure if is_of else kind)  # fmt: skip
+            answer.setdefault(row.other_id, hit)
+    return list(answer.values())
+
+
+def _is_of(row: RelatedEntity, kind: str) -> bool | None:
+    """Return whether the other end of a relationship is a sister, say, ``None`` if nothing says it."""
+    text = dict(row.metadata).get(TARGET_ROLE if row.is_source else SOURCE_ROLE)
+    if text and (said := question_words.said_kind(text.strip('"'))):
+        return said == kind
+    described = [word for text in row.described for word in words.tokens(text)]
+    genders = {_GENDERS[word] for word in described if word in _GENDERS}
+    if kind in map(question_words.said_kind, described):
+        return True
+    return _GENDERS[kind] in genders if genders and kind in _GENDERS else None
+
+
+async def related(asking: Asking, entity_ids: list[str], **params: Any) -> _RelatedRows:
+    """Return relationships of entities, current or former as asked."""
+    row = await asking.context.graph.only(
+        "search.related",
+        _RelatedRows,
+        entity_ids=entity_ids,
+        characters=METADATA_LIMIT,
+        describing=_DESCRIBING,
+        **{"fields": [], **params},
+    )
+    refuse_stale_keys((each.relationship_key, each.refold) for each in row.related)
+    now, past = times.now(), asking.past
+    with_former = past is not None or any(
+        piece.token in question_words.FORMER for piece in asking.question.pieces
+    )
+    current = [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
+    if past is not None and past.end:
+        current = [each for each in current if _held(each.metadata, past)]
+    return row._replace(related=current)
+
+
+def _held(metadata: Sequence[tuple[str, str]], past: AskedPast) -> bool:
+    """Return whether a relationship held at a time in the past, as far as its metadata says it."""
+    since, until = ending.held(metadata)
+    return (since or times.EARLIEST) < past.end and (until or times.LATEST) > past.start
+
+
+async def _followed(
+    asking: Asking, named: Sequence[Named], kind: Collection[int], described: str
+) -> FollowedRole:
+    """Return the relationships that a question asks for; registered types are read if no others say it."""
+    question = asking.question
+    tokens = ["" if place in kind else piece.token for place, piece in enumerate(question.pieces)]
+    spans = [(each.start, each.end) for each in named]
+    if not spans:
+        return FollowedRole()
+    followed = question_words.followed(tokens, question.nouns, spans, BUILTIN)
+    taken = {place for start, end in spans for place in range(start, end)}
+    is_asked = described or not _ASKING.isdisjoint(tokens)
+    is_open = any(
+        piece.token and not piece.is_stop_word and piece.token not in ATTRIBUTES and place not in taken
+        for place, piece in enumerate(question.pieces)
+        # "Plays tennis with" may be a type of the owner's own beside PLAYS.
+        if place not in kind and piece.token not in followed.words and (is_asked or place in question.nouns)
+    )
+    if not is_open:
+        return followed
+    kinds = await asking.context.services.vocabulary.current_of(asking.context.actor.owner)
+    return question_words.followed(tokens, question.nouns, spans, kinds)

@@ -1,0 +1,221 @@
+"""What a question means: a kind, or what it names, and what relationships lead to from there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from graphmem.model import times
+from graphmem.search.entity_copy import IN_LABEL
+from graphmem.search.kinds import kind_lookup, kind_words
+from graphmem.search.kinds.kind_lookup import Kind
+from graphmem.search.owner_copy import INLINE_DOCUMENTS
+from graphmem.search.questions import asked_relationships, chains, grammar, naming, near_words, question_words
+from graphmem.search.questions.chains import Chain
+from graphmem.search.questions.naming import Asking, Named
+
+WHO_ASKS_NOTE: Final = (
+    'nobody is marked as who asks, so "my" and "I" mean nobody: `graphmem me ENTITY` marks a person, or an '
+    'observation with "self": true (POST /observations/create)'
+)
+PHRASES_LIMIT: Final = 2
+"""Phrases of one question that are tried as kinds."""
+_ASKING_FOR: Final = grammar.words("asking")
+_OWN_FACTS: Final = grammar.words("own_facts")
+"""Words for what people say of themselves."""
+_OF_TIMES: Final = frozenset("_".join(grammar.fields("other")["no_time_of_its_own"]).split("_"))
+"""Words of fields that say no place."""
+_OF: Final = grammar.words("of")
+_OF_MY: Final = grammar.words("self_genitive")
+
+
+class Meant(NamedTuple):
+    """What a question means.
+
+    Attributes:
+        named: what it names, whole and in part, and by relationships to that.
+        kind: the kind that it asks for.
+        way: the ids of the entities at the end of a chain of relationships, then of those before it.
+        notes: what is missing, or left out.
+        leads_nowhere: a step of the chain is missing, so nothing is answered.
+    """
+
+    named: list[Named]
+    kind: Kind | None = None
+    way: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    leads_nowhere: bool = False
+
+
+async def meant(asking: Asking, by_names: list[Named], aliases: Mapping[str, str]) -> Meant:
+    """Return what a question means; ``by_names`` is what whole names in it name."""
+    now, question = times.now(), asking.question
+    in_use = await asking.copy.look(lambda documents: documents.types)
+    types = [name for name in in_use if not asking.types or name in asking.types]
+    every_self = naming.selves(question, asking.me)
+    for phrase in kind_lookup.phrases(question, by_names, types, aliases, now)[:PHRASES_LIMIT]:
+        # The words that say a kind name nothing.
+        named = await _named(asking, by_names, phrase.places)
+        followed = await asked_relationships.by_relationships(asking, named, phrase.places)
+        owner = [each for each in every_self if each.end in phrase.places]
+        kind = await kind_lookup.of_phrase(asking, phrase, [*named, *owner], followed, now)
+        if kind is not None:
+            named = await _of_types(asking, [*followed, *named])
+            return Meant(named, kind, notes=[kind.note] if kind.note else [])
+    named = await _named(asking, by_names, frozenset())
+    # "My Brother's House" may be a name.
+    taken = {place for each in named for place in range(each.start, each.end)}
+    selves = [each for each in every_self if each.start not in taken]
+    chain = chains.read(question, [*named, *selves])
+    if chain is not None and (decided := await _by_chain(asking, chain, named, selves)) is not None:
+        return decided
+    # "The number plate of my car" is asked of a car, unless who asks has such a word.
+    owned = [piece.token for at in question.mine for piece in question.pieces[at + 1 : at + 2]]
+    is_owned = any(kind_words.named_kind([word], types, aliases) for word in owned)
+    if is_owned and not await asking.have_any([asking.me or ""], owned):
+        return await _by_relationships(asking, named, [], chain, is_about_self=False)
+    is_about_self = await _is_about_self(asking)
+    return await _by_relationships(asking, named, selves, chain, is_about_self=is_about_self)
+
+
+async def _by_relationships(
+    asking: Asking, named: list[Named], selves: list[Named], chain: Chain | None, *, is_about_self: bool
+) -> Meant:
+    """Return what a question names, and what relationships lead to from there.
+
+    Args:
+        selves: the words for who asks; they count where nothing else is named.
+        is_about_self: whether it then asks for something of who asks.
+    """
+    question, before = asking.question, set[str]()
+    if asking.past is not None and asking.past.before:
+        # "Before Bremen" does not ask for Bremen.
+        start, end = asking.past.span
+        before = {each.id for each in named if start <= each.start and each.end <= end}
+        named = [each for each in named if each.id not in before]
+    described = chains.described(question)
+    unsure = question.pieces[described].token if described >= 0 else ""
+    person = unsure if unsure in chains.PEOPLE else ""
+    followed = await asked_relationships.by_relationships(asking, named or selves, frozenset(), person)
+    followed = await _unsaid(asking, [each for each in followed if each.id not in before])
+    way = [each.id for each in followed] if unsure else []
+    unsure = "" if followed and person else unsure
+    is_about_self = not named and (bool(followed) or (is_about_self and not unsure))
+    bases = named or (selves if is_about_self else [])
+    if not followed and not unsure:
+        unsure = await _unknown(asking, bases, chain)
+    named = await _of_types(asking, [*followed, *bases])
+    named = [each._replace(unsure=each.unsure or unsure) for each in named]
+    if not (named or is_about_self or question.asked_identifiers):
+        look = asking.copy.look if len(asking.copy.documents) <= INLINE_DOCUMENTS else asking.copy.in_thread
+        near = await look(lambda documents: near_words.named_nearly(documents, question))
+        named = await _of_types(asking, near)
+    return Meant(named, way=way, notes=[WHO_ASKS_NOTE] if is_about_self and asking.me is None else [])
+
+
+async def _is_about_self(asking: Asking) -> bool:
+    """Return whether a question that names nothing else asks for something of who asks: "Where do I live?".
+
+    The words beside "I" and "my" ask for what people say of themselves, for a relationship, or are among the
+    words of the entity that is marked so.
+    """
+    question, pieces = asking.question, asking.question.pieces
+    if not question.selves:
+        return False
+    owned = {at + 1: pieces[at + 1] for at in question.mine if at + 1 < len(pieces)}
+    # "My accountant's phone" and "the phone of my accountant" are none of who asks.
+    asked = {
+        place: piece.token
+        for place, piece in owned.items()
+        if piece.is_possessive or pieces[place - 1].token in _OF_MY
+        or (place > 1 and pieces[place - 2].token in _OF)
+    } or _asked(asking, question.selves)  # fmt: skip
+    # Whom a relationship leads to is known where it is one: "Who fixed my roof?"
+    no_verb = asked if asking.me and question.wanted == {"person"} else owned
+    return (
+        not asked
+        or any(
+            word in _OWN_FACTS or question_words.says_role(word, with_types=place not in no_verb)
+            for place, word in asked.items()
+        )
+        or await asking.have_any([asking.me or ""], asked.values())
+    )
+
+
+def _asked(asking: Asking, taken: Collection[int]) -> dict[int, str]:
+    """Return the words, by their places, that say what a question asks for beside what it names."""
+    return {
+        place: piece.token
+        for place, piece in enumerate(asking.question.pieces)
+        if place not in taken and piece.token and not piece.is_stop_word and piece.token not in _ASKING_FOR
+    }
+
+
+async def _unknown(asking: Asking, bases: Sequence[Named], chain: Chain | None) -> str:
+    """Return the word for what is asked of what a question names, empty if something says it."""
+    wanted = asking.question.wanted
+    asked = list(_asked(asking, {place for each in bases for place in range(each.start, each.end)}).values())
+    if chain is not None and len(chain.steps) == 1 and not chain.is_beside:
+        asked = [step for step in chain.steps if step not in chains.AMBIGUOUS]
+    elif not all(each.kind == naming.SELF for each in bases):
+        asked = [word for word in asked if question_words.says_role(word, with_types=True)]
+        asked = asked if "person" in wanted else []
+    labels = {label for word in asked for label in question_words.LABELS.get(word, ())}
+    if wanted == {"place"}:
+        labels -= _OF_TIMES
+    roles = {role for word in asked for role in question_words.role_of(word).words}
+    if not asked or await asking.have_any([each.id for each in bases], {*asked, *labels, *roles}):
+        return ""
+    return asked[-1]
+
+
+async def _unsaid(asking: Asking, followed: list[Named]) -> list[Named]:
+    """Return what relationships lead to, without places where a field of what is named says the place.
+
+    An address says more than the city in which somebody lives.
+    """
+    tokens = [piece.token for piece in asking.question.pieces]
+    labels = {label for token in tokens for label in question_words.LABELS.get(token, ())}
+    labels &= question_words.PLACES
+    if asking.question.wanted != {"place"} or not labels:
+        return followed
+    return [each for each in followed if not await asking.have_any([each.related_to or ""], labels, IN_LABEL)]
+
+
+async def _by_chain(
+    asking: Asking, chain: Chain, named: Sequence[Named], selves: Sequence[Named]
+) -> Meant | None:
+    """Return what a chain of relationships in a question leads to, ``None`` if its words are none."""
+    if not (chain.decides or chain.start in asking.question.mine):
+        return None
+    bases = [each for each in (*named, *selves) if each.start == chain.start]
+    way = await chains.follow(asking, chain, bases)
+    if not way.named and not way.note:
+        return None
+    if not way.named and (chain.decides or not (named or chain.is_beside)):
+        return Meant([], notes=[way.note], leads_nowhere=True)
+    ends = way.named
+    if chain.has_more and len(chain.steps) == 1:
+        # "Where does my sister work?": the verb is a step as well.
+        at = chain.places[0]
+        ends = [each._replace(start=at, end=at + 1) for each in ends]
+        ends = [*await asked_relationships.by_relationships(asking, ends, chain.places[1:]), *ends]
+    if chains.described(asking.question) in chain.places:
+        # Of "my friend who lives in Rome", only the friend is known.
+        ends = [each._replace(unsure=chain.steps[-1]) for each in ends]
+    every = await _of_types(asking, [*ends, *named, *(bases if ends else ())])
+    led = [] if chain.is_beside else [*(each.id for each in ends), *way.between]
+    return Meant(every, way=list(dict.fromkeys(led)), notes=[way.note] if way.note else [])
+
+
+async def _named(asking: Asking, by_names: Sequence[Named], kind: Collection[int]) -> list[Named]:
+    """Return what a question names by names, whole and in part, beside the words that say a kind."""
+    named = [each for each in by_names if all(place not in kind for place in range(each.start, each.end))]
+    return named + await naming.by_parts(asking, named, kind)
+
+
+async def _of_types(asking: Asking, named: Sequence[Named]) -> list[Named]:
+    """Return what is named of the types that are searched."""
+    ids = [each.id for each in named]
+    among = await asking.copy.look(lambda documents: documents.having_types(ids, asking.types))
+    return [each for each in named if each.id in among]
