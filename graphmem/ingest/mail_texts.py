@@ -9,17 +9,22 @@ import binascii
 import codecs
 import quopri
 import re
+from collections.abc import Iterator
 from email.message import Message
+from itertools import chain, groupby
 
 from graphmem.ingest.building import Builder, normal
 from graphmem.ingest.decoding import decoded, known
 from graphmem.ingest.document import ParseFailed
 
 HEADER_CHARACTERS_LIMIT = 100_000
-ENCODED_WORD = re.compile(r"=\?([\w-]+)(?:\*[\w-]+)?\?([bq])\?([^?]*)\?=", re.IGNORECASE)
+WORD = r"=\?([\w-]+)(?:\*[\w-]+)?\?([bq])\?([^?]*)\?="
+ENCODED_WORD = re.compile(WORD, re.IGNORECASE)
+ENCODED_WORDS = re.compile(rf"{WORD}(?:\s*{WORD})*", re.IGNORECASE)
+"""Words beside each other: the white space between them is not shown, nor does it part a character."""
+PLAIN_CHARSETS = {None, "ascii", "us-ascii", "utf-8", "iso-8859-1"}
 JAPANESE = "\x1b$"
 """How ISO-2022-JP begins, which has no byte beyond ASCII."""
-RAW = re.compile("[\udc80-\udcff]")
 WIDER = {
     "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
     "euc_kr": "cp949",
@@ -31,77 +36,58 @@ class MailTexts:
     """Reads the headers and bodies of one message. A warning names each encoding that it guesses."""
 
     def __init__(self, message: Message, number: int, builder: Builder) -> None:
-        """``number`` is that of the message, for warnings."""
+        """``number`` is that of the message, for warnings. Its headers lose their surrogates."""
         self._message = message
         self._number = number
         self._builder = builder
-        self._declared: list[str] = []
-        raw: list[str] = []
-        for part in message.walk():
-            self._declared += filter(None, [part.get_content_charset()])
-            raw += [value for _, value in part.raw_items() if RAW.search(value)]
-        self._raw = list(map(_bytes_of, raw))
-        for part in message.walk():
-            self._replace_raw(part)
-
-    def _replace_raw(self, part: Message) -> None:
-        """Give a part headers without surrogates: the library would show these as U+FFFD."""
-        headers = list(part.raw_items())
-        if any(RAW.search(value) or JAPANESE in value for _, value in headers):
+        self._raw: list[bytes] = []
+        parts = [*message.walk()] if message.is_multipart() else [message]
+        raw = [part for part in parts if not all(_is_plain(value) for _, value in part.raw_items())]
+        self._raw = [_bytes_of(value) for part in raw for _, value in part.raw_items() if not value.isascii()]
+        for part in raw:
+            headers = list(part.raw_items())
             for name, _ in headers:
                 del part[name]
             for name, value in headers:
-                part.set_raw(name, self._without_surrogates(value))
+                part.set_raw(name, value if _is_plain(value) else self._without_surrogates(value))
 
     def _without_surrogates(self, value: str) -> str:
+        """Return a header with text in place of its bytes; those within an encoded word are encoded there."""
         pieces: list[str] = []
         end = 0
         for word in ENCODED_WORD.finditer(value):
-            text = f"=?{word[1]}?b?{binascii.b2a_base64(_word(word), newline=False).decode()}?="
-            pieces += [self._raw_text(value[end : word.start()]), text if RAW.search(word[3]) else word[0]]
+            payload = binascii.b2a_base64(_word(word), newline=False).decode()
+            pieces += [self._raw_text(value[end : word.start()]), f"=?{word[1]}?b?{payload}?="]
             end = word.end()
         return "".join([*pieces, self._raw_text(value[end:])])
 
     def _raw_text(self, value: str) -> str:
-        if JAPANESE in value:
-            return self.text_of(_bytes_of(value), "iso2022_jp")
-        return self.text_of(_bytes_of(value), None) if RAW.search(value) else value
+        return self.text_of(_bytes_of(value), "iso2022_jp" if JAPANESE in value else None)
 
     def header(self, value: str) -> str:
         """Return the text of a header or of a part of it, with its encoded words decoded, as one line."""
         value = value[:HEADER_CHARACTERS_LIMIT]
-        pieces: list[str | tuple[str, bytes]] = []
-        end = 0
-        for word in ENCODED_WORD.finditer(value):
-            gap, last = value[end : word.start()], pieces[-1] if pieces else ""
-            charset, data = word[1].lower(), _word(word)
-            if isinstance(last, tuple) and not gap.strip() and last[0] == charset:
-                # A character may be parted between two words.
-                pieces[-1] = (charset, last[1] + data)
-            else:
-                pieces += (
-                    [(charset, data)]
-                    if isinstance(last, tuple) and not gap.strip()
-                    else [gap, (charset, data)]
-                )
-            end = word.end()
-        pieces.append(value[end:])
-        text = "".join(each if isinstance(each, str) else self.text_of(each[1], each[0]) for each in pieces)
-        return normal(" ".join(text.split()))
+        if "=?" in value:
+            value = ENCODED_WORDS.sub(self._text_of_words, value)
+        return normal(" ".join(value.split()))
+
+    def _text_of_words(self, words: re.Match[str]) -> str:
+        runs = groupby(ENCODED_WORD.finditer(words[0]), lambda word: word[1].lower())
+        return "".join(self.text_of(b"".join(map(_word, run)), charset) for charset, run in runs)
 
     def text_of(self, data: bytes, charset: str | None) -> str:
         """Return the text of bytes: by their encoding, else by that of a part of the message, else a guess.
 
         What is no text of its encoding, or is UTF-8 beside an encoding of single bytes, is read as such.
         """
+        if data.isascii() and charset in PLAIN_CHARSETS:
+            return data.decode()
         codec = codecs.lookup(charset).name if charset is not None and known(charset) else None
         own = {WIDER.get(codec, codec): False, codec: False} if codec is not None else {}
         utf_8 = {"utf-8": codec not in (None, "ascii", "utf-8")}
         is_utf_8_last = codec is not None and (data.isascii() or not _has_single_bytes(codec))
         tried = own | utf_8 if is_utf_8_last else utf_8 | own
-        for encoding, is_told in (
-            tried | {n: True for n in self._declared if known(n) and n not in tried}
-        ).items():
+        for encoding, is_told in chain(tried.items(), self._declared()):
             try:
                 text = data.decode(encoding)
             except UnicodeDecodeError:
@@ -119,6 +105,13 @@ class MailTexts:
             self._builder.warn(f"What is no {encoding} in message {self._number} is shown as U+FFFD.")
         return text
 
+    def _declared(self) -> Iterator[tuple[str, bool]]:
+        """Yield the encodings of all parts; that one of them is used is told."""
+        for part in self._message.walk():
+            charset = part.get_content_charset()
+            if charset is not None and known(charset):
+                yield charset, True
+
     def _sample(self) -> bytes:
         """Return all that has no encoding or a wrong one: the more there is, the better is the guess."""
         bodies = (part.get_payload(decode=True) for part in self._message.walk() if not part.is_multipart())
@@ -134,6 +127,10 @@ class MailTexts:
 
 def _has_single_bytes(codec: str) -> bool:
     return len(bytes(range(0x80, 0x100)).decode(codec, "replace")) == 0x80
+
+
+def _is_plain(value: str) -> bool:
+    return value.isascii() and JAPANESE not in value
 
 
 def _bytes_of(text: str) -> bytes:

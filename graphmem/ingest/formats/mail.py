@@ -11,9 +11,10 @@ import email
 import email.policy
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
+from functools import lru_cache
 from typing import Any
 
 from graphmem.ingest import winmail
@@ -29,13 +30,14 @@ MESSAGE_PARTS_LIMIT = 10_000
 LEVELS_LIMIT = 20
 SEPARATOR = re.compile(rb"^From [^\n]*\d:\d\d[^\n]*\d{4}[^\n]*\n(?=>From |[!-9;-~]+:)", re.MULTILINE)
 SUSPECT = re.compile(
-    rb"(?<=\n)\r?\n((?:From [^\n]*|[^\n:]{0,99}\d:\d\d[^\n]*)\n)"
+    rb"\n\r?\n((?:From [^\n]*|[^\n:]{0,99}\d:\d\d[^\n]*)\n)"
     rb"(?=(?:From|To|Subject|Date|Message-ID|Received):)"
 )
 """What may be the line between two messages, if it is damaged."""
 QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 HEADER = re.compile(rb"[!-9;-~]+[ \t]*:|[ \t]|>?From ")
 HEADERS_END = re.compile(rb"\r?\n\r?\n")
+Headers = dict[str, list[str]]
 MESSAGE_TYPES = ("message/rfc822", "message/global")
 
 
@@ -97,15 +99,17 @@ def _read(builder: Builder, data: bytes, number: int) -> Message:
         )
         data = data.replace(b"\0", b"")
     end = HEADERS_END.search(data)
-    lines = data[: end.start() if end else len(data)].split(b"\n")
-    headers = [place for place, line in enumerate(lines) if HEADER.match(line)]
-    others = [place for place in range(headers[-1]) if place not in headers] if headers else []
-    if end is not None and others:
-        for place in others:
-            shown = lines[place][:80].decode("ascii", "replace").strip()
-            builder.warn(f"Line {place + 1} of message {number} is no header, it is left out: {shown}")
-        kept = [line for place, line in enumerate(lines) if place not in others]
-        data = b"\n".join(kept) + data[end.start() :]
+    lines = data[: end.start()].split(b"\n") if end else []
+    while lines and HEADER.match(lines[-1]) is None:
+        # The library takes the first line that is no header for the beginning of the text.
+        lines.pop()
+    others = [(place, line) for place, line in enumerate(lines, 1) if HEADER.match(line) is None]
+    for place, line in others:
+        shown = line[:80].decode("ascii", "replace").strip()
+        builder.warn(f"Line {place} of message {number} is no header, it is left out: {shown}")
+    if others:
+        kept = b"\n".join(filter(HEADER.match, lines))
+        data = kept + data[len(b"\n".join(lines)) :]
     if end is None or not data.endswith(b"\n"):
         where = "within its last line" if end else "before its text"
         builder.warn(f"The end of message {number} may be missing: the file ends {where}.")
@@ -209,7 +213,10 @@ def _add_message(builder: Builder, message: Message, number: int, level: int | N
         raise ParseFailed(f"Message {number} has no headers.", "damaged")
     start, line = builder.position, builder.line
     texts = MailTexts(message, number, builder)
-    fields = [*_people(builder, texts, message), *_texts(builder, texts, message, number)]
+    headers: dict[str, list[str]] = {}
+    for name, value in message.raw_items():
+        headers.setdefault(name.lower(), []).append(value)
+    fields = [*_people(builder, texts, headers), *_texts(builder, texts, headers, number)]
     if number == 1 and level is None:
         builder.title = next((field.value for field in fields if field.name == "subject"), None)
     contents = _Contents(texts, builder, number)
@@ -222,7 +229,8 @@ def _add_message(builder: Builder, message: Message, number: int, level: int | N
     if body:
         fields.append(PartField("body", normal(body), builder.add(body, "\n\n")))
     end = max((field.span.end or start for field in fields), default=start)
-    fields = [PartField(f.name, f.value, replace(f.span, message=number)) for f in fields]
+    spans = [FileSpan(line=f.span.line, message=number, start=f.span.start, end=f.span.end) for f in fields]
+    fields = [PartField(field.name, field.value, place) for field, place in zip(fields, spans, strict=True)]
     builder.count_cells(len(fields))
     span = FileSpan(line=line, message=number, start=start, end=end)
     builder.part("message", span, fields, level=level)
@@ -236,11 +244,11 @@ def _add_message(builder: Builder, message: Message, number: int, level: int | N
             _add_message(builder, inner, number, inner_level)
 
 
-def _people(builder: Builder, texts: MailTexts, message: Message) -> Iterator[PartField]:
+def _people(builder: Builder, texts: MailTexts, headers: Headers) -> Iterator[PartField]:
     for name in PEOPLE:
-        raw = [str(value)[:HEADER_CHARACTERS_LIMIT] for value in message.get_all(name, ())]
+        raw = [value[:HEADER_CHARACTERS_LIMIT] for value in headers.get(name.lower(), ())]
         people: list[dict[str, str]] = []
-        for label, address in getaddresses(raw):
+        for label, address in (pair for value in raw for pair in _addresses(value)):
             person = {"name": texts.header(label), "address": texts.header(address)}
             if any(person.values()):
                 people.append({key: value for key, value in person.items() if value})
@@ -256,9 +264,15 @@ def _people(builder: Builder, texts: MailTexts, message: Message) -> Iterator[Pa
         yield PartField(name.lower().replace("-", "_"), people, builder.add_line(name, ", ".join(shown)))
 
 
-def _texts(builder: Builder, texts: MailTexts, message: Message, number: int) -> Iterator[PartField]:
+@lru_cache(maxsize=1_000)
+def _addresses(value: str) -> list[tuple[str, str]]:
+    """Return names and addresses of a header; those of a mailbox come again and again."""
+    return getaddresses([value])
+
+
+def _texts(builder: Builder, texts: MailTexts, headers: Headers, number: int) -> Iterator[PartField]:
     for name in TEXTS:
-        value = texts.header(str(next(iter(message.get_all(name, ())), "")))
+        value = texts.header(headers.get(name.lower(), [""])[0])
         if not value:
             continue
         span = builder.add_line(name, value)
