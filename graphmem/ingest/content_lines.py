@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, normal
-from graphmem.ingest.decoding import decoded, known
 
 LINE = re.compile(r'(?:[\w-]+\.)?([\w-]+)((?:;(?:[^":;]|"[^"]*")*)*):(.*)', re.DOTALL)
 UNPAIRED_QUOTES = re.compile(r"(?:[\w-]+\.)?([\w-]+)((?:;[^:;]*)*):(.*)", re.DOTALL)
@@ -26,6 +25,7 @@ ESCAPED = re.compile(r"\\([\\;,:nN])")
 CARET = re.compile(r"\^([\^n'])")
 CARETS = {"^": "^", "n": "\n", "'": '"'}
 SOFT_BREAK = re.compile(r"[^:]*;(?:ENCODING=)?QUOTED-PRINTABLE[:;]", re.IGNORECASE)
+BROKEN_QUOTED = re.compile(r"=(?![0-9A-F]{2})", re.IGNORECASE)
 BOUNDARY = re.compile(r"(BEGIN|END):\s*([\w-]+)\s*", re.IGNORECASE)
 ADDRESS = re.compile(r"[^@\s<>]+@[^@\s<>]+")
 """An e-mail address."""
@@ -47,17 +47,25 @@ class ContentLine(NamedTuple):
         parts += [""] if separator and (not parts or self.value.endswith(separator)) else []
         return [normal(ESCAPED.sub(_unescaped, self._decoded(part))).strip() for part in parts]
 
+    @property
+    def is_quoted(self) -> bool:
+        """Whether its value is quoted-printable."""
+        return "QUOTED-PRINTABLE" in (self.params.get("ENCODING", "").upper(), *self.params)
+
     def _decoded(self, text: str) -> str:
-        if self.params.get("ENCODING", "").upper() != "QUOTED-PRINTABLE" and (
-            "QUOTED-PRINTABLE" not in self.params
-        ):
+        if not self.is_quoted:
             return text
-        data = quopri.decodestring(text.encode())
-        charset = self.params.get("CHARSET", "utf-8")
+        charset = self.params.get("CHARSET", "utf-8") if not self.is_guessed else "cp1252"
+        return quopri.decodestring(text.encode()).decode(charset, "replace")
+
+    @property
+    def is_guessed(self) -> bool:
+        """Whether its value is not what it says: UTF-8, or of the encoding that it names."""
         try:
-            return data.decode(charset if known(charset) else "utf-8")
-        except UnicodeDecodeError:
-            return decoded(data).text
+            quopri.decodestring(self.value.encode()).decode(self.params.get("CHARSET", "utf-8"))
+        except (UnicodeDecodeError, LookupError):
+            return True
+        return False
 
 
 @dataclass(slots=True)
@@ -97,6 +105,8 @@ def blocks(text: str, builder: Builder, apart: frozenset[str]) -> Iterator[Block
             read = content_line(line)
             if read is not None:
                 opened[-1].lines.append(read)
+                if read.is_quoted and read.is_guessed:
+                    builder.warn(f"Line {number} has no encoding that fits, it is read as cp1252.")
             elif line.strip():
                 shown = line[:SHOWN_CHARACTERS]
                 builder.warn(f"Line {number} cannot be read, it is left out: {shown}")
@@ -161,7 +171,8 @@ def content_line(line: str) -> ContentLine | None:
         name, _, value = param.partition("=")
         value = CARET.sub(lambda found: CARETS[found[1]], value.strip().strip('"'))
         params.setdefault(name.strip().upper(), value)
-    return ContentLine(match[1].upper(), params, match[3])
+    read = ContentLine(match[1].upper(), params, match[3])
+    return None if read.is_quoted and BROKEN_QUOTED.search(read.value) else read
 
 
 def _unescaped(match: re.Match[str]) -> str:

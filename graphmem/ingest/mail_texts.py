@@ -62,7 +62,7 @@ class MailTexts:
         return "".join([*pieces, self._raw_text(value[end:])])
 
     def _raw_text(self, value: str) -> str:
-        return self.text_of(_bytes_of(value), "iso2022_jp" if JAPANESE in value else None)
+        return self.text_of(_bytes_of(value), None)
 
     def header(self, value: str) -> str:
         """Return the text of a header or of a part of it, with its encoded words decoded, as one line."""
@@ -80,6 +80,8 @@ class MailTexts:
 
         What is no text of its encoding, or is UTF-8 beside an encoding of single bytes, is read as such.
         """
+        if charset in PLAIN_CHARSETS and JAPANESE.encode() in data:
+            charset = "iso2022_jp"
         if data.isascii() and charset in PLAIN_CHARSETS:
             return data.decode()
         codec = codecs.lookup(charset).name if charset is not None and known(charset) else None

@@ -192,11 +192,12 @@ def test_rooms_are_locations_and_names_stand_without_quotes() -> None:
         "ATTENDEE;CN=Team: Boats;CUTYPE=GROUP:mailto:boats@example.org\n"
         "ATTENDEE;CN=Boat Room 3;CUTYPE=ROOM:mailto:room3@example.org\n"
         "ATTENDEE;CUTYPE=RESOURCE;CN=Boat Room 5:mailto:room5@example.org\n"
-        "ATTENDEE;CN=NoMail:invalid:nomail"
+        "ATTENDEE;CN=NoMail:invalid:nomail\n"
+        "ATTENDEE;CN=Boats:mailto:1@group.calendar.google.com"
     )
     event, *others = types_and_fields(proposed)
     assert event[1]["organizer"] == "Brandsma, Ilja (Boats)"
-    assert event[1]["attendees"] == ["Piet de Rooy", "aino@example.org", "Team: Boats", "NoMail"]
+    assert event[1]["attendees"] == ["Piet de Rooy", "aino@example.org", "Team: Boats", "NoMail", "Boats"]
     assert others == [
         ("person", {"name": "Brandsma, Ilja (Boats)", "email": "ilja@example.org"}),
         ("person", {"name": "Piet de Rooy", "email": "piet@example.org"}),

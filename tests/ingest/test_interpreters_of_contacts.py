@@ -26,10 +26,15 @@ def test_contacts_work_at_one_company() -> None:
 
 
 def test_a_contact_that_is_an_organisation_is_a_company() -> None:
-    cards = ["FN:Acme\nORG:Acme\nX-ABShowAs:COMPANY\nTEL:1\nTEL:2", "FN:Ferry\nKIND:org"]
+    cards = [
+        "FN:Acme\nORG:Acme\nX-ABShowAs:COMPANY\nTEL:1\nTEL:2",
+        "FN:Ferry\nKIND:org",
+        "N:;;;;\nORG:Boats;Yard",
+    ]
     assert types_and_fields(proposal_of("a.vcf", "".join(map(CARD.format, cards)))) == [
         ("company", {"name": "Acme", "phone": "1", "phones": ["1", "2"]}),
         ("company", {"name": "Ferry"}),
+        ("company", {"name": "Boats"}),
     ]
 
 
@@ -86,6 +91,13 @@ def test_quoted_printable_of_several_lines_is_joined_and_its_separators_are_text
     fields = {field.name: field.value for field in document.parts[0].fields}
     assert fields["name"] == "Bjørn Erik Bø; x"
     assert fields["note"] == "a long line\nand more"
+    broken = CARD.format("FN:Ada\nTITLE;ENCODING=QUOTED-PRINTABLE:B=ZZ\nNOTE;ENCODING=QUOTED-PRINTABLE:bl=E5")
+    document = parsed_here(broken.encode(), None, "a.vcf", DocumentLimits())
+    assert [field.value for field in document.parts[0].fields] == ["Ada", "blå"]
+    assert document.warnings == (
+        "Line 4 cannot be read, it is left out: TITLE;ENCODING=QUOTED-PRINTABLE:B=ZZ",
+        "Line 5 has no encoding that fits, it is read as cp1252.",
+    )
     latin = CARD.format("FN;CHARSET=ISO-8859-1:Jørgen Øst").encode("latin-1")
     document = parsed_here(latin, None, "a.vcf", DocumentLimits())
     assert document.parts[0].fields[0].value == "Jørgen Øst"

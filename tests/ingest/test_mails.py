@@ -80,6 +80,7 @@ def test_people_and_files_have_names_in_raw_bytes() -> None:
         (b"iso-8859-1", "Øl – ok".encode(), "Øl – ok", True),
         (b"utf-8", "Blåbær på brød, søt".encode("latin-1"), "Blåbær på brød, søt", True),
         (b"never", "Øl".encode(), "Øl", False),
+        (b"us-ascii", "会議".encode("iso2022_jp"), "会議", False),
     ],
 )
 def test_a_body_is_read_by_the_encoding_that_it_has(

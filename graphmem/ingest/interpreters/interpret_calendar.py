@@ -55,6 +55,10 @@ REVISED = ("start", "end", "due", "location", "duration", "rule", "instances")
 """What an earlier revision of an entry may have had."""
 
 
+CALENDARS = "calendar.google.com"
+"""The domain of addresses that stand for calendars and for unknown organisers."""
+
+
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return the entries and their people."""
     draft = ProposalDraft()
@@ -107,7 +111,8 @@ def _add(
             metadata = {"roles": [role]} | {
                 PARTICIPATION[key]: value for key, value in person.statement.items() if key in PARTICIPATION
             }
-            is_person = str(person.statement.get("kind", "INDIVIDUAL")).upper() in ("INDIVIDUAL", "UNKNOWN")
+            kind = str(person.statement.get("kind", "INDIVIDUAL")).upper()
+            is_person = kind in ("INDIVIDUAL", "UNKNOWN") and not person.label.endswith(CALENDARS)
             target = people.add(person, observed_at) if entry is not None and is_person else None
             draft.relate("REFERS_TO", entry, target, person.span, metadata, observed_at)
     for room in rooms:

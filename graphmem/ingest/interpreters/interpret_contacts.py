@@ -17,7 +17,7 @@ from graphmem.ingest.proposal import Proposal
 
 LISTS = {"emails": "email", "phones": "phone", "addresses": "address", "urls": "url"}
 NAMES = {"note": "notes", "uid": "external_id", "categories": "tags"}
-NO_FIELDS = {"organization", "organization_levels", "revision", "kind", "abshowas", *LISTS, *NAMES}
+NO_FIELDS = {"organization", "organization_levels", "revision", "kind", "abshowas", "ablabel", *LISTS, *NAMES}
 TYPES = {"org": "company", "organization": "company", "location": "location", "group": "group"}
 """The entity type of a contact by its kind, if it is no person."""
 
@@ -37,11 +37,15 @@ def _add(draft: ProposalDraft, companies: dict[str, int | None], text: str, part
     observed_at = moment(text_of(fields.get("revision")))
     members = [*_members(text, fields)]
     kind, shown_as = (text_of(fields.get(name)) or "" for name in ("kind", "abshowas"))
-    entity_type = TYPES.get(kind.lower()) or ("company" if shown_as.lower() == "company" else None)
+    organisation, (company, *units) = fields.get("organization"), _levels(fields) or [""]
+    is_company = shown_as.lower() == "company" or (company.strip() and "name" not in fields)
+    entity_type = TYPES.get(kind.lower()) or ("company" if is_company else None)
     if entity_type is not None:
+        if organisation is not None and entity_type == "company":
+            # It says nothing of a person: its name may be that of the organisation alone.
+            members.append(LabelledMember("name", company, Cursor(text, organisation.span).find(company)))
         draft.entity(entity_type, members, part.span, observed_at=observed_at)
         return
-    organisation, (company, *units) = fields.get("organization"), _levels(fields) or [""]
     employer = None
     if organisation is not None:
         if company.strip():
