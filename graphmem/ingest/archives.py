@@ -1,4 +1,4 @@
-"""Archives (ZIP) as office formats use them: which format it is, and whether it is safe to open.
+"""Archives (ZIP) as office formats and exports of chats use them: which format it is, and whether it is safe.
 
 A library that reads an office file inflates its members. So all members are inflated once before, piece by
 piece, and counted: what a header says of a size is not believed.
@@ -7,8 +7,10 @@ piece, and counted: what a header says of a size is not believed.
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
+from collections.abc import Iterator
 
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.document import DocumentLimits, ParseFailed
@@ -20,6 +22,15 @@ XML_SUFFIXES = (".xml", ".rels", ".vml")
 DECLARATIONS = tuple("<!ENTITY".encode(encoding) for encoding in ("ascii", "utf-16-le", "utf-16-be"))
 MIMETYPE_BYTES_LIMIT = 200
 MAIN_MEMBERS = (("word/", "docx"), ("xl/", "xlsx"), ("ppt/", "pptx"))
+SIGNATURE = b"PK\x03\x04"
+ZIP = "application/zip"
+EXPORT = re.compile(r"conversations(-\d+)?\.json|_chat\.txt|WhatsApp Chat .*\.txt", re.IGNORECASE)
+"""The members of exports of chats that are read."""
+CHATS = (
+    ("claude", ('"chat_messages"', '"uuid"')),
+    ("chatgpt", ('"mapping"', '"title"', '"create_time"')),
+    ("open_webui", ('"history"', '"currentId"', '"childrenIds"')),
+)
 ODT = "application/vnd.oasis.opendocument.text"
 
 
@@ -40,12 +51,49 @@ def format_of(data: bytes, limits: DocumentLimits) -> str:
         for prefix, format_name in MAIN_MEMBERS:
             if any(name.startswith(prefix) for name in names):
                 return format_name
+    chats = export_members(archive)
+    if chats:
+        is_text = chats[0].lower().endswith(".txt")
+        return "whatsapp" if is_text else chat_format(_head(archive, chats[0])) or "chatgpt"
     inner = sum(name.lower().endswith((".zip", ".docx", ".xlsx", ".pptx", ".jar")) for name in names)
     more = f", {inner:,} of them archives" if inner else ""
     raise ParseFailed(
         f"The file is an archive with {len(names):,} members{more}: store its files one by one.",
         "unsupported",
     )
+
+
+def chat_format(head: str) -> str | None:
+    """Return which export of chats a JSON text is: it has the names that a conversation there has."""
+    return next((chat for chat, names in CHATS if all(name in head for name in names)), None)
+
+
+def export_members(archive: zipfile.ZipFile) -> list[str]:
+    """Return the names of the members that are the chats of an export, in their order."""
+    return sorted(name for name in archive.namelist() if EXPORT.fullmatch(name.rpartition("/")[2]))
+
+
+def exported(data: bytes, builder: Builder) -> list[bytes]:
+    """Return the chats of an export: one file, or the members of an archive that are whole."""
+    if not data.startswith(SIGNATURE):
+        return [data]
+    archive, found, total = opened(data, builder.limits), [], 0
+    for name in export_members(archive):
+        pieces: list[bytes] = []
+        try:
+            for piece in _pieces(archive, archive.getinfo(name), builder.limits):
+                total += len(piece)
+                if total > builder.limits.inflated_bytes:
+                    raise _inflated(builder.limits)
+                pieces.append(piece)
+        except DAMAGE as exc:
+            builder.warn(f"The member {name[:100]} is damaged and left out: {exc}.")
+        else:
+            found.append(b"".join(pieces))
+    builder.media_type = ZIP
+    if not found:
+        raise ParseFailed("The archive is damaged: no chat in it is whole.", "damaged")
+    return found
 
 
 def opened(data: bytes, limits: DocumentLimits) -> zipfile.ZipFile:
@@ -67,24 +115,40 @@ def check(data: bytes, builder: Builder) -> None:
     limits, total = builder.limits, 0
     archive = opened(data, limits)
     for member in archive.infolist():
-        allowed = limits.inflation_ratio * member.compress_size + limits.inflation_allowance_bytes
         is_xml = member.filename.lower().endswith(XML_SUFFIXES)
-        size, tail = 0, b""
+        tail = b""
         try:
-            with archive.open(member) as inflated:
-                while piece := inflated.read(PIECE_BYTES):
-                    size += len(piece)
-                    total += len(piece)
-                    if size > allowed:
-                        raise exceeded(
-                            f"a member that inflates to over {limits.inflation_ratio} times its size"
-                        )
-                    if total > limits.inflated_bytes:
-                        raise exceeded(f"more than {limits.inflated_bytes:,} bytes when it is inflated")
-                    if is_xml and any(declaration in tail + piece for declaration in DECLARATIONS):
-                        raise ParseFailed("The file has XML entities: they are not expanded.", "damaged")
-                    tail = piece[-16:]
+            for piece in _pieces(archive, member, limits):
+                total += len(piece)
+                if total > limits.inflated_bytes:
+                    raise _inflated(limits)
+                if is_xml and any(declaration in tail + piece for declaration in DECLARATIONS):
+                    raise ParseFailed("The file has XML entities: they are not expanded.", "damaged")
+                tail = piece[-16:]
         except DAMAGE as exc:
             raise ParseFailed(f"A member of the archive is damaged: {exc}.", "damaged") from None
         if member.filename.lower().endswith("vbaproject.bin") or member.filename.startswith("Basic/"):
             builder.warn("The file has macros: they are not run and not read.")
+
+
+def _pieces(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: DocumentLimits) -> Iterator[bytes]:
+    """Yield the content of a member; one that inflates to too many times its size is refused."""
+    allowed = limits.inflation_ratio * member.compress_size + limits.inflation_allowance_bytes
+    with archive.open(member) as inflated:
+        while piece := inflated.read(PIECE_BYTES):
+            allowed -= len(piece)
+            if allowed < 0:
+                raise exceeded(f"a member that inflates to over {limits.inflation_ratio} times its size")
+            yield piece
+
+
+def _inflated(limits: DocumentLimits) -> ParseFailed:
+    return exceeded(f"more than {limits.inflated_bytes:,} bytes when it is inflated")
+
+
+def _head(archive: zipfile.ZipFile, name: str) -> str:
+    try:
+        with archive.open(name) as member:
+            return member.read(PIECE_BYTES).decode(errors="ignore")
+    except DAMAGE as exc:
+        raise ParseFailed(f"The archive is damaged: {exc}.", "damaged") from None

@@ -90,6 +90,13 @@ def whole_text(builder: Builder, data: bytes) -> str:
     return text
 
 
+def unended(text: str) -> list[str]:
+    """Return a warning where the last line has no end, as in a file that was cut."""
+    line = text.count("\n") + 1
+    told = f"Line {line} has no line end: if the file was cut, its last value is not whole."
+    return [] if text.endswith("\n") else [told]
+
+
 def beginning(head: bytes) -> str:
     """Return the text of the first bytes of a file, without what is no UTF: enough to recognise a format."""
     for mark, encoding in MARKS:

@@ -12,7 +12,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Any
 
-from graphmem.ingest.archives import format_of
+from graphmem.ingest.archives import chat_format, format_of
 from graphmem.ingest.decoding import beginning, decoded, is_text
 from graphmem.ingest.document import DocumentLimits, ParseFailed
 from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, Format
@@ -37,6 +37,18 @@ BEGINNINGS = (
     (re.compile(r"BEGIN:VCARD\s", re.IGNORECASE), "vcf"),
     (re.compile(r"<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE), "html"),
     (re.compile(r"From \S+ .*\d\d:\d\d.*\n(?:>?[A-Za-z-]+: |\n)"), "mbox"),
+    (
+        re.compile(
+            r"\u200e?(?:\[[\d./-]{6,10}, [\d:.]{4,8}[^\]\n]{0,6}\] |[\d./-]{6,10}, [\d:.]{4,5}.{0,6} - )"
+        ),
+        "whatsapp",
+    ),
+    (
+        re.compile(
+            r"\u200e?(?:\[[\d./-]{6,10}, [\d:.]{4,8}[^\]\n]{0,6}\] |[\d./-]{6,10}, [\d:.]{4,5}[^-\n]{0,6} - )"
+        ),
+        "whatsapp",
+    ),
 )
 HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]")
 MAIL_HEADERS = {"from", "to", "subject", "date", "message-id", "received", "return-path", "mime-version"}
@@ -45,10 +57,6 @@ LINES_TRIED = 20
 """Lines of which one that is whole shows what they all are: the first may be broken."""
 TABBED_LINES = 20
 """Lines by which a text is taken for a table with tabs."""
-CHATS = (
-    ("claude", ('"chat_messages"', '"uuid"')),
-    ("chatgpt", ('"mapping"', '"title"', '"create_time"')),
-)
 BINARY_FORMATS = {"pdf", "docx", "xlsx", "pptx", "odt", "image"}
 """What contradicts the declared type `text/plain`."""
 TEXT_FORMATS = {"text", "csv", "markdown", "json", "jsonl", "html", "eml", "mbox"}
@@ -194,8 +202,7 @@ def _json(data: bytes, head: str, hint: Format | None) -> str | None:
     # A line that is an object and a second that begins one: this is no single JSON value.
     if values[0] is not None and (known == "jsonl" or "".join(lines[1:2]).startswith("{")):
         return "jsonl"
-    # A chat export has names that its first conversation has.
-    chat = next((chat for chat, names in CHATS if all(name in head for name in names)), None)
+    chat = chat_format(head)
     if chat is not None or known is not None:
         return chat or known
     try:

@@ -19,6 +19,7 @@ PLACES = {
     "mailbox": "mail:parse_mailbox",
     "chatgpt": "chats:parse_chatgpt",
     "claude": "chats:parse_claude",
+    "open_webui": "chats:parse_open_webui",
 }
 """Module and function of the parsers that share a module. Every other one is ``parse`` in its own."""
 
@@ -56,6 +57,12 @@ def _office(usual: str, with_macros: str) -> tuple[str, str]:
     """Return the types of a format of Microsoft Office."""
     usual = f"application/vnd.openxmlformats-officedocument.{usual}"
     return usual, f"application/vnd.ms-{with_macros}.macroenabled.12"
+
+
+def _chats(name: str, title: str, media_type: str = "application/json", version: int = 1) -> Format:
+    """Return a format of chats. The file may come in the archive of the export."""
+    parts = ("conversation", "message")
+    return Format(name, title, (media_type, "application/zip"), (), name, parts, version=version)
 
 
 FORMATS: tuple[Format, ...] = (
@@ -146,18 +153,10 @@ FORMATS: tuple[Format, ...] = (
         ("record",),
         version=2,
     ),
-    Format(
-        "chatgpt",
-        "ChatGPT export",
-        ("application/json",),
-        (),
-        "chatgpt",
-        ("conversation", "message"),
-        version=2,
-    ),
-    Format(
-        "claude", "Claude export", ("application/json",), (), "claude", ("conversation", "message"), version=2
-    ),
+    _chats("chatgpt", "ChatGPT export", version=2),
+    _chats("claude", "Claude export", version=2),
+    _chats("open_webui", "Open WebUI export"),
+    _chats("whatsapp", "WhatsApp chat", "text/plain"),
     Format(
         "pdf",
         "PDF",

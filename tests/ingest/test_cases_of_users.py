@@ -99,6 +99,15 @@ EXPECTED: Final[dict[str, list[dict[str, Any]]]] = {
         }
     ],
     "vcard_n_without_fn_has_no_name.vcf": [{"name": "Sindre Aage Lorentzen", "phone": "+47 400 00 777"}],
+    "chatgpt_hidden_message_as_shown.json": [
+        {"external_id": "conv-hidden"},
+        {"content": "Preferred name: Tilda Rooks\nAnswer in short lines.", "hidden": True},
+        {"content": "Which paint for a wooden dinghy?", "hidden": None},
+        {"content": "Use a two-part polyurethane.", "hidden": None, "current": True},
+        {"content": "Thanks, how many coats?", "hidden": None},
+        {"content": "Use oil paint (older branch).", "hidden": None, "current": False},
+        {"content": "Secret hidden system text about the user", "hidden": True},
+    ],
     "memory_duplicate.jsonl": [{"name": "Maja Dupby", "observations": ["one", "two", "three"]}],
     "memory_torn_last.jsonl": [
         {"name": "Dag Tornby", "observations": ["one"]},
@@ -114,6 +123,21 @@ EXPECTED: Final[dict[str, list[dict[str, Any]]]] = {
 """Some fields of each entity, in the order of the file."""
 
 pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="there is no folder of cases")
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("chatgpt_user_editable_context_lost.json", {"Preferred name: Tilda Rooks\nAnswer in short lines."}),
+        ("chatgpt_zip_refused.zip", {"Anchor chain", "Bilge pump"}),
+    ],
+)
+def test_a_chat_of_a_user_has_its_texts(name: str, texts: set[str]) -> None:
+    if not (CASES / name).exists():
+        pytest.skip("the folder has no such case")
+    document = parsed_here((CASES / name).read_bytes(), None, name, DocumentLimits())
+    entities = propose(document, file_name=name).entities
+    assert texts <= {entity.fields.get("content", entity.canonical_name) for entity in entities}
 
 
 @pytest.mark.parametrize("name", EXPECTED)

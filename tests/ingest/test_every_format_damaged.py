@@ -94,6 +94,10 @@ CHATGPT = """{"title": "Chat of ¤", "create_time": 1767225600.0, "update_time":
 CLAUDE = """{"uuid": "c-#", "name": "Chat of ¤", "created_at": "2026-01-0#T00:00:00Z",
  "chat_messages": [{"uuid": "m-#", "sender": "human", "text": "Question # about paint",
  "created_at": "2026-01-0#T00:00:01Z"}]}"""
+WEBUI = """{"id": "c-#", "title": "Chat of ¤", "created_at": 1767225600,
+ "chat": {"history": {"currentId": "m-#",
+ "messages": {"m-#": {"id": "m-#", "parentId": null, "childrenIds": [], "role": "user",
+ "content": "Question # about paint", "timestamp": 1767225610}}}}}"""
 EVENT = """BEGIN:VEVENT
 UID:e-#
 SUMMARY:Talk of ¤
@@ -130,6 +134,8 @@ SAMPLES: Final = {
     "memory": Sample("memory.jsonl", "", record(ENTITY)),
     "chatgpt": Sample("conversations.json", "[", joined(record(CHATGPT)), "]"),
     "claude": Sample("conversations.json", "[", joined(record(CLAUDE)), "]"),
+    "open_webui": Sample("chats.json", "[", joined(record(WEBUI)), "]"),
+    "whatsapp": Sample("chat.txt", "", record("2#/06/2026, 10:0# - ¤: Question # about paint\n")),
     "pdf": fixture("report.pdf"),
     "docx": fixture("report.docx"),
     "xlsx": fixture("staff.xlsx"),

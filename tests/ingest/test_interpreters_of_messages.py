@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from typing import Any
+
+import pytest
 
 from graphmem.ingest import propose
 from graphmem.ingest.child import parsed_here
-from graphmem.ingest.document import DocumentLimits
+from graphmem.ingest.document import DocumentLimits, ParseFailed
+from tests.ingest.goldens import FOLDER
 from tests.support.proposals import proposal_of, relationships, types_and_fields
+from tests.support.walks import walk_over
 
 MAIL = """From: Ada <ada@example.org>
 To: bob@example.org, Nobody
@@ -71,3 +77,89 @@ def test_conversations_of_one_title_stay_apart() -> None:
     ]
     assert relationships(proposed) == [("PART_OF", f"m-{n}", "New chat", {}) for n in (1, 2)]
     assert proposed.warnings == ("A conversation has neither an id nor a title: it is left out.",)
+
+
+def zipped(members: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return stream.getvalue()
+
+
+def test_hidden_messages_are_marked_and_what_the_user_tells_the_program_is_kept() -> None:
+    def node(key: str, content: Any, hidden: bool) -> dict[str, Any]:
+        metadata = {"is_visually_hidden_from_conversation": True} if hidden else None
+        message = {"id": key, "author": {"role": "user"}, "content": content, "metadata": metadata}
+        return {"message": message, "parent": None, "children": []}
+
+    context = {"user_profile": "I am Ada", "user_instructions": "Be short"}
+    spoken = {"parts": [{"content_type": "audio_transcription", "text": "Which paint?"}]}
+    mapping = {"a": node("a", context, True), "b": node("b", spoken, False)}
+    chat = [{"title": None, "create_time": 1, "id": "c", "mapping": mapping}]
+    conversation, told, asked = proposal_of("conversations.json", json.dumps(chat)).entities
+    assert (told.fields["content"], told.fields["hidden"]) == ("I am Ada\nBe short", True)
+    assert (asked.fields["content"], "hidden" in asked.fields) == ("Which paint?", False)
+    assert conversation.canonical_name == asked.canonical_name == "Which paint?"
+
+
+def test_the_text_of_an_attachment_stays_with_its_message() -> None:
+    attachments = [{"file_name": "a.txt", "extracted_content": "The lease ends in May."}]
+    message = {"uuid": "m", "sender": "human", "text": "See this", "attachments": attachments}
+    chat = [{"uuid": "c", "name": "Flat", "chat_messages": [message, {**message, "uuid": "n", "text": ""}]}]
+    _, first, second = proposal_of("conversations.json", json.dumps(chat)).entities
+    assert first.fields["attachments_text"] == second.fields["attachments_text"] == "The lease ends in May."
+    assert (first.fields["attachments"], second.canonical_name) == (["a.txt"], "The lease ends in May.")
+
+
+def test_the_chats_in_the_archive_of_an_export_are_read_and_a_damaged_one_is_told() -> None:
+    chat = (FOLDER / "files" / "chatgpt.json").read_bytes()
+    data = zipped({"conversations-000.json": chat, "conversations-001.json": chat, "user.json": b"{}"})
+    document = parsed_here(data, "application/zip", "export.zip", DocumentLimits())
+    assert (document.format, document.media_type) == ("chatgpt", "application/zip")
+    once = parsed_here(chat, None, "conversations.json", DocumentLimits())
+    assert len(document.parts) == 2 * len(once.parts)
+    place = data.rindex(b"mapping", 0, data.index(b"user.json"))
+    damaged = parsed_here(data[:place] + b"M" + data[place + 1 :], None, "export.zip", DocumentLimits())
+    assert len(damaged.parts) == len(once.parts)
+    assert "conversations-001.json is damaged" in damaged.warnings[0]
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b" " * (50 << 20))
+    with pytest.raises(ParseFailed, match="inflates"):
+        parsed_here(bomb.getvalue(), None, "export.zip", DocumentLimits())
+    whatsapp = zipped({"_chat.txt": b"[01.07.26, 10:15:30] Ada: Hi\n"})
+    assert parsed_here(whatsapp, None, "a.zip", DocumentLimits()).title == "WhatsApp chat of Ada"
+
+
+@walk_over(
+    "text, times, warnings",
+    [
+        ("[13.06.26, 21:04:05] Ada: Hi\n", ["2026-06-13T21:04:05Z"], 1),
+        ("[6/13/26, 9:04:05 PM] Ada: Hi\n", ["2026-06-13T21:04:05Z"], 1),
+        (
+            "01/07/26, 10:00 - Ada: Hi\n02/06/26, 10:00 - Ada: Ho\n",
+            ["2026-01-07T10:00:00Z", "2026-02-06T10:00:00Z"],
+            1,
+        ),
+        ("01/07/26, 10:00 - Ada: Hi\n", ["2026-07-01T10:00:00Z"], 2),
+        ("2026/07/01, 10:00 - Ada: Hi\n2026/07/01, 10:00 - Ada: Ho", ["2026-07-01T10:00:00Z"] * 2, 2),
+    ],
+)
+def test_the_times_of_a_whatsapp_chat_are_in_the_order_that_fits(
+    text: str, times: list[str], warnings: int
+) -> None:
+    document = parsed_here(text.encode(), None, "a.txt", DocumentLimits())
+    messages = [entity for entity in propose(document).entities if entity.entity_type == "message"]
+    assert [entity.fields["sent_at"] for entity in messages] == times
+    assert len(document.warnings) == warnings, document.warnings
+
+
+def test_the_senders_of_a_whatsapp_chat_are_persons() -> None:
+    lines = ["21:04 - Ada changed the subject", "21:05 - Ada: Hi\nyou", "21:06 - +47 400 00 901: Ho"]
+    text = "".join(f"13/06/26, {line}\n" for line in lines)
+    proposed = proposal_of("chat.txt", text)
+    persons = [dict(entity.fields) for entity in proposed.entities if entity.entity_type == "person"]
+    assert persons == [{"name": "Ada"}, {"phone": "+47 400 00 901"}]
+    assert proposed.entities[1].fields["content"] == "Hi\nyou"
+    assert [link.relationship_type for link in proposed.relationships] == ["PART_OF", "CREATED_BY"] * 2

@@ -2,22 +2,31 @@
 
 ChatGPT has a list of conversations, each with a tree of messages. They stand in the order of the tree, depth
 first. A message that a later edit replaced is on a branch that the conversation does not show: its field
-`current` is false. Claude has a list of conversations, each with its messages in order.
+`current` is false. One that the program does not show, such as the instructions of the user, has the field
+`hidden`. Open WebUI has such trees too. Claude has a list of conversations, each with its messages in order.
+The files may come in the archive of the export.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from graphmem.ingest.archives import exported
 from graphmem.ingest.building import Builder, json_value, normal
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.format_table import BY_NAME
 from graphmem.ingest.formats import json_values
 
+CONTENTS = (
+    "parts", "text", "result", "user_profile", "user_instructions", "model_set_context",
+    "thoughts", "summary", "content",
+)  # fmt: skip
+"""The members of the content of a message that hold what it says."""
 UNTITLED = "Untitled conversation"
 """The title of a conversation that has none."""
 
@@ -29,13 +38,24 @@ def parse_chatgpt(builder: Builder, data: bytes, name: str) -> None:
         identity = value.get("conversation_id") or value.get("id")
         chats.begin(value.get("title"), identity, value.get("create_time"), value.get("update_time"))
         mapping = value.get("mapping")
-        nodes = mapping if isinstance(mapping, dict) else {}
-        current = _path(nodes, value.get("current_node"))
-        for node_id in _depth_first(nodes):
-            message = nodes[node_id].get("message")
-            if isinstance(message, dict):
-                _add_node(chats, message, node_id in current)
-        chats.end()
+        _add_tree(chats, mapping if isinstance(mapping, dict) else {}, value.get("current_node"))
+
+
+def parse_open_webui(builder: Builder, data: bytes, name: str) -> None:
+    """Add the conversations of an Open WebUI export with their messages."""
+    chats = Conversations(builder)
+    for value in _conversations(builder, data, name, "chat", dict):
+        chat: dict[str, Any] = value["chat"] if isinstance(value.get("chat"), dict) else {}
+        title = value.get("title") or chat.get("title")
+        chats.begin(title, value.get("id"), value.get("created_at"), value.get("updated_at"))
+        history: dict[str, Any] = chat["history"] if isinstance(chat.get("history"), dict) else {}
+        messages: dict[str, Any] = history["messages"] if isinstance(history.get("messages"), dict) else {}
+        nodes = {
+            key: {"message": node, "parent": node.get("parentId"), "children": node.get("childrenIds")}
+            for key, node in messages.items()
+            if isinstance(node, dict)
+        }
+        _add_tree(chats, nodes, history.get("currentId"))
 
 
 def parse_claude(builder: Builder, data: bytes, name: str) -> None:
@@ -51,26 +71,30 @@ def parse_claude(builder: Builder, data: bytes, name: str) -> None:
                 name for key in ("attachments", "files") for name in _texts(message.get(key), "file_name")
             ]
             more = {"attachments": files or None}
+            inside = _texts(message.get("attachments"), "extracted_content")
             sent = message.get("created_at")
-            chats.message(message.get("sender"), text, message.get("uuid"), sent, more)
+            chats.message(message.get("sender"), text, message.get("uuid"), sent, more, inside)
         chats.end()
 
 
-def _conversations(builder: Builder, data: bytes, name: str, member: str, kind: type) -> list[dict[str, Any]]:
-    """Return the conversations of an export. A file of which none has its messages is plain JSON."""
-    text, _, warnings = decoded(data)
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value, broken = json_values.whole_objects(text)
-        warnings = (*warnings, *broken)
-    values = _objects(value if isinstance(value, list) else [value])
-    if any(isinstance(value.get(member), kind) for value in values):
-        builder.warn(*warnings)
-        return values
-    builder.format = BY_NAME["json"]
-    json_values.parse(builder, data, name)
-    return []
+def _conversations(
+    builder: Builder, data: bytes, name: str, member: str, kind: type
+) -> Iterator[dict[str, Any]]:
+    """Yield the conversations of an export. A file of which none has its messages is plain JSON."""
+    for file in exported(data, builder):
+        text, _, warnings = decoded(file)
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value, broken = json_values.whole_objects(text)
+            warnings = (*warnings, *broken)
+        values = _objects(value if isinstance(value, list) else [value])
+        if any(isinstance(value.get(member), kind) for value in values):
+            builder.warn(*warnings)
+            yield from values
+        elif file is data:
+            builder.format = BY_NAME["json"]
+            json_values.parse(builder, data, name)
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -109,19 +133,43 @@ def _depth_first(nodes: dict[str, Any]) -> list[str]:
     return list(order | dict.fromkeys(objects))
 
 
+def _add_tree(chats: Conversations, nodes: dict[str, Any], leaf: Any) -> None:
+    """Add the messages of a tree, and end their conversation."""
+    current = _path(nodes, leaf)
+    for node_id in _depth_first(nodes):
+        message = nodes[node_id].get("message")
+        if isinstance(message, dict):
+            _add_node(chats, message, node_id in current)
+    chats.end()
+
+
 def _add_node(chats: Conversations, message: dict[str, Any], current: bool) -> None:
     author = message.get("author")
-    role = author.get("role") if isinstance(author, dict) else None
-    content = message.get("content")
-    parts = content.get("parts") if isinstance(content, dict) else None
-    text = "\n".join(part for part in parts if isinstance(part, str)) if isinstance(parts, list) else ""
-    if not text and isinstance(content, dict) and isinstance(content.get("text"), str):
-        text = content["text"]
-    metadata = message.get("metadata")
-    model = metadata.get("model_slug") if isinstance(metadata, dict) else None
-    chats.message(
-        role, text, message.get("id"), message.get("create_time"), {"model": model, "current": current}
-    )
+    role = author.get("role") if isinstance(author, dict) else message.get("role")
+    metadata = message["metadata"] if isinstance(message.get("metadata"), dict) else {}
+    files = [*_objects(metadata.get("attachments")), *_objects(message.get("files"))]
+    held = [file["file"] for file in files if isinstance(file.get("file"), dict)]
+    names = dict.fromkeys([*_texts(files, "name"), *_texts(held, "filename")])
+    more = {
+        "model": metadata.get("model_slug") or message.get("model"),
+        "current": current,
+        "hidden": metadata.get("is_visually_hidden_from_conversation") or None,
+        "attachments": list(names) or None,
+    }
+    sent = message.get("create_time") or message.get("timestamp")
+    inside = _texts([file.get("data") for file in held], "content")
+    chats.message(role, "\n".join(_said(message.get("content"))), message.get("id"), sent, more, inside)
+
+
+def _said(content: Any) -> Iterator[str]:
+    """Yield the texts of the content of a message: it is a text, a list, or an object of some type."""
+    if isinstance(content, str) and content:
+        yield content
+    for part in content if isinstance(content, list) else ():
+        yield from _said(part)
+    if isinstance(content, dict):
+        for name in CONTENTS:
+            yield from _said(content.get(name))
 
 
 class Conversations:
@@ -146,9 +194,17 @@ class Conversations:
             if isinstance(value, str):
                 self._fields.append(PartField(name, json_value(value), FileSpan()))
 
-    def message(self, role: Any, text: str, identity: Any, sent: Any, more: dict[str, Any]) -> None:
-        """Add a message of the conversation; a message without text is left out."""
-        if not text.strip():
+    def message(
+        self,
+        role: Any,
+        text: str,
+        identity: Any,
+        sent: Any,
+        more: dict[str, Any],
+        inside: Sequence[str] = (),
+    ) -> None:
+        """Add a message and the texts in its attachments; one that has no text is left out."""
+        if not text.strip() and not inside:
             return
         self._number += 1
         start, line = self.builder.position, self.builder.line
@@ -163,10 +219,16 @@ class Conversations:
         for name, value in (("id", identity), ("sent_at", sent_at), *more.items()):
             if value is not None:
                 fields.append(PartField(name, json_value(value), FileSpan(message=self._number)))
+        end = body.end
+        if inside:
+            attached = self.builder.add("\n\n".join(inside).strip(), "\n\n")
+            value = normal("\n\n".join(inside).strip())
+            fields.append(PartField("attachments_text", value, replace(attached, message=self._number)))
+            end = attached.end
         self.builder.count_cells(len(fields))
-        span = FileSpan(line=line, message=self._number, start=start, end=body.end)
+        span = FileSpan(line=line, message=self._number, start=start, end=end)
         self.builder.part("message", span, fields)
-        self._end = body.end
+        self._end = end
 
     def end(self) -> None:
         """Add the part of the conversation, before those of its messages."""

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from graphmem.ingest.building import Builder, exceeded
-from graphmem.ingest.decoding import whole_text
+from graphmem.ingest.decoding import unended, whole_text
 from graphmem.ingest.detection import suffix
 from graphmem.ingest.document import FileSpan, ParseFailed
 from graphmem.ingest.tabular import HEAD_ROWS, Columns, header_of, row_fields
@@ -59,9 +59,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     columns = Columns(head[above].cells if header else [])
     for row in chain(head[above + header :], rows):
         add_row(builder, row, columns)
-    if "\n" in text and not text.endswith("\n"):
-        line = text.count("\n") + 1
-        builder.warn(f"Line {line} has no line end: if the file was cut, its last value is not whole.")
+    builder.warn(*unended(text))
     builder.metadata |= {"delimiter": dialect.delimiter, "header": header, "columns": columns.names}
     if columns.repeated:
         builder.warn(

@@ -140,11 +140,11 @@ class Walk:
         position = self.skip(position + 1)
         if self.text.startswith("]", position):
             return position + 1
-        names: list[str] = []
+        last: dict[str, PartField] = {}
         while True:
             try:
                 end = self.skip(read(position))
-                names = list(self.fields)[:SAME_NAMES]
+                last = self.fields
                 mark = self.text[end : end + 1]
                 if mark == "]":
                     return end + 1
@@ -153,7 +153,7 @@ class Walk:
                 position = self.skip(end + 1)
             except ParseFailed as exc:
                 self.leave_out(position, exc)
-                position = self._next_element(position, names or list(self.fields)[:SAME_NAMES])
+                position = self._next_element(position, list(last or self.fields)[:SAME_NAMES])
                 if position == len(self.text):
                     return position
 

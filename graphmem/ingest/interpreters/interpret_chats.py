@@ -1,12 +1,16 @@
 """Exports of chats: conversations and their messages.
 
 A conversation that has an id is identified by it, and its title is its canonical name: many have the same
-title.
+title. A message, and a conversation without a title, is called by the beginning of its text. WhatsApp names
+the senders: each is a person, by the name or the phone number that stands there.
 """
 
 from __future__ import annotations
 
-from graphmem.ingest.document import ParsedDocument, Part
+import re
+from collections.abc import Mapping, Sequence
+
+from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.formats.chats import UNTITLED
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
@@ -21,28 +25,56 @@ MESSAGE_NAMES = {
     "sent_at": "sent_at",
     "model": "model",
     "current": "current",
+    "hidden": "hidden",
     "attachments": "attachments",
+    "attachments_text": "attachments_text",
 }
+NAME_CHARACTERS_LIMIT = 80
+TIMES = ("updated_at", "created_at")
+PHONE = re.compile(r"\+?[\d\s().-]{7,}")
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return the conversations and their messages."""
     draft = ProposalDraft()
+    people: dict[str, int | None] = {}
     conversation: int | None = None
     title: LabelledMember | None = None
-    for part in document.parts:
+    for index, part in enumerate(document.parts):
         if part.kind == "conversation":
             title = _title(part)
-            conversation = _conversation(draft, document, part, title)
+            conversation = _conversation(draft, document, index, title)
         elif part.kind == "message" and part.fields:
             fields = fields_by_name(part.fields)
             sent_at = moment(text_of(fields.get("sent_at")))
             members = [*rename(fields, MESSAGE_NAMES), LabelledMember("channel", document.format)]
             if title is not None:
                 members.append(title._replace(name="conversation"))
-            message = draft.entity("message", members, part.span, observed_at=sent_at)
+            name = _name(fields)
+            message = draft.entity("message", members, part.span, canonical_name=name, observed_at=sent_at)
             draft.relate("PART_OF", message, conversation, part.span, observed_at=sent_at)
+            sender = fields.get("role") if document.format == "whatsapp" else None
+            if sender is not None:
+                if sender.value not in people:
+                    label = "phone" if PHONE.fullmatch(sender.value) else "name"
+                    person = [LabelledMember(label, sender.value, sender.span)]
+                    people[sender.value] = draft.entity("person", person, sender.span, observed_at=sent_at)
+                draft.relate("CREATED_BY", message, people[sender.value], sender.span, observed_at=sent_at)
     return draft.proposal()
+
+
+def _name(fields: Mapping[str, PartField]) -> str | None:
+    """Return the name of a message: the beginning of what it says.
+
+    One without an id is identified by its name: that has sender, time and length, so that two "ok" stay two.
+    """
+    said = " ".join((text_of(fields.get("text")) or text_of(fields.get("attachments_text")) or "").split())
+    shown = said if len(said) <= NAME_CHARACTERS_LIMIT else f"{said[:NAME_CHARACTERS_LIMIT].rstrip()}…"
+    if text_of(fields.get("id")) is not None or not shown:
+        return shown or None
+    sender, sent = (text_of(fields.get(name)) for name in ("role", "sent_at"))
+    length = f" [{len(said):,}]" if shown != said else ""
+    return f"{sender} ({sent}): {shown}{length}"
 
 
 def _title(part: Part) -> LabelledMember | None:
@@ -56,8 +88,9 @@ def _title(part: Part) -> LabelledMember | None:
 
 
 def _conversation(
-    draft: ProposalDraft, document: ParsedDocument, part: Part, title: LabelledMember | None
+    draft: ProposalDraft, document: ParsedDocument, index: int, title: LabelledMember | None
 ) -> int | None:
+    part = document.parts[index]
     fields = fields_by_name(part.fields)
     members = rename(fields, CONVERSATION_NAMES)
     has_id = text_of(fields.get("id")) is not None
@@ -66,11 +99,23 @@ def _conversation(
     if not members:
         draft.warn("A conversation has neither an id nor a title: it is left out.")
         return None
-    times = (moment(text_of(fields.get(name))) for name in ("updated_at", "created_at"))
+    name = title.value if title is not None else _first_words(document.parts[index + 1 :])
+    times = (moment(text_of(fields.get(name))) for name in TIMES)
     return draft.entity(
         "conversation",
         [*members, LabelledMember("channel", document.format)],
         part.span,
-        canonical_name=title.value if title is not None and has_id else None,
+        canonical_name=name if has_id else None,
         observed_at=next(filter(None, times), None),
     )
+
+
+def _first_words(parts: Sequence[Part]) -> str | None:
+    """Return the name of the first message of a conversation that its program shows."""
+    for part in parts:
+        fields = fields_by_name(part.fields)
+        if part.kind == "conversation":
+            return None
+        if part.kind == "message" and "hidden" not in fields:
+            return _name({**fields, "id": fields["text"]} if "text" in fields else fields)
+    return None

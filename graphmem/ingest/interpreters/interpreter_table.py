@@ -63,7 +63,7 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("calendar", "ics", version=2),
     _shipped("contacts", "vcf", version=2),
     _shipped("messages", "eml", "mbox", version=2),
-    _shipped("chats", "chatgpt", "claude"),
+    _shipped("chats", "chatgpt", "claude", "open_webui", "whatsapp", version=2),
     _shipped("notes", "markdown", types=True),
     _shipped("memory", "memory", version=3),
     _shipped("documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True),
