@@ -8,8 +8,8 @@ those from the reference on are kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime, time, timedelta
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
 from typing import Final, NamedTuple
 
 HORIZON_DAYS: Final = 400
@@ -30,8 +30,11 @@ class Series(NamedTuple):
     added: list[Moment]
     left_out: list[Moment]
 
-    def instances(self, reference: date) -> tuple[Moment | None, list[Moment]]:
+    def instances(self, reference: str) -> tuple[Moment | None, list[Moment]]:
         """Return the first instance, ``None`` if there is none, and the instances within the horizon.
+
+        Args:
+            reference: a time in ISO 8601; an empty text stands for the start.
 
         Raises:
             ValueError: a rule cannot be read, or repeats more often than daily or for too long.
@@ -39,9 +42,9 @@ class Series(NamedTuple):
         base = self._local(self.start)
         left_out = {self._local(moment) for moment in self.left_out}
         days = {moment for moment in self.left_out if not isinstance(moment, datetime)}
-        now = max(base, datetime.combine(reference, time()))
-        horizon = timedelta(days=HORIZON_DAYS)
-        begin, end = max(base, datetime.combine(reference, time()) - horizon), now + horizon
+        middle = datetime.fromisoformat(reference[:10]) if reference else base
+        now, horizon = max(base, middle), timedelta(days=HORIZON_DAYS)
+        begin, end = max(base, middle - horizon), now + horizon
         moments = {base, *(self._local(moment) for moment in self.added)}
         for rule in self.rules:
             moments.update(self._of_rule(rule, base, end))
@@ -84,18 +87,3 @@ class Series(NamedTuple):
         if not isinstance(self.start, datetime):
             return local.date()
         return local.replace(tzinfo=self.start.tzinfo)
-
-
-def latest_day(moments: Iterable[Moment]) -> date | None:
-    """Return the latest day of some times in UTC."""
-    return max(
-        (
-            moment.astimezone(UTC).date() if isinstance(moment, datetime) and moment.tzinfo else _day(moment)
-            for moment in moments
-        ),
-        default=None,
-    )
-
-
-def _day(moment: Moment) -> date:
-    return moment.date() if isinstance(moment, datetime) else moment

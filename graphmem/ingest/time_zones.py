@@ -15,8 +15,7 @@ from functools import cache
 from graphmem.ingest.building import Builder
 from graphmem.ingest.content_lines import Block
 
-SHOWN = re.compile(r"\((?:UTC|GMT)(?:([+-])(\d{1,2})[:.](\d{2}))?\)\s*(.*)", re.IGNORECASE)
-OFFSET = re.compile(r"(?:UTC|GMT)\s*([+-])(\d{1,2})(?::?(\d{2}))?", re.IGNORECASE)
+SHOWN = re.compile(r"\(?(?:UTC|GMT)\s*(?:([+-])(\d{1,2})[:.]?(\d\d)?)?\)?\s*(.*)", re.IGNORECASE)
 UNTIL = re.compile(r"(?<=\d)Z\b", re.IGNORECASE)
 RULES = {"DTSTART", "RRULE", "RDATE", "TZOFFSETFROM", "TZOFFSETTO", "TZNAME"}
 """What a reader of zones understands; of other properties it refuses the zone."""
@@ -88,27 +87,20 @@ def _described(block: Block) -> tzinfo | None:
 
 def _shown(name: str) -> tzinfo | None:
     """Return the zone of a name for people: ``(UTC+01:00) Amsterdam, Berlin``, ``Amsterdam``, ``UTC+2``."""
-    shown, plain = SHOWN.fullmatch(name), OFFSET.fullmatch(name)
-    places = shown[4] if shown else name
-    offset = _offset(*shown.groups()[:3]) if shown else None
+    shown = SHOWN.fullmatch(name)
+    sign, hours, minutes, places = shown.groups() if shown else (None, None, None, name)
+    offset = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) * (-1 if sign == "-" else 1)
     for place in places.split(","):
         # "Eastern Time (US & Canada)" is what Windows calls "Eastern Standard Time".
-        known = next(
-            filter(None, map(_known, _names(f"{place.partition(' Time')[0].strip()} Standard Time"))), None
-        )
-        for zone in [known] if known else _zones_of_cities().get(place.strip().casefold(), ()):
-            if offset is None or offset in _offsets(zone):
+        standard = f"{place.partition(' Time')[0].strip()} Standard Time"
+        zones = [zone for zone in map(_known, _names(standard)) if zone is not None]
+        for zone in zones or _zones_of_cities().get(place.strip().casefold(), ()):
+            january, july = (
+                datetime(2020, month, 1, tzinfo=UTC).astimezone(zone).utcoffset() for month in (1, 7)
+            )
+            if shown is None or offset in (january, july):
                 return zone
-    return timezone(offset) if offset is not None else timezone(_offset(*plain.groups())) if plain else None
-
-
-def _offset(sign: str | None, hours: str | None, minutes: str | None) -> timedelta:
-    offset = timedelta(hours=min(int(hours or 0), 14), minutes=min(int(minutes or 0), 59))
-    return -offset if sign == "-" else offset
-
-
-def _offsets(zone: tzinfo) -> set[timedelta | None]:
-    return {datetime(2020, month, 1, tzinfo=UTC).astimezone(zone).utcoffset() for month in (1, 7)}
+    return timezone(offset) if shown is not None and abs(offset) < timedelta(days=1) else None
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.faces.test_sources import with_file
 from tests.support.faces import Call
+from tests.support.rule_merging import Audited
 
 EVENT = "BEGIN:VCALENDAR\n{}BEGIN:VEVENT\nUID:{}\nSUMMARY:Sail fitting\n{}\nEND:VEVENT\nEND:VCALENDAR\n"
 STAMPED = "DTSTAMP:20260101T000000Z\nSEQUENCE:{}\n{}"
@@ -50,3 +51,12 @@ def test_a_cancelled_event_leaves_the_timeline_and_its_changed_instances_stay_ap
     ended = run("entities.get", entity_id=series["entity_id"])["snapshot"]
     assert (ended["status"], times(run, series["entity_id"])) == ("CANCELLED", [])
     assert times(run, moved["entity_id"]) == ["2026-09-09T08:00:00+00:00"]
+
+
+def test_events_of_two_uids_stay_apart_though_all_else_is_equal(run: Call, audited: Audited) -> None:
+    for uid in ("first", "second", "first"):
+        upload(run, uid, FIRST)
+    run("store", entities=[{"entity_type": "event", "title": "Sail fitting"}])
+    found = run("entities.query", entity_type="event")["entities"]
+    assert sorted(each["snapshot"].get("external_id", "") for each in found) == ["", "first", "second"]
+    assert not audited(True)

@@ -97,18 +97,18 @@ def test_a_body_is_read_by_the_encoding_that_it_has(
         "From ove@example.org Mon Mar  2 08:00:00 2026",
         "From 1234@xxx Mon Mar 02 08:00:00 +0000 2026",
         "From - Mon Mar 02 08:00:00 2026",
+        "From o@example.org Mon, 2 Mar 2026 08:00:00 +0100",
         'From "Ove S" <o@example.org> Mon Mar  2 08:00 MET 2026',
     ],
 )
 def test_a_mailbox_is_parted_where_a_line_has_a_date_and_a_header_follows(line: str) -> None:
-    letter = f"{line}\n{HEAD.decode()}\nFrom Monday on we are closed.\n\nFrom me 10:00 in 2026\nno header\n\n"
+    body = "From 10:00 on March 2, 2026 we are closed.\nNote: all.\n\nFrom Mon Mar 2 10:00 2026\nno header"
+    letter = f"{line}\n{HEAD.decode()}\n{body}\n\n"
     document = parse((letter * 2).encode(), "a.mbox")
-    assert [values(document, index)["body"] for index in range(2)] == [
-        "From Monday on we are closed.\n\nFrom me 10:00 in 2026\nno header"
-    ] * 2
+    assert [values(document, index)["body"] for index in range(2)] == [body] * 2
     assert (len(document.parts), document.warnings) == (2, ())
     damaged = parse(letter.encode() + letter.replace("From ", "Fr?m ", 1).encode(), "a.mbox")
-    assert "Line 12 may be a damaged line between two messages" in damaged.warnings[0]
+    assert "Line 13 may be a damaged line between two messages" in damaged.warnings[0]
 
 
 def attached(inner: bytes, more: bytes) -> bytes:

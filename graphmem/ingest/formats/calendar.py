@@ -19,7 +19,7 @@ from graphmem.ingest.building import Builder, normal, widened
 from graphmem.ingest.content_lines import ADDRESS, Block, ContentLine, blocks
 from graphmem.ingest.decoding import decoded
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
-from graphmem.ingest.recurrence import Moment, Series, latest_day
+from graphmem.ingest.recurrence import Moment, Series
 from graphmem.ingest.time_zones import Zones
 
 ENTRIES = {"VEVENT": "event", "VTODO": "task", "VJOURNAL": "journal"}
@@ -59,9 +59,11 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
             left_out = ": it is left out" if block.name in ENTRIES else ""
             builder.warn(f"{block.place} has no end{left_out}.")
         elif block.name in ENTRIES:
-            entries.append(_Entry(block, zones, builder))
+            entry = _Entry(block, zones, builder)
+            # Without its time a changed instance would be taken for its series.
+            entries += [entry] if entry.times("RECURRENCE-ID") or not block.named("RECURRENCE-ID") else []
     entries = _newest(entries, builder)
-    reference = latest_day(stamp for entry in entries for stamp in entry.times(*STAMPS))
+    reference = max((entry.state[1] for entry in entries), default="")
     changes: dict[str, list[_Entry]] = {}
     for entry in entries:
         if entry.block.named("RECURRENCE-ID"):
@@ -131,7 +133,7 @@ class _Entry:
         """What is greater in a newer state of the same entry."""
         sequence = self.text("SEQUENCE")
         stamps = (_shown(moment, in_utc=True) for moment in self.times(*STAMPS))
-        return int(sequence) if sequence.isdecimal() else 0, max(stamps, default="")
+        return int(sequence[:9]) if sequence.isdecimal() else 0, max(stamps, default="")
 
     def span(self) -> tuple[Moment | None, Moment | None]:
         """Return the start and the end; of whole days the end is the last one."""
@@ -157,7 +159,7 @@ class _Entry:
             return None
 
     def instances(
-        self, start: Moment, changes: list[_Entry], reference: date | None
+        self, start: Moment, changes: list[_Entry], reference: str
     ) -> tuple[Moment | None, list[Moment]]:
         """Return the first instance and those within the horizon; ``changes`` are entries of single ones."""
         rules = [line.value for line in self.block.named("RRULE")]
@@ -172,9 +174,7 @@ class _Entry:
         try:
             if self.block.named("EXRULE") or any("RANGE" in line.params for line in lines):
                 raise ValueError("a rule leaves instances out, or a change is one of all later instances")
-            return Series(start, rules, added, left_out).instances(
-                reference or latest_day([start]) or date.min
-            )
+            return Series(start, rules, added, left_out).instances(reference)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as exc:
             self.warn(f"its instances are not listed: {str(exc)[:100]}.")
             return start, []
@@ -196,7 +196,7 @@ def _newest(entries: list[_Entry], builder: Builder) -> list[_Entry]:
     return [*newest.values()]
 
 
-def _add(builder: Builder, entry: _Entry, changes: list[_Entry], reference: date | None) -> None:
+def _add(builder: Builder, entry: _Entry, changes: list[_Entry], reference: str) -> None:
     begin, line = builder.position, builder.line
     fields: list[PartField] = []
 

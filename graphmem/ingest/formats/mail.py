@@ -28,7 +28,11 @@ PEOPLE = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc")
 TEXTS = ("Subject", "Date", "Message-ID", "In-Reply-To", "List-Id")
 MESSAGE_PARTS_LIMIT = 10_000
 LEVELS_LIMIT = 20
-SEPARATOR = re.compile(rb"^From [^\n]*\d:\d\d[^\n]*\d{4}[^\n]*\n(?=>From |[!-9;-~]+:)", re.MULTILINE)
+SEPARATOR = re.compile(
+    rb"^From [^\n]*\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +"
+    rb"(?:[A-Z][a-z]{2} +\d{1,2}|\d{1,2} +[A-Z][a-z]{2} +\d{4}) +\d{1,2}:\d\d[^\n]*\n(?=>From |[!-9;-~]+:)",
+    re.MULTILINE,
+)
 SUSPECT = re.compile(
     rb"\n\r?\n((?:From [^\n]*|[^\n:]{0,99}\d:\d\d[^\n]*)\n)"
     rb"(?=(?:From|To|Subject|Date|Message-ID|Received):)"
@@ -44,7 +48,7 @@ MESSAGE_TYPES = ("message/rfc822", "message/global")
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add one message."""
     data = _in_bytes(builder, data)
-    _add_message(builder, _read(builder, data, 1), 1)
+    _add_message(builder, _read(builder, data.lstrip(), 1), 1)
 
 
 def parse_mailbox(builder: Builder, data: bytes, name: str) -> None:
@@ -192,11 +196,15 @@ class _Contents:
 
     def _winmail(self, part: Message) -> str:
         data = part.get_payload(decode=True)
-        read = winmail.read(data if isinstance(data, bytes) else b"")
-        self.attachments += [{"name": name, "media_type": "application/octet-stream"} for name in read.names]
-        if not read.is_whole:
+        texts, names, is_whole = winmail.read(data if isinstance(data, bytes) else b"")
+        shown = [self.texts.text_of(each, "cp1252").strip() for each in (*names, *texts)]
+        kind = "application/octet-stream"
+        self.attachments += [{"name": name, "media_type": kind} for name in shown[: len(names)]]
+        if not is_whole:
             self.builder.warn(f"A winmail.dat of message {self.number} is damaged: its end is left out.")
-        return normal(read.text)
+        elif not texts:
+            self.builder.warn(f"Of a winmail.dat of message {self.number} only the names of files are read.")
+        return normal("\n".join(shown[len(names) :]))
 
     def _payload(self, part: Message) -> str:
         data = part.get_payload(decode=True)

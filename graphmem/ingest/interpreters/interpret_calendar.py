@@ -84,7 +84,7 @@ def _add(
     is_cancelled = (text_of(fields.get("status")) or "").upper() == "CANCELLED"
     names = SHARED_NAMES | own_names
     sequence = text_of(fields.get("sequence")) or ""
-    revision = int(sequence) if sequence.isdecimal() else 0
+    revision = int(sequence[:9]) if sequence.isdecimal() else 0
     cleared = [
         new for old, new in names.items() if (is_cancelled and old in TIMES) or (revision and old in REVISED)
     ]
