@@ -30,7 +30,7 @@ from graphmem.reading.source_answers import (
     read_source,
 )
 from graphmem.registry import Context, Services
-from graphmem.storing.withdrawal_changes import apply_withdrawals
+from graphmem.storing.applying import apply_withdrawals
 from graphmem.writing import Receipt
 from graphmem.writing.new_interpretation import ENDED, Interpretation, Status
 

@@ -76,6 +76,7 @@ class Item:
         stated: its basis by the default alternatives, which does not change with a schema.
         given_type: the type as the request spells it, which may be an alias.
         places: canonical JSON: where in a file the item and each of its fields stand.
+        supersedes: whether it ends the corrections that hold its fields.
     """
 
     index: int
@@ -94,6 +95,7 @@ class Item:
     stated: str = ""
     given_type: str | None = None
     places: str | None = None
+    supersedes: bool = False
 
     def identified(
         self,
@@ -222,6 +224,7 @@ class ItemReader:
             kind=kind,
             path=path,
             given_type=entity_type,
+            supersedes=about.get(SUPERSEDES) is True,
         )
         registered = self.alternatives(entity_type) if entity_type else None
         if registered is None:

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
-from graphmem.model import canonical, facts, identity, reduction
+from graphmem.model import canonical, facts, identity
 from graphmem.model.items import ItemReader
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
@@ -25,8 +25,8 @@ from graphmem.storing.acceptance import (
     invalid_if,
     not_found,
 )
-from graphmem.storing.releasing import release, shown
 from graphmem.writing import Receipt
+from graphmem.writing.demoting import NOT_HELD
 
 CORRECTION_PRIORITY = 1_000.0
 
@@ -76,50 +76,22 @@ async def correct(context: Context, arguments: Correct) -> Corrected:
     """
     if arguments.release is ("value" in arguments.model_fields_set):
         raise invalid([{"path": "$.value", "message": "Field required: give value, or release"}])
-    if arguments.release:
-        return await _released(context, arguments)
-    receipt, stored = await _observe(
-        context, "entities.correct", arguments, "correction", {arguments.field: arguments.value}
-    )
+    fields = {} if arguments.release else {arguments.field: arguments.value}
+    receipt, stored = await _observe(context, "entities.correct", arguments, "correction", fields)
+    snapshot = stored.get("entity_snapshot_after", {})
+    value = orjson.Fragment(canonical.encode(arguments.value))
     return {
         "success": True,
         "entity_id": stored["entity_id"],
         "entity_type": stored["entity_type"],
         "canonical_name": stored["canonical_name"],
         "field": arguments.field,
-        "value": orjson.Fragment(canonical.encode(arguments.value)),
+        "value": snapshot.get(arguments.field) if arguments.release else value,
         "observation_id": stored["observation_id"],
         "version": stored["version"],
-        "snapshot": stored.get("entity_snapshot_after", {}),
+        "snapshot": snapshot,
         "replayed": receipt.replayed,
         "store_warnings": receipt.warnings,
-    }
-
-
-async def _released(context: Context, arguments: Correct) -> Corrected:
-    """End the corrections of a field.
-
-    Raises:
-        InvalidInput: no correction holds the field.
-    """
-    count = await release(context, arguments.entity_id, arguments.field)
-    row, fold = await shown(context, arguments.entity_id)
-    if not count:
-        message = f"no correction holds {arguments.field}: there is nothing to release"
-        raise invalid([{"path": "$.field", "message": message}])
-    values = {name: orjson.Fragment(winner.value) for name, winner in reduction.snapshot_fields(fold)}
-    return {
-        "success": True,
-        "entity_id": row.id,
-        "entity_type": row.type,
-        "canonical_name": row.name,
-        "field": arguments.field,
-        "value": values.get(arguments.field),
-        "observation_id": fold[arguments.field].observation_id,
-        "version": row.version,
-        "snapshot": values,
-        "replayed": False,
-        "store_warnings": [],
     }
 
 
@@ -196,18 +168,22 @@ async def _turn(context: Context, name: str, arguments: Turn, kind: facts.Kind) 
 async def _observe(
     context: Context, name: str, arguments: Correct | Turn, kind: facts.Kind, fields: dict[str, Any]
 ) -> tuple[Receipt, StoredEntity]:
-    """Write one observation of a kind other than ``value`` about an existing entity."""
+    """Write one observation of a kind other than ``value`` about an existing entity, or end corrections."""
+    released = None
+    if isinstance(arguments, Correct) and arguments.release:
+        released = arguments.entity_id, arguments.field
     about = {"target_id": arguments.entity_id, "entity_type": arguments.entity_type}
     if kind == "correction":
         about["source_priority"] = CORRECTION_PRIORITY
 
     def parts(reader: ItemReader) -> Parts:
-        return [reader.observation(0, "$", "$", about, fields, kind)], []
+        return ([] if released else [reader.observation(0, "$", "$", about, fields, kind)]), []
 
     try:
-        receipt = await accept(context, name, arguments, parts)
+        receipt = await accept(context, name, arguments, parts, released=released)
     except StoreRefused as exc:
         invalid_if(exc, "ERR_ENTITY_MERGED")
+        invalid_if(exc, NOT_HELD)
         not_found(
             exc,
             "ERR_TARGET_NOT_FOUND",

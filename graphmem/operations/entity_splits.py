@@ -24,7 +24,7 @@ from graphmem.operations.sources import SourceId
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import Reason, Writing, invalid_if, not_found, submit, transaction
-from graphmem.storing.withdrawal_changes import apply_withdrawals
+from graphmem.storing.applying import apply_withdrawals
 from graphmem.storing.withdrawal_plans import EntityChange, RelationshipChange, changes
 from graphmem.writing import Receipt, SplitRequest, UnsplitRequest
 from graphmem.writing.splitting import REFUSED, SPLIT_LIMIT, Selection

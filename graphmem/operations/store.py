@@ -31,7 +31,6 @@ from graphmem.storing.acceptance import (
     links,
 )
 from graphmem.storing.received_files import FILE_ERRORS, StoredFile, WithFile, received, stored_file
-from graphmem.storing.releasing import release_held
 
 ENTITY_LIMIT = 1_000
 RELATIONSHIP_LIMIT = 2_000
@@ -147,10 +146,6 @@ async def store(context: Context, arguments: Store) -> Stored:
     file = await received(context, arguments, file_key=arguments.file_idempotency_key, commit=commit)
     receipt = await accept(context, "store", arguments, read, types=types, source=file, commit=commit)
     stored = entries(receipt)
-    if commit:
-        raw = enumerate(arguments.entities)
-        superseding = {index for index, item in raw if isinstance(item, dict) and item.get(items.SUPERSEDES)}
-        await release_held(context, receipt, stored, superseding)
     if not commit and not receipt.replayed:
         would = {
             "created": "would_create",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Final, NoReturn, NotRequired, cast
 
 import orjson
@@ -20,8 +21,9 @@ from graphmem.model.reduction import Fold
 from graphmem.model.schema import Change, SchemaDocument
 from graphmem.reading import answers, recomputed
 from graphmem.registry import Context
+from graphmem.storing.applying import apply_withdrawals
 from graphmem.text import spelling
-from graphmem.writing import UNKNOWN_TYPE, Receipt, SchemaRequest, StoreRequest, WriteRequest
+from graphmem.writing import UNKNOWN_TYPE, Receipt, ReleaseRequest, SchemaRequest, StoreRequest, WriteRequest
 from graphmem.writing.new_interpretation import Interpretation
 
 Key = Annotated[
@@ -168,6 +170,7 @@ async def accept(
     ends_interpretation: bool = True,
     defaults: items.Defaults | None = None,
     commit: bool = True,
+    released: tuple[str, str] | None = None,
 ) -> Receipt:
     """Hand items and links to the owner's writer; return the receipt with snapshots as of its transaction.
 
@@ -178,6 +181,7 @@ async def accept(
         interpretation: the one that made them.
         ends_interpretation: whether it ends with them.
         defaults: the values of items that have none of their own; by default those of the arguments.
+        released: an entity and a field whose corrections end.
 
     Raises:
         StoreRefused, IdempotencyMismatch, ServiceBusy, Unavailable: see :class:`graphmem.writing.Writers`.
@@ -197,9 +201,12 @@ async def accept(
     read_items, read_links = parts(reader)
     if reader.issues:
         raise StoreRefused(_message(reader.issues), issues=reader.issues)
-    request = StoreRequest(
+    stored = cast("list[Item]", read_items)
+    is_ending = released is not None or any(item.supersedes for item in stored)
+    made = partial(ReleaseRequest, released=released) if is_ending else StoreRequest
+    request = made(
         **fields,
-        items=cast("list[Item]", read_items),
+        items=stored,
         links=cast("list[Link]", read_links),
         observed_at=defaults.observed_at,
         priority=defaults.priority,
@@ -212,6 +219,8 @@ async def accept(
         commit=commit,
     )
     receipt = await submit(context, request)
+    if is_ending and commit:
+        await apply_withdrawals(context)
     if reader.new_types and commit:
         context.services.vocabulary.add_own(owner, reader.new_types)
     return receipt

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, NotRequired
+from typing import Literal, NotRequired
 
-import structlog
-
-from graphmem.errors import StoreRefused, Unavailable
+from graphmem.errors import StoreRefused
 from graphmem.model import times
 from graphmem.model.membership import SubjectKind
 from graphmem.reading.budgets import Budgeted, within_budget
 from graphmem.registry import Context
 from graphmem.storing.acceptance import not_found, submit, transaction
+from graphmem.storing.applying import apply_withdrawals
 from graphmem.storing.withdrawal_plans import (
     ChangeWithdrawal,
     EntityChange,
@@ -19,28 +18,6 @@ from graphmem.storing.withdrawal_plans import (
     page_of_changes,
 )
 from graphmem.writing import WithdrawalRequest
-
-APPLIED_AT_ONCE: Final = 1_000
-"""Entities and relationships that are folded again before a withdrawal is answered; the worker folds more."""
-
-_log = structlog.get_logger("graphmem.exclusion")
-
-
-async def apply_withdrawals(context: Context) -> int:
-    """Fold again what waits for it, as far as a caller waits for that; return how many still wait.
-
-    The withdrawals are written: where the database fails now, the worker folds later.
-
-    Raises:
-        Unavailable: the database cannot even say how many wait.
-    """
-    owner, services = context.actor.owner, context.services
-    services.pending_refolds.forget(owner)
-    try:
-        await services.writers.refold_withdrawn(owner, APPLIED_AT_ONCE)
-    except Unavailable as exc:
-        _log.warning("withdrawn observations are folded out later", owner=owner, reason=str(exc)[:500])
-    return await services.pending_refolds.of(owner)
 
 
 class WithdrawalResult(Budgeted):

@@ -10,6 +10,7 @@ Neo4j shows a reader the nodes of a commit before its indexes find them. So a tu
 lock only on a revision that this process wrote, or read under the lock.
 """
 
+from graphmem.writing.demoting import ReleaseRequest
 from graphmem.writing.dismissing import DismissalRequest, DismissedPair, dismissed_pairs
 from graphmem.writing.merging import MergeRequest
 from graphmem.writing.receipt import Receipt
@@ -31,6 +32,7 @@ __all__ = [
     "Merging",
     "Receipt",
     "RefoldRequest",
+    "ReleaseRequest",
     "RenamingRequest",
     "SchemaRequest",
     "SplitRequest",

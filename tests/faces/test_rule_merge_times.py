@@ -9,7 +9,7 @@ import pytest
 from graphmem import worker
 from graphmem.errors import NotFound
 from graphmem.registry import Services
-from graphmem.storing import withdrawal_changes
+from graphmem.storing import applying
 from graphmem.writing import writers
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -29,7 +29,7 @@ from tests.support.rule_merging import (
 @pytest.fixture
 def waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have withdrawals wait for the worker."""
-    monkeypatch.setattr(withdrawal_changes, "APPLIED_AT_ONCE", 0)
+    monkeypatch.setattr(applying, "APPLIED_AT_ONCE", 0)
 
 
 def changed(run: Call, name: str, **arguments: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.errors import InvalidInput, StoreRefused
+from graphmem.errors import InvalidInput, NotFound, StoreRefused
 from tests.faces.conftest import Together
 from tests.support.faces import Call
 
@@ -181,6 +181,35 @@ def test_a_store_that_says_so_ends_a_correction(call: Call) -> None:
     known = {"at_ingested": held_at(call, corrected["observation_id"])}
     assert call("entities.snapshot", entity_id=entity_id, **known)["snapshot"]["role"] == "Mathematician"
     assert call("server.check_snapshots")["healthy"]
+
+
+def test_the_end_of_a_correction_is_one_transaction_and_is_replayed(call: Call) -> None:
+    entity_id = only_id(call("store", entities=[{**ADA, "role": "Countess", "observed_at": "2020-01-01"}]))
+    call("entities.correct", entity_id=entity_id, field="role", value="Mathematician")
+    analyst = {
+        "entities": [{**ADA, "role": "Analyst", "supersedes_correction": True}],
+        "idempotency_key": "end",
+    }
+    ended = call("store", **analyst)
+    current = call("entities.get", entity_id=entity_id)
+    assert (ended["entities"][0]["version"], current["snapshot"]["role"]) == (current["version"], "Analyst")
+    written = call("observations.query", filters={"entity_id": entity_id})["observations"]
+    last = [each["fields"]["role"] for each in written if each["transaction_id"] == ended["transaction_id"]]
+    assert sorted(last) == ["Analyst", "Mathematician"]
+    again = call("store", **analyst)
+    assert (again["replayed"], again["transaction_id"]) == (True, ended["transaction_id"])
+    assert again["entities"][0]["entity_snapshot_after"] == ended["entities"][0]["entity_snapshot_after"]
+    call("entities.correct", entity_id=entity_id, field="role", value="Poet")
+    release = {"entity_id": entity_id, "field": "role", "release": True, "idempotency_key": "release"}
+    released, replayed = (call("entities.correct", **release) for _ in range(2))
+    assert (released["replayed"], replayed) == (False, {**released, "replayed": True})
+    assert (released["value"], released["version"]) == (
+        "Poet",
+        call("entities.get", entity_id=entity_id)["version"],
+    )
+    assert call("server.check_snapshots")["healthy"]
+    with pytest.raises(NotFound):
+        call("entities.correct", entity_id="ent_" + "0" * 24, field="role", release=True)
 
 
 def held_at(call: Call, observation_id: str) -> str:

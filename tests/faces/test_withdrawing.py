@@ -10,7 +10,7 @@ import pytest
 from graphmem import worker
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, InvalidInput, NotFound
 from graphmem.registry import REGISTRY, Services
-from graphmem.storing import withdrawal_changes
+from graphmem.storing import applying
 from graphmem.writing import forms
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
@@ -144,7 +144,7 @@ def test_answers_from_indexes_say_what_waits_and_reads_of_a_thing_do_not_wait(
     filed = run("store", entities=[*things, person(city="Bath")], **with_file())
     ada = filed["entities"][3]["entity_id"]
     run("store", entities=[person(city="Rome", observed_at=OLD)])
-    monkeypatch.setattr(withdrawal_changes, "APPLIED_AT_ONCE", 0)
+    monkeypatch.setattr(applying, "APPLIED_AT_ONCE", 0)
     answer = run("sources.withdraw", source_id=filed["source_id"])
     assert answer["pending"] == 4
     assert run("server.stats")["pending"] == 4
@@ -170,7 +170,7 @@ def test_a_withdrawal_of_more_than_one_transaction_can_note_goes_on_after_it(
     monkeypatch.setattr(forms, "STAMPED_LIMIT", 2)
     with monkeypatch.context() as patched:
         # As if the process had died after the transaction of the withdrawal.
-        patched.setattr(withdrawal_changes, "APPLIED_AT_ONCE", 0)
+        patched.setattr(applying, "APPLIED_AT_ONCE", 0)
         answer = run("sources.withdraw", source_id=filed["source_id"])
     assert answer["observations"] == 7
     assert answer["pending"] == 5 + 2, (
@@ -186,7 +186,7 @@ def test_a_withdrawal_of_more_than_one_transaction_can_note_goes_on_after_it(
     assert run("relationships.list")["relationships"] == []
     assert is_sound(run)
     with monkeypatch.context() as patched:
-        patched.setattr(withdrawal_changes, "APPLIED_AT_ONCE", 0)
+        patched.setattr(applying, "APPLIED_AT_ONCE", 0)
         run("sources.reinstate", source_id=filed["source_id"])
         # The second change of the same file starts from its first observation.
         run("sources.withdraw", source_id=filed["source_id"])
@@ -217,7 +217,7 @@ def test_each_answer_from_indexes_says_what_waits_and_nothing_once_nothing_waits
         "interpretations.list": {},
     }
     assert calls.keys() == {each.name for each in REGISTRY.values() if each.indexed}
-    monkeypatch.setattr(withdrawal_changes, "APPLIED_AT_ONCE", 0)
+    monkeypatch.setattr(applying, "APPLIED_AT_ONCE", 0)
     waiting: dict[str, Any] = {}
     for verb in ("withdraw", "reinstate") * 5:
         run(f"sources.{verb}", source_id=filed["source_id"])
