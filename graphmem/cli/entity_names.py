@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 CANDIDATES_LIMIT: Final = 20
 _ID: Final = re.compile(r"(?:ent|src|rel|obs)_\w*", re.ASCII | re.IGNORECASE)
 """What is meant as an id, right or wrong: the operation answers for it."""
-_OF_UNLISTED: Final = frozenset({"entities.restore", "entities.unmerge"})
-"""Operations on entities that no look-up finds."""
+_OF_UNLISTED: Final = {"entities.restore": "deleted", "entities.unmerge": "merged"}
+"""Operations on entities that no look-up finds, with the state of these."""
+_UNLISTED_PARTS: Final = frozenset({"entity_id", "source_entity_id"})
+"""The arguments of these operations that name such an entity."""
+_PAGE: Final = 500
 _WHOLE: Final = frozenset({"id", "identifier", "name"})
 """The steps of a look-up of which the whole text is what an entity has."""
 
@@ -40,12 +43,11 @@ def with_ids(session: Session, entry: Listed, raw: dict[str, Any]) -> dict[str, 
             continue
         # The type of a command that changes one entity is that of this entity, not a filter.
         entity_type = raw.get("entity_type") if not entry.reads else None
-        entity = _named(session, name, entity_type, is_exact=not entry.reads)
-        if entity is None and entry.name in _OF_UNLISTED:
-            raise NotFound(
-                f"no live entity has the name {name!r:.100}: what is deleted or merged is found by its id, "
-                "which `graphmem entities list --include-deleted --include-merged` shows"
-            )
+        state = _OF_UNLISTED.get(entry.name) if shown in _UNLISTED_PARTS else None
+        if state is not None:
+            entity = _unlisted(session, name, entity_type, state)
+        else:
+            entity = _named(session, name, entity_type, is_exact=not entry.reads)
         if entity is None:
             continue
         raw = {**raw, shown: entity["entity_id"]}
@@ -53,6 +55,32 @@ def with_ids(session: Session, entry: Listed, raw: dict[str, Any]) -> dict[str, 
             known = f"{entity['canonical_name']} ({entity['entity_type']}, {entity['entity_id']})"
             tell_progress(f"{shown}: {known}")
     return raw
+
+
+def _unlisted(session: Session, name: str, entity_type: Any, state: str) -> Mapping[str, Any]:
+    """Return the entity of a state, deleted or merged, that has a name; all of them are compared."""
+    from graphmem.cli.commands import entry_of
+    from graphmem.model import canonical, identity
+
+    filters = {"include_deleted": True, "include_merged": True}
+    filters |= {"entity_type": entity_type} if entity_type else {}
+    asked: dict[str, Any] = {"filters": filters, "include_snapshots": False, "limit": _PAGE}
+    candidates: list[Mapping[str, Any]] = []
+    cursor: str | None = ""
+    while cursor is not None:
+        paged = asked | ({"cursor": cursor} if cursor else {})
+        page = canonical.decode(session.run(entry_of("entities.query"), paged))
+        candidates += [
+            {part: row[part] for part in ("entity_id", "entity_type", "canonical_name")}
+            for row in page["entities"]
+            if row["state"] == state and identity.fold_text(row["canonical_name"]) == identity.fold_text(name)
+        ]
+        cursor = page.get("next_cursor")
+    if not candidates:
+        raise NotFound(f"no {state} entity has the name {name!r:.100}")
+    if len(candidates) > 1:
+        raise EntityAmbiguous(candidates=candidates[:CANDIDATES_LIMIT])
+    return candidates[0]
 
 
 def _named(session: Session, name: str, entity_type: Any, *, is_exact: bool) -> Mapping[str, Any] | None:

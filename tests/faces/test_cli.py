@@ -600,9 +600,14 @@ def test_a_change_takes_a_whole_name_and_tells_which_entity_it_is(
     deleted = command("entities", "delete", "Tilda Brunsgaard")
     assert (deleted.exit_code, told in re.sub(r"\s+", " ", deleted.stderr)) == (0, True)
     restored = command("entities", "restore", "Tilda Brunsgaard", "--json")
-    assert (restored.exit_code, "--include-deleted" in restored.stderr) == (4, True)
+    assert (restored.exit_code, told in re.sub(r"\s+", " ", restored.stderr)) == (0, True), restored.stderr
+    # What lives is not restored, and what is merged is named by its own name.
+    again = command("entities", "restore", "Tilda Brunsgaard", "--json")
+    assert (again.exit_code, "no deleted entity" in again.stderr) == (4, True)
+    assert command("entities", "merge", "Tilda Brunsgaard", "Ivo Maric").exit_code == 0
+    assert command("entities", "unmerge", "tilda brunsgaard").exit_code == 0
     left = run("entities.query", entity_type="person")["entities"]
-    assert {row["entity_id"] for row in left} == {people["ivo"], people["person"]}
+    assert {row["entity_id"] for row in left} == {people["ivo"], people["person"], people["tilda"]}
 
 
 def test_me_says_and_marks_who_asks(command: Command, run: Call, people: dict[str, str]) -> None:
