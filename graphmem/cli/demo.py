@@ -36,6 +36,11 @@ MARKER = "demo"
 """File in a data directory that was made by the demo."""
 QUESTIONS = "questions.txt"
 """File in the folder of the examples: questions in words, one a line, which the demo asks."""
+BROWSER_QUERY = (
+    "MATCH p = (:Entity)-[e:WORKS_AT|MANAGES|PART_OF {live: true}]->(:Entity) "
+    "MATCH (r:Relationship {key: e.key}) WHERE NOT 'end_date' IN r.fields RETURN p"
+)
+"""Draws the example world in the Neo4j Browser, without the relationships that ended."""
 BUDGET = 500
 """Tokens of context for one question."""
 
@@ -169,8 +174,8 @@ def _print_next_steps(settings: Settings) -> None:
          f"{command} timeline list --limit 10"),
         ("Look at the graph in the Neo4j Browser", login.browser_url,
          f"user {login.username}, password {login.password}",
-         "MATCH p = (:Entity)-[:WORKS_AT|MANAGES|PART_OF {live: true}]->(:Entity) RETURN p",
-         "docs/neo4j-browser.md has more queries, and one that leaves out what ended"),
+         BROWSER_QUERY,
+         "docs/neo4j-browser.md has more queries, and the setting that keeps out what ended"),
         ("Give it to an agent: MCP over stdio", json.dumps(config)),
         ("Its service and its database run on. Stop both; the data stays", f"{command} db stop"),
         ("Remove everything", f"{command} db stop && rm -r {shlex.quote(str(settings.data_path))}"),

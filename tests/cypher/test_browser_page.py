@@ -9,6 +9,7 @@ from typing import Any, LiteralString, cast
 
 import pytest
 
+from graphmem.cli import demo
 from graphmem.registry import Services
 from tests.contract.snapshots import ROOT
 from tests.support.event_loop import Loop
@@ -61,6 +62,12 @@ def ask(loop: Loop, services: Services, run: Call, owner: str, stem: str) -> Ask
             "target_index": 2,
             "metadata": {"end_date": None},
         },
+        {
+            "relationship_type": "PART_OF",
+            "source_index": 1,
+            "target_index": 2,
+            "metadata": {"current": False},
+        },
     ]
     stored = run(
         "store", entities=items, relationships=links, observed_at="2026-01-02T03:04:05Z",
@@ -102,6 +109,16 @@ def test_drawings_have_names_and_neither_deleted_relationships_nor_entities_and_
         (stem, "WORKS_AT", f"Trust {stem}"), (stem, "MANAGES", f"Handbook {stem}"),
         (stem, "PART_OF", f"Trust {stem}"),
     }  # fmt: skip
+
+
+def test_the_query_of_the_demo_draws_none_that_ended(
+    ask: Ask, loop: Loop, services: Services, stem: str
+) -> None:
+    ask(1)
+    text = demo.BROWSER_QUERY.replace("RETURN p", "RETURN p AS path")
+    drawn = ends(loop.run(services.database.script(cast("LiteralString", text))), stem)
+    assert (stem, "WORKS_AT", f"Trust {stem}") in drawn
+    assert (stem, "PART_OF", f"Mill {stem}") not in drawn
 
 
 def test_types_are_counted(ask: Ask) -> None:
@@ -154,4 +171,4 @@ def test_the_timeline_names_what_happens(ask: Ask, stem: str) -> None:
 def test_writes_are_listed_newest_first(ask: Ask) -> None:
     operations = [row["operation"] for row in ask(10)[:5]]
     assert operations == ["entities.delete", "entities.merge", "relationships.delete", "store", "store"]
-    assert ask(10)[4]["observations"] == 12
+    assert ask(10)[4]["observations"] == 13
