@@ -201,7 +201,7 @@ def with_types(name: str, types: frozenset[str]) -> LiteralString:
     Raises:
         ValueError: one of them is no name of a relationship type.
     """
-    wrong = sorted(name for name in types if not relationship.is_name(name))
+    wrong = sorted(name for name in types if not relationship.may_be_native(name))
     if wrong:
         raise ValueError(f"not relationship types: {wrong}")
     # Letters, digits and underscores only, checked above: nothing else that a caller wrote reaches the text.

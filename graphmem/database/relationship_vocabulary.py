@@ -178,7 +178,7 @@ class Vocabulary:
 
     def _read(self, started: float, row: _StoredTypes) -> Known:
         # A node with another name was written by other means than graphmem: it is ignored.
-        kinds = {kind.name: _completed(kind) for kind in row.types if relationship.is_name(kind.name)}
+        kinds = {kind.name: _completed(kind) for kind in row.types if relationship.may_be_native(kind.name)}
         vocabulary = Known({**BUILTIN, **kinds}, row.revision, started)
         if started >= self._known.read_at:
             self._known = vocabulary

@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from graphmem.model import canonical, facts, ids, times
 from graphmem.model.dismissals import DismissalKind
 from graphmem.model.membership import SubjectKind
-from graphmem.model.relationship import NAME_SHAPE
 from graphmem.model.schema import SchemaDocument, version_order
 
 ENTITY_TYPE: Final = r"^[a-z][a-z0-9_]{0,63}$"
@@ -31,7 +30,7 @@ RecordedAt = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST // 2)]
 """When a fact was recorded, in microseconds. The limit leaves room for the writes that come after it."""
 
 
-_RELATIONSHIP_TYPE: Final = f"^{NAME_SHAPE.pattern}$"
+_RELATIONSHIP_TYPE: Final = f"^{ids.RELATIONSHIP_TYPE}$"
 
 
 class Record(BaseModel):

@@ -27,7 +27,9 @@ from typing import Any
 from graphmem.model import canonical
 
 ENTITY_ID = re.compile(r"ent_[0-9a-f]{24}", re.ASCII)
-RELATIONSHIP_KEY = re.compile(r"[A-Z][A-Z0-9_]{0,63}:ent_[0-9a-f]{24}:ent_[0-9a-f]{24}", re.ASCII)
+RELATIONSHIP_TYPE = r"[^\x00-@\[-\x7f\s][^\x00-/:-@\[-^`a-\x7f\s]{0,63}"
+"""What the name of a relationship type looks like; :func:`graphmem.model.relationship.is_name` says more."""
+RELATIONSHIP_KEY = re.compile(RELATIONSHIP_TYPE + r":ent_[0-9a-f]{24}:ent_[0-9a-f]{24}")
 SOURCE_ID = re.compile(r"src_[0-9a-f]{24}", re.ASCII)
 INTERPRETATION_ID = re.compile(r"int_[0-9a-f]{24}", re.ASCII)
 WITHDRAWAL_ID = re.compile(r"exc_[0-9a-f]{24}", re.ASCII)

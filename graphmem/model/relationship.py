@@ -13,6 +13,7 @@ describes; no second edge is ever written. Read in either direction, a name mean
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
@@ -30,8 +31,9 @@ from graphmem.model.shipped_relationships import (
 __all__ = ["BUILTIN", "RelationshipKind"]
 
 NAME_SHAPE: Final = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
-"""The grammar of names in canonical spelling."""
+"""The grammar of names in canonical spelling that can be registered: edges of the database have them."""
 NAME_RULE: Final = "a letter, then up to 63 letters, digits or underscores"
+"""What a name is: of letters of any script for a type of the owner's own."""
 SUGGESTIONS_LIMIT: Final = 10
 """Unknown types of one request for which an answer names the nearest known one.
 
@@ -113,12 +115,26 @@ class RegistrationRefused(ValueError):
 
 def spell(name: str) -> str:
     """Return the canonical spelling of a name: ``works-at`` is ``WORKS_AT``. It need not be a known type."""
-    return re.sub(r"[\s-]+", "_", name.strip().upper())
+    upper = name.strip().upper()
+    if not upper.isascii():
+        upper = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).strip().upper())
+    return re.sub(r"[\s-]+", "_", upper)
 
 
 def is_name(spelled: str) -> bool:
-    """Whether a type may have this name: the grammar allows it, and no edge of the graph's own has it."""
-    return NAME_SHAPE.fullmatch(spelled) is not None and spelled not in INTERNAL
+    """Whether a type may have this name: :data:`NAME_RULE` allows it, and no edge of the graph's own has it.
+
+    The marks of letters, such as vowel signs, are parts of these.
+    """
+    if spelled.isascii():
+        return NAME_SHAPE.fullmatch(spelled) is not None and spelled not in INTERNAL
+    is_sound = all(c == "_" or c.isalnum() or unicodedata.category(c)[0] == "M" for c in spelled)
+    return is_sound and spelled[0].isalpha() and len(spelled) <= 64 and spelled == spell(spelled)
+
+
+def may_be_native(spelled: str) -> bool:
+    """Whether edges may have a type of this name, which then stands in the text of queries."""
+    return spelled.isascii() and is_name(spelled)
 
 
 def meaning_of(name: str, kinds: Mapping[str, RelationshipKind], nearest: Nearest = no_nearest) -> Meaning:

@@ -48,6 +48,24 @@ def stored(
     )
 
 
+def test_a_name_may_have_letters_of_any_script(run: Call) -> None:
+    names = {
+        "прыятель_з": "ПРЫЯТЕЛЬ_З", "Прыятель з": "ПРЫЯТЕЛЬ_З", "兄弟": "兄弟", "मित्र_है": "मित्र_है",
+        "ＦＡＮ_of_é": "FAN_OF_É", "صديق": "صديق",
+    }  # fmt: skip
+    ids, made, _ = stored(run, *(link(name, 0, 1) for name in names))
+    assert made == [f"{name}:{ids[0]}:{ids[1]}" for name in names.values()]
+    for name, key in zip(names, made, strict=True):
+        assert related(run, ids[0], name) == {key}
+        assert run("relationships.get", relationship_id=key)["relationship_type"] == names[name]
+    run("relationship_types.rename", relationship_type="兄弟", name="兄弟姐妹")
+    assert related(run, ids[0], "兄弟姐妹") == {f"兄弟:{ids[0]}:{ids[1]}"}
+    for bad in ("😀", "a:b", "1兄弟", "兄`弟", "é" * 65, "兄.弟"):
+        with pytest.raises(GraphmemError, match="no name of a relationship type"):
+            stored(run, link(bad, 0, 1))
+    assert run("server.check_snapshots")["healthy"]
+
+
 def keys(page: dict[str, Any]) -> set[str]:
     return {each["relationship_key"] for each in page["relationships"]}
 

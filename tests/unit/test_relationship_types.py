@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem import cypher
-from graphmem.model import relationship
+from graphmem.model import ids, relationship
 from graphmem.model.items import ItemReader
 from graphmem.model.relationship import BUILTIN, INTERNAL, RegistrationRefused, registered
 from graphmem.model.relationship import RelationshipKind as Type
@@ -55,7 +55,8 @@ def test_the_built_in_types_agree_with_each_other() -> None:
 
 NO_NAMES = (
     "", " ", "_X", "9X", "A" * 65, "X]->() DETACH DELETE n //", "X|OBSERVED", "X`", "`X`", "X:Y", "X.Y", "X'",
-    'X"', "$(X)", "$x", "X\x00", "X\\u0060", "É", "Ⅷ", "Ｗ", "X‿Y", "X//", "X/*", "X{}", "X;", "*", "X*1..",
+    'X"', "$(X)", "$x", "X\x00", "X\\u0060", "😀", "兄:弟", "兄`弟", "9é",
+    "X‿Y", "X//", "X/*", "X{}", "X;", "*", "X*1..",
 )  # fmt: skip
 
 
@@ -80,10 +81,17 @@ def test_an_internal_name_is_refused_in_any_spelling(name: str) -> None:
 
 
 @given(st.text(max_size=80))
-def test_a_name_is_ascii_letters_digits_and_underscores(text: str) -> None:
+def test_a_name_is_letters_digits_and_underscores_and_a_registered_one_of_ascii(text: str) -> None:
     spelled = relationship.spell(text)
     if relationship.is_name(spelled):
-        assert set(spelled) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+        key = f"{spelled}:ent_{'0' * 24}:ent_{'0' * 24}"
+        assert re.fullmatch(ids.RELATIONSHIP_KEY, key)
+        assert key.count(":") == 2
+        if spelled.isascii():
+            assert set(spelled) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+        else:
+            with pytest.raises(RegistrationRefused, match="not a name"):
+                registered(BUILTIN, Type(spelled))
         assert spelled[0] not in "0123456789_"
         assert len(spelled) <= 64
         assert relationship.spell(spelled) == spelled
