@@ -23,7 +23,7 @@ from functools import cached_property, lru_cache
 from itertools import product
 from typing import Any, Final, NamedTuple, Protocol
 
-from graphmem.model import identity, ids, person_names
+from graphmem.model import dates, identity, ids, person_names, times
 from graphmem.model.identity import Alternatives
 from graphmem.model.person_names import Known, NameGroup, NearNames, PersonName
 
@@ -33,6 +33,11 @@ VALUES_LIMIT: Final = 20
 """Values of one field that are evidence; with more of them, no alternative uses the field."""
 BORNE_LIMIT: Final = 50
 """Ids of one alternative that an entity bears; where its values make more, it bears none of them."""
+INSTANT: Final = "instant"
+"""Stands in an alternative for the instant of a start that has a time and a zone."""
+TWIN_LEVEL: Final = 1
+"""The level of an event with such a start, and of the alternative of its title and instant: the events of
+one title and instant are one, the one with the smallest id."""
 CONTENT_LEVEL: Final = 50
 """The level of a person that its content made, although the content has a name."""
 JOINING_LEVEL: Final = 100
@@ -52,12 +57,14 @@ def alternatives(entity_type: str, registered: Alternatives | None) -> Alternati
         registered: those of the type's registered schema, ``None`` where it has none.
     """
     own = identity.own_rule(entity_type) if registered is None else registered
+    if registered is None and ("title", "date_start") in own:
+        own = (own[0], ("title", INSTANT), *own[TWIN_LEVEL:])
     return () if own == identity.GENERAL[:-1] else own
 
 
 def evidence(entity_type: str, fields: Mapping[str, Any], alternatives: Alternatives) -> Evidence:
     """Return the evidence that one observation adds."""
-    names = {name for each in alternatives for name in each}
+    names = {name for each in alternatives for name in each} - {INSTANT}
     read = identity.read_fields(entity_type, fields)
     values = {name: identity.identifying_value(entity_type, name, read) for name in names}
     return frozenset((name, value) for name, value in values.items() if value is not None)
@@ -100,6 +107,7 @@ def _made(
 ) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
     """Yield the levels with their fields, and the values that evidence has for these."""
     by_field = _by_field(evidence)
+    by_field[INSTANT] = sorted(set(filter(None, map(_instant, by_field.get("date_start", ())))))
     for level, names in enumerate(alternatives):
         values = [by_field.get(name, []) for name in names]
         count = 1
@@ -108,6 +116,12 @@ def _made(
         if 0 < count <= BORNE_LIMIT:
             for combination in product(*values):
                 yield level, names, combination
+
+
+def _instant(start: str) -> str | None:
+    """Return the instant of a start, ``None`` where this has no time or no zone."""
+    written = dates.parse(start.upper())
+    return times.render(written.at) if written is not None and written.offset is not None else None
 
 
 def _by_field(evidence: Evidence) -> dict[str, list[str]]:
@@ -194,10 +208,26 @@ class OwnRule:
         level = self.borne(evidence).get(entity_id)
         if level is None and not self.joins and evidence >= BY_CONTENT:
             level = CONTENT_LEVEL
+        twin = (
+            self._twin(entity_id, evidence)
+            if level == 0 and ("title", INSTANT) in self.alternatives
+            else None
+        )
+        level = TWIN_LEVEL if twin else level
         is_off = level is not None and (
             level - self.first in self.off or self._is_abbreviated(entity_id, level, evidence)
         )
-        return Identified(level, evidence, is_off, self._same(entity_id, level, evidence))
+        return Identified(level, evidence, is_off, self._same(entity_id, level, evidence), twin)
+
+    def _twin(self, entity_id: str, evidence: Evidence) -> str | None:
+        """Return the id that the title and the instant of an event make, ``None`` without an instant."""
+        for level, _, (title, *start) in _made(evidence, self.alternatives):
+            instant = _instant(start[0]) if level == 0 else None
+            if instant and entity_id == ids.entity_id(
+                self.owner, self.entity_type, self.basis(0), [title, *start]
+            ):
+                return ids.entity_id(self.owner, self.entity_type, self.basis(TWIN_LEVEL), [title, instant])
+        return None
 
     def _same(self, entity_id: str, level: int | None, evidence: Evidence) -> str | None:
         """Return the id that the values which made an id make today, where it is another one."""
@@ -278,13 +308,15 @@ class Identified:
     """What the rule knows of an entity without its members: its level and its evidence.
 
     ``is_off``: it is merged into nothing, because its alternative is off or its name is abbreviated.
-    ``same`` is the id that its values make today, where another id made it.
+    ``same`` is the id that its values make today, where another id made it; ``twin`` what the events of its
+    title and instant have in common.
     """
 
     level: int | None
     evidence: Evidence
     is_off: bool = False
     same: str | None = None
+    twin: str | None = None
 
 
 class RuleMerge(NamedTuple):
@@ -366,6 +398,8 @@ def settle(merges: Merges, entity_ids: Iterable[str]) -> None:
         level."""
         entity = merges.identified(entity_id)
         own = {} if entity is None or entity.level is None else {entity_id: entity.level}
+        if entity is not None and entity.twin is not None:
+            own |= dict.fromkeys(merges.bearers(entity.twin), TWIN_LEVEL)
         for concerned in (merges.borne(entity_id), merges.near(entity_id).weak, own):
             for concerned_id, level in concerned.items():
                 if level > above:
@@ -412,7 +446,8 @@ def _settle_level(merges: Merges, level: int, entity_ids: set[str]) -> tuple[set
             entity = merges.identified(entity_id)
             if entity is not None and entity.level == level:
                 decided[entity_id] = merge_of(merges, entity_id)
-                by_content |= _made_by_content(merges, entity_id) if 0 < level < CONTENT_LEVEL else set()
+                if 0 < level < CONTENT_LEVEL and entity.twin is None:
+                    by_content |= _made_by_content(merges, entity_id)
     merges.read_needs()
     changed = [each for each, merge in sorted(decided.items()) if merges.merge(each) != merge]
     moved: set[str] = set()
@@ -465,6 +500,8 @@ def _wanted(merges: Merges, entity_id: str) -> RuleMerge | None:
     if merges.survivor(entity_id, level) != entity_id:
         # A merge that is a fact beats the rule.
         return None
+    if entity.twin is not None:
+        return _with_twins(merges, entity_id, entity.twin)
     same = merges.identified(entity.same) if entity.same else None
     bearers = {entity.same: same} if entity.same and same else _bearers(merges, entity_id, entity)
     if bearers is None:
@@ -481,6 +518,21 @@ def _wanted(merges: Merges, entity_id: str) -> RuleMerge | None:
     if same is None and _may_mean_another(merges, entity_id, level, survivor_id):
         return None
     return RuleMerge(min(candidates)[1], level)
+
+
+def _with_twins(merges: Merges, entity_id: str, twin: str) -> RuleMerge | None:
+    """Return the merge of an event into the one with the smallest id of its title and instant."""
+    bearers = merges.bearers(twin)
+    if len(bearers) > BEARERS_LIMIT:
+        return None
+    twins = [each for each in bearers if (known := merges.identified(each)) and known.twin == twin]
+    first = min([entity_id, *twins])
+    survivor_id = merges.survivor(first, TWIN_LEVEL)
+    survivor = merges.identified(survivor_id)
+    is_placed = survivor is not None and survivor.level is not None and survivor.level >= TWIN_LEVEL
+    if first == entity_id or survivor_id == entity_id or (survivor_id != first and is_placed):
+        return None
+    return RuleMerge(first, TWIN_LEVEL)
 
 
 def _bearers(merges: Merges, entity_id: str, entity: Identified) -> dict[str, Identified] | None:

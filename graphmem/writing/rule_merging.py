@@ -113,6 +113,8 @@ class _DraftMerges:
             if entity.rule is None:
                 return Identified(None, entity.evidence)
             identified = entity.rule.identified(entity_id, entity.evidence)
+            if identified.twin is not None:
+                self._near[identified.twin] = entity.rule, rule_merges.TWIN_LEVEL
             if identified.same and identified.level and entity.rule.joins:
                 basis, rule = entity.rule.basis(identified.level), self._draft.own_rule(entity.rule.joins)
                 is_known = rule is not None and basis in rule.bases

@@ -106,6 +106,9 @@ class Touched:
         for borne_id, level in rule.borne(evidence).items():
             if rule.is_weaker(level):
                 self.borne.add((KEY_KIND + rule.basis(level), borne_id, rule.fields))
+                if rule_merges.INSTANT in rule.alternatives[level - rule.first]:
+                    # No entity has this id.
+                    self.stored.add(borne_id)
             if level != rule.first:
                 self.entities.add(borne_id)
         for name in rule.names("", evidence):

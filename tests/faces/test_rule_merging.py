@@ -349,3 +349,19 @@ def test_a_rebuild_ends_merges_by_an_alternative_that_is_off_and_makes_them_agai
         assert loop.run(snapshot_check.audit(context, fix=False, deep=deep)).stale == {}
         assert shown_as(run, by_name) == [expected]
     assert audited(True) == {}
+
+
+def test_a_meeting_in_two_zones_is_one(run: Call) -> None:
+    starts = ("2026-03-01T09:30+01:00", "2026-03-01T08:30Z", "2026-03-01", "2026-03-01T08:30:00+00:00")
+    meeting = {"entity_type": "event", "title": "Standup"}
+    stored = [run("store", entities=[{**meeting, "date_start": start}])["entities"][0] for start in starts]
+    homes = [each.get("home_entity_id", each["entity_id"]) for each in stored]
+    assert len(set(homes)) == 4
+    shown = [run("entities.get", entity_id=home)["entity_id"] for home in homes]
+    first = min(homes[0], homes[1], homes[3])
+    assert shown == [first, first, homes[2], first]
+    assert stored[3]["entity_id"] == first
+    member = next(home for home in homes if home not in (first, homes[2]))
+    run("entities.unmerge", source_entity_id=member)
+    assert run("entities.get", entity_id=member)["entity_id"] == member
+    assert run("server.check_snapshots")["healthy"]

@@ -91,7 +91,7 @@ class People:
 
     def again(self) -> dict[str, str]:
         """Return the merges by rule of the same facts, decided at once."""
-        people = People()
+        people = type(self)()
         people.evidence, people.merged, people.pairs = self.evidence, self.merged, self.pairs
         people.disabled, people.contacts = self.disabled, self.contacts
         people.settle(sorted(self.evidence))

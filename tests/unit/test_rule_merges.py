@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Mapping
 
 import pytest
 
@@ -389,7 +390,7 @@ def test_too_many_combinations_of_values_identify_nothing():
 @pytest.mark.parametrize(
     ("entity_type", "registered", "expected"),
     [
-        ("event", None, (("title", "date_start"), ("title",))),
+        ("event", None, (("title", "date_start"), ("title", rule_merges.INSTANT), ("title",))),
         ("recipe", None, ()),
         ("recipe", (("isbn",), ("name",)), (("isbn",), ("name",))),
         ("person", identity.GENERAL[:-1], ()),
@@ -414,6 +415,67 @@ def test_an_id_that_is_borne_is_the_id_of_what_is_stored_by_these_values():
         entity_id(ADA, "contact"): JOINING + 2,
     }  # fmt: skip
     assert ids.ENTITY_ID.fullmatch(entity_id(ADA))
+
+
+class Events(People):
+    """Events in memory."""
+
+    def rule(self, entity_id: str) -> rule_merges.OwnRule:
+        rule = rule_merges.own_rule(OWNER, "event", None)
+        assert rule is not None
+        return rule
+
+    def store(self, fields: Mapping[str, object], target: str | None = None, *, kind: str = "event") -> str:
+        subject_id = target or identity.identify(OWNER, kind, fields).entity_id
+        more = self.rule(subject_id).evidence(fields)
+        self.evidence[subject_id] = rule_merges.joined(self.evidence.get(subject_id, frozenset()), more)
+        self.settle([subject_id])
+        return subject_id
+
+
+def starting(*starts: str | None) -> list[dict[str, object]]:
+    return [{"title": "Standup"} | ({"date_start": start} if start else {}) for start in starts]
+
+
+def test_events_of_one_title_and_instant_are_one_in_every_zone():
+    zoned = starting("2026-03-01T09:30+01:00", "2026-03-01T08:30Z", "2026-03-01 08:30:00 +0000")
+    others = starting("2026-03-01", "2026-03-01T08:30", "2026-03-01T08:31Z")
+    others.append({"title": "Retro", "date_start": "2026-03-01T08:30Z"})
+    for order in (zoned + others, others + zoned[::-1]):
+        people = Events()
+        stored = [people.store(fields) for fields in order]
+        twins = sorted(each for each, fields in zip(stored, order, strict=True) if fields in zoned)
+        assert people.shown() == dict.fromkeys(twins[1:], twins[0])
+        people.merge_by_hand(twins[1], twins[0])
+        people.merge_by_hand(twins[1], None)
+        assert twins[1] not in people.shown()
+    # Who gives the title alone means the one meeting that has it, however it was written.
+    people = Events()
+    meeting = min(people.store(fields) for fields in zoned)
+    title = people.store({"title": "Standup"})
+    assert people.survivor(title) == meeting
+
+
+@walk_over("seed", range(40))
+def test_events_that_are_decided_one_by_one_are_those_that_are_decided_at_once(seed):
+    rng, people = random.Random(seed), Events()
+    starts = ("2026-03-01T09:30+01:00", "2026-03-01T08:30Z", "2026-03-01T08:30:00Z", "2026-03-01", None)
+    for number in range(25):
+        known, fields = sorted(people.evidence), rng.choice(starting(*starts, "2026-03-01T09:30Z"))
+        step = rng.choice(STEPS) if known else "store"
+        target = {"new": f"ent_new{number}", "extend": rng.choice(known or [""])}.get(step)
+        if step in ("store", "new", "extend"):
+            people.store(fields, target)
+        elif step == "merge":
+            people.merge_by_hand(rng.choice(known), rng.choice(known))
+        elif step == "unmerge":
+            people.merge_by_hand(rng.choice(known), None)
+        elif step == "separate":
+            people.separate(rng.choice(known), rng.choice(known))
+        elif not {known[0]} & {*people.merged, *people.merged.values()}:
+            people.withdraw(known[0])
+        assert people.shown() == people.again(), (number, step)
+        assert people.met_by_rule() == []
 
 
 STEPS = (
