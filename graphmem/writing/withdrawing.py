@@ -44,9 +44,6 @@ class WithdrawalRequest(TransactionRequest):
         """Withdraw the observations of the subject, or reinstate them."""
         state = draft.state
         observations = state.known.get(self.subject)
-        if self.subject_kind == "transaction" and self.subject in state.read.transactions:
-            # That of a correction.
-            observations = 1
         is_withdrawn = not membership.counts(state.read.toggles.get(self.subject))
         path = f"$.{self.subject_kind}_id"
         if observations is None:
