@@ -310,3 +310,26 @@ def test_a_key_is_answered_again_and_splits_once(run: Call, one: dict[str, Any])
     first = split(run, one, idempotency_key="k")
     again = split(run, one, idempotency_key="k")
     assert again == {**first, "replayed": True}
+
+
+def test_before_anything_counts_an_entity_has_its_name_of_today_if_nothing_of_it_changed_since(
+    run: Call,
+) -> None:
+    """What was recorded after ``at_ingested`` does not show: a name may come from it."""
+    kit = {"entity_type": "thing", "name": "Kit"}
+    items = [{**kit, "a": n, "observed_at": each} for n, each in enumerate((JANUARY, FEBRUARY, MARCH))]
+    source = run("store", entities=items)["entities"][0]["entity_id"]
+    box, crate = ({"entity_type": "thing", "canonical_name": name} for name in ("Box", "Crate"))
+    predicate = {"observed_at_gte": FEBRUARY}
+    new = run("entities.split", source_entity_id=source, predicate=predicate, new_entity=box)["new_entity_id"]
+    known = run("server.stats")["last_updated"]
+
+    def name(**clocks: str) -> str:
+        early = {"entity_id": new, "at": "2025-01-01T00:00:00Z", **clocks}
+        return run("entities.snapshot", **early)["canonical_name"]
+
+    assert (name(), name(at_ingested=known)) == ("Box", "Box")
+    predicate = {"observation_field_equals": {"field": "a", "value": 2}}
+    again = run("entities.split", source_entity_id=new, predicate=predicate, new_entity=crate)
+    run("entities.unsplit", split_id=again["split_id"])
+    assert (name(), name(at_ingested=known)) == ("Box", f"thing {new[4:12]}")

@@ -116,11 +116,18 @@ class Knowledge:
 
     def _touched(self, entity: str) -> list[str]:
         """Return when something about an entity was recorded, or moved to it or from it."""
-        homes = {fact.id: fact.subject_id for fact in self.stored}
         moments = [fact.known_at for fact in self.of(entity)]
-        for split in self.splits:
-            if entity in {*split.subjects.values(), *(homes[each] for each in split.subjects)}:
-                moments += [split.recorded_at, split.undone_at or ""]
+        for fact in self.stored:
+            moving = [each for each in self.splits if fact.id in each.subjects]
+            held = fact.subject_id
+            for moment in sorted(
+                {time for each in moving for time in (each.recorded_at, each.undone_at) if time}
+            ):
+                known = [each for each in moving if each.recorded_at <= moment < (each.undone_at or "~")]
+                now = known[-1].subjects[fact.id] if known else fact.subject_id
+                if now != held and entity in (held, now):
+                    moments.append(moment)
+                held = now
         return moments
 
     # Entities
