@@ -57,6 +57,10 @@ def with_ids(session: Session, entry: Listed, raw: dict[str, Any]) -> dict[str, 
     return raw
 
 
+def _shown(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {part: row[part] for part in ("entity_id", "entity_type", "canonical_name")}
+
+
 def _unlisted(session: Session, name: str, entity_type: Any, state: str) -> Mapping[str, Any]:
     """Return the entity of a state, deleted or merged, that has a name; all of them are compared."""
     from graphmem.cli.commands import entry_of
@@ -65,16 +69,13 @@ def _unlisted(session: Session, name: str, entity_type: Any, state: str) -> Mapp
     filters = {"include_deleted": True, "include_merged": True}
     filters |= {"entity_type": entity_type} if entity_type else {}
     asked: dict[str, Any] = {"filters": filters, "include_snapshots": False, "limit": _PAGE}
-    candidates: list[Mapping[str, Any]] = []
+    candidates, folded = list[Mapping[str, Any]](), identity.fold_text(name)
     cursor: str | None = ""
     while cursor is not None:
         paged = asked | ({"cursor": cursor} if cursor else {})
         page = canonical.decode(session.run(entry_of("entities.query"), paged))
-        candidates += [
-            {part: row[part] for part in ("entity_id", "entity_type", "canonical_name")}
-            for row in page["entities"]
-            if row["state"] == state and identity.fold_text(row["canonical_name"]) == identity.fold_text(name)
-        ]
+        named = (row for row in page["entities"] if identity.fold_text(row["canonical_name"]) == folded)
+        candidates += [_shown(row) for row in named if row["state"] == state]
         cursor = page.get("next_cursor")
     if not candidates:
         raise NotFound(f"no {state} entity has the name {name!r:.100}")
@@ -94,10 +95,7 @@ def _named(session: Session, name: str, entity_type: Any, *, is_exact: bool) -> 
     sought = {"identifier": name, "limit": CANDIDATES_LIMIT, "provenance": "none", "fields": ["name"]}
     typed = {"entity_type": entity_type} if entity_type else {}
     answer = canonical.decode(session.run(entry_of("entities.find"), sought | typed))
-    candidates = [
-        {part: row[part] for part in ("entity_id", "entity_type", "canonical_name")}
-        for row in answer["entities"]
-    ]
+    candidates = list(map(_shown, answer["entities"]))
     if not candidates:
         return None
     is_whole = all(row.get("matched_by", name).strip() == name.strip() for row in answer["entities"])

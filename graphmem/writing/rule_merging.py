@@ -117,9 +117,8 @@ class _DraftMerges:
                 self._near[identified.twin] = entity.rule, rule_merges.TWIN_LEVEL
             if identified.same and identified.level and entity.rule.joins:
                 basis, rule = entity.rule.basis(identified.level), self._draft.own_rule(entity.rule.joins)
-                is_known = rule is not None and basis in rule.bases
-                known = (rule, rule.level(basis)) if is_known and rule else (entity.rule, identified.level)
-                self._near[identified.same] = known
+                rule = rule if rule and basis in rule.bases else entity.rule
+                self._near[identified.same] = rule, rule.level(basis)
             return identified
         if row is None:
             self._need_entity(entity_id)

@@ -107,6 +107,7 @@ class Thing:
                 projection=rules.key,
                 unmade=self.unmade or (is_empty and has_values),
             )
+        more = evidence_of(self.rule, observation.fields, observation.basis)
         return replace(
             self,
             observation_count=self.observation_count + 1,
@@ -116,12 +117,7 @@ class Thing:
             lifecycle=reduction.newest_lifecycle(self.lifecycle, observation),
             projection=rules.key,
             unmade=self.unmade and not has_values,
-            evidence=self._evidence_with(observation) if has_values else self.evidence,
-        )
-
-    def _evidence_with(self, observation: Observation) -> Evidence:
-        return rule_merges.joined(
-            self.evidence, evidence_of(self.rule, observation.fields, observation.basis)
+            evidence=rule_merges.joined(self.evidence, more) if has_values else self.evidence,
         )
 
     @cached_property
