@@ -43,6 +43,7 @@ from graphmem.writing import Writers
 if TYPE_CHECKING:
     from graphmem.observability.metrics import Metrics
     from graphmem.observability.tracing import Tracer
+    from graphmem.search.passage_copies import PassageCopies
     from graphmem.search.search_copies import SearchCopies
 
 W = TypeVar("W")
@@ -78,6 +79,7 @@ class Services:
     credentials: CredentialCache
     objects: ObjectStore
     search_copies: SearchCopies
+    passage_copies: PassageCopies
     limits: Limits = LIMITS
 
     @property

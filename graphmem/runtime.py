@@ -26,6 +26,7 @@ from graphmem.objects import new_object_store
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.registry import REGISTRY, Services
+from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Settings
 from graphmem.writing import Writers
@@ -92,14 +93,16 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
     availability = Availability(database)
     objects = new_object_store(settings)
     copies = SearchCopies(database, settings.search_memory * 1_000_000)
+    passages = PassageCopies(database, settings.search_memory * 500_000)
     try:
         yield Services(
             database, availability, vocabulary, TypeAliases(database), PendingRefolds(database), writers,
-            settings, embedder, Guard(database), CredentialCache(), objects, copies,
+            settings, embedder, Guard(database), CredentialCache(), objects, copies, passages,
         )  # fmt: skip
     finally:
         await availability.close()
         await copies.close()
+        await passages.close()
         await writers.close()
         await objects.close()
         if isinstance(embedder, RemoteEmbedder):

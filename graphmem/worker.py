@@ -23,7 +23,7 @@ from graphmem.checking import rule_dates
 from graphmem.database.halving import in_halves
 from graphmem.embedding import meaning
 from graphmem.errors import EmbeddingRefused, GraphmemError
-from graphmem.interpretation import run_next
+from graphmem.interpretation import make_passages, run_next
 from graphmem.registry import Services
 from graphmem.writing.vectors import Vectors, of_texts
 
@@ -258,6 +258,7 @@ async def refold_withdrawn(services: Services) -> int:
 
 KINDS: Final = (
     WorkKind("interpret", run_next, batch_size=1),
+    WorkKind("passages", make_passages, batch_size=1),
     WorkKind("fold", refold_stale),
     WorkKind("exclusion", refold_withdrawn, batch_size=WITHDRAWN_LIMIT),
     WorkKind("vector", make_vectors, batch_size=EMBEDDED_LIMIT),

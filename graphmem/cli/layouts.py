@@ -286,6 +286,17 @@ def _sources(answer: Row) -> List:
     return table
 
 
+def _passages(answer: Row) -> List:
+    """Return passages of files, best first, one a line."""
+    table = List(None, ("file", "place", "text", "mentions", "source"), optional=("mentions", "source"))
+    for row in answer["passages"]:
+        place = f"page {row['page']}" if "page" in row else f"line {row['line']}"
+        mentions = ", ".join(each["canonical_name"] for each in row["mentions"])
+        name = row["original_filename"] or row.get("title", "")
+        add(table, short(name), place, row["quote"], short(mentions), row["source_id"])
+    return table
+
+
 def _interpretations(answer: Row) -> List:
     """Return interpretations, one a line, the newest first."""
     columns = "id", "source", "interpreter", "status", "obs.", "started", "error"
@@ -376,6 +387,7 @@ LAYOUTS: dict[str, Layout] = {
     "search.explain": _layout(_ranked, "entities", "strategies"),
     "sources.list": _layout(_sources, "sources"),
     "sources.reinstate": _CHANGES,
+    "sources.search": _layout(_passages, "passages"),
     "sources.withdraw": _CHANGES,
     "store": _layout(_stored, "entities", "relationships_created"),
     "timeline.get": _layout(lambda answer: pairs(answer["event"]), "event"),

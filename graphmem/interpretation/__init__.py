@@ -6,5 +6,6 @@ before their store is answered; others wait for the worker in
 """
 
 from graphmem.interpretation.runs import InterpretedFile, interpret, interpret_stored, run_next
+from graphmem.interpretation.source_passages import make_passages
 
-__all__ = ["InterpretedFile", "interpret", "interpret_stored", "run_next"]
+__all__ = ["InterpretedFile", "interpret", "interpret_stored", "make_passages", "run_next"]

@@ -51,11 +51,11 @@ class SourceReader:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an interpreter proposes of a source; ``text`` is what the places point into."""
+    """What an interpreter proposes of a source; the places point into the text of ``document``."""
 
     reader: SourceReader
     proposal: Proposal
-    text: str
+    document: ParsedDocument
     warnings: tuple[str, ...]
 
 
@@ -113,7 +113,7 @@ async def read(
             proposal = await asyncio.to_thread(
                 propose, document, reader.interpreter, file_name=source.name or None, configuration=config
             )
-        return Reading(chosen, proposal, document.text, (*document.warnings, *proposal.warnings))
+        return Reading(chosen, proposal, document, (*document.warnings, *proposal.warnings))
     except (ParseFailed, InterpretationFailed) as exc:
         raise ReadingFailed(exc.reason, reader) from exc
 

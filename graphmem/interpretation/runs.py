@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from graphmem.auth import Actor, Scope
 from graphmem.errors import GraphmemError, NotFound, StoreRefused
-from graphmem.interpretation import interpretation_queue, writing
+from graphmem.interpretation import interpretation_queue, source_passages, writing
 from graphmem.interpretation.readings import (
     Reading,
     ReadingFailed,
@@ -204,6 +204,7 @@ async def _write(
         model=reading.reader.model,
         warnings=reading.warnings[: writing.WARNINGS_LIMIT],
     )
+    await source_passages.store_at_once(context, source.id, reading.document)
     try:
         await writing.write(context, source, interpretation, reading)
     except StoreRefused as exc:

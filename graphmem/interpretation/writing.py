@@ -73,7 +73,7 @@ async def write(
     """
     proposal = reading.proposal
     kind: ObservationSource = "import" if reading.reader.model is None else "llm_summary"
-    writer = _ObservationWriter(context, source, interpretation, reading.text, kind)
+    writer = _ObservationWriter(context, source, interpretation, reading.document.text, kind)
     entities, relationships = proposal.entities, proposal.relationships
     if size(proposal) <= CHUNK:
         await writer.write(entities, relationships, ends=True)

@@ -30,6 +30,7 @@ from graphmem.reading.fresh import read_fresh
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames
 from graphmem.reading.shared_rows import EntityResult
 from graphmem.registry import Context, Scope, operation
+from graphmem.search.context import context_passages
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_lines import Subjects, known_lines
 from graphmem.search.context.context_page import AboutSearch, ContextPage, Format, fitted, with_hint
@@ -118,8 +119,8 @@ async def retrieve_context(context: Context, arguments: RetrieveContext) -> Cont
     known, focus = await known_lines(context, subjects, words.tokens(arguments.question or ""))
     wanted = [line for line in known if not arguments.fields or line.field in arguments.fields]
     lines = lines_of.ordered(wanted, focus)
-    page = await _page(arguments, lines, skip, focus, query, subjects.about)
-    if page["lines"]:
+    page = await _page(arguments, lines, skip, focus, query, subjects)
+    if page["lines"] or "passages" in page:
         return page
     if skip < len(lines):
         hint = "the next line alone exceeds the budget: raise the budget"
@@ -135,18 +136,25 @@ async def _page(
     skip: int,
     focus: Focus,
     query: cursors.Query,
-    about: AboutSearch,
+    subjects: Subjects,
 ) -> ContextPage:
-    """Return the lines that fit into the budgets of the request."""
+    """Return the lines and the passages that fit into the budgets of the request."""
     with_ids = arguments.provenance == "ids" or (
         arguments.provenance is None and arguments.format == "fields"
     )
-    view = View(focus.around, with_ids)
-
-    sheet_class = TextSheet if arguments.format == "text" else FieldsSheet
+    question = words.tokens(arguments.question or "")
+    found = context_passages.beside(subjects.passages, lines)
+    are_first = context_passages.come_first(found, question, focus, lines, subjects.names)
 
     def fit(budget: int, unit: Unit) -> ContextPage:
-        return fitted(lines, skip, sheet_class(view), budget, unit, query, about)
+        passages = context_passages.fitting(found.passages, budget, unit, alone=not lines)
+        if arguments.format == "fields":
+            about: AboutSearch = {**subjects.about, "passages": passages} if passages else subjects.about
+            return fitted(lines, skip, FieldsSheet(View(focus.around, with_ids)), budget, unit, query, about)
+        texts = list(map(context_passages.as_text, passages))
+        above, below = (texts, []) if are_first else ([], texts)
+        sheet = TextSheet(View(focus.around, with_ids, above, below))
+        return fitted(lines, skip, sheet, budget, unit, query, subjects.about)
 
     # The tokens of a large answer are counted beside the event loop.
     in_thread = arguments.budget > BUDGET_IN_LOOP
@@ -187,6 +195,8 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
         strict=True,
         bare=True,
         newest_first=arguments.newest_first,
+        passages=0 if arguments.cursor or arguments.fields else context_passages.PASSAGES_LIMIT,
+        clocks=clocks,
     )
     results = await search(context, query)
     # A context answers what was before itself.
@@ -206,8 +216,9 @@ async def _subjects(context: Context, arguments: RetrieveContext) -> tuple[Subje
     is_newest_first, has_way = arguments.newest_first, bool(results.way)
     former = {each.id: each.words for each in results.named if each.is_former}
     subjects = Subjects(
-        named_ids, resembling, frozenset(of_kind), about, is_newest_first, has_way, past, clocks, former
-    )
+        named_ids, resembling, frozenset(of_kind), about, is_newest_first, has_way, past, clocks, former,
+        [each.words for each in by_name], results.passages,
+    )  # fmt: skip
     return subjects, hint
 
 

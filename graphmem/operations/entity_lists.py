@@ -45,6 +45,7 @@ from graphmem.reading.shaping import (
 )
 from graphmem.registry import Context, Scope, operation
 from graphmem.search.lookup import NamedEntity, named_entities
+from graphmem.search.passage_search import FoundPassage
 from graphmem.search.search_engine import search_page
 from graphmem.search.search_results import NEWEST_FIRST, SearchText, Semantic, Understood
 
@@ -121,14 +122,16 @@ SEARCHABLE: Final = PAGE_ARGUMENTS | {
 class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
     """A page of entities.
 
-    ``next_cursor`` stands where more entities follow. ``truncated`` means that the page ends before ``limit``
-    although more may follow: its values are large, or one call compares no more entities than ``scanned``.
-    Without a cursor, ``next_offset`` says where a page of large values goes on. A search adds the strategies
-    that ran, ``semantic`` (whether all entities could be compared by meaning), ``exact`` where it is false
-    (the indexes of the database answered, and may miss some) and, as ``hint``, what it left out. Where it
-    names entities, each says how it is named, or that it is a ``resemblance``. Where it asks for a kind,
-    ``understood`` says how it was read, and what is of the kind comes first. ``warnings``
-    proposes the names that were probably meant by unknown types and, if no entity fits, by unknown fields.
+    ``next_cursor`` stands where more entities follow. ``truncated`` means that the page ends before
+    ``limit`` although more may follow: its values are large, or one call compares no more entities than
+    ``scanned``. Without a cursor, ``next_offset`` says where a page of large values goes on. A search
+    adds the strategies that ran, ``semantic`` (whether all entities could be compared by meaning),
+    ``exact`` where it is false (the indexes of the database answered, and may miss some) and, as
+    ``hint``, what it left out. Where it names entities, each says how it is named, or that it is a
+    ``resemblance``. Where it asks for a kind, ``understood`` says how it was read, and what is of the
+    kind comes first. The first page of a search has the ``passages`` of files that say it. ``warnings``
+    proposes the names that were probably meant by unknown types and, if no entity fits, by unknown
+    fields.
     """
 
     entities: list[NamedEntity]
@@ -138,6 +141,7 @@ class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
     semantic: NotRequired[Semantic]
     exact: NotRequired[bool]
     hint: NotRequired[str]
+    passages: NotRequired[list[FoundPassage]]
 
 
 @operation(
@@ -241,6 +245,8 @@ async def _searched(context: Context, arguments: QueryEntities, search: str) -> 
         page["exact"] = False
     if results.notes:
         page["hint"] = "; ".join(results.notes)
+    if results.passages.passages:
+        page["passages"] = list(results.passages.passages)
     return page
 
 

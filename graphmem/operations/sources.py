@@ -8,7 +8,19 @@ from typing import Annotated, NamedTuple, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_SOURCE_ID, Arguments, NoBool, NotBlank, Spelled
+from graphmem.arguments import (
+    EXAMPLE_SOURCE_ID,
+    Arguments,
+    At,
+    AtIngested,
+    EntityId,
+    NoBool,
+    NotBlank,
+    ReadAs,
+    Spelled,
+    Text,
+    invalid,
+)
 from graphmem.auth.file_urls import SECONDS_DEFAULT, SECONDS_MAX, FileUrls
 from graphmem.errors import (
     FileNotParsed,
@@ -21,12 +33,16 @@ from graphmem.errors import (
 from graphmem.ingest.document import ParsedDocument, ParseFailed, TextPage, text_page
 from graphmem.interpretation.readings import document_of
 from graphmem.model import times
-from graphmem.reading import cursors
+from graphmem.reading import answers, as_of, cursors
+from graphmem.reading.as_of import NOW, AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, size, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
 from graphmem.reading.shortening import greatest
 from graphmem.reading.source_answers import URL_SCHEME, Source, SourceRow, TextWindow, as_source, read_source
 from graphmem.registry import Context, Scope, operation
+from graphmem.search import passage_search, written_identifiers
+from graphmem.search.passage_mentions import MentionedEntity, mentioned
+from graphmem.search.passage_search import FoundPassage
 
 SourceId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the source.")]
 
@@ -36,7 +52,7 @@ class ListSources(Paged):
 
     search: Annotated[
         Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None,
-        Field(description="A part of the name of the file, in any case."),
+        Field(description="A part of the name of the file, or words that its text has in one passage."),
     ] = None
     mime_type: Annotated[
         Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None,
@@ -72,7 +88,7 @@ class _PageRow(NamedTuple):
 )
 @within_budget("sources", is_page=True)
 async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
-    """List the files that were stored, the newest first, by a part of their names or by mime type.
+    """List the files that were stored, the newest first, by their names and texts, or by mime type.
 
     The order is by the time of the first store, then by id.
     """
@@ -81,12 +97,95 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
         "source.page",
         _PageRow,
         search=arguments.search.lower() if arguments.search else None,
+        said=await passage_search.sources_saying(context, arguments.search) if arguments.search else [],
         mime_type=arguments.mime_type.lower() if arguments.mime_type else None,
         interpreted=arguments.interpreted,
         **newest_window(arguments, query),
     )
     page = newest_page(arguments, row.sources, row.total, lambda source: (source.recorded_at, source.id))
     return {"sources": [as_source(each) for each in page.items], **page.envelope(arguments, query)}
+
+
+class SearchSources(Arguments):
+    """The arguments of ``sources.search``."""
+
+    search: Annotated[
+        Text | None,
+        Spelled("query", option="query"),
+        ReadAs("words"),
+        Field(description="Words, a question or an identifier."),
+    ] = None
+    entity_id: Annotated[EntityId | None, Field(description="Only passages that mention this entity.")] = None
+    at: At = None
+    at_ingested: AtIngested = None
+    limit: Annotated[int, Field(ge=1, le=50, description="Passages."), NoBool] = 10
+    max_characters: MaxCharacters = None
+
+
+class MentioningPassage(FoundPassage):
+    """A passage, and the entities that it mentions by a whole name or an identifier of now."""
+
+    mentions: list[MentionedEntity]
+
+
+class FoundInSources(AsOf, Budgeted):
+    """The passages of files, best first. ``total`` is how many fit. ``hint`` says what was left out."""
+
+    passages: list[MentioningPassage]
+    total: int
+    hint: NotRequired[str]
+
+
+@operation(
+    "sources.search",
+    "GET /sources/search",
+    tool="search_sources",
+    command="sources search",
+    scope=Scope.READ,
+    heavy=True,
+    errors=(NotFound,),
+    example={"search": "battery telemetry", "limit": 5},
+)
+@within_budget("passages")
+async def search_sources(context: Context, arguments: SearchSources) -> FoundInSources:
+    """Search the text of files: answer passages with file, page or line, a quotation, and what they mention.
+
+    `entity_id` answers what files say about an entity, by the names and identifiers that it has now, phone
+    numbers left out.
+    """
+    if arguments.search is None and arguments.entity_id is None:
+        raise invalid([{"path": "$.search", "message": "give a search, an entity_id, or both"}])
+    about: list[str] = []
+    if arguments.entity_id is not None:
+        rows = await as_of.entities(context, [arguments.entity_id], NOW)
+        if not rows:
+            raise answers.no_entity(arguments.entity_id)
+        about = [rows[0].id]
+    clocks = Clocks(arguments.at, arguments.at_ingested)
+    region = context.services.settings.phone_region
+    search = arguments.search or ""
+    identifies = written_identifiers.sought(search, region) is not None
+    wanted = passage_search.Wanted(
+        search,
+        identifies,
+        about=about,
+        only_about=bool(about),
+        floor=0.0,
+        limit=arguments.limit,
+        clocks=clocks,
+    )
+    found = await passage_search.find(context, wanted)
+    mentions = await mentioned(context, found.texts)
+    answer: FoundInSources = {
+        "passages": [
+            {**passage, "mentions": each} for passage, each in zip(found.passages, mentions, strict=True)
+        ],
+        "total": found.total,
+        **clocks.answered,
+    }
+    if notes := [*found.notes, *([] if found.passages else ["no passage of a file fits"])]:
+        answer["hint"] = "; ".join(notes)
+    return answer
 
 
 class GetSource(TextWindow):

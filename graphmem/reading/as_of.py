@@ -83,6 +83,10 @@ class Clocks:
         return replace(self, at_ingested=known)
 
 
+NOW: Final = Clocks()
+"""The clocks of a read of now."""
+
+
 class _Lifetime(NamedTuple):
     """Whether an entity was live as of two clocks, and its type."""
 

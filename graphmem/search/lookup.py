@@ -20,6 +20,7 @@ from graphmem.registry import Context
 from graphmem.search import search_engine
 from graphmem.search.context.context_sheets import EarlierValue
 from graphmem.search.kinds.kind_lookup import shapes_of
+from graphmem.search.passage_search import FoundPassage
 from graphmem.search.questions import naming
 from graphmem.search.questions.naming import RESEMBLANCE, Named
 from graphmem.search.search_results import Results, Search, Semantic, Understood
@@ -80,7 +81,8 @@ class LookupHits(Shaped, Indexed, Budgeted):
     compared, ``semantic`` says whether all entities could be. ``hint`` says what was tried. ``exact`` is
     false if the indexes of the database answered, which may miss some. With ``match``, nothing bears what
     was looked up, and ``hint`` says so first: ``near_name`` has entities whose names differ from it by one
-    slip of the pen, ``resemblance`` such as have its words, or its meaning, alone.
+    slip of the pen, ``resemblance`` such as have its words, or its meaning, alone. ``passages`` are those of
+    files that say it.
     """
 
     understood: NotRequired[Understood]
@@ -88,6 +90,7 @@ class LookupHits(Shaped, Indexed, Budgeted):
     match: NotRequired[str]
     entities: list[LookupHit]
     resembling: NotRequired[list[LookupHit]]
+    passages: NotRequired[list[FoundPassage]]
     total: int
     match_mode: str
     semantic: NotRequired[Semantic]
@@ -179,7 +182,9 @@ async def _exactly(context: Context, text: str, types: list[str], limit: int) ->
 
 async def by_words(context: Context, text: str, types: list[str], limit: int) -> LookupHits:
     """Return the entities that a question names, or else those that a text finds by words or meaning."""
-    search = Search(text, types, limit + RESEMBLING_LIMIT, looks_up=True)
+    search = Search(
+        text, types, limit + RESEMBLING_LIMIT, looks_up=True, passages=search_engine.PASSAGES_LIMIT
+    )
     results = await _with_identity(context, text, await search_engine.search(context, search))
     named = {each.id: each for each in reversed(results.named)}
     hits: list[LookupHit] = []
@@ -196,6 +201,8 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
     else:
         answer = _nothing("; ".join([f"{_TRIED} fits", *results.notes]))
         answer["semantic"] = results.semantic
+    if results.passages.passages:
+        answer["passages"] = list(results.passages.passages)
     if results.understood is not None:
         answer["understood"] = results.understood
     if results.rows and not results.is_exact:

@@ -160,12 +160,20 @@ class Commit(NamedTuple):
     entities: int
 
 
+class PassagesChange(NamedTuple):
+    """The number of the last change of an owner's passages, and how many sources it changed."""
+
+    number: int
+    sources: int
+
+
 class OwnerState(NamedTuple):
     """The row of ``search/_state.cypher``."""
 
     node_key: str
     changed: Commit
     vectors_changed: int
+    passages_changed: PassagesChange
 
 
 class CopiedEntity(NamedTuple):

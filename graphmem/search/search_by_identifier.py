@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading.scan import ROWS_PER_READ, rows_of
 from graphmem.registry import Context
+from graphmem.search.owner_copy import OwnerState
 from graphmem.search.questions.naming import EXACT_WEIGHT, FIELD, FIELD_WEIGHT, KIND_STEP, Named, kind_of
 from graphmem.search.search_by_index import behind
 from graphmem.search.search_results import (
@@ -66,6 +67,7 @@ class _IdentifierRows(NamedTuple):
     proposed: int
     text: list[_Proposed]
     total: int
+    state: OwnerState | None
 
 
 class _Match(NamedTuple):
@@ -143,6 +145,7 @@ async def by_identifier(
         semantic="ready",
         is_exact=not is_cut,
         is_cut=is_cut,
+        state=row.state,
         named=named,
         fields={entity_id: each.field for entity_id, each in matches.items()},
         notes=notes,

@@ -65,11 +65,16 @@ class _Key(NamedTuple):
     model: str
 
 
-Followed = tuple[OwnerCopy | None, list[ExactMatch], Mapping[str, str]]
-"""The copy of an owner, the entities that identifiers name, and other names of types, as of one read.
+class Followed(NamedTuple):
+    """The copy of an owner, the entities that identifiers name, and other names of types, as of one read.
 
-There is no copy if the search is answered without one.
-"""
+    There is no copy if the search is answered without one, and no state if there is no such owner.
+    """
+
+    copy: OwnerCopy | None
+    exact: list[ExactMatch]
+    aliases: Mapping[str, str]
+    state: OwnerState | None
 
 
 class SearchCopies:
@@ -119,14 +124,14 @@ class SearchCopies:
             aliases = {alias.name: alias.type for alias in rows.aliases}
             if rows.state is None:
                 self._drop(key)
-                return OwnerCopy(model), [], {}
+                return Followed(OwnerCopy(model), [], {}, None)
             if not is_read:
                 is_given_up = copy.is_too_large or copy.failures > 0
                 if is_given_up or (copy.entities or 0) > limits.compared_exactly:
-                    return None, rows.exact, aliases
+                    return Followed(None, rows.exact, aliases, rows.state)
                 continue
             if await self._bring_up_to_date(key, copy, rows, rows.state):
-                return copy, rows.exact, aliases
+                return Followed(copy, rows.exact, aliases, rows.state)
         raise ServiceBusy("this owner's entities change faster than they can be read: try again in a moment")
 
     async def _wait_for(self, key: _Key, copy: OwnerCopy, limits: Limits) -> None:

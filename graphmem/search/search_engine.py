@@ -21,14 +21,17 @@ from graphmem.reading.pages import Page
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
-from graphmem.search import asked_times, what_is_meant, written_identifiers
+from graphmem.search import asked_times, passage_search, what_is_meant, written_identifiers
 from graphmem.search.asked_times import AskedPast
 from graphmem.search.context.context_lines import with_histories
+from graphmem.search.owner_copy import OwnerState
 from graphmem.search.questions import mentions, naming
+from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.questions.naming import Asking, Named
 from graphmem.search.search_by_copy import by_copy
 from graphmem.search.search_by_identifier import by_identifier
 from graphmem.search.search_by_index import by_index
+from graphmem.search.search_copies import Followed
 from graphmem.search.search_results import BY_INDEX, Ranked, Results, Search
 from graphmem.text import identifiers
 
@@ -40,6 +43,10 @@ OF_NOW: Final = (
     "the question asks for the past, and snapshots have the values of now: a search adds earlier ones, and "
     "POST /retrieve_context answers which of them is meant"
 )
+ABOUT_LIMIT: Final = 5
+"""Named entities whose other names are looked for in the passages of files."""
+PASSAGES_LIMIT: Final = 3
+"""Passages of files in one answer about entities."""
 
 
 async def search(context: Context, search: Search) -> Results:
@@ -55,11 +62,11 @@ async def search(context: Context, search: Search) -> Results:
     sought = written_identifiers.sought(search.query, region)
     if sought is not None:
         # Nothing rather than something similar.
-        return await by_identifier(context, search, sought, whole)
+        results = await by_identifier(context, search, sought, whole)
+        return await _with_passages(context, search, results, results.state, identifies=True)
     question = mentions.read(search.query, region)
-    past = asked_times.read(question, times.now())
     pairs = whole | question.pairs | ({identifiers.ME} if question.selves else set())
-    copy, exact, aliases = await services.search_copies.follow(
+    followed = await services.search_copies.follow(
         context.graph.owner,
         services.embedder.model,
         {
@@ -71,6 +78,33 @@ async def search(context: Context, search: Search) -> Results:
         },
         services.limits,
     )
+    results = await _results(context, search, question, followed)
+    return await _with_passages(context, search, results, followed.state)
+
+
+async def _with_passages(
+    context: Context,
+    search: Search,
+    results: Results,
+    state: OwnerState | None,
+    *,
+    identifies: bool = False,
+) -> Results:
+    """Return results with the passages of files that say what is searched, if these are wanted."""
+    if not search.passages or search.types or search.after is not None or state is None:
+        return results
+    about = list(dict.fromkeys(each.id for each in results.named))[:ABOUT_LIMIT]
+    wanted = passage_search.Wanted(
+        search.query, identifies, about, limit=search.passages, clocks=search.clocks
+    )
+    found = await passage_search.find(context, wanted, state)
+    return replace(results, passages=found, notes=[*results.notes, *found.notes])
+
+
+async def _results(context: Context, search: Search, question: AskedNames, followed: Followed) -> Results:
+    """Return what entities a question finds."""
+    copy, exact, aliases, _ = followed
+    past = asked_times.read(question, times.now())
     named = naming.by_names(question, search.query, exact)
     unknown = question.unknown_identifier((each.start, each.end) for each in named)
     holders = None if unknown is None else await _holders(context, search, unknown)
@@ -182,6 +216,8 @@ async def search_page(
         newest_first=newest_first,
         bare=True,
         among=None if among is None else frozenset(each.id for each in among),
+        passages=0 if has_filters or request.offset else PASSAGES_LIMIT,
+        clocks=clocks,
     )
     results = await search(context, wanted)
     ranked = results.ranked[wanted.offset :]

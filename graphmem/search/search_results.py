@@ -16,11 +16,14 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import Text
 from graphmem.model import times
+from graphmem.reading.as_of import NOW, Clocks
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.search.asked_times import AskedPast
 from graphmem.search.kinds.kind_plans import KindPlan
 from graphmem.search.kinds.kind_times import Period
 from graphmem.search.kinds.kind_words import State
+from graphmem.search.owner_copy import OwnerState
+from graphmem.search.passage_search import NO_PASSAGES, FoundPassages
 from graphmem.search.questions.naming import Named
 
 
@@ -231,6 +234,8 @@ class Results:
         unknown: an identifier in the question that is the identifier of no entity.
         fields: of hits that have an identifier in a value, the field of the value, by id.
         is_exact: whether every entity was compared. Otherwise the index proposed the ones that were.
+        passages: the passages of files that say it.
+        state: up to where the owner's data went, if that was read.
         notes: what was left out, and why.
     """
 
@@ -255,6 +260,8 @@ class Results:
     past: AskedPast | None = None
     earlier: Mapping[str, Any] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
+    passages: FoundPassages = NO_PASSAGES
+    state: OwnerState | None = None
     notes: list[str] = field(default_factory=list)
     milliseconds: dict[str, float] = field(default_factory=dict)
 
@@ -274,6 +281,7 @@ class Search:
         strict: what resembles the query little is left out where it names nothing, too.
         bare: leave the rows of the entities out.
         among: only these entities may be hits, by id; all if ``None``.
+        passages: so many passages of files are answered besides, as of ``clocks``.
     """
 
     query: str
@@ -287,3 +295,5 @@ class Search:
     strict: bool = False
     bare: bool = False
     among: frozenset[str] | None = None
+    passages: int = 0
+    clocks: Clocks = NOW

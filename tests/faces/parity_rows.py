@@ -96,6 +96,8 @@ SPECIAL = [
     Row("store", {"relationships": []}, "VALIDATION_INVALID_FORMAT"),
     Row("sources.list", {"search": "LETTER", "include_total_count": True}),
     Row("sources.list", {"cursor": "nonsense"}, "INVALID_CURSOR"),
+    Row("sources.search", {"search": "Dear Ada", "limit": 2}),
+    Row("sources.search", {}, "VALIDATION_INVALID_FORMAT"),
     Row("sources.get", {"source_id": "$source"}),
     Row("sources.get", {"source_id": "src_" + "0" * 24}, "RESOURCE_NOT_FOUND"),
     *(

@@ -131,6 +131,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "interpretations.withdraw": {"interpretation_id": "$interpretation", "reason": ODD},
     "interpretations.reinstate": {"interpretation_id": "$interpretation", "reason": ODD},
     "sources.list": {},
+    "sources.search": {"search": ODD},
     "sources.get": {"source_id": "$source"},
     "sources.url": {"path": "$source"},
     "sources.withdraw": {"source_id": "$source", "reason": ODD},

@@ -1,5 +1,5 @@
-// owner.erase_names: erase some of an owner's identifiers, schemas, type aliases, interpretations, sources,
-// exclusions, dismissals, splits and renamings.
+// owner.erase_names: erase some of an owner's identifiers, schemas, type aliases, interpretations, sources with
+// their passages, exclusions, dismissals, splits and renamings.
 //
 // params  limit: INTEGER
 // returns erased: INTEGER
@@ -7,9 +7,11 @@
 // index   identifier_value (owner, kind, value), schema_by_type (owner, entity_type), type_alias_name (owner, name),
 //         interpretation_by_created (owner, created_at, id), source_by_recorded (owner, recorded_at, id),
 //         exclusion_by_subject (owner, subject, recorded_at, id), dismissal_by_a (owner, entity_a, entity_b),
-//         split_by_recorded (owner, recorded_at, id), renaming_by_name (owner, name)
+//         split_by_recorded (owner, recorded_at, id), renaming_by_name (owner, name),
+//         passages_changed (owner, changed, source_id)
 // cost    light
-// `limit` bounds how many of each are erased. Their edges are gone with the entities and transactions.
+// `limit` bounds how many of each are erased; of passages a twentieth, as each node has the text of a file. Their edges are
+// gone with the entities and transactions.
 CALL () {
   MATCH (identifier:Identifier)
   USING INDEX SEEK identifier:Identifier(owner, kind, value)
@@ -51,6 +53,14 @@ CALL () {
   RETURN count(*) AS sources
 }
 CALL () {
+  MATCH (passages:Passages)
+  USING INDEX SEEK passages:Passages(owner, changed, source_id)
+  WHERE passages.owner = $owner AND passages.changed IS NOT NULL AND passages.source_id IS NOT NULL
+  WITH passages LIMIT $limit / 20
+  DETACH DELETE passages
+  RETURN count(*) AS passages_of_sources
+}
+CALL () {
   MATCH (exclusion:Exclusion)
   USING INDEX SEEK exclusion:Exclusion(owner, subject, recorded_at, id)
   WHERE exclusion.owner = $owner AND exclusion.subject IS NOT NULL AND exclusion.recorded_at IS NOT NULL
@@ -83,5 +93,5 @@ CALL () {
   DETACH DELETE renaming
   RETURN count(*) AS renamings
 }
-RETURN identifiers + schemas + aliases + interpretations + sources + exclusions + dismissals + splits + renamings
-  AS erased
+RETURN identifiers + schemas + aliases + interpretations + sources + passages_of_sources + exclusions + dismissals
+  + splits + renamings AS erased

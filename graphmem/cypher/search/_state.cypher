@@ -3,5 +3,5 @@
 CALL () {
   OPTIONAL MATCH (owner:Owner {id: $owner})
   RETURN CASE WHEN owner IS NOT NULL THEN [coalesce(owner.node_key, ''), coalesce(owner.changed, [0, 0]),
-    coalesce(owner.vectors_changed, 0)] END AS state
+    coalesce(owner.vectors_changed, 0), coalesce(owner.passages_changed, [0, 0])] END AS state
 }

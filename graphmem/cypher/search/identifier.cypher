@@ -3,9 +3,9 @@
 //
 // params  pairs: LIST<LIST>, kinds: LIST<STRING>, types: LIST<STRING>, lucene: STRING, patterns: LIST<STRING>,
 //         needles: LIST<STRING>, among: LIST<STRING>, list_limit: INTEGER, characters: INTEGER
-// returns exact: LIST<LIST>, proposed: INTEGER, text: LIST<LIST>, total: INTEGER
+// returns exact: LIST<LIST>, proposed: INTEGER, text: LIST<LIST>, total: INTEGER, state: LIST
 // mode    read
-// index   identifier_value (owner, kind, value), entity_words, entity_id, count_type (owner, kind, type)
+// index   identifier_value (owner, kind, value), entity_words, entity_id, count_type (owner, kind, type), owner_id
 // cost    heavy
 // Pairs and kinds are those of entity.find. Only entities of `among` are answered; if it is null, all are. `proposed`
 // counts the entities that were compared, `total` those of the types. The words of a text do not tell which signs stand
@@ -42,4 +42,5 @@ CALL () {
     AND (size($types) = 0 OR counted.type IN $types)
   RETURN sum(counted.total) AS total
 }
-RETURN exact, proposed, text, total
+<search._state>
+RETURN exact, proposed, text, total, state

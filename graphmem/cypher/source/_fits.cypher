@@ -1,6 +1,7 @@
-// Whether a source has the mime type, the part of a name and an interpretation as they are wanted. Takes `source`.
+// Whether a source has the mime type, the part of a name or a text that says it (`$said` are ids of such sources), and an
+// interpretation, as they are wanted. Takes `source`.
 ($mime_type IS NULL OR source.mime_type = $mime_type)
-    AND ($search IS NULL OR EXISTS {
+    AND ($search IS NULL OR source.id IN $said OR EXISTS {
       MATCH (source)<-[stored:stored]-(:Transaction)
       WHERE toLower(stored.name) CONTAINS $search
     })

@@ -1,7 +1,7 @@
 // source.page: one page of an owner's sources, by the time of their first store and by id, newest first, with the total
 // on request.
 //
-// params  at: INTEGER, after: STRING, search: STRING, mime_type: STRING, interpreted: BOOLEAN, offset: INTEGER,
+// params  at: INTEGER, after: STRING, search: STRING, said: LIST<STRING>, mime_type: STRING, interpreted: BOOLEAN, offset: INTEGER,
 //         limit: INTEGER, counted: BOOLEAN
 // returns sources: LIST<LIST>, total: INTEGER
 // mode    read

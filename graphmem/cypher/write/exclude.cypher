@@ -6,14 +6,15 @@
 // returns sequence: INTEGER
 // mode    write
 // index   owner_id, transaction_id, agent_id, source_id, interpretation_id, split_id, entity_id,
-//         relationship_key, observation_id, history_home, exclusion_by_subject (owner, subject, recorded_at, id)
+//         relationship_key, observation_id, history_home, exclusion_by_subject (owner, subject, recorded_at, id),
+//         passages_source
 // cost    light
 // `excluded` of a subject is a list of times: when it was excluded, included again, and so on. The function `toggles`
 // of graphmem.model.membership says what an observation makes of them. Of many observations the first `limit`
 // are noted, and `exclusion.stamp` goes on: one transaction has too little memory for all. While another exclusion is
 // folded in, it has to be worked out again when merges by rule held (audit/undated.cypher). A split adds an edge from the
 // history of each subject to the observations that count for it; the names of its own edges are in lower case, as in
-// write.turn.
+// write.turn. Copies in memory follow the passages of the sources (passages/set.cypher).
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
 WITH owner WHERE owner.revision = $revision
@@ -61,6 +62,16 @@ CALL () {
   <exclusion._toggles>
   <exclusion._subject>
   SET subject.excluded = CASE WHEN size(toggles) > 0 THEN toggles END
+}
+CALL (owner) {
+  UNWIND $subjects AS subject_id
+  MATCH (passages:Passages {source_id: subject_id})
+  WHERE passages.owner = $owner
+  WITH owner, collect(passages) AS changed WHERE size(changed) > 0
+  SET owner.passages_changed = [owner.passages_changed[0] + 1, size(changed)]
+  WITH owner, changed
+  UNWIND changed AS passages
+  SET passages.changed = owner.passages_changed[0]
 }
 WITH owner, coalesce(owner.stamping, []) + $subjects AS subject_ids, '' AS after
 <exclusion._stamp>

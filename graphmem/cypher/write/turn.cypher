@@ -190,7 +190,7 @@ CALL () {
   UNWIND $sources AS row
   MATCH (transaction:Transaction {id: row.transaction_id})
   MERGE (source:Source {id: row.id})
-  ON CREATE SET source += row.properties
+  ON CREATE SET source += row.properties, source.reader = '?'
   ON MATCH SET source.recorded_at = CASE WHEN row.properties.recorded_at < source.recorded_at
     THEN row.properties.recorded_at ELSE source.recorded_at END
   CREATE (transaction)-[stored:stored]->(source)

@@ -29,6 +29,7 @@ from graphmem.search.context.context_rows import (
     known_then,
 )
 from graphmem.search.context.context_sheets import EarlierValue, earlier_values
+from graphmem.search.passage_search import NO_PASSAGES, FoundPassages
 from graphmem.search.questions import question_words
 from graphmem.text import words
 
@@ -63,6 +64,8 @@ class Subjects:
         past: what the question asks of the past.
         clocks: the clocks of the answer.
         former: the former names by which the question names entities, by id.
+        names: the words by which the question names entities.
+        passages: the passages of files that answer the question.
     """
 
     named: Sequence[str]
@@ -74,6 +77,8 @@ class Subjects:
     past: AskedPast | None = None
     clocks: Clocks = field(default_factory=Clocks)
     former: Mapping[str, str] = field(default_factory=dict)
+    names: Sequence[str] = ()
+    passages: FoundPassages = NO_PASSAGES
 
 
 async def _known(

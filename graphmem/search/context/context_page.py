@@ -14,6 +14,7 @@ from graphmem.reading.pages import Indexed
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_ranking import Line
 from graphmem.search.context.context_sheets import EarlierValue, FieldsSheet, Mentioned, TextSheet, cost
+from graphmem.search.passage_search import FoundPassage
 from graphmem.search.search_results import Semantic, Understood
 
 Format = Literal["text", "fields"]
@@ -69,6 +70,7 @@ class AboutSearch(AsOf):
     exact: NotRequired[bool]
     semantic: NotRequired[Semantic]
     understood: NotRequired[Understood]
+    passages: NotRequired[list[FoundPassage]]
 
 
 class ContextPage(Indexed, AboutSearch):
@@ -81,9 +83,11 @@ class ContextPage(Indexed, AboutSearch):
     ``resemblance`` where the question names nothing: the entities resemble it by their words or their
     meaning. It is that too where nothing says that who is found is meant: a sister, of a sibling.
     It is ``near_name`` where their names differ by one slip of the pen. What only resembles a question that
-    names something stands last, below a line that says so; in the format fields its lines have
-    ``match``. ``exact`` is false if the indexes of the database answered, which may miss some; ``semantic``
-    says why meaning was not compared with all entities.
+    names something stands last, below a line that says so; in the format fields its lines have ``match``.
+    ``passages`` of files answer the question beside entities. In the format text each is a line with its file
+    and a quotation, above those of entities where it says more of what is asked. ``exact`` is false if the
+    indexes of the database answered, which may miss some; ``semantic`` says why meaning was not compared with
+    all entities.
     """
 
     lines: list[str] | list[ContextLine]

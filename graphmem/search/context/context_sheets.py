@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NotRequired
 
@@ -45,10 +46,13 @@ class View:
     Attributes:
         question_words: a long value is cut to the part around these.
         with_ids: whether lines name their observations.
+        above, below: lines of passages, for the format text.
     """
 
     question_words: frozenset[str]
     with_ids: bool
+    above: Sequence[str] = ()
+    below: Sequence[str] = ()
 
 
 class Mentioned(TypedDict):
@@ -71,7 +75,10 @@ class EarlierValue(TypedDict):
 
 
 class TextSheet:
-    """Each entity is a line with its name, type, id and latest time, then its fields and relationships."""
+    """Each entity is a line with its name, type, id and latest time, then its fields and relationships.
+
+    Lines of passages stand above or below those of entities.
+    """
 
     def __init__(self, view: View) -> None:
         self._view = view
@@ -109,7 +116,7 @@ class TextSheet:
             head = _head(facts[0][0], max(line.observed_at for line, _ in facts))
             text = "; ".join(text for _, text in facts if text)
             lines.append(f"{head}: {text}" if text else head)
-        return {"lines": lines}
+        return {"lines": [*self._view.above, *lines, *self._view.below]}
 
     def _text(self, line: Line, limit: int) -> str:
         # A line is added that was counted just before.

@@ -24,8 +24,6 @@ QUESTION_WORDS: Final = 32
 """Words of a question in which names are looked up."""
 EXTERNAL_ID_LENGTH_LEAST: Final = 3
 """Characters of an external id within a question."""
-DENSE_QUESTION: Final = 64
-"""Words and such characters of a question in which names are looked up."""
 _STOPS: Final = ".,;:!?…。、，；：！？؟،؛।॥"
 _AROUND: Final = f"\"'()[]{{}}<>«»„“”‘’¿¡-–—「」『』（）《》〈〉【】{_STOPS}"
 _SENTENCE_ENDS: Final = frozenset(".!?…:。！？：؟।॥")
@@ -318,10 +316,14 @@ class AskedNames:
         return False
 
 
-def read(text: str, region: str | None = None) -> AskedNames:
-    """Return the words of a question."""
-    parted = [words.dense_parts(each) for each in text.split()[:QUESTION_WORDS]]
-    spellings = tuple([part for parts in parted for part in parts][:DENSE_QUESTION])
+def read(text: str, region: str | None = None, limit: int = QUESTION_WORDS) -> AskedNames:
+    """Return the words of a question, or of another text.
+
+    Args:
+        limit: how many words are read, and twice as many characters of scripts without blanks.
+    """
+    parted = [words.dense_parts(each) for each in text.split()[:limit]]
+    spellings = tuple([part for parts in parted for part in parts][: 2 * limit])
     glued = [place > 0 for parts in parted for place in range(len(parts))]
     language = terms.language_of_question(text[: words.TEXT_LIMIT])
     stop_words = question_words.EMPTY | languages.stop_words().get(language or "", frozenset())

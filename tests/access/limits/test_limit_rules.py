@@ -25,7 +25,7 @@ HEAVY = {
     "context.retrieve", "entities.duplicates", "entities.find", "entities.history", "entities.query",
     "entities.related", "files.parse", "graph.neighborhood", "interpretations.list", "observations.query",
     "relationships.list", "schemas.analyze",
-    "schemas.recommend", "search.explain", "server.check_snapshots", "sources.list",
+    "schemas.recommend", "search.explain", "server.check_snapshots", "sources.list", "sources.search",
 }  # fmt: skip
 """Operations that run a query of ``cost heavy``, with some arguments at least.
 

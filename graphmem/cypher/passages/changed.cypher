@@ -1,0 +1,34 @@
+// passages.changed: the passages of some sources of an owner that changed since a copy in memory read them, in the order of
+// their changes.
+//
+// params  changed: INTEGER, after: STRING, limit: INTEGER
+// returns sources: LIST<LIST>
+// mode    read
+// index   passages_changed (owner, changed, source_id), source_id
+// cost    light
+// It reads what it answers, and belongs to no request. The rows begin after the source `after` of the change `changed`. A
+// row has the source, the number of its change, when the source was stored first, when it was withdrawn and taken back, its
+// newest name, its title, and the texts, places and vectors (passages/set.cypher).
+CALL () {
+  MATCH (passages:Passages)
+  USING INDEX SEEK passages:Passages(owner, changed, source_id)
+  WHERE passages.owner = $owner AND passages.changed = $changed AND passages.source_id > $after
+  RETURN passages ORDER BY passages.owner, passages.changed, passages.source_id LIMIT $limit
+  UNION ALL
+  MATCH (passages:Passages)
+  USING INDEX SEEK passages:Passages(owner, changed, source_id)
+  WHERE passages.owner = $owner AND passages.changed > $changed AND passages.source_id IS NOT NULL
+  RETURN passages ORDER BY passages.owner, passages.changed, passages.source_id LIMIT $limit
+}
+WITH passages LIMIT $limit
+MATCH (source:Source {id: passages.source_id})
+WHERE source.owner = $owner
+WITH collect([source, passages]) AS pairs,
+  collect(reduce(characters = 0, text IN passages.texts | characters + size(text))) AS sizes
+WITH pairs[..<entity._fitting>] AS fitting
+RETURN COLLECT {
+  UNWIND fitting AS pair
+  WITH pair[0] AS source, pair[1] AS passages
+  RETURN [source.id, passages.changed, source.recorded_at, coalesce(source.excluded, []), <source._name>,
+    passages.title, passages.texts, passages.places, passages.packed]
+} AS sources

@@ -1,0 +1,225 @@
+"""Copies of the passages of owners' sources in memory, which searches compare whole.
+
+A copy is read at an owner's first search, and follows the owner: a search whose owner has newer passages
+reads these first. Passages that do not fit into the memory are left out, those that changed longest ago
+first, and answers say so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, NamedTuple
+
+import structlog
+
+from graphmem.database.driver import Database
+from graphmem.embedding.meaning import DIMENSIONS
+from graphmem.errors import GraphmemError
+from graphmem.search.entity_copy import EntityText, SearchCopy
+from graphmem.search.owner_copy import OwnerCopy, PassagesChange
+from graphmem.settings import Limits
+from graphmem.text import words
+
+SOURCES_AT_ONCE: Final = 40
+"""Sources of one read."""
+FAILED_SECONDS: Final = 5.0
+"""Seconds until passages that could not be read are read again."""
+_LAST: Final = "\uffff"
+
+_log = structlog.get_logger("graphmem.search.passage_copies")
+
+
+class PassagesRow(NamedTuple):
+    """A row of ``passages/changed.cypher``. Times are microseconds."""
+
+    source_id: str
+    changed: int
+    recorded_at: int
+    withdrawals: list[int]
+    name: str | None
+    title: str | None
+    texts: list[str]
+    places: list[int]
+    packed: bytes
+
+
+class PassagePlace(NamedTuple):
+    """Where a passage stands: the characters of the text of the file; the page is 0 where it has none."""
+
+    start: int
+    end: int
+    page: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedSource:
+    """A source whose passages are in a copy. Times are microseconds.
+
+    Attributes:
+        withdrawals: when it was withdrawn, taken back, and so on.
+        name: its newest name.
+        title: that of the document.
+    """
+
+    recorded_at: int
+    withdrawals: tuple[int, ...]
+    name: str | None
+    title: str | None
+    places: tuple[PassagePlace, ...]
+
+    def counts(self, at: int, at_ingested: int) -> bool:
+        """Return whether its text counts as of two clocks: it was stored, and not withdrawn."""
+        withdrawn = sum(each <= at_ingested for each in self.withdrawals) % 2 == 1
+        return self.recorded_at <= min(at, at_ingested) and not withdrawn
+
+
+def passage_id(source_id: str, number: int) -> str:
+    """Return the id of the document of a passage in the copy."""
+    return f"{source_id} {number}"
+
+
+@dataclass(slots=True, eq=False)
+class PassageCopy:
+    """The passages of one owner.
+
+    Attributes:
+        held: the documents, one for each passage, by :func:`passage_id`.
+        sources: by id, in the order of their last changes.
+        mark: the number of the last change that was read.
+        left_out: the sources that do not fit into the memory.
+        is_behind: some passages are still being read.
+    """
+
+    held: OwnerCopy = field(default_factory=lambda: OwnerCopy(""))
+    sources: OrderedDict[str, CopiedSource] = field(default_factory=OrderedDict)
+    mark: int = 0
+    left_out: set[str] = field(default_factory=set)
+    is_behind: bool = False
+    loading: asyncio.Task[None] | None = None
+    not_before: float = 0.0
+
+    @property
+    def documents(self) -> SearchCopy:
+        """The documents of the passages."""
+        return self.held.documents
+
+    def put(self, documents: SearchCopy, rows: list[PassagesRow], memory: int) -> None:
+        """Put the passages of some sources in the place of earlier ones, and leave out what does not fit."""
+        for row in rows:
+            self._remove(documents, row.source_id)
+            places = tuple(map(PassagePlace, *(row.places[part::4] for part in range(4))))
+            name = " ".join(words.tokens(f"{row.name or ''} {row.title or ''}"))
+            self.sources[row.source_id] = CopiedSource(
+                row.recorded_at, tuple(row.withdrawals), row.name, row.title, places
+            )
+            self.left_out.discard(row.source_id)
+            documents.put(
+                EntityText(
+                    passage_id(row.source_id, number),
+                    "",
+                    row.recorded_at,
+                    f"{name}{words.VALUE_SEPARATOR}{' '.join(words.tokens(text))}",
+                    row.packed[number * DIMENSIONS : (number + 1) * DIMENSIONS],
+                )
+                for number, text in enumerate(row.texts)
+            )
+        if documents.bytes > memory:
+            documents.compact()
+        while documents.bytes > memory and len(self.sources) > 1:
+            for source_id in list(self.sources)[: max(1, len(self.sources) // 10)]:
+                self._remove(documents, source_id)
+                self.left_out.add(source_id)
+            documents.compact()
+        if documents.is_loose:
+            documents.compact()
+
+    def _remove(self, documents: SearchCopy, source_id: str) -> None:
+        source = self.sources.pop(source_id, None)
+        for number in range(len(source.places) if source else 0):
+            documents.remove(passage_id(source_id, number))
+
+
+class PassageCopies:
+    """The copies of one process.
+
+    Args:
+        memory: how many bytes the copies take together, about.
+    """
+
+    def __init__(self, database: Database, memory: int) -> None:
+        self._database, self._memory = database, memory
+        self._copies: OrderedDict[tuple[str, str], PassageCopy] = OrderedDict()
+
+    async def close(self) -> None:
+        """End what is being read."""
+        loads = [copy.loading for copy in self._copies.values() if copy.loading is not None]
+        for load in loads:
+            load.cancel()
+        await asyncio.gather(*loads, return_exceptions=True)
+
+    async def follow(
+        self, owner: str, node_key: str, change: PassagesChange, limits: Limits
+    ) -> PassageCopy | None:
+        """Return the copy of an owner, up to date if that takes no longer than a search may wait.
+
+        Args:
+            node_key: of the owner: another one was erased.
+            change: the last one of the owner's passages; without any there is no copy.
+        """
+        if not change.number:
+            return None
+        copy = self._copies.setdefault((owner, node_key), PassageCopy())
+        self._copies.move_to_end((owner, node_key))
+        end = time.monotonic() + limits.copy_wait_seconds
+        while copy.mark < change.number and time.monotonic() < max(end, copy.not_before):
+            if copy.loading is None and time.monotonic() < copy.not_before:
+                break
+            if copy.loading is None:
+                copy.is_behind = True
+                # The copy belongs to the process, not to the request: it has no deadline and no trace.
+                load = self._load(owner, copy, change)
+                copy.loading = asyncio.create_task(load, context=contextvars.Context())
+            await asyncio.wait([copy.loading], timeout=max(0.0, end - time.monotonic()))
+            if copy.mark >= change.number - 1 and not copy.is_behind:
+                break
+        self._make_room()
+        return copy
+
+    async def _load(self, owner: str, copy: PassageCopy, change: PassagesChange) -> None:
+        queries, at, seen = self._database.reads(owner), (copy.mark, _LAST), 0
+        try:
+            while True:
+                rows = await queries.only(
+                    "passages.changed", list[PassagesRow], changed=at[0], after=at[1], limit=SOURCES_AT_ONCE
+                )
+                if not rows:
+                    break
+                await copy.held.in_thread(partial(copy.put, rows=rows, memory=self._memory))
+                at = rows[-1].changed, rows[-1].source_id
+                seen += sum(row.changed >= change.number for row in rows)
+            # The last change may not have been visible as a whole: then it is read once more.
+            is_whole = seen >= change.sources or at[0] > change.number
+            copy.mark, copy.is_behind = max(copy.mark, change.number - (not is_whole)), False
+        except GraphmemError as exc:
+            copy.not_before = time.monotonic() + FAILED_SECONDS
+            _log.warning("passages are read into memory later", owner=owner, reason=str(exc)[:500])
+        finally:
+            copy.loading = None
+
+    def _make_room(self) -> None:
+        """Drop the copies that were used longest ago until the others fit into the memory."""
+        while len(self._copies) > 1 and self.bytes > self._memory:
+            _, dropped = self._copies.popitem(last=False)
+            if dropped.loading is not None:
+                dropped.loading.cancel()
+
+    @property
+    def bytes(self) -> int:
+        """The memory of all copies, about."""
+        return sum(copy.documents.bytes for copy in self._copies.values())

@@ -1,0 +1,331 @@
+"""Finding passages of files: by words and meaning, by identifiers, and by the names of entities.
+
+A passage names an entity by an exact name or identifier that the entity has now. That is looked up when it
+is asked for, so a file and an entity may come in either order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final, NamedTuple, NotRequired
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import TypedDict
+
+from graphmem.embedding.meaning import Embedder, Vector, Weighted
+from graphmem.errors import EmbeddingUnavailable, ServiceBusy
+from graphmem.model import times
+from graphmem.reading.as_of import NOW, Clocks
+from graphmem.registry import Context
+from graphmem.search import search_ranking, terms
+from graphmem.search.entity_copy import SearchCopy
+from graphmem.search.owner_copy import OwnerState
+from graphmem.search.passage_copies import CopiedSource, PassageCopy
+from graphmem.search.questions import grammar
+from graphmem.text import identifiers, words
+
+QUOTE_CHARACTERS: Final = 300
+"""Characters of a quotation at most."""
+LEAST_SHARE: Final = 0.4
+"""The least share of a question in a passage that is found by its words alone."""
+FLOOR: Final = 0.4
+"""The same by its meaning alone, beside entities: a search for passages takes all that resemble its query."""
+NAMED_POINTS: Final = 0.5
+"""The points of a passage that names what a question names, in any of its names."""
+NAMES_LIMIT: Final = 20
+"""Names of entities that are looked for in passages."""
+SOURCES_LIMIT: Final = 1_000
+"""Sources that are found by words of their texts for one list."""
+CANDIDATES: Final = 4
+"""Passages that are read for each one that is answered: some may turn out not to have a name as a whole."""
+_KINDS: Final = [kind for kind in identifiers.KINDS if kind != "phone"]
+"""The kinds of identifiers that stand in a text as they are indexed."""
+
+FILE_WORDS: Final = grammar.words("files")
+"""Words by which a question asks for what files say: of these none has to be in a passage."""
+_FILES: Final = grammar.words("files_asked")
+"""Those of them that mean files."""
+STILL_READ: Final = "the text of files is still being read into memory: try again in a moment"
+
+
+class FoundPassage(TypedDict):
+    """A passage of a file: ``quote`` is what it says around the words that were searched.
+
+    ``start`` and ``end`` are the place of the passage in the text of the file, in characters (GET
+    /sources/{source_id} answers the text with `include_text`). ``page`` and ``line`` count from 1. ``score``
+    is comparable within one answer.
+    """
+
+    source_id: str
+    original_filename: str | None
+    title: NotRequired[str]
+    page: NotRequired[int]
+    line: int
+    start: int
+    end: int
+    quote: str
+    score: float
+    created_at: str
+
+
+class FoundPassages(NamedTuple):
+    """The best passages, their whole texts, how many there are, and what was left out."""
+
+    passages: Sequence[FoundPassage] = ()
+    texts: Sequence[str] = ()
+    total: int = 0
+    notes: Sequence[str] = ()
+
+
+NO_PASSAGES: Final = FoundPassages()
+
+
+class Wanted(NamedTuple):
+    """What is looked for.
+
+    Attributes:
+        query: words, a question or an identifier; none if empty.
+        identifies: the query is an identifier: only passages that have all of it.
+        about: the ids of entities that the query names.
+        only_about: only passages that name one of them.
+        floor: the least similarity of a passage that is found by its meaning alone.
+        limit: how many passages are answered.
+    """
+
+    query: str
+    identifies: bool = False
+    about: Sequence[str] = ()
+    only_about: bool = False
+    floor: float = FLOOR
+    limit: int = 5
+    clocks: Clocks = NOW
+
+
+class _Ranked(NamedTuple):
+    """A passage: its source, its number there, and its points."""
+
+    source_id: str
+    place: int
+    source: CopiedSource
+    points: float
+
+
+class _Text(NamedTuple):
+    text: str | None
+
+
+class _State(NamedTuple):
+    state: OwnerState | None
+
+
+def asks_for_files(tokens: Iterable[str]) -> bool:
+    """Return whether a question asks for what documents or files say."""
+    return not _FILES.isdisjoint(tokens)
+
+
+async def find(context: Context, wanted: Wanted, state: OwnerState | None = None) -> FoundPassages:
+    """Return the best passages of an owner's sources; none if the owner has no files.
+
+    Args:
+        state: up to where the owner's data goes; it is read if the caller has not.
+    """
+    services = context.services
+    if (copy := await _copy(context, state)) is None:
+        return NO_PASSAGES
+    names: list[str] = []
+    if wanted.about:
+        names = await context.graph.only(
+            "passages.names_of", list[str], entity_ids=list(wanted.about), kinds=_KINDS, limit=NAMES_LIMIT
+        )
+    phrases = [phrase for phrase in (tuple(words.tokens(name)) for name in names) if phrase]
+    if wanted.only_about and not phrases:
+        return NO_PASSAGES
+    vector, notes = await _vector(context, wanted)
+    found = partial(
+        _ranked, copy=copy, wanted=wanted, phrases=phrases, vector=vector,
+        embedder=services.embedder,
+    )  # fmt: skip
+    ranked, total, spellings = await copy.held.compare(found, services.database.heavy, context.actor.owner)
+    notes += [STILL_READ] if copy.is_behind else []
+    if copy.left_out:
+        notes.append(
+            f"the text of {len(copy.left_out)} files is not searched: GRAPHMEM_SEARCH_MEMORY is too small"
+        )
+    if not ranked:
+        return FoundPassages(notes=notes)
+    texts = await context.graph.only(
+        "passages.texts", list[_Text], places=[[each.source_id, each.place] for each in ranked]
+    )
+    must = [tuple(words.tokens(wanted.query))] if wanted.identifies else phrases if wanted.only_about else []
+    shown = {*spellings, *(word for phrase in phrases for word in phrase)}
+    passages: list[FoundPassage] = []
+    whole: list[str] = []
+    for each, (text,) in zip(ranked, texts, strict=True):
+        if text is None or (must and not _has_any(text, must)):
+            total -= 1
+        elif len(passages) < wanted.limit:
+            passages.append(_answered(each, text, shown))
+            whole.append(text)
+    return FoundPassages(passages, whole, total, notes)
+
+
+async def sources_saying(context: Context, query: str) -> list[str]:
+    """Return the sources of which a passage has all words of a query now, at most ``SOURCES_LIMIT``.
+
+    Raises:
+        ServiceBusy: the text of files is still being read into memory.
+    """
+    phrase = words.tokens(query)
+    copy = await _copy(context, None) if phrase else None
+    if copy is None:
+        return []
+    if copy.is_behind:
+        raise ServiceBusy(STILL_READ)
+
+    def saying(documents: SearchCopy) -> list[str]:
+        numbers = np.flatnonzero(_having_all(documents, [phrase]) & documents.alive)
+        ids = dict.fromkeys(documents.ids[number].partition(" ")[0] for number in numbers.tolist())
+        return [each for each in ids if copy.sources[each].counts(**NOW.bounds)]
+
+    found = await copy.held.compare(saying, context.services.database.heavy, context.actor.owner)
+    return found[:SOURCES_LIMIT]
+
+
+async def _copy(context: Context, state: OwnerState | None) -> PassageCopy | None:
+    """Return the copy of the owner's passages, ``None`` if the owner has none."""
+    services = context.services
+    if state is None:
+        row = await context.graph.one("passages.state", _State)
+        state = row.state if row is not None else None
+    if state is None:
+        return None
+    return await services.passage_copies.follow(
+        context.graph.owner, state.node_key, state.passages_changed, services.limits
+    )
+
+
+async def _vector(context: Context, wanted: Wanted) -> tuple[Vector | None, list[str]]:
+    """Return the vector of a query where a remote service makes it, and why there is none."""
+    embedder = context.services.embedder
+    if embedder.at_once or wanted.identifies or not words.has_letter(wanted.query):
+        return None, []
+    try:
+        (vector,) = await embedder.embed([wanted.query[: words.TEXT_LIMIT]])
+    except EmbeddingUnavailable as exc:
+        return None, [f"the meaning of files was not searched: {exc}"]
+    return vector, []
+
+
+def _ranked(
+    documents: SearchCopy,
+    *,
+    copy: PassageCopy,
+    wanted: Wanted,
+    phrases: Sequence[Sequence[str]],
+    vector: Vector | None,
+    embedder: Embedder,
+) -> tuple[list[_Ranked], int, frozenset[str]]:
+    """Return the best passages of a copy, how many there are, and the words that count as words of the query.
+
+    Of these some may not have a name or an identifier as a whole, which only their texts tell.
+    """
+    question = terms.of_question(wanted.query, documents.languages)
+    if any(concept.terms[0] not in FILE_WORDS for concept in question.concepts):
+        told = tuple(each for each in question.concepts if each.terms[0] not in FILE_WORDS)
+        question = replace(question, concepts=told)
+    match = search_ranking.match_words(documents, question)
+    if embedder.at_once and not wanted.identifies and words.has_letter(wanted.query):
+        vector = embedder.weighted(
+            [Weighted(*each) for each in zip(question.pieces, match.weights, strict=True)]
+        )
+    bounds = wanted.clocks.bounds
+    counting = {source_id for source_id, each in copy.sources.items() if each.counts(**bounds)}
+    among = documents.alive
+    if len(counting) < len(copy.sources):
+        among = among & np.array([each.partition(" ")[0] in counting for each in documents.ids], np.bool_)
+    naming = _having_all(documents, phrases)
+    if wanted.only_about:
+        among = among & naming
+    points = NAMED_POINTS if wanted.query else 1.0
+    ranking = search_ranking.rank(
+        documents,
+        match,
+        None if wanted.identifies else vector,
+        floor=max(wanted.floor, embedder.floor),
+        among=among,
+        named={documents.ids[number]: points for number in np.flatnonzero(naming & among).tolist()},
+        fixed={},
+        least_share=1.0 if wanted.identifies else LEAST_SHARE,
+    )
+    numbers = ranking.first(wanted.limit * CANDIDATES)
+    ranked: list[_Ranked] = []
+    for number in numbers:
+        source_id, _, place = documents.ids[number].partition(" ")
+        ranked.append(_Ranked(source_id, int(place), copy.sources[source_id], float(ranking.points[number])))
+    return ranked, len(ranking.hits), match.spellings
+
+
+def _having_all(documents: SearchCopy, phrases: Sequence[Sequence[str]]) -> npt.NDArray[np.bool_]:
+    """Return which documents have all words of any of some phrases."""
+    having = np.zeros(len(documents.ids), np.bool_)
+    for phrase in phrases:
+        whole = np.ones(len(documents.ids), np.bool_)
+        for posting in documents.postings([[word] for word in phrase]):
+            whole &= documents.of_numbers(posting.documents)
+        having |= whole
+    return having
+
+
+def _has_any(text: str, phrases: Iterable[Sequence[str]]) -> bool:
+    """Return whether a text has any of some phrases: all of its words in a row."""
+    plain = f" {' '.join(words.tokens(text))} "
+    return any(f" {' '.join(phrase)} " in plain for phrase in phrases)
+
+
+def _answered(ranked: _Ranked, text: str, shown: Collection[str]) -> FoundPassage:
+    source, place = ranked.source, ranked.source.places[ranked.place]
+    passage: FoundPassage = {
+        "source_id": ranked.source_id,
+        "original_filename": source.name,
+        "line": place.line,
+        "start": place.start,
+        "end": place.end,
+        "quote": quotation(text, shown),
+        "score": ranked.points,
+        "created_at": times.render(source.recorded_at),
+    }
+    if source.title and source.title != source.name:
+        passage["title"] = source.title
+    if place.page:
+        passage["page"] = place.page
+    return passage
+
+
+def quotation(text: str, shown: Collection[str], limit: int = QUOTE_CHARACTERS) -> str:
+    """Return the part of a text that has most of some words, in one line; ``…`` stands where it is cut."""
+    runs = [(each.start(), each.end(), each[0]) for each in re.finditer(r"\S+", text)]
+    if not runs or runs[-1][1] - runs[0][0] <= limit:
+        return " ".join(each for _, _, each in runs)
+    telling = [frozenset(words.tokens(each)) & frozenset(shown) for _, _, each in runs]
+    best, most = 0, 0
+    for first in (place for place, said in enumerate(telling) if said):
+        inside: set[str] = set()
+        for (_, end, _), said in zip(runs[first:], telling[first:], strict=True):
+            if end > runs[first][0] + limit:
+                break
+            inside |= said
+        if len(inside) > most:
+            best, most = first, len(inside)
+    # A little of what stands before the first word is told as well.
+    start = best
+    while start and runs[best][0] - runs[start - 1][0] <= limit // 4:
+        start -= 1
+    end = start
+    while end < len(runs) and runs[end][1] - runs[start][0] <= limit:
+        end += 1
+    quoted = " ".join(each for _, _, each in runs[start : max(end, start + 1)])[:limit]
+    return ("… " if start else "") + quoted + (" …" if end < len(runs) else "")
