@@ -93,8 +93,14 @@ def large(file: Path) -> bytes:
     """Return a file of about a megabyte made from a fixture, or the fixture where that needs its program."""
     data = file.read_bytes()
     match file.suffix:
-        case ".txt" | ".csv" | ".tsv" | ".jsonl" | ".mbox" | ".ics" | ".vcf":
+        case ".txt" | ".csv" | ".tsv" | ".jsonl" | ".vcf":
             return data * (1_000_000 // len(data))
+        case ".mbox":
+            return (data + b"\n") * (1_000_000 // len(data))
+        case ".ics":
+            # Entries of one UID are one entry.
+            copies = range(1_000_000 // len(data))
+            return b"".join(data.replace(b"UID:", f"UID:{number}-".encode()) for number in copies)
         case ".md":
             return data + b"\n" + data.rpartition(b"---\n\n")[2] * (1_000_000 // len(data))
         case ".html":

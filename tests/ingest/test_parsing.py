@@ -18,8 +18,8 @@ from graphmem.ingest.parsing import parsed
 from tests.contract.snapshots import ROOT
 
 LIBRARIES = {
-    "PIL", "charset_normalizer", "docx", "email.parser", "frontmatter", "icalendar", "lxml",
-    "markdown_it", "odfdo", "openpyxl", "pptx", "puremagic", "pypdf", "pypdfium2", "striprtf", "vobject",
+    "PIL", "charset_normalizer", "dateutil", "docx", "email.parser", "frontmatter", "icalendar", "lxml",
+    "markdown_it", "odfdo", "openpyxl", "pptx", "puremagic", "pypdf", "pypdfium2", "striprtf",
 }  # fmt: skip
 FILES = ROOT / "tests/ingest/files"
 SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
