@@ -382,6 +382,8 @@ def test_shipped_migrations_are_never_edited() -> None:
         27: "1963e6f4632284a89b417433d8583abd36feb7dd35ef8a9efd6797c004f570bd",
         28: "e46e93dbf21143bc692c1ed16e5a040a9e9b10d92af7adf5f7ed4d7804d379b0",
         29: "ed19c95afdb597bacf442ff800c937a6208f59ff1c56a86e5ba9d7d79747155b",
+        30: "fcd4f4b1e6a68b6d16b2f5cb61491a4707ae57aa8f3c8b015c712cbc0ba89483",
+        31: "5c77d953781de0b4f8a12f1b00edb1501963b346f3d765f994bfb646c627c66b",
     }
 
 

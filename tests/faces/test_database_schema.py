@@ -243,7 +243,7 @@ def test_what_was_stored_under_another_id_than_its_values_make_today_joins_the_p
     rule_merges.borne.cache_clear()
     contact, zed, by_content = (each["entity_id"] for each in stored)
     assert stored[2]["identity_basis"] == "content"
-    migrated_again(loop, services, owner, 29)
+    migrated_again(loop, services, owner, 30)
     assert run("entities.get", entity_id=contact)["entity_id"] == miller
     assert run("entities.get", entity_id=by_content)["entity_id"] == king
     assert run("entities.get", entity_id=zed)["entity_type"] == "contact"

@@ -3,6 +3,6 @@
 // params  none
 // returns aliases: LIST<LIST>
 // mode    read
-// index   type_alias_name (owner, name)
+// index   type_alias_name (owner, name), schema_head, entity_by_type (owner, listed, id)
 // cost    light
 <schema._aliases>
