@@ -149,7 +149,7 @@ def test_deadlines_are_of_every_type() -> None:
     ],
 )  # fmt: skip
 def test_what_is_due_may_be_of_every_type(question: str, meanings: list[str], time: str | None) -> None:
-    (phrase,) = phrases(question)
+    (phrase,) = kind_agenda.read(mentions.read(question), TYPES, {}, NOW)
     assert (phrase.kind.types, phrase.rest) == ((), ())
     assert [state.meaning for state in phrase.states] == meanings
     assert (phrase.period.words if phrase.period else None) == time

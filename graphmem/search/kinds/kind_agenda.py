@@ -1,4 +1,4 @@
-"""What a question asks for without a word for a type: what is on at a time, what is owed, what changed.
+"""What a question asks for without a word for a type: what is on or due, owed, changed.
 
 "What do I have next week?" asks for what is on or due then, "What do I still owe?" for what is unpaid, and
 for tasks that are open, "What changed this week?" for what was observed last.
@@ -15,7 +15,7 @@ import numpy as np
 from graphmem.model import times
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds import kind_questions, kind_words
-from graphmem.search.kinds.kind_questions import ASKING, BEFORE, NAMING, THINGS, Phrase, Reader
+from graphmem.search.kinds.kind_questions import ASKING, BEFORE, NAMING, Phrase, Reader
 from graphmem.search.kinds.kind_times import TIME_WORDS, Period
 from graphmem.search.kinds.kind_words import AGENDA, CHANGES, OWED, KindName, State
 from graphmem.search.owner_copy import OwnerCopy
@@ -23,7 +23,9 @@ from graphmem.search.questions import grammar, question_words
 from graphmem.search.questions.mentions import AskedNames
 from graphmem.search.search_results import Understood, understood_sentence, understood_time
 
-_EMPTY: Final = (THINGS | ASKING | BEFORE | NAMING | question_words.EMPTY) - grammar.words("no_agenda")
+_THINGS: Final = grammar.words("things")
+"""Words for what a question without a type asks for."""
+_EMPTY: Final = (_THINGS | ASKING | BEFORE | NAMING | question_words.EMPTY) - grammar.words("no_agenda")
 """Words that say nothing of what is asked for."""
 _AGENDA: Final = grammar.words("agenda")
 _PAST_TENSE: Final = grammar.words("past_tense")
@@ -50,6 +52,8 @@ def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str
         now: in microseconds.
     """
     reader = kind_questions.reader_of(question, types, aliases, now)
+    if (phrase := _due(reader)) is not None:
+        return [phrase]
     timed = _times(reader)
     if len(timed) > 1:
         return []
@@ -127,6 +131,32 @@ def _phrase(
     text = " ".join(reader.question.pieces[place].text for place in sorted(said))
     start, end = min(said), max(said) + 1
     return Phrase(start, end, kind, (), period, frozenset(said), tuple(anchors), bool(anchors), text=text)
+
+
+def _due(reader: Reader) -> Phrase | None:
+    """Return what a question without a type asks for: "What is due this week?", "anything overdue?"."""
+    places = [place for place, token in enumerate(reader.tokens) if token in ("due", "overdue")]
+    if len(places) != 1:
+        return None
+    (place,) = places
+    start, stop = place, place + 1
+    states: tuple[State, ...] = ()
+    periods: list[Period] = []
+    if reader.tokens[place] == "overdue" or reader.tokens[max(0, place - 1)] == "past":
+        start = place - (reader.tokens[place] == "due")
+        states = (State(" ".join(reader.tokens[start:stop]), "overdue"),)
+    else:
+        after, stop = reader.after(stop)
+        periods = [each.what for each in after if isinstance(each.what, Period)]
+        if len(periods) != len(after) or len(periods) > 1:
+            return None
+        periods = periods or [Period("due", "future", reader.now, None)]
+    period = periods[0]._replace(is_due=True) if periods else None
+    kind = KindName((), "deadline", is_plural=True)
+    phrase = reader.with_rest(
+        Phrase(start, stop, kind, states, period, frozenset(range(start, stop))), start, stop
+    )
+    return replace(phrase, rest=()) if _THINGS.issuperset(phrase.rest) else None
 
 
 def _on(reader: Reader, span: range, period: Period) -> Phrase | None:

@@ -189,12 +189,20 @@ def phrases(
         phrases += [
             phrase
             for phrase in read(question, types, aliases, now)
-            if not any(kind_questions.covers(span, phrase) for span in spans)
+            if not any(_covers(span, phrase) for span in spans)
         ]
         # Of "bills to pay", "pay" may be a name.
         if not all(phrase.needs_name for phrase in phrases):
             break
     return phrases
+
+
+def _covers(name: tuple[int, int], phrase: Phrase) -> bool:
+    """Return whether a name has all words of a phrase, or some of it and words beside: then it is no kind."""
+    start, end = name
+    first, last = min(phrase.places), max(phrase.places) + 1
+    overlaps = any(place in phrase.places for place in range(start, end))
+    return overlaps and not (first <= start and end <= last and (start, end) != (first, last))
 
 
 async def of_phrase(

@@ -44,8 +44,6 @@ OWNING: Final = grammar.words("owning")
 """Words such as "my", before a kind in the singular."""
 NO_NOUN_FOLLOWS: Final = grammar.words("no_noun_follows")
 """Words after which a word for a state is a verb: "who paid invoices"."""
-THINGS: Final = grammar.words("things")
-"""Words for what a question without a type asks for."""
 NAME_WORDS: Final = 4
 """Most words between a type and a state behind a name: "tasks of Tom Ek that are open"."""
 
@@ -105,7 +103,7 @@ class Reader:
 
     def phrases(self) -> Iterable[Phrase]:
         """Yield what each word for a type makes a kind, in the order of the question."""
-        end, has_any = 0, False
+        end = 0
         for start in range(len(self.tokens)):
             for length in range(min(TYPE_WORDS, len(self.tokens) - start), 0, -1):
                 if start < end or self._is_parted(start, start + length):
@@ -114,36 +112,8 @@ class Reader:
                 if kind is not None:
                     end = start + length
                     if (phrase := self._phrase(kind, start, end)) is not None:
-                        has_any = True
                         yield phrase
                     break
-        if not has_any and (phrase := self._of_due()) is not None:
-            yield phrase
-
-    def _of_due(self) -> Phrase | None:
-        """Return what a question without a type asks for: "What is due this week?", "anything overdue?"."""
-        places = [place for place, token in enumerate(self.tokens) if token in ("due", "overdue")]
-        if len(places) != 1:
-            return None
-        (place,) = places
-        start, stop = place, place + 1
-        states: tuple[State, ...] = ()
-        periods: list[Period] = []
-        if self.tokens[place] == "overdue" or self.tokens[max(0, place - 1)] == "past":
-            start = place - (self.tokens[place] == "due")
-            states = (State(" ".join(self.tokens[start:stop]), "overdue"),)
-        else:
-            after, stop = self._after(stop)
-            periods = [each.what for each in after if isinstance(each.what, Period)]
-            if len(periods) != len(after) or len(periods) > 1:
-                return None
-            periods = periods or [Period("due", "future", self.now, None)]
-        period = periods[0]._replace(is_due=True) if periods else None
-        kind = KindName((), "deadline", is_plural=True)
-        phrase = self._with_rest(
-            Phrase(start, stop, kind, states, period, frozenset(range(start, stop))), start, stop
-        )
-        return replace(phrase, rest=()) if THINGS.issuperset(phrase.rest) else None
 
     def _is_parted(self, start: int, end: int) -> bool:
         """Return whether punctuation or a possessive parts some words."""
@@ -153,7 +123,7 @@ class Reader:
         if (leading := self._before(start)) is None:
             return None
         before, begin = leading
-        after, stop = self._after(end)
+        after, stop = self.after(end)
         qualifiers = [*before, *after]
         states = tuple(each.what for each in qualifiers if isinstance(each.what, State))
         periods = [each.what for each in qualifiers if isinstance(each.what, Period)]
@@ -168,7 +138,7 @@ class Reader:
             range(start, end)
         )
         phrase = Phrase(begin, stop, kind, states, period, frozenset(places))
-        phrase = self._with_rest(phrase, start, end)
+        phrase = self.with_rest(phrase, start, end)
         if not (states or period):
             return self._of_all(phrase, start, end)
         is_last = end >= len(self.tokens) or self.question.pieces[end - 1].ends or end in places
@@ -261,7 +231,7 @@ class Reader:
                 return None
         return _Qualifier(start - 1, start, State(token, "value"))
 
-    def _after(self, end: int) -> tuple[list[_Qualifier], int]:
+    def after(self, end: int) -> tuple[list[_Qualifier], int]:
         """Return the states and times behind a type, and where they end."""
         qualifiers: list[_Qualifier] = []
         place = end
@@ -342,7 +312,7 @@ class Reader:
         )
         return piece.is_stop_word or token in LINKS | NAMING or has_time
 
-    def _with_rest(self, phrase: Phrase, start: int, end: int) -> Phrase:
+    def with_rest(self, phrase: Phrase, start: int, end: int) -> Phrase:
         """Return a phrase with the names that may follow or precede its type, and the other words."""
         anchors: list[tuple[int, int]] = []
         pieces = self.question.pieces
@@ -421,11 +391,3 @@ def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str
     """
     phrases = list(reader_of(question, types, aliases, now).phrases())
     return sorted(phrases, key=lambda each: (-len(each.states) - (each.period is not None), each.start))
-
-
-def covers(name: tuple[int, int], phrase: Phrase) -> bool:
-    """Return whether a name has all words of a phrase, or some of it and words beside: then it is no kind."""
-    start, end = name
-    first, last = min(phrase.places), max(phrase.places) + 1
-    overlaps = any(place in phrase.places for place in range(start, end))
-    return overlaps and not (first <= start and end <= last and (start, end) != (first, last))

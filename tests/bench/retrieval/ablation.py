@@ -22,7 +22,7 @@ from graphmem.registry import Services
 from graphmem.search import search_engine, search_ranking, terms
 from graphmem.search.context import context_lines
 from graphmem.search.entity_copy import SearchCopy
-from graphmem.search.kinds import kind_lookup, kind_plans, kind_questions, kind_times, kind_words
+from graphmem.search.kinds import kind_agenda, kind_lookup, kind_plans, kind_questions, kind_times, kind_words
 from graphmem.search.questions import (
     asked_identifiers,
     asked_relationships,
@@ -199,7 +199,7 @@ PARTS: Final[dict[str, Callable[[Patch], None]]] = {
     "times of kinds": _no_times,
     "names beside kinds": _no_anchors,
     "names that no word joins to a kind": _without((kind_lookup, "_beside", lambda *_: [])),
-    "what is due, of any type": _without((kind_questions.Reader, "_of_due", lambda _: None)),
+    "what is due, of any type": _without((kind_agenda, "_due", lambda _: None)),
     "sorts of a type (meetings)": _without((kind_plans, "_sorts", lambda *_: ())),
     "values in use as states": _without(
         (kind_questions.Reader, "_unknown_before", lambda *_: None),
