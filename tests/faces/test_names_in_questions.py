@@ -253,3 +253,16 @@ def test_a_title_or_another_initial_names_nobody(world: Call, question: str, nam
     answer = world("entities.find", identifier=question)
     named = [item for item in answer["entities"] if item.get("match") != "resemblance"]
     assert found({"entities": named}) == names
+
+
+def test_which_of_several_bears_a_title_is_said_by_the_name_or_marked(world: Call) -> None:
+    people = [
+        {"entity_type": "person", "name": name}
+        for name in ("Dr. Bo Kvam", "Siri Kvam", "Liv Aune", "Ola Aune")
+    ]
+    world("store", entities=people, find_duplicates=False)
+    (named,) = world("entities.find", identifier="phone of Dr. Kvam")["entities"]
+    assert (named["canonical_name"], "match" in named) == ("Dr. Bo Kvam", False)
+    found = world("entities.find", identifier="phone of Dr. Aune")
+    assert (found["match"], {each["match"] for each in found["entities"]}) == ("resemblance", {"resemblance"})
+    assert 'nothing that is stored says "dr"' in found["hint"]

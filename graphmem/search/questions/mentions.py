@@ -221,6 +221,11 @@ class AskedNames:
             each.token in _BEFORE_DAYS for each in before
         )
 
+    def title_before(self, place: int) -> str:
+        """Return the title before a place, empty if there is none."""
+        before = self.pieces[place - 1] if place else None
+        return before.token if before is not None and before.is_title else ""
+
     @cached_property
     def wanted(self) -> frozenset[question_words.Wanted]:
         """What it asks for by its question words."""

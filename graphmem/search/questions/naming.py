@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -167,12 +168,16 @@ async def by_parts(asking: Asking, named: Sequence[Named], kind: Collection[int]
     """Return the entities that parts of their names name, besides those that are named already."""
     taken = {*kind, *(place for each in named for place in range(each.start, each.end))}
     ids = {each.id for each in named}
-    parts = await asking.copy.look(lambda documents: partly_named(documents, asking.question, taken))
+    question = asking.question
+    parts = await asking.copy.look(lambda documents: partly_named(documents, question, taken))
+    bearers = Counter(part.start for part in parts.values())
     return [
-        Named(entity_id, NAME_PART, asking.question.name(start, end), start, end)
+        # Which of several is "Dr. Berg"?
+        Named(entity_id, NAME_PART, question.name(start, end), start, end,
+              unsure=question.title_before(start) if bearers[start] > 1 else "")
         for entity_id, (start, end, *_) in sorted(parts.items())[:ENTITIES_LIMIT]
         if entity_id not in ids
-    ]
+    ]  # fmt: skip
 
 
 async def who_asks(context: Context, exact: Iterable[ExactMatch]) -> str | None:
@@ -237,8 +242,14 @@ def partly_named(
     is_person = copy.of_types(people or [""])
     counts: dict[int, int] = {}
     for part, numbers in of_part.items():
-        if part.initials or (part.start and question.pieces[part.start - 1].is_title):
+        title = question.title_before(part.start)
+        if part.initials or title:
             numbers.intersection_update([number for number in numbers if is_person[number]])
+        if title:
+            (titled,) = copy.postings([[title]])
+            # Of two of that name, the one whose name has the title.
+            named = titled.documents[(titled.counts & (IN_NAME | IN_ALIAS)) > 0]
+            numbers.intersection_update(numbers.intersection(named.tolist()) or numbers.copy())
         for number in numbers:
             counts[number] = counts.get(number, 0) + 1
     chosen: dict[str, NamePart] = {}
