@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
@@ -12,6 +13,29 @@ from graphmem.ingest.format_table import Format
 
 WARNINGS_LIMIT = 100
 VALUE_DEPTH_LIMIT = 100
+PLACEHOLDER = re.compile(
+    r"(?:untitled|unnamed|unbenannt|ohne titel|sans titre|sin t[ií]tulo|no title|title|titel|unknown|none"
+    r"|null|blank|default|slide|folie|sheet|book|mappe|scan|image"
+    r"|(?:new |neues? )?(?:(?:microsoft )?(?:word|powerpoint)[ -])?"
+    r"(?:document|dokument|documento|pr[aäé]sentation|presentation|template))"
+    r"[ _-]*(?:document|dokument)?[ _-]*\(?\d*\)?"
+    r"|microsoft (?:word|excel|powerpoint|office) - .*"
+    r"|.*\.(?:docx?|dotx?|pdf|pptx?|xlsx?|od[tps]|rtf|tex|dvi|indd|qxd|tmp)",
+    re.IGNORECASE,
+)
+"""Titles that a program gave."""
+OF_PROGRAMS = {
+    "author": re.compile(
+        r"(?:python-(?:docx|pptx)|openpyxl|apache poi|libreoffice"
+        r"|(?:microsoft |ms )?(?:office|windows)?[ -]?user|admin|administrat(?:or|eur)|administrador|benutzer"
+        r"|utilisateur|usuario|owner|author|autor|unknown"
+        r"|unbekannt|anonymous|root|guest|default|default user|microsoft|pc|hp|dell|lenovo|acer|asus|test"
+        r"|none|null|n/?a|your name|\W*)\d*",
+        re.IGNORECASE,
+    ),
+    "comments": re.compile(r"(?:generated|created) (?:by|using|with) \S+", re.IGNORECASE),
+}
+"""Metadata that programs write where nobody has said anything."""
 
 
 def normal(text: str) -> str:
@@ -141,13 +165,32 @@ class Builder:
         """The text so far."""
         return "".join(self._pieces)
 
+    def _name(self) -> str | None:
+        """Return the title, unless a program made it; else the first heading."""
+        title = " ".join(normal(self.title).split()) if isinstance(self.title, str) else ""
+        if title and not PLACEHOLDER.fullmatch(title):
+            return title
+        headings = (part.span for part in self._parts if part is not None and part.kind == "heading")
+        first = next(headings, None)
+        # Markdown keeps the marks of a heading.
+        line = (
+            self.text[first.start : first.end].strip("# \n").partition("\n")[0] if first is not None else ""
+        )
+        return line.strip() or None
+
     def document(self) -> ParsedDocument:
         """Return what was collected."""
         return ParsedDocument(
             text=self.text,
             parts=tuple(part for part in self._parts if part is not None),
-            title=(normal(self.title).strip() or None) if self.title else None,
-            metadata=json_value(self.metadata),
+            title=self._name(),
+            metadata={
+                name: value
+                for name, value in json_value(self.metadata).items()
+                if name not in OF_PROGRAMS
+                or not isinstance(value, str)
+                or not OF_PROGRAMS[name].fullmatch(value)
+            },
             format=self.format.name,
             media_type=self.media_type or self.format.media_types[0],
             parser=self.format.parser,

@@ -165,6 +165,7 @@ FORMATS: tuple[Format, ...] = (
         "pdf",
         ("page",),
         ("pypdfium2", "pypdf"),
+        version=2,
     ),
     Format(
         "docx",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
+import docx
 import pytest
 
 from graphmem.ingest import propose
@@ -13,6 +15,7 @@ from graphmem.ingest.document import DocumentLimits, ParsedDocument
 from graphmem.mcp import memory_graph
 from graphmem.mcp.memory_arguments import Entity
 from tests.support.proposals import proposal_of, relationships
+from tests.support.walks import walk_over
 
 
 @pytest.mark.parametrize(
@@ -110,3 +113,28 @@ def test_what_exceeds_a_limit_is_left_out_with_a_warning(monkeypatch: pytest.Mon
     assert len(proposed.entities) == 2
     assert [dict(link.metadata) for link in proposed.relationships] == [{"relation_types": ["x"]}]
     assert len(proposed.warnings) == 2
+
+
+@walk_over(
+    "title, author, named, by",
+    [
+        ("Lease of the flat", "Ada Byron", "Lease of the flat", "Ada Byron"),
+        ("Microsoft Word - cv.doc", "python-docx", "Chapter one", None),
+        ("untitled (2)", "Administrator", "Chapter one", None),
+        ("PowerPoint-Präsentation", "Microsoft Office User", "Chapter one", None),
+        ("", "user", "Chapter one", None),
+        ("PowerPoint for sailors", "Userkov", "PowerPoint for sailors", "Userkov"),
+    ],
+)
+def test_a_document_is_named_as_a_person_would_and_by_nobody_that_is_none(
+    title: str, author: str, named: str, by: str | None
+) -> None:
+    document = docx.Document()
+    document.core_properties.title, document.core_properties.author = title, author
+    document.add_paragraph("Hello")
+    document.add_heading("Chapter one", 2)
+    stream = io.BytesIO()
+    document.save(stream)
+    [entity] = propose(parsed_here(stream.getvalue(), None, "a.docx", DocumentLimits())).entities
+    assert (entity.fields["title"], entity.fields.get("author")) == (named, by)
+    assert "comments" not in entity.fields
