@@ -19,6 +19,7 @@ STEPS_LIMIT: Final = 20_000
 """Instances of one rule that are looked at: 50 years of days."""
 UNTIL = re.compile(r"UNTIL=([0-9TZ]+)", re.IGNORECASE)
 FREQUENCY = re.compile(r"FREQ=(?:DAILY|WEEKLY|MONTHLY|YEARLY)(?:;|\Z)", re.IGNORECASE)
+NO_INTERVAL = re.compile(r"INTERVAL=0*(?:;|\Z)", re.IGNORECASE)
 Moment = date | datetime
 
 
@@ -59,7 +60,7 @@ class Series(NamedTuple):
     def _of_rule(self, rule: str, base: datetime, end: datetime) -> Iterator[datetime]:
         from dateutil.rrule import rrulestr
 
-        if FREQUENCY.search(rule) is None:
+        if FREQUENCY.search(rule) is None or NO_INTERVAL.search(rule) is not None:
             raise ValueError("it repeats more often than daily")
         for step, moment in enumerate(rrulestr(UNTIL.sub(self._until, rule), dtstart=base)):
             if moment > end:

@@ -17,6 +17,8 @@ from graphmem.ingest.content_lines import Block
 
 SHOWN = re.compile(r"\(?(?:UTC|GMT)\s*(?:([+-])(\d{1,2})[:.]?(\d\d)?)?\)?\s*(.*)", re.IGNORECASE)
 UNTIL = re.compile(r"(?<=\d)Z\b", re.IGNORECASE)
+YEARLY = re.compile(r"(?!.*INTERVAL)(?:.*;)?FREQ=YEARLY(?:;.*)?", re.IGNORECASE)
+"""The rules of zones; with others the library may never end."""
 RULES = {"DTSTART", "RRULE", "RDATE", "TZOFFSETFROM", "TZOFFSETTO", "TZNAME"}
 """What a reader of zones understands; of other properties it refuses the zone."""
 
@@ -73,6 +75,12 @@ def _described(block: Block) -> tzinfo | None:
     """Return the zone that the rules in a file describe, ``None`` if they are damaged."""
     from dateutil.tz import tzical
 
+    if any(
+        line.name == "RRULE" and not YEARLY.fullmatch(line.value)
+        for each in block.inner
+        for line in each.lines
+    ):
+        return None
     lines = ["BEGIN:VTIMEZONE", "TZID:zone"]
     for inner in block.inner:
         rules = (f"{line.name}:{UNTIL.sub('', line.value)}" for line in inner.lines if line.name in RULES)

@@ -74,6 +74,13 @@ def test_a_time_has_the_offset_of_its_zone(zone: str, is_described: bool, expect
     assert [warned in warning for warning in document.warnings] == [True] * bool(warned)
 
 
+def test_the_rules_of_a_zone_that_never_end_are_left_out() -> None:
+    for rule in ("FREQ=YEARLY;INTERVAL=0", "FREQ=SECONDLY"):
+        before = RULES_OF_ZONE.format("x").replace("FREQ=YEARLY", rule, 1)
+        document = parse("UID:1\nDTSTART;TZID=x:20260715T090000", before=before)
+        assert "The zone x is not known: its times are kept" in document.warnings[0]
+
+
 def test_a_time_without_a_zone_is_kept_without_an_offset_and_told() -> None:
     document = parse("UID:1\nDTSTART:20260715T090000")
     assert document.warnings == ("VEVENT 1 (line 3): A time has no zone: it is kept without an offset.",)
@@ -152,7 +159,9 @@ def test_instances_keep_their_clock_and_leave_out_their_first_one() -> None:
     )
 
 
-@pytest.mark.parametrize("rule", ["FREQ=SECONDLY", "FREQ=NEVER", "FREQ=DAILY\nEXRULE:FREQ=WEEKLY"])
+@pytest.mark.parametrize(
+    "rule", ["FREQ=SECONDLY", "FREQ=NEVER", "FREQ=DAILY;INTERVAL=0", "FREQ=DAILY\nEXRULE:FREQ=WEEKLY"]
+)
 def test_instances_that_cannot_be_listed_are_told(rule: str) -> None:
     document = parse(DAILY.replace("FREQ=DAILY", rule), "UID:2\nSUMMARY:Other")
     assert "VEVENT 1 (line 3): its instances are not listed" in document.warnings[0]
