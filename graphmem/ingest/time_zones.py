@@ -17,10 +17,15 @@ from graphmem.ingest.content_lines import Block
 
 SHOWN = re.compile(r"\(?(?:UTC|GMT)\s*(?:([+-])(\d{1,2})[:.]?(\d\d)?)?\)?\s*(.*)", re.IGNORECASE)
 UNTIL = re.compile(r"(?<=\d)Z\b", re.IGNORECASE)
-YEARLY = re.compile(r"(?!.*INTERVAL)(?:.*;)?FREQ=YEARLY(?:;.*)?", re.IGNORECASE)
-"""The rules of zones; with others the library may never end."""
-RULES = {"DTSTART", "RRULE", "RDATE", "TZOFFSETFROM", "TZOFFSETTO", "TZNAME"}
-"""What a reader of zones understands; of other properties it refuses the zone."""
+OFFSET = re.compile(r"[+-][01]\d[0-5]\d([0-5]\d)?")
+SHAPES = {
+    "DTSTART": re.compile(r"\w+"),
+    "RRULE": re.compile(r"(?!.*INTERVAL)(?:.*;)?FREQ=YEARLY(?:;.*)?", re.IGNORECASE),
+    "RDATE": re.compile(r"\w+"),
+    "TZOFFSETFROM": OFFSET,
+    "TZOFFSETTO": OFFSET,
+}
+"""What a reader of zones needs. It refuses other properties, and may never end with other rules."""
 
 
 class Zones:
@@ -75,15 +80,12 @@ def _described(block: Block) -> tzinfo | None:
     """Return the zone that the rules in a file describe, ``None`` if they are damaged."""
     from dateutil.tz import tzical
 
-    if any(
-        line.name == "RRULE" and not YEARLY.fullmatch(line.value)
-        for each in block.inner
-        for line in each.lines
-    ):
+    needed = [line for inner in block.inner for line in inner.lines if line.name in SHAPES]
+    if any(SHAPES[line.name].fullmatch(line.value) is None for line in needed):
         return None
     lines = ["BEGIN:VTIMEZONE", "TZID:zone"]
     for inner in block.inner:
-        rules = (f"{line.name}:{UNTIL.sub('', line.value)}" for line in inner.lines if line.name in RULES)
+        rules = (f"{line.name}:{UNTIL.sub('', line.value)}" for line in inner.lines if line.name in SHAPES)
         lines += [f"BEGIN:{inner.name}", *rules, f"END:{inner.name}"]
     try:
         zone = tzical(io.StringIO("\n".join([*lines, "END:VTIMEZONE", ""]))).get()

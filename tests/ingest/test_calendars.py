@@ -74,9 +74,10 @@ def test_a_time_has_the_offset_of_its_zone(zone: str, is_described: bool, expect
     assert [warned in warning for warning in document.warnings] == [True] * bool(warned)
 
 
-def test_the_rules_of_a_zone_that_never_end_are_left_out() -> None:
-    for rule in ("FREQ=YEARLY;INTERVAL=0", "FREQ=SECONDLY"):
-        before = RULES_OF_ZONE.format("x").replace("FREQ=YEARLY", rule, 1)
+def test_rules_of_a_zone_that_are_wrong_or_never_end_are_left_out() -> None:
+    rules = (("FREQ=YEARLY", "FREQ=YEARLY;INTERVAL=0"), ("FREQ=YEARLY", "FREQ=SECONDLY"), ("+0200", "+9900"))
+    for rule, wrong in rules:
+        before = RULES_OF_ZONE.format("x").replace(rule, wrong, 1)
         document = parse("UID:1\nDTSTART;TZID=x:20260715T090000", before=before)
         assert "The zone x is not known: its times are kept" in document.warnings[0]
 
