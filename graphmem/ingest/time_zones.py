@@ -21,7 +21,7 @@ OFFSET = re.compile(r"[+-][01]\d[0-5]\d([0-5]\d)?")
 SHAPES = {
     "DTSTART": re.compile(r"\w+"),
     "RRULE": re.compile(r"(?!.*INTERVAL)(?:.*;)?FREQ=YEARLY(?:;.*)?", re.IGNORECASE),
-    "RDATE": re.compile(r"\w+"),
+    "RDATE": re.compile(r"[\w,]+"),
     "TZOFFSETFROM": OFFSET,
     "TZOFFSETTO": OFFSET,
 }
