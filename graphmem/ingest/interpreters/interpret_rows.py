@@ -22,8 +22,9 @@ identifies the object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.formats.json_values import Walk
@@ -40,7 +41,7 @@ from graphmem.ingest.interpreters.labels import (
     type_of_table,
 )
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
-from graphmem.ingest.interpreters.row_columns import are_people, columns_joined, name_of_row
+from graphmem.ingest.interpreters.row_columns import SEPARATOR, are_people, columns_joined, name_of_row
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity
@@ -54,13 +55,14 @@ _OF_ONE_OBJECT = {*identity.NAMING, TYPE_COLUMN, LOOSE_TYPE_COLUMN}
 """Members that say that an object is an entity, and not the frame of a list."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Types:
     """What is known of a table before its rows are read; ``names`` are those of list or sheet and file."""
 
     configured: str | None
     names: tuple[str | None, ...]
     sheet: LabelledMember | None = None
+    has_lists: bool = False
 
     def of_row(self, stated: object, loose: object, columns: tuple[str, ...]) -> tuple[str, bool]:
         """Return the entity type of a row, and whether the column `type` gave it."""
@@ -72,19 +74,32 @@ class Types:
             return stated_type, False
         if loose_type in identity.SHIPPED:
             return str(loose_type), True
-        known = next(filter(None, map(known_type, self.names)), None)
+        known = self.known
         if known is None and loose_type is not None and len(loose_type) > 1:
             return loose_type, True
-        named = next(filter(None, map(type_of_table, self.names)), None)
-        return known or ("person" if are_people(columns) else named) or GENERAL_TYPE, False
+        return known or ("person" if are_people(columns) else self.named) or GENERAL_TYPE, False
 
-    def places(self, entity_type: str) -> Iterator[LabelledMember]:
-        """Yield the names of the sheet and the file that a row stands in, where its type is another."""
-        if self.sheet is not None and type_of_table(self.sheet.value) not in (None, entity_type):
-            yield self.sheet
-        file = self.names[-1]
-        if self.configured is None and file is not None and type_of_table(file) not in (None, entity_type):
-            yield LabelledMember("file", file)
+    @cached_property
+    def known(self) -> str | None:
+        """The shipped type that a name is."""
+        return next(filter(None, map(known_type, self.names)), None)
+
+    @cached_property
+    def named(self) -> str | None:
+        """The type that a name may be otherwise."""
+        return next(filter(None, map(type_of_table, self.names)), None)
+
+    @cached_property
+    def labels(self) -> list[tuple[str, LabelledMember]]:
+        """The names of sheet and file as fields, each with the type that it may be."""
+        file = self.names[-1] if self.configured is None else None
+        members = [self.sheet, None if file is None else LabelledMember("file", file)]
+        types = [None if member is None else type_of_table(member.value) for member in members]
+        return [(of, member) for of, member in zip(types, members, strict=True) if of and member]
+
+    def places(self, entity_type: str) -> list[LabelledMember]:
+        """Return the names of the sheet and the file that a row stands in, where its type is another."""
+        return [member for of, member in self.labels if of != entity_type]
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
@@ -93,11 +108,12 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     contents: set[str] = set()
     configured = configured_type(options.configuration)
     file = document.title or stem(options.file_name) if document.format == "csv" else stem(options.file_name)
-    types = Types(configured, (file,))
+    has_lists = SEPARATOR in document.text
+    types = Types(configured, (file,), has_lists=has_lists)
     rows_of_object = _list_of_rows(document, draft)
     if rows_of_object is not None:
         name, rows = rows_of_object
-        types = Types(configured, (name, file))
+        types = Types(configured, (name, file), has_lists=has_lists)
         for part in rows:
             _add(draft, document.text, part, types, contents)
         return draft.proposal()
@@ -107,7 +123,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         if part.kind == "sheet":
             sheet = next((field for field in part.fields if field.name == "name"), None)
             label = None if sheet is None else LabelledMember("sheet", sheet.value, sheet.span)
-            types = Types(configured, (text_of(sheet), None if has_sheets else file), label)
+            types = Types(configured, (text_of(sheet), None if has_sheets else file), label, has_lists)
         elif part.kind == "row" or (part.kind == "record" and _is_row(document, part, draft)):
             _add(draft, document.text, part, types, contents)
     return draft.proposal()
@@ -126,7 +142,8 @@ def _is_row(document: ParsedDocument, part: Part, draft: ProposalDraft) -> bool:
 
 def _add(draft: ProposalDraft, text: str, part: Part, types: Types, contents: set[str]) -> None:
     """Add a row. ``contents`` are those of the earlier rows that nothing names."""
-    members = columns_joined(text, {member.name: member for member in members_of(part.fields)})
+    named = {member.name: member for member in members_of(part.fields)}
+    members = columns_joined(text, named, types.has_lists)
     stated, loose = (_value(members, name) for name in (TYPE_COLUMN, LOOSE_TYPE_COLUMN))
     entity_type, is_loose = types.of_row(stated, loose, tuple(members))
     if stated is not None and entity_type_of(stated) is None:
@@ -135,7 +152,7 @@ def _add(draft: ProposalDraft, text: str, part: Part, types: Types, contents: se
         draft.warn(f"Nothing says what the rows are: their entity type is {GENERAL_TYPE}.")
     used = {TYPE_COLUMN} | ({LOOSE_TYPE_COLUMN} if is_loose else set())
     own = {name: member for name, member in members.items() if name not in used}
-    also = [*types.places(entity_type)]
+    also = types.places(entity_type)
     if not _NAMING & set(members):
         content = repr((entity_type, [(name, member.value) for name, member in own.items()]))
         if content in contents:

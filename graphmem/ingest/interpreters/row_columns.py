@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from graphmem.ingest.document import FileSpan
 from graphmem.ingest.interpreters.labels import LabelledMember, is_empty
@@ -30,17 +31,20 @@ LABELS = re.compile(r".*_(?:type|label)|labels|group_membership")
 PEOPLE_COLUMNS = ({"first_name", "last_name"}, {"given_name", "family_name"}, {"name", "email"})
 """Rows that have all of these columns are people."""
 NAME_CHARACTERS_LIMIT = 120
-NUMERIC = re.compile(r"[-+\d.,:/\s%€$£TZ]+")
+LETTER = re.compile(r"[^\W\d_]")
 NAMING = (*identity.NAME_FIELDS, "email", "phone", "url")
 """Fields of which one is enough as the name of a row."""
 IDS = {"id", "uuid", "external_id", "message_id"}
 
 
-def columns_joined(text: str, members: dict[str, LabelledMember]) -> dict[str, LabelledMember]:
-    """Return the members of a row with the lists in its cells, and the columns of address books as fields."""
-    if not any(map(_is_special, members)) and not any(
-        isinstance(member.value, str) and SEPARATOR in member.value for member in members.values()
-    ):
+def columns_joined(
+    text: str, members: dict[str, LabelledMember], has_lists: bool
+) -> dict[str, LabelledMember]:
+    """Return the members of a row with the lists in its cells, and the columns of address books as fields.
+
+    ``has_lists``: whether :data:`SEPARATOR` stands anywhere in the text.
+    """
+    if not has_lists and not _are_special(tuple(members)):
         return members
     joined: dict[str, LabelledMember] = {}
     many: dict[str, list[LabelledMember]] = {}
@@ -65,9 +69,10 @@ def columns_joined(text: str, members: dict[str, LabelledMember]) -> dict[str, L
     return joined
 
 
-@lru_cache(maxsize=10_000)
-def _is_special(name: str) -> bool:
-    return any(column.fullmatch(name) for column in (LABELS, *(kind[0] for kind in MANY)))
+@lru_cache(maxsize=1_000)
+def _are_special(names: tuple[str, ...]) -> bool:
+    columns = (LABELS, *(kind[0] for kind in MANY))
+    return any(column.fullmatch(name) for column in columns for name in names)
 
 
 def _values(text: str, member: LabelledMember) -> list[LabelledMember]:
@@ -89,6 +94,24 @@ def are_people(columns: tuple[str, ...]) -> bool:
     return any(needed <= spelled for needed in PEOPLE_COLUMNS)
 
 
+@lru_cache(maxsize=1_000)
+def _may_name(entity_type: str, columns: tuple[str, ...]) -> bool:
+    """Return whether columns are more than those that name nothing: the values decide then."""
+    own = {name for names in identity.own_rule(entity_type) for name in names}
+    spelled = {identity.spelled(column) for column in columns}
+    return entity_type in identity.PEOPLE or bool(spelled & {*NAMING, *own} or own & {*columns})
+
+
+def _names(entity_type: str, filled: Mapping[str, Any]) -> bool:
+    read = identity.read_fields(entity_type, filled)
+    naming = (*((name,) for name in NAMING), *identity.own_rule(entity_type))
+    return any(all(name in read for name in names) for names in naming)
+
+
+def _has_no_letter_first(value: str) -> bool:
+    return not value[:1].isalpha()
+
+
 def name_of_row(
     entity_type: str, members: Mapping[str, LabelledMember], span: FileSpan, table: str | None
 ) -> str | None:
@@ -97,21 +120,19 @@ def name_of_row(
     A row without an id is identified by its whole content. So the name has all values, or else the place of
     the row: rows that differ must not become one by their name.
     """
+    if any(name in members and not is_empty(members[name].value) for name in NAMING):
+        return None
     filled = {name: member.value for name, member in members.items() if not is_empty(member.value)}
-    read = identity.read_fields(entity_type, filled)
-    naming = (*((name,) for name in NAMING), *identity.own_rule(entity_type))
-    if not filled or any(all(name in read for name in names) for names in naming):
+    if not filled or (_may_name(entity_type, tuple(filled)) and _names(entity_type, filled)):
         return None
     called = filled.get(entity_type)
     if isinstance(called, str) and {("name",), ("title",)} & set(identity.own_rule(entity_type)):
         return called
-    values = {name: value for name, value in filled.items() if identity.spelled(name) not in IDS}
-    shown = [
-        " ".join(str(value).split()) for value in values.values() if isinstance(value, str | int | float)
-    ]
-    shown.sort(key=lambda value: NUMERIC.fullmatch(value) is not None)
-    whole = " · ".join(shown)
-    if whole and NUMERIC.sub("", whole).strip(" ·") == "":
+    values = [value for name, value in filled.items() if name not in IDS]
+    shown = [str(value) for value in values if isinstance(value, str | int | float)]
+    shown.sort(key=_has_no_letter_first)
+    whole = " ".join(" · ".join(shown).split())
+    if whole and LETTER.search(whole) is None:
         whole = f"{entity_type} {whole}"
     if not whole or (len(whole) <= NAME_CHARACTERS_LIMIT and len(shown) == len(values)):
         return whole or None
