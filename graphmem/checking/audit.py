@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from graphmem.checking import rule_dates
+from graphmem.checking import passage_check, rule_dates
 from graphmem.checking.deriving import Seen, derive
 from graphmem.checking.stamps import StampCheck
 from graphmem.checking.stretch import AuditDifference, StoredNodes, Stretch
@@ -150,6 +150,7 @@ class Audit:
             await self._compare_heads(before.revision)
         await self._settle(before)
         await self._check_rule_dates(entity_types)
+        await self._check_passages()
         return self.report
 
     async def _check_stamps(self, entity_types: list[str], relationship_types: list[str]) -> None:
@@ -167,6 +168,15 @@ class Audit:
             self.report.fixed += len(check.differences)
         else:
             self.report.counted.update(check.differences)
+
+    async def _check_passages(self) -> None:
+        """Compare the passages of files; the worker makes those anew that differ, if asked to."""
+        wrong = [each async for each in passage_check.differences(self.database, self.owner)]
+        for each in wrong:
+            self.report.note([each])
+        if self.fix and wrong:
+            await passage_check.reread(self.database, self.owner, [each.subject_id for each in wrong])
+            self.report.fixed += len(wrong)
 
     async def _check_rule_dates(self, entity_types: list[str]) -> None:
         """Compare when merges by rule held, once every entity is merged as the rule demands."""

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
@@ -20,6 +21,8 @@ from graphmem.errors import FileMissing, GraphmemError, InvalidInput, NotFound, 
 ATTEMPTS: Final = 5
 """How often a file is sent while the service is busy."""
 WAIT_SECONDS_LIMIT: Final = 30.0
+TYPES_LIMIT: Final = 8
+"""Types of entities that are counted at the end, the most frequent ones."""
 STORE: Final = SessionCall("store.unstructured", (("POST", "/store/unstructured"),), reads=False)
 """The operation that stores a file alone: no command of its own."""
 
@@ -144,6 +147,26 @@ def _complaints(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield sentence, "yellow"
 
 
+def _understood(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield what files were understood as, and what to ask next."""
+    started = [_started(row) for row in rows]
+    types: Counter[str] = Counter()
+    for each in started:
+        types.update(each.get("entities_by_type", {}))
+    passages = sum(each.get("passages", 0) for each in started)
+    related = sum(each.get("relationships_created", 0) for each in started)
+    parts = [f"{count} {name}" for name, count in types.most_common(TYPES_LIMIT)]
+    parts += [f"{related} relationships"] if related else []
+    parts += [f"{passages} passages of text"] if passages else []
+    if parts:
+        yield f"Understood: {', '.join(parts)}."
+    if any(each.get("status") in ("pending", "running") for each in started):
+        yield "Larger files are being read: `graphmem interpretations list` says how far they are."
+    if name := next((row["file"] for row in rows if _started(row).get("passages")), None):
+        file = Path(name).name
+        yield f"Next: `graphmem ask QUESTION`, or `graphmem sources search WORDS` for what {file} says."
+
+
 def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
     outcomes = ("stored", "stored_before", "failed")
     counts = {name: sum(row["outcome"] == name for row in rows) for name in outcomes}
@@ -165,3 +188,5 @@ def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
         for text, colour in _complaints(row):
             stderr.print(plain(f"{row['file']}: {text}", colour), highlight=False, soft_wrap=True)
     console.print(", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in outcomes), highlight=False)
+    for text in _understood(rows):
+        console.print(plain(text), highlight=False, soft_wrap=True)

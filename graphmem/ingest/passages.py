@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from graphmem.ingest.document import ParsedDocument
+from graphmem.model import canonical
 
 PASSAGE_CHARACTERS: Final = 900
 """Characters of a passage at most."""
@@ -16,6 +18,8 @@ DIVISION: Final = 1
 """The version of the division. Whoever changes :func:`divided` raises it: the worker then makes all passages
 anew."""
 
+WAITING: Final = "?"
+"""The reader of a source whose passages are to be made."""
 _ENDS: Final = tuple(map(re.compile, (r"\n\s*\n", r"\n", r"[.!?。！？]+(?=\s)|[。！？]", r"\s")))
 """Where a text is divided, the best places first: between paragraphs, lines, sentences, words."""
 _BLANK: Final = re.compile(r"\s*")
@@ -55,6 +59,11 @@ def divided(document: ParsedDocument) -> list[Passage]:
         passages.append(Passage(start, start + len(text[start:end].rstrip()), pages[place - 1], line))
         start = _BLANK.match(text, end).end()  # pyright: ignore[reportOptionalMemberAccess]
     return passages
+
+
+def key_of(texts: Sequence[str], places: Sequence[int]) -> str:
+    """Return the digest of passages and their places, by which the audit knows them."""
+    return canonical.digest(canonical.encode([list(texts), list(places)]))
 
 
 def _end(text: str, start: int, limit: int) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, NotRequired
+from typing import Any, Final, NamedTuple, NotRequired, cast
 
 import structlog
 from typing_extensions import TypedDict
@@ -281,7 +282,9 @@ class StartedInterpretation(TypedDict):
     """How far the interpretation of a stored file is: ``status`` is pending, running, completed or failed.
 
     If it could not be started, it has no id, ``status`` is failed, and the file is stored all the same.
-    ``warnings`` say what of the file was not taken.
+    Of a completed one, ``entities_by_type`` says what the file was understood as. ``passages`` counts those of
+    its text, which ``POST /retrieve_context`` and ``GET /sources/search`` find. ``warnings`` say what of the
+    file was not taken.
     """
 
     interpretation_id: NotRequired[str]
@@ -290,7 +293,17 @@ class StartedInterpretation(TypedDict):
     error_message: str | None
     observations_created: int
     entities_created: int
+    relationships_created: NotRequired[int]
+    entities_by_type: NotRequired[dict[str, int]]
+    passages: NotRequired[int]
     warnings: NotRequired[list[str]]
+
+
+class _Understood(NamedTuple):
+    """The row of ``interpretation/understood.cypher``."""
+
+    types: list[tuple[str, int]]
+    passages: int
 
 
 class InterpretedFile(TypedDict):
@@ -318,7 +331,21 @@ async def interpret_stored(context: Context, receipt: Receipt) -> InterpretedFil
             status="failed", error_message=message, observations_created=0, entities_created=0
         )
         return {"interpretation": failure}
-    return {"interpretation": as_started(row)}
+    return {"interpretation": as_started(row) | await _understood(context, row)}
+
+
+async def _understood(context: Context, row: InterpretationRow) -> StartedInterpretation:
+    """Return what a completed interpretation came to; empty if the database does not say it now."""
+    understood = cast("StartedInterpretation", {})
+    if row.status == Status.COMPLETED:
+        with contextlib.suppress(GraphmemError):
+            known = await context.graph.only(
+                "interpretation.understood", _Understood, interpretation_id=row.id, source_id=row.source_id
+            )
+            understood["relationships_created"] = row.relationships or 0
+            understood["entities_by_type"] = dict(known.types)
+            understood["passages"] = known.passages
+    return understood
 
 
 def as_started(row: InterpretationRow) -> StartedInterpretation:

@@ -19,7 +19,7 @@ from graphmem.embedding.meaning import Embedder, Vector
 from graphmem.errors import EmbeddingRefused, GraphmemError
 from graphmem.ingest import format_table
 from graphmem.ingest.document import ParsedDocument, ParseFailed
-from graphmem.ingest.passages import DIVISION, TEXT_CHARACTERS, divided
+from graphmem.ingest.passages import DIVISION, TEXT_CHARACTERS, divided, key_of
 from graphmem.interpretation.readings import document_of
 from graphmem.model import times
 from graphmem.reading.source_answers import read_sources
@@ -72,6 +72,7 @@ async def store(context: Context, source_id: str, document: ParsedDocument | Par
         }
     reason = document.reason if isinstance(document, ParseFailed) else None
     packed = await _vectors(texts, embedder)
+    row["key"] = key_of(texts, row["places"])
     await context.services.database.write(
         "passages.set",
         context.actor.owner,

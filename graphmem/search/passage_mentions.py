@@ -10,7 +10,6 @@ from typing_extensions import TypedDict
 from graphmem.registry import Context
 from graphmem.search.questions import mentions
 from graphmem.search.questions.asked_identifiers import WordRun
-from graphmem.search.questions.mentions import AskedNames
 from graphmem.text import identifiers
 
 PAIRS_LIMIT: Final = 6_000
@@ -36,11 +35,10 @@ class _Named(NamedTuple):
 async def mentioned(context: Context, texts: Sequence[str]) -> list[list[MentionedEntity]]:
     """Return the entities that each of some texts mentions, in its order; of each place the longest name.
 
-    A single word is a name only where it begins with a capital letter, in scripts that have these.
+    A name has a capital letter somewhere, in scripts that have these.
     """
     region = context.services.settings.phone_region
-    read = [mentions.read(text, region, limit=len(text)) for text in texts]
-    runs = [[run for run in each.runs if _may_name(each, run)] for each in read]
+    runs = [mentions.read(text, region, is_prose=True).runs for text in texts]
     pairs = {pair: None for each in runs for run in each for pair in sorted(run.pairs)}
     if not pairs:
         return [[] for _ in texts]
@@ -56,12 +54,6 @@ async def mentioned(context: Context, texts: Sequence[str]) -> list[list[Mention
         for kind, key in row.pairs:
             by_pair.setdefault((kind, key), []).append(row)
     return [_of_text(each, by_pair) for each in runs]
-
-
-def _may_name(asked: AskedNames, run: WordRun) -> bool:
-    pieces = asked.pieces[run.start : run.end]
-    first = run.text[:1]
-    return len(pieces) != 1 or pieces[0].is_capital or first.upper() == first.lower() or "@" in run.text
 
 
 def _of_text(runs: Sequence[WordRun], by_pair: dict[tuple[str, str], list[_Named]]) -> list[MentionedEntity]:

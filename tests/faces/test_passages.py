@@ -140,6 +140,36 @@ def test_passages_are_made_anew_and_for_sources_that_nobody_interpreted(
     assert searched(run, search="wooden boats") == [answer["source_id"]]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "MATCH (p:Passages {owner: $owner}) SET p.texts = ['other']",
+        "MATCH (p:Passages {owner: $owner}) DETACH DELETE p",
+        "MATCH (p:Passages {owner: $owner}) SET p.owner = 'somebody'",
+    ],
+)
+def test_damage_is_named_and_mended(
+    run: Call, services: Services, loop: Loop, owner: str, script: Script, damage: str
+) -> None:
+    source_id = run("store", **with_file(CV, "cv.txt"))["source_id"]
+    assert run("server.check_snapshots")["healthy"]
+    script(damage)
+    health = run("server.check_snapshots")
+    assert not health["healthy"]
+    assert source_id in str(health)
+    run("server.check_snapshots", auto_fix=True)
+    while loop.run(make_passages(services, owner)):
+        pass
+    assert run("server.check_snapshots")["healthy"]
+    assert searched(run, search="wooden boats") == [source_id]
+
+
+def test_a_receipt_says_what_a_file_was_understood_as(run: Call) -> None:
+    table = b"name,email,entity_type\nAda Ek,ada@example.org,person\nBo Lind,bo@example.org,person\n"
+    started = run("store", **with_file(table, "people.csv", mime_type="text/csv"))["interpretation"]
+    assert (started["entities_by_type"], started["passages"]) == ({"person": 2}, 1)
+
+
 def test_what_is_wrong_is_refused(run: Call) -> None:
     with pytest.raises(InvalidInput):
         run("sources.search")

@@ -1,6 +1,6 @@
 // passages.set: store the passages of a source in place of earlier ones, unless the owner is being erased.
 //
-// params  source_id: STRING, reader: STRING, title: STRING, reason: STRING, is_cut: BOOLEAN, texts: LIST<STRING>,
+// params  source_id: STRING, reader: STRING, title: STRING, reason: STRING, is_cut: BOOLEAN, key: STRING, texts: LIST<STRING>,
 //         places: LIST<INTEGER>, packed: ANY
 // returns changed: INTEGER
 // mode    write
@@ -18,7 +18,7 @@ WHERE source.owner = $owner
 SET owner.passages_changed = [coalesce(owner.passages_changed[0], 0) + 1, 1], source.reader = $reader
 MERGE (passages:Passages {source_id: $source_id})
 SET passages.owner = $owner, passages.changed = owner.passages_changed[0], passages.reader = $reader,
-  passages.title = $title, passages.reason = $reason, passages.cut = $is_cut, passages.texts = $texts,
+  passages.title = $title, passages.reason = $reason, passages.cut = $is_cut, passages.key = $key, passages.texts = $texts,
   passages.places = $places, passages.packed = $packed
 MERGE (passages)-[:of]->(source)
 RETURN passages.changed AS changed

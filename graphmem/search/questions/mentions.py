@@ -86,6 +86,12 @@ class Piece(NamedTuple):
         return bool(self.tokens) and all(map(words.is_spelled, self.tokens))
 
     @property
+    def may_begin_name(self) -> bool:
+        """Whether it is written as a name or a number, or in a script without capital letters."""
+        is_number = not self.text.isalpha()
+        return self.is_capital or is_number or self.text.lower() == self.text.upper()
+
+    @property
     def is_dense(self) -> bool:
         """Whether the piece is a character of a script that is written without blanks."""
         return bool(self.token) and words.is_dense(self.token)
@@ -98,6 +104,7 @@ class AskedNames:
     pieces: tuple[Piece, ...]
     spellings: tuple[str, ...]
     region: str | None = None
+    is_prose: bool = False
 
     @cached_property
     def runs(self) -> list[WordRun]:
@@ -142,6 +149,8 @@ class AskedNames:
     def _may_be_run(self, start: int, end: int) -> bool:
         """Return whether a run is looked up as a name; a single dense character is one only by itself."""
         pieces = self.pieces[start:end]
+        if self.is_prose and not any(piece.may_begin_name for piece in pieces):
+            return False
         if not self._has_dense:
             return not all(piece.is_stop_word for piece in pieces)
         if len(pieces) == 1 and pieces[0].is_dense:
@@ -321,12 +330,13 @@ class AskedNames:
         return False
 
 
-def read(text: str, region: str | None = None, limit: int = QUESTION_WORDS) -> AskedNames:
-    """Return the words of a question, or of another text.
+def read(text: str, region: str | None = None, *, is_prose: bool = False) -> AskedNames:
+    """Return the words of a question.
 
     Args:
-        limit: how many words are read, and twice as many characters of scripts without blanks.
+        is_prose: all words of another text are read; only what is written as a name may be one.
     """
+    limit = len(text) if is_prose else QUESTION_WORDS
     parted = [words.dense_parts(each) for each in text.split()[:limit]]
     spellings = tuple([part for parts in parted for part in parts][: 2 * limit])
     glued = [place > 0 for parts in parted for place in range(len(parts))]
@@ -344,7 +354,7 @@ def read(text: str, region: str | None = None, limit: int = QUESTION_WORDS) -> A
         if is_name or len(pieces) == 1:
             pieces[place] = piece._replace(is_stop_word=False)
         pieces[place] = titles.with_title(pieces, place, spellings[place], language)
-    return AskedNames(tuple(pieces), spellings, region)
+    return AskedNames(tuple(pieces), spellings, region, is_prose)
 
 
 def _asks(token: str) -> bool:
