@@ -282,9 +282,8 @@ class StartedInterpretation(TypedDict):
     """How far the interpretation of a stored file is: ``status`` is pending, running, completed or failed.
 
     If it could not be started, it has no id, ``status`` is failed, and the file is stored all the same.
-    Of a completed one, ``entities_by_type`` says what the file was understood as. ``passages`` counts those of
-    its text, which ``POST /retrieve_context`` and ``GET /sources/search`` find. ``warnings`` say what of the
-    file was not taken.
+    Of a completed one, ``entities_by_type`` says what the file was understood as, and ``passages`` counts
+    those of its text, which look-ups and searches find. ``warnings`` say what of the file was not taken.
     """
 
     interpretation_id: NotRequired[str]
@@ -299,10 +298,15 @@ class StartedInterpretation(TypedDict):
     warnings: NotRequired[list[str]]
 
 
+class _TypeCount(NamedTuple):
+    type: str
+    entities: int
+
+
 class _Understood(NamedTuple):
     """The row of ``interpretation/understood.cypher``."""
 
-    types: list[tuple[str, int]]
+    types: list[_TypeCount]
     passages: int
 
 

@@ -55,9 +55,8 @@ STILL_READ: Final = "the text of files is still being read into memory: try agai
 class FoundPassage(TypedDict):
     """A passage of a file: ``quote`` is what it says around the words that were searched.
 
-    ``start`` and ``end`` are the place of the passage in the text of the file, in characters (GET
-    /sources/{source_id} answers the text with `include_text`). ``page`` and ``line`` count from 1. ``score``
-    is comparable within one answer.
+    ``start`` and ``end`` are the place of the passage in the text of the file, in characters. ``page`` and
+    ``line`` count from 1. ``score`` is comparable within one answer.
     """
 
     source_id: str

@@ -433,7 +433,7 @@ class Events(People):
         return subject_id
 
 
-def starting(*starts: str | None) -> list[dict[str, object]]:
+def starting(*starts: str | None) -> list[Mapping[str, object]]:
     return [{"title": "Standup"} | ({"date_start": start} if start else {}) for start in starts]
 
 
