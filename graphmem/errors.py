@@ -325,6 +325,12 @@ class EntityAmbiguous(GraphmemError):
     code, status, exit_code = "ENTITY_AMBIGUOUS", 409, 8
 
 
+class SourceAmbiguous(GraphmemError):
+    """Several files were stored under this name: give the id of one of details.candidates."""
+
+    code, status, exit_code = "SOURCE_AMBIGUOUS", 409, 8
+
+
 class AccountConflict(GraphmemError):
     """The change of an account contradicts another one, and nothing was written."""
 

@@ -257,7 +257,8 @@ class Settings(BaseSettings):
         ge=1,
         description="Megabytes for copies of owners' entities in memory, which searches compare whole: about "
         "1 for 1,000 entities of 25 words, 20 for 1,000 of 2,500 words. The indexes of the database answer "
-        "for an owner who does not fit.",
+        "for an owner who does not fit. The text of files takes up to half as much besides, about 100 for "
+        "1,000 documents of 20 pages.",
     )
     llm_url: str | None = _shared(
         default=None,

@@ -13,6 +13,7 @@ from graphmem.arguments import (
     Arguments,
     NotBlank,
     Spelled,
+    invalid,
 )
 from graphmem.errors import (
     IdempotencyMismatch,
@@ -281,7 +282,13 @@ async def get_interpretation(context: Context, arguments: GetInterpretation) -> 
 class Reinterpret(Writing):
     """The arguments of ``interpretations.run``."""
 
-    source_id: SourceId
+    source_id: SourceId | None = None
+    interpretation_id: Annotated[
+        InterpretationId | None,
+        Field(
+            description="Instead of a source: an interpretation, whose interpreter reads its source again."
+        ),
+    ] = None
     interpreter: InterpreterName | None = Field(
         default=None, description="Name of the interpreter; by default that of the format."
     )
@@ -315,16 +322,26 @@ class Reinterpreted(Interpretation, Budgeted):
 async def reinterpret(context: Context, arguments: Reinterpret) -> Reinterpreted:
     """Interpret a file by rule: again, by another interpreter, or for the first time.
 
+    `interpretation_id` in place of `source_id` repeats an interpretation with its configuration.
+
     What the same interpreter, in the same version and with the same configuration, has read changes nothing,
     unless `force` is true. A large file is interpreted after the answer: `status` is pending then, and
     `list_interpretations` says when it is completed or failed.
     """
-    source = await read_source(context, arguments.source_id)
+    if (arguments.source_id is None) == (arguments.interpretation_id is None):
+        raise invalid([{"path": "$.source_id", "message": "give a source_id or an interpretation_id"}])
+    source_id, interpreter = arguments.source_id or "", arguments.interpreter
+    config = arguments.interpretation_config
+    if arguments.interpretation_id is not None:
+        earlier = await source_answers.read_interpretation(context, arguments.interpretation_id)
+        source_id, interpreter = earlier.source_id, interpreter or earlier.interpreter
+        config = config or canonical.decode(earlier.config)
+    source = await read_source(context, source_id)
     row, unchanged, replayed = await interpret(
         context,
         source,
-        arguments.interpreter,
-        arguments.interpretation_config,
+        interpreter,
+        config,
         again=arguments.force,
         key=arguments.idempotency_key,
     )

@@ -134,6 +134,7 @@ class Stats(Indexed, Budgeted):
     total_observations: int
     total_relationships: int
     total_events: int
+    total_interpretations: int
     sources_count: int
     entities_by_type: dict[str, int]
     observations_by_type: dict[str, int]
@@ -165,6 +166,7 @@ class _OwnerStats(NamedTuple):
     semantic_pending: int
     events: int
     sources: int
+    interpretations: int
 
 
 @operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ)
@@ -181,6 +183,7 @@ async def stats(context: Context, arguments: CountStats) -> Stats:
         "total_observations": sum(count.observations for count in entities),
         "total_relationships": sum(count.total for count in relationships),
         "total_events": row.events,
+        "total_interpretations": row.interpretations,
         "sources_count": row.sources,
         "entities_by_type": {count.type: count.total for count in entities},
         "observations_by_type": {count.type: count.observations for count in entities},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, NamedTuple, NotRequired
+from typing import Annotated, Final, NamedTuple, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -29,21 +29,33 @@ from graphmem.errors import (
     ObjectDamaged,
     ObjectMissing,
     ObjectStoreUnavailable,
+    SourceAmbiguous,
 )
 from graphmem.ingest.document import ParsedDocument, ParseFailed, TextPage, text_page
 from graphmem.interpretation.readings import document_of
 from graphmem.model import times
+from graphmem.model.ids import SOURCE_ID
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import NOW, AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, size, within_budget
 from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
 from graphmem.reading.shortening import greatest
-from graphmem.reading.source_answers import URL_SCHEME, Source, SourceRow, TextWindow, as_source, read_source
+from graphmem.reading.source_answers import (
+    URL_SCHEME,
+    Source,
+    SourceRow,
+    TextWindow,
+    as_reference,
+    as_source,
+    read_source,
+)
 from graphmem.registry import Context, Scope, operation
 from graphmem.search import passage_search, written_identifiers
 from graphmem.search.passage_mentions import MentionedEntity, mentioned
 from graphmem.search.passage_search import FoundPassage
 
+CANDIDATES_LIMIT: Final = 10
+"""Files of one name that a refusal lists."""
 SourceId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the source.")]
 
 
@@ -246,13 +258,31 @@ class GetFileUrl(Arguments):
     path: Annotated[
         Annotated[str, Field(min_length=1, max_length=1_000), NotBlank],
         Spelled("file_path"),
-        Field(description="`storage_url` or id of a source."),
+        Field(description="`storage_url` or id of a source, or the name under which it was stored."),
     ]
     expires_in: Annotated[
         int,
         Field(ge=1, le=SECONDS_MAX, description=f"Seconds until it expires, 1 to {SECONDS_MAX}."),
         NoBool,
     ] = SECONDS_DEFAULT
+
+
+async def _named_source(context: Context, path: str) -> SourceRow:
+    """Return the source of an id, a `storage_url`, or a name under which the caller stored it.
+
+    Raises:
+        NotFound: there is none.
+        SourceAmbiguous: several files were stored under the name.
+    """
+    source_id = path.removeprefix(URL_SCHEME)
+    if SOURCE_ID.fullmatch(source_id):
+        return await read_source(context, source_id)
+    rows = await context.graph.only("source.by_name", list[SourceRow], name=path, limit=CANDIDATES_LIMIT)
+    if len(rows) > 1:
+        raise SourceAmbiguous(candidates=[as_reference(row) for row in rows])
+    if not rows:
+        raise NotFound(f"no file was stored under the name {path}: GET /sources lists them", path=path)
+    return rows[0]
 
 
 class FileUrl(TypedDict):
@@ -268,12 +298,13 @@ class FileUrl(TypedDict):
     tool="retrieve_file_url",
     command="sources url",
     scope=Scope.READ,
-    errors=(NotFound,),
+    heavy=True,
+    errors=(NotFound, SourceAmbiguous),
     example={"path": EXAMPLE_SOURCE_ID, "expires_in": 600},
 )
 async def get_file_url(context: Context, arguments: GetFileUrl) -> FileUrl:
     """Return a URL of a file: whoever has it may fetch the file until it expires, without a credential."""
-    source = await read_source(context, arguments.path.removeprefix(URL_SCHEME))
+    source = await _named_source(context, arguments.path)
     second = 1_000_000
     expires_at = (times.now() // second + arguments.expires_in) * second
     path = await FileUrls(context.services.database).signed(context.actor.owner, source.id, expires_at)

@@ -15,7 +15,7 @@ from graphmem.api.rest_routes import is_public
 from graphmem.auth import file_urls
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.file_urls import PARAMETERS, PATH, FileUrls
-from graphmem.errors import InvalidInput, NotFound
+from graphmem.errors import InvalidInput, NotFound, SourceAmbiguous
 from graphmem.model import times
 from graphmem.registry import Services
 from tests.faces.test_http_edges import Http, envelope, sender
@@ -92,6 +92,18 @@ def test_a_url_is_of_the_advertised_address_and_expires_in_an_hour(
 def test_the_path_is_the_storage_url_or_the_id(run: Call, http: Http, source_id: str, name: str) -> None:
     for path in (source_id, run("sources.get", source_id=source_id)["storage_url"]):
         assert http("GET", path_of(run("sources.url", **{name: path})["url"])).content == LETTER
+
+
+def test_the_path_may_be_the_name_under_which_a_file_was_stored(run: Call, http: Http) -> None:
+    run("store", **with_file(LETTER, "letters/ada.txt"))
+    run("store", **with_file(b"another", "copy.txt"))
+    run("store", **with_file(b"a third one", "copy.txt"))
+    assert http("GET", path_of(run("sources.url", path="letters/ada.txt")["url"])).content == LETTER
+    with pytest.raises(SourceAmbiguous) as refused:
+        run("sources.url", path="copy.txt")
+    assert [each["original_filename"] for each in refused.value.details["candidates"]] == ["copy.txt"] * 2
+    with pytest.raises(NotFound):
+        run("sources.url", path="ada.txt")
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 86_401, 1.5, True, "soon"])

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from graphmem import interpretation
-from graphmem.errors import IdempotencyMismatch, NotFound, ObjectStoreUnavailable
+from graphmem.errors import IdempotencyMismatch, InvalidInput, NotFound, ObjectStoreUnavailable
 from graphmem.interpretation import interpretation_queue, runs, writing
 from graphmem.registry import Services
 from tests.faces.conftest import Command
@@ -39,6 +39,24 @@ def test_a_table_becomes_entities_when_it_is_stored(run: Call) -> None:
     observation = provenance["observations"][0]
     assert observation["interpretation_id"] == started["interpretation_id"]
     assert observation["observation_source"] == "import"
+
+
+def test_an_interpretation_is_repeated_by_its_id(run: Call) -> None:
+    answer = run("store", **with_file(PEOPLE, "people.csv"))
+    first = answer["interpretation"]["interpretation_id"]
+    configured = {"interpretation_config": {"entity_type": "customer"}}
+    second = run("interpretations.run", source_id=answer["source_id"], **configured)
+    assert run("server.stats")["total_interpretations"] == 2
+    again = run("interpretations.run", interpretation_id=first, force=True)
+    assert (again["source_id"], again["unchanged"]) == (answer["source_id"], False)
+    assert again["interpretation_config"] == {}
+    repeated = run("interpretations.run", interpretation_id=second["interpretation_id"], force=True)
+    assert repeated["interpretation_config"] == configured["interpretation_config"]
+    for wrong in ({}, {"source_id": answer["source_id"], "interpretation_id": first}):
+        with pytest.raises(InvalidInput):
+            run("interpretations.run", **wrong)
+    with pytest.raises(NotFound):
+        run("interpretations.run", interpretation_id="int_" + "0" * 24)
 
 
 def test_what_is_stored_with_entities_is_not_interpreted(run: Call) -> None:

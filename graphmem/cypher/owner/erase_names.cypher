@@ -56,7 +56,7 @@ CALL () {
   MATCH (passages:Passages)
   USING INDEX SEEK passages:Passages(owner, changed, source_id)
   WHERE passages.owner = $owner AND passages.changed IS NOT NULL AND passages.source_id IS NOT NULL
-  WITH passages LIMIT $limit / 20
+  WITH passages LIMIT 1 + $limit / 20
   DETACH DELETE passages
   RETURN count(*) AS passages_of_sources
 }

@@ -3,10 +3,12 @@
 //
 // params  empty: STRING, model: STRING
 // returns counts: LIST<LIST>, sequence: INTEGER, recorded_at: INTEGER, state_hash: STRING, pending: LIST<STRING>,
-//         semantic_pending: INTEGER, events: INTEGER, sources: INTEGER
+//         semantic_pending: INTEGER, events: INTEGER, sources: INTEGER,
+//         interpretations: INTEGER
 // mode    read
 // index   owner_id, count_type (owner, kind, type), schema_head (owner, head), meaning_by_type (owner, type, model),
-//         event_by_time (owner, listed_at, id), source_by_recorded (owner, recorded_at, id)
+//         event_by_time (owner, listed_at, id), source_by_recorded (owner, recorded_at, id),
+//         interpretation_by_created (owner, created_at, id)
 // cost    light
 OPTIONAL MATCH (owner:Owner {id: $owner})
 CALL () {
@@ -51,6 +53,12 @@ CALL () {
   WHERE source.owner = $owner AND source.recorded_at IS NOT NULL AND source.id IS NOT NULL
   RETURN count(source) AS sources
 }
-RETURN pending, counts, events, sources, semantic_pending, coalesce(owner.sequence, 0) AS sequence,
+CALL () {
+  MATCH (interpretation:Interpretation)
+  USING INDEX SEEK interpretation:Interpretation(owner, created_at, id)
+  WHERE interpretation.owner = $owner AND interpretation.created_at IS NOT NULL AND interpretation.id IS NOT NULL
+  RETURN count(interpretation) AS interpretations
+}
+RETURN pending, counts, events, sources, interpretations, semantic_pending, coalesce(owner.sequence, 0) AS sequence,
   coalesce(owner.recorded_at, 0) AS recorded_at,
   CASE WHEN owner IS NULL THEN $empty ELSE owner.state_hash END AS state_hash

@@ -75,7 +75,7 @@ def fitting(passages: Sequence[FoundPassage], budget: int, unit: Unit, *, alone:
 def as_text(passage: FoundPassage) -> str:
     """Return a passage as one line of text: its file with the page or the line, and what it says."""
     place = f"page {passage['page']}" if "page" in passage else f"line {passage['line']}"
-    name = passage["original_filename"] or passage.get("title") or passage["source_id"]
+    name = " ".join((passage["original_filename"] or passage.get("title") or passage["source_id"]).split())
     return (
         f"{name}, {place} (file, {passage['source_id']}, {passage['created_at'][:10]}): “{passage['quote']}”"
     )

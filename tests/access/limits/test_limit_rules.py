@@ -26,6 +26,7 @@ HEAVY = {
     "entities.related", "files.parse", "graph.neighborhood", "interpretations.list", "observations.query",
     "relationships.list", "schemas.analyze",
     "schemas.recommend", "search.explain", "server.check_snapshots", "sources.list", "sources.search",
+    "sources.url",
 }  # fmt: skip
 """Operations that run a query of ``cost heavy``, with some arguments at least.
 
