@@ -123,7 +123,7 @@ class SearchSources(Arguments):
 
     search: Annotated[
         Text | None,
-        Spelled("query", option="query"),
+        Spelled("query", option="search"),
         ReadAs("words"),
         Field(description="Words, a question or an identifier."),
     ] = None

@@ -213,7 +213,9 @@ def test_every_property_of_a_fact_is_in_the_dump(
             {"owner", "recorded_at", "excluded"},
             {"id", "source", "target", "observations", "subjects", "reason"},
         ),
-            "Source": ({"owner", "recorded_at", "excluded"}, {"id", "content_hash", "size", "mime_type"}),
+            "Source": (
+                {"owner", "recorded_at", "excluded", "reader"}, {"id", "content_hash", "size", "mime_type"},
+            ),
         "Transaction": (
             {"owner", "sequence"},
             {"id", "recorded_at", "operation", "client", "idempotency_key", "request_hash", "answer"},

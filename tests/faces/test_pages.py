@@ -16,7 +16,7 @@ from tests.support.faces import Call
 
 NO_LISTS = {
     # They read the characters of a text, the hits of one search, or what a dry run would change.
-    "files.parse", "sources.get", "search.explain", "sources.withdraw", "sources.reinstate",
+    "files.parse", "sources.get", "sources.search", "search.explain", "sources.withdraw", "sources.reinstate",
     "interpretations.withdraw", "interpretations.reinstate",
 }  # fmt: skip
 LISTS: list[tuple[str, dict[str, Any], str]] = [

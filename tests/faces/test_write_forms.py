@@ -54,8 +54,9 @@ def test_what_is_merged_is_read_and_written_whole(statements: Any, run: Call) ->
     answer, _ = statements("store", entities=[ADA, twin, ACME])
     ada, other, acme = (entity["entity_id"] for entity in answer["entities"])
     _, names = statements("entities.merge", source_entity_id=other, target_entity_id=ada)
-    # What else has the name of the entity decides whether the rule merges it: that is read as well.
-    assert names == ["write.look", "write.look", "write.turn"]
+    # What else has the name of the entity decides whether the rule merges it, and so does what that bears:
+    # it is read as well.
+    assert names == ["write.look", "write.look", "write.look", "write.turn"]
     for subject in (ada, other):
         fields = {"town": f"London {subject}"}
         _, names = statements("observations.create", entity_id=subject, fields=fields)

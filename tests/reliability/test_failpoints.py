@@ -84,11 +84,11 @@ EXCLUDES = ("before:write.exclude", "after:write.exclude")
 SUPPOSES = ("before:exclusion.suppose", "after:exclusion.suppose")
 UNTRIED = {
     f"{side}:{step}"
-    for step in ("exclusion.stamp", "exclusion.settle", "audit.dated")
+    for step in ("exclusion.stamp", "exclusion.settle", "audit.dated", "passages.set", "audit.reread")
     for side in ("before", "after")
 }
 """The worker of any service may do these first, so that no process can be made to die there.
-tests/faces/test_withdrawing.py has a worker go on with what a process left undone."""
+tests/faces/test_withdrawing.py and test_passages.py have a worker go on with what a process left undone."""
 SECRETS = {"before:secret.make", "after:secret.make"}
 """tests/faces/test_database_schema.py has them."""
 COVERED = {
