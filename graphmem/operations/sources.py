@@ -141,7 +141,7 @@ class MentioningPassage(FoundPassage):
 
 
 class FoundInSources(AsOf, Budgeted):
-    """The passages of files, best first. ``total`` is how many fit. ``hint`` says what was left out."""
+    """The passages of files, best first; at most ``total`` fit. ``hint`` says what was left out."""
 
     passages: list[MentioningPassage]
     total: int

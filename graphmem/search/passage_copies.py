@@ -73,6 +73,11 @@ class CopiedSource:
     title: str | None
     places: tuple[PassagePlace, ...]
 
+    @property
+    def called(self) -> str:
+        """Its name and its title."""
+        return f"{self.name or ''} | {self.title or ''}"
+
     def counts(self, at: int, at_ingested: int) -> bool:
         """Return whether its text counts as of two clocks: it was stored, and not withdrawn."""
         withdrawn = sum(each <= at_ingested for each in self.withdrawals) % 2 == 1
@@ -114,7 +119,7 @@ class PassageCopy:
         for row in rows:
             self._remove(documents, row.source_id)
             places = tuple(map(PassagePlace, *(row.places[part::4] for part in range(4))))
-            name = " ".join(words.tokens(f"{row.name or ''} {row.title or ''}"))
+            name = " ".join(dict.fromkeys(words.tokens(f"{row.name or ''} {row.title or ''}")))
             self.sources[row.source_id] = CopiedSource(
                 row.recorded_at, tuple(row.withdrawals), row.name, row.title, places
             )

@@ -22,7 +22,7 @@ from graphmem.model import times
 from graphmem.reading.as_of import NOW, Clocks
 from graphmem.registry import Context
 from graphmem.search import search_ranking, terms
-from graphmem.search.entity_copy import SearchCopy
+from graphmem.search.entity_copy import COUNTED, IN_NAME, SearchCopy
 from graphmem.search.owner_copy import OwnerState
 from graphmem.search.passage_copies import CopiedSource, PassageCopy
 from graphmem.search.questions import grammar
@@ -72,7 +72,7 @@ class FoundPassage(TypedDict):
 
 
 class FoundPassages(NamedTuple):
-    """The best passages, their whole texts, how many there are, and what was left out."""
+    """The best passages, their whole texts, how many there are at most, and what was left out."""
 
     passages: Sequence[FoundPassage] = ()
     texts: Sequence[str] = ()
@@ -159,12 +159,15 @@ async def find(context: Context, wanted: Wanted, state: OwnerState | None = None
     texts = await context.graph.only(
         "passages.texts", list[_Text], places=[[each.source_id, each.place] for each in ranked]
     )
-    must = [tuple(words.tokens(wanted.query))] if wanted.identifies else phrases if wanted.only_about else []
+    identifier = [tuple(words.tokens(wanted.query))] if wanted.identifies else []
     shown = {*spellings, *(word for phrase in phrases for word in phrase)}
     passages: list[FoundPassage] = []
     whole: list[str] = []
     for each, (text,) in zip(ranked, texts, strict=True):
-        if text is None or (must and not _has_any(text, must)):
+        # The words of a name or an identifier need not stand in a row.
+        is_named = text is None or not wanted.only_about or _has_any(text, phrases)
+        is_identified = not identifier or _has_any(f"{text} | {each.source.called}", identifier)
+        if text is None or not (is_named and is_identified):
             total -= 1
         elif len(passages) < wanted.limit:
             passages.append(_answered(each, text, shown))
@@ -246,7 +249,7 @@ def _ranked(
     among = documents.alive
     if len(counting) < len(copy.sources):
         among = among & np.array([each.partition(" ")[0] in counting for each in documents.ids], np.bool_)
-    naming = _having_all(documents, phrases)
+    naming = _having_all(documents, phrases, in_text=wanted.only_about)
     if wanted.only_about:
         among = among & naming
     points = NAMED_POINTS if wanted.query else 1.0
@@ -268,13 +271,21 @@ def _ranked(
     return ranked, len(ranking.hits), match.spellings
 
 
-def _having_all(documents: SearchCopy, phrases: Sequence[Sequence[str]]) -> npt.NDArray[np.bool_]:
-    """Return which documents have all words of any of some phrases."""
+def _having_all(
+    documents: SearchCopy, phrases: Sequence[Sequence[str]], *, in_text: bool = False
+) -> npt.NDArray[np.bool_]:
+    """Return which documents have all words of any of some phrases.
+
+    Args:
+        in_text: the names of their files do not count.
+    """
     having = np.zeros(len(documents.ids), np.bool_)
     for phrase in phrases:
         whole = np.ones(len(documents.ids), np.bool_)
         for posting in documents.postings([[word] for word in phrase]):
-            whole &= documents.of_numbers(posting.documents)
+            # A word of the name counts once.
+            of_names = (posting.counts & IN_NAME > 0) & in_text
+            whole &= documents.of_numbers(posting.documents[posting.counts & COUNTED > of_names])
         having |= whole
     return having
 

@@ -101,6 +101,15 @@ def test_a_file_mentions_an_entity_whichever_came_first(run: Call, files: dict[s
     ] == ["letter.txt", "note.txt"]
 
 
+def test_the_name_of_a_file_is_found_and_mentions_nobody(run: Call) -> None:
+    pages = "\n\n".join(f"Paragraph {number} is about the weather. " * 20 for number in range(40))
+    named = run("store", **with_file(pages.encode(), "Mia Falk INV-77.txt"))["source_id"]
+    note = run("store", **with_file(b"The bicycle is lent to Mia Falk.", "note.txt"))["source_id"]
+    (mia,) = run("store", entities=[{"entity_type": "person", "name": "Mia Falk"}])["entities"]
+    assert searched(run, entity_id=mia["entity_id"]) == [note]
+    assert set(searched(run, search="INV-77")) == {named}
+
+
 def test_an_entity_that_says_it_itself_stands_first(run: Call, files: dict[str, str]) -> None:
     run(
         "store",
