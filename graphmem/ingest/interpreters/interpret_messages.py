@@ -17,6 +17,8 @@ from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal
 
 RECIPIENTS = ("to", "cc", "bcc")
+NO_SUBJECT = "(no subject)"
+"""The name of a message that has an id and no subject."""
 NAMES = {
     "message_id": "message_id",
     "subject": "subject",
@@ -75,7 +77,10 @@ def _add(
     if not members:
         return None
     members.append(LabelledMember("channel", "email"))
-    message = draft.entity("message", members, part.span, observed_at=sent_at)
+    # Its id means nothing to people. A message without one is identified by what it says.
+    has_id = text_of(fields.get("message_id")) is not None
+    name = (text_of(fields.get("subject")) or NO_SUBJECT) if has_id else None
+    message = draft.entity("message", members, part.span, canonical_name=name, observed_at=sent_at)
     if message is None:
         return None
     for person in senders:
