@@ -395,6 +395,7 @@ def test_the_counts_are_those_of_what_was_stored(run: Call) -> None:
         "total_observations": 5,
         "total_relationships": 2,
         "total_events": 0,
+        "total_interpretations": 0,
         "sources_count": 0,
         "semantic_pending": 0,
         "entities_by_type": {"person": 1, "thing": 3},

@@ -10,7 +10,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from graphmem import errors
-from graphmem.errors import CATALOGUE, EntityAmbiguous, GraphmemError, InvalidInput, NotFound, ServiceBusy
+from graphmem.errors import (
+    CATALOGUE,
+    EntityAmbiguous,
+    GraphmemError,
+    InvalidInput,
+    NotFound,
+    ServiceBusy,
+    SourceAmbiguous,
+)
 from tests.support.walks import walk_over
 
 
@@ -54,8 +62,8 @@ def test_a_code_is_in_upper_snake_with_a_status_of_an_error(error_class):
 @walk_over("error_class", list(CATALOGUE.values()))
 def test_the_exit_code_goes_with_the_status(error_class):
     by_status = {400: 2, 413: 2, 401: 3, 403: 3, 404: 4, 405: 4, 409: 5, 503: 7}
-    # A script that names an entity must know a name of several from a change that contradicts another.
-    with_its_own = {EntityAmbiguous: 8}
+    # A script must know a name of several entities or files from a change that contradicts another.
+    with_its_own = {EntityAmbiguous: 8, SourceAmbiguous: 8}
     expected = with_its_own.get(error_class, by_status.get(error_class.status, error_class.exit_code))
     assert error_class.exit_code == expected
     assert error_class.status != 500 or error_class.exit_code in (1, 6)
