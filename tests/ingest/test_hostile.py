@@ -202,7 +202,7 @@ def test_cpu_is_limited(tmp_path: Path) -> None:
 
 def test_memory_is_limited(tmp_path: Path) -> None:
     data = b"[" + b"[],[],[],[],[],[],[],[],[],[]," * 300_000 + b"[]]"
-    error = fails(tmp_path, "a.json", data, DocumentLimits(address_space_bytes=256 << 20, parts=10_000_000))
+    error = fails(tmp_path, "a.json", data, DocumentLimits(address_space_bytes=160 << 20, parts=10_000_000))
     assert (error.code, "memory" in error.reason) == ("limit_exceeded", True)
 
 
