@@ -162,8 +162,8 @@ def _understood(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"Understood: {', '.join(parts)}."
     if any(each.get("status") in ("pending", "running") for each in started):
         yield "Larger files are being read: `graphmem interpretations list` says how far they are."
-    if name := next((row["file"] for row in rows if _started(row).get("passages")), None):
-        file = Path(name).name
+    if passages:
+        file = Path(max(rows, key=lambda row: _started(row).get("passages", 0))["file"]).name
         yield f"Next: `graphmem ask QUESTION`, or `graphmem sources search WORDS` for what {file} says."
 
 

@@ -199,7 +199,8 @@ async def by_words(context: Context, text: str, types: list[str], limit: int) ->
     elif resembling:
         answer = _resembling(results, resembling[:limit])
     else:
-        answer = _nothing("; ".join([f"{_TRIED} fits", *results.notes]))
+        said = ["`passages` of files have it"] if results.passages.passages else []
+        answer = _nothing("; ".join([f"{_TRIED} fits", *said, *results.notes]))
         answer["semantic"] = results.semantic
     if results.passages.passages:
         answer["passages"] = list(results.passages.passages)

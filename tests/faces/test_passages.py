@@ -64,6 +64,7 @@ def test_what_files_say_is_found_by_every_way_to_ask(run: Call, files: dict[str,
     assert text[: first["start"]].count("\n") + 1 == first["line"]
     looked_up = run("entities.find", identifier="battery telemetry team")
     assert looked_up["passages"][0]["source_id"] == files["cv.txt"]
+    assert "`passages` of files have it" in run("entities.find", identifier="INV-2026-0417")["hint"]
     page = run("entities.query", search="battery telemetry")
     assert page["passages"][0]["source_id"] == files["cv.txt"]
     (line, *_) = run("context.retrieve", question="Who leads the battery telemetry team?")["lines"]
