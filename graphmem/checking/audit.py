@@ -175,7 +175,8 @@ class Audit:
         for each in wrong:
             self.report.note([each])
         if self.fix and wrong:
-            await passage_check.reread(self.database, self.owner, [each.subject_id for each in wrong])
+            ids_of_wrong = [each.subject_id for each in wrong]
+            await self.database.write("audit.reread", self.owner, ids=ids_of_wrong)
             self.report.fixed += len(wrong)
 
     async def _check_rule_dates(self, entity_types: list[str]) -> None:

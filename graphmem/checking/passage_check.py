@@ -47,8 +47,3 @@ async def differences(database: Database, owner: str) -> AsyncIterator[AuditDiff
             derived = [[owner, row.reader, key_of(each.texts, each.places)] for each in row.stored[:1]]
             if row.reader != WAITING and (stored != derived or not stored):
                 yield AuditDifference(row.id, "passages", stored or None, derived or row.reader)
-
-
-async def reread(database: Database, owner: str, source_ids: list[str]) -> None:
-    """Have the passages of some sources made anew."""
-    await database.write("audit.reread", owner, ids=source_ids)

@@ -72,7 +72,7 @@ def _end(text: str, start: int, limit: int) -> int:
     if limit <= most:
         return limit
     for end in _ENDS:
-        found = [each.end() for each in end.finditer(text, start + PASSAGE_CHARACTERS // 2, most)]
-        if found:
-            return found[-1]
+        ends = [each.end() for each in end.finditer(text, start + PASSAGE_CHARACTERS // 2, most)]
+        if ends:
+            return ends[-1]
     return most

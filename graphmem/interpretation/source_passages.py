@@ -7,8 +7,9 @@ that is interpreted at once has its passages at once; the worker makes those of 
 from __future__ import annotations
 
 import random
+from functools import cache
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -19,7 +20,7 @@ from graphmem.embedding.meaning import Embedder, Vector
 from graphmem.errors import EmbeddingRefused, GraphmemError
 from graphmem.ingest import format_table
 from graphmem.ingest.document import ParsedDocument, ParseFailed
-from graphmem.ingest.passages import DIVISION, TEXT_CHARACTERS, divided, key_of
+from graphmem.ingest.passages import DIVISION, Passage, divided, key_of
 from graphmem.interpretation.readings import document_of
 from graphmem.model import times
 from graphmem.reading.source_answers import read_sources
@@ -41,48 +42,43 @@ def _reader(parser: str, embedder: Embedder) -> str:
     return f"{parser}, division {DIVISION}, {embedder.model}"
 
 
-def _readers(embedder: Embedder) -> tuple[list[str], str]:
-    """Return the readers of now, and the one that stands for a file that no parser reads."""
+@cache
+def _parsers() -> tuple[str, ...]:
+    """Return the parsers of now with their versions; the last one stands for a file that none of them reads.
+
+    Once a parser changes, what none could read is read again.
+    """
     parsers = sorted({f"{row.parser} {row.parser_version}" for row in format_table.FORMATS})
-    # Once a parser changes, what none could read is read again.
-    none = f"none {meaning.key(' '.join(parsers))}"
-    return [_reader(parser, embedder) for parser in (*parsers, none)], _reader(none, embedder)
+    return *parsers, f"none {meaning.key(' '.join(parsers))}"
 
 
-async def store(context: Context, source_id: str, document: ParsedDocument | ParseFailed) -> int:
-    """Store the passages of a source, made of its document; return how many there are.
+async def store(context: Context, source_id: str, document: ParsedDocument | None) -> None:
+    """Store the passages of a source, made of its document.
 
     Args:
-        document: the fault if the file cannot be read: then there are none.
+        document: ``None`` if no parser reads the file: then there are no passages.
 
     Raises:
         EmbeddingUnavailable: the service that makes vectors does not answer.
     """
     embedder = context.services.embedder
-    row: dict[str, Any] = {"reader": _readers(embedder)[1], "title": None, "is_cut": False, "places": []}
-    texts: list[str] = []
-    if isinstance(document, ParsedDocument):
+    parser, title, text, passages = _parsers()[-1], None, "", list[Passage]()
+    if document is not None:
+        parser, title, text = f"{document.parser} {document.parser_version}", document.title, document.text
         passages = divided(document)
-        texts = [document.text[each.start : each.end] for each in passages]
-        row = {
-            "reader": _reader(f"{document.parser} {document.parser_version}", embedder),
-            "title": document.title,
-            "is_cut": len(document.text) > TEXT_CHARACTERS,
-            "places": [number for each in passages for number in each],
-        }
-    reason = document.reason if isinstance(document, ParseFailed) else None
-    packed = await _vectors(texts, embedder)
-    row["key"] = key_of(texts, row["places"])
+    texts = [text[each.start : each.end] for each in passages]
+    places = [number for each in passages for number in each]
     await context.services.database.write(
         "passages.set",
         context.actor.owner,
         source_id=source_id,
+        reader=_reader(parser, embedder),
+        title=title,
+        key=key_of(texts, places),
         texts=texts,
-        packed=packed,
-        reason=reason,
-        **row,
+        places=places,
+        packed=await _vectors(texts, embedder),
     )
-    return len(texts)
 
 
 async def _vectors(texts: list[str], embedder: Embedder) -> bytes:
@@ -104,19 +100,20 @@ async def _vectors(texts: list[str], embedder: Embedder) -> bytes:
     return b"".join(each or bytes(meaning.DIMENSIONS) for each in meaning.packed(vectors))
 
 
-async def store_at_once(context: Context, source_id: str, document: ParsedDocument) -> int:
-    """Store the passages of a source that was just read, or leave them to the worker if that fails.
+async def store_at_once(context: Context, source_id: str, document: ParsedDocument) -> None:
+    """Store the passages of a source that was just read, or leave them to the worker.
 
-    Returns:
-        How many there are, 0 if they are left.
+    They are left where a remote service makes the vectors, and where that fails.
     """
-    if not context.services.embedder.at_once:
-        return 0
-    try:
-        return await store(context, source_id, document)
-    except GraphmemError as exc:
-        _log.warning("the passages of a source are made later", id=source_id, reason=str(exc)[:500])
-        return 0
+    if context.services.embedder.at_once:
+        try:
+            await store(context, source_id, document)
+        except GraphmemError as exc:
+            _log_delay(source_id, exc)
+
+
+def _log_delay(source_id: str, exc: GraphmemError) -> None:
+    _log.warning("the passages of a source are made later", id=source_id, reason=str(exc)[:500])
 
 
 class _Waiting(NamedTuple):
@@ -126,7 +123,7 @@ class _Waiting(NamedTuple):
 
 async def make_passages(services: Services, only_owner: str | None = None) -> int:
     """Make the passages of some sources, of all owners or of one; return of how many."""
-    readers = sorted(_readers(services.embedder)[0])
+    readers = sorted(_reader(parser, services.embedder) for parser in _parsers())
     waiting = await services.database.reads(None).only(
         "passages.waiting",
         list[_Waiting],
@@ -142,10 +139,10 @@ async def make_passages(services: Services, only_owner: str | None = None) -> in
             for source in await read_sources(context, [source_id]):
                 try:
                     document = await document_of(context, source)
-                except ParseFailed as exc:
-                    document = exc
+                except ParseFailed:
+                    document = None
                 await store(context, source.id, document)
                 done += 1
         except GraphmemError as exc:
-            _log.warning("the passages of a source are made later", id=source_id, reason=str(exc)[:500])
+            _log_delay(source_id, exc)
     return done

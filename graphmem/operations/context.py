@@ -143,11 +143,11 @@ async def _page(
         arguments.provenance is None and arguments.format == "fields"
     )
     question = words.tokens(arguments.question or "")
-    found = context_passages.beside(subjects.passages, lines)
-    are_first = context_passages.come_first(found, question, focus, lines, subjects.names)
+    beside = context_passages.beside(subjects.passages, lines)
+    are_first = context_passages.come_first(beside, question, focus, lines, subjects.names)
 
     def fit(budget: int, unit: Unit) -> ContextPage:
-        passages = context_passages.fitting(found.passages, budget, unit, alone=not lines)
+        passages = context_passages.fitting(beside.passages, budget, unit, alone=not lines)
         if arguments.format == "fields":
             about: AboutSearch = {**subjects.about, "passages": passages} if passages else subjects.about
             return fitted(lines, skip, FieldsSheet(View(focus.around, with_ids)), budget, unit, query, about)

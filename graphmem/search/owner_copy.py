@@ -153,6 +153,14 @@ class OwnerCopy:
                     await asyncio.wait([thread])
 
 
+async def end_all(loads: Iterable[asyncio.Task[None] | None]) -> None:
+    """End the tasks that read copies."""
+    running = [load for load in loads if load is not None]
+    for load in running:
+        load.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+
+
 class Commit(NamedTuple):
     """The last commit that wrote entities of an owner: the revision, and how many entities it wrote."""
 

@@ -21,7 +21,7 @@ from graphmem.database.driver import Database
 from graphmem.embedding.meaning import DIMENSIONS
 from graphmem.errors import GraphmemError
 from graphmem.search.entity_copy import EntityText, SearchCopy
-from graphmem.search.owner_copy import OwnerCopy, PassagesChange
+from graphmem.search.owner_copy import OwnerCopy, PassagesChange, end_all
 from graphmem.settings import Limits
 from graphmem.text import words
 
@@ -119,10 +119,9 @@ class PassageCopy:
         for row in rows:
             self._remove(documents, row.source_id)
             places = tuple(map(PassagePlace, *(row.places[part::4] for part in range(4))))
-            name = " ".join(dict.fromkeys(words.tokens(f"{row.name or ''} {row.title or ''}")))
-            self.sources[row.source_id] = CopiedSource(
-                row.recorded_at, tuple(row.withdrawals), row.name, row.title, places
-            )
+            source = CopiedSource(row.recorded_at, tuple(row.withdrawals), row.name, row.title, places)
+            self.sources[row.source_id] = source
+            name = " ".join(dict.fromkeys(words.tokens(source.called)))
             self.left_out.discard(row.source_id)
             documents.put(
                 EntityText(
@@ -163,10 +162,7 @@ class PassageCopies:
 
     async def close(self) -> None:
         """End what is being read."""
-        loads = [copy.loading for copy in self._copies.values() if copy.loading is not None]
-        for load in loads:
-            load.cancel()
-        await asyncio.gather(*loads, return_exceptions=True)
+        await end_all(copy.loading for copy in self._copies.values())
 
     async def follow(
         self, owner: str, node_key: str, change: PassagesChange, limits: Limits
@@ -182,7 +178,7 @@ class PassageCopies:
         copy = self._copies.setdefault((owner, node_key), PassageCopy())
         self._copies.move_to_end((owner, node_key))
         end = time.monotonic() + limits.copy_wait_seconds
-        while copy.mark < change.number and time.monotonic() < max(end, copy.not_before):
+        while copy.mark < change.number and (left := end - time.monotonic()) > 0:
             if copy.loading is None and time.monotonic() < copy.not_before:
                 break
             if copy.loading is None:
@@ -190,8 +186,9 @@ class PassageCopies:
                 # The copy belongs to the process, not to the request: it has no deadline and no trace.
                 load = self._load(owner, copy, change)
                 copy.loading = asyncio.create_task(load, context=contextvars.Context())
-            await asyncio.wait([copy.loading], timeout=max(0.0, end - time.monotonic()))
-            if copy.mark >= change.number - 1 and not copy.is_behind:
+            await asyncio.wait([copy.loading], timeout=left)
+            if copy.mark >= change.number - 1:
+                # What is not visible as a whole yet is left to the next search.
                 break
         self._make_room()
         return copy

@@ -90,10 +90,7 @@ class SearchCopies:
 
     async def close(self) -> None:
         """End what is being read."""
-        loads = [copy.loading for copy in self._copies.values() if copy.loading is not None]
-        for load in loads:
-            load.cancel()
-        await asyncio.gather(*loads, return_exceptions=True)
+        await owner_copy.end_all(copy.loading for copy in self._copies.values())
 
     @property
     def bytes(self) -> int:

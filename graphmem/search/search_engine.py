@@ -97,8 +97,8 @@ async def _with_passages(
     wanted = passage_search.Wanted(
         search.query, identifies, about, limit=search.passages, clocks=search.clocks
     )
-    found = await passage_search.find(context, wanted, state)
-    return replace(results, passages=found, notes=[*results.notes, *found.notes])
+    passages = await passage_search.find(context, wanted, state)
+    return replace(results, passages=passages, notes=[*results.notes, *passages.notes])
 
 
 async def _results(context: Context, search: Search, question: AskedNames, followed: Followed) -> Results:

@@ -1,5 +1,4 @@
-// passages.state: the number of the last change of an owner's passages, and how many sources it changed; no row if there is
-// no such owner.
+// passages.state: up to where an owner's data goes, the passages too; null if there is no such owner.
 //
 // params  none
 // returns state: LIST

@@ -24,7 +24,7 @@ BUDGET_SHARE: Final = 3
 
 def beside(found: FoundPassages, lines: Iterable[Line]) -> FoundPassages:
     """Return the passages without those that are a part of a value which lines tell."""
-    values = [line.value for line in lines if len(line.value) >= LONG_VALUE]
+    values = [line.value for line in lines if len(line.value) >= LONG_VALUE] if found.texts else []
     kept = [
         place
         for place, text in enumerate(found.texts)
@@ -43,18 +43,18 @@ def come_first(
     Args:
         names: the words by which the question names entities. A passage without any of these is about others.
     """
-    if passage_search.asks_for_files(question):
+    if not found.texts or passage_search.asks_for_files(question):
         return True
-    told: dict[str, set[str]] = {}
+    of_entities: dict[str, set[str]] = {}
     for line in lines:
-        told.setdefault(line.about.id, set()).update(line.words)
-    most = max((question_words.shared(focus.words, frozenset(each)) for each in told.values()), default=0)
-    named = set(words.tokens(" ".join(names)))
+        of_entities.setdefault(line.about.id, set()).update(line.words)
+    most = max((question_words.shared(focus.words, each) for each in of_entities.values()), default=0)
+    of_names = set(words.tokens(" ".join(names)))
     for text in found.texts:
-        said = frozenset(words.tokens(text))
-        if (not named or named & said) and question_words.shared(focus.words, said) > most:
+        of_text = frozenset(words.tokens(text))
+        if (not of_names or of_names & of_text) and question_words.shared(focus.words, of_text) > most:
             return True
-    return not told
+    return not of_entities
 
 
 def fitting(passages: Sequence[FoundPassage], budget: int, unit: Unit, *, alone: bool) -> list[FoundPassage]:

@@ -186,10 +186,10 @@ def _owed(reader: Reader, span: range) -> Phrase | None:
     payables, tasks = types("payables"), types("to_do")
     # "Which bills do I have to pay?" asks for bills alone.
     kinds = [kind_words.named_kind([each], reader.types, reader.aliases) for each in reader.tokens]
-    asked = {at: set(each.types) for at, each in enumerate(kinds) if each and payables & {*each.types}}
-    wanted = set[str]().union(*asked.values()) or payables | tasks
+    by_place = {at: set(each.types) for at, each in enumerate(kinds) if each and payables & {*each.types}}
+    wanted = set[str]().union(*by_place.values()) or payables | tasks
     kind = KindName(tuple(sorted(wanted)), OWED, is_plural=True)
-    phrase = _phrase(reader, kind, {*said, *asked}, _EMPTY | grammar.words("besides_owing"))
+    phrase = _phrase(reader, kind, {*said, *by_place}, _EMPTY | grammar.words("besides_owing"))
     if phrase is None or not kind.types or any(start < said.start for start, _ in phrase.anchors):
         return None
     states = (State(phrase.text, "unpaid"),)
