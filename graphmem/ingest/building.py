@@ -165,25 +165,24 @@ class Builder:
         """The text so far."""
         return "".join(self._pieces)
 
-    def _name(self) -> str | None:
-        """Return the title, unless a program made it; else the first heading."""
+    def _name(self, text: str) -> str | None:
+        """Return the title, unless a program made it; else the first heading in the text."""
         title = " ".join(normal(self.title).split()) if isinstance(self.title, str) else ""
         if title and not PLACEHOLDER.fullmatch(title):
             return title
         headings = (part.span for part in self._parts if part is not None and part.kind == "heading")
         first = next(headings, None)
         # Markdown keeps the marks of a heading.
-        line = (
-            self.text[first.start : first.end].strip("# \n").partition("\n")[0] if first is not None else ""
-        )
+        line = text[first.start : first.end].strip("# \n").partition("\n")[0] if first is not None else ""
         return line.strip() or None
 
     def document(self) -> ParsedDocument:
         """Return what was collected."""
+        text = self.text
         return ParsedDocument(
-            text=self.text,
+            text=text,
             parts=tuple(part for part in self._parts if part is not None),
-            title=self._name(),
+            title=self._name(text),
             metadata={
                 name: value
                 for name, value in json_value(self.metadata).items()

@@ -93,8 +93,8 @@ def whole_text(builder: Builder, data: bytes) -> str:
 def unended(text: str) -> list[str]:
     """Return a warning where the last line has no end, as in a file that was cut."""
     line = text.count("\n") + 1
-    told = f"Line {line} has no line end: if the file was cut, its last value is not whole."
-    return [] if text.endswith("\n") else [told]
+    warning = f"Line {line} has no line end: if the file was cut, its last value is not whole."
+    return [] if text.endswith("\n") else [warning]
 
 
 def beginning(head: bytes) -> str:
@@ -148,8 +148,7 @@ def _strict_or_replaced(data: bytes, encoding: str, warnings: tuple[str, ...]) -
         text = data.decode(encoding)
     except UnicodeDecodeError:
         text = data.decode(encoding, "replace")
-        told = f"What is no {encoding} is shown as U+FFFD{_lines(text, chr(0xFFFD))}."
-        warnings = (*warnings, told)
+        warnings = (*warnings, f"What is no {encoding} is shown as U+FFFD{_lines(text, chr(0xFFFD))}.")
     return _finished(text, encoding, warnings)
 
 

@@ -43,12 +43,6 @@ BEGINNINGS = (
         ),
         "whatsapp",
     ),
-    (
-        re.compile(
-            r"\u200e?(?:\[[\d./-]{6,10}, [\d:.]{4,8}[^\]\n]{0,6}\] |[\d./-]{6,10}, [\d:.]{4,5}[^-\n]{0,6} - )"
-        ),
-        "whatsapp",
-    ),
 )
 HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]")
 MAIL_HEADERS = {"from", "to", "subject", "date", "message-id", "received", "return-path", "mime-version"}

@@ -40,7 +40,6 @@ class MailTexts:
         self._message = message
         self._number = number
         self._builder = builder
-        self._raw: list[bytes] = []
         parts = [*message.walk()] if message.is_multipart() else [message]
         raw = [part for part in parts if not all(_is_plain(value) for _, value in part.raw_items())]
         self._raw = [_bytes_of(value) for part in raw for _, value in part.raw_items() if not value.isascii()]

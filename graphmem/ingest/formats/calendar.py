@@ -47,12 +47,12 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add the entries of the calendars in a file."""
     text, _, warnings = decoded(data)
     builder.warn(*warnings)
-    found = [*_all_blocks(blocks(text, builder, APART))]
-    if not found:
+    every = [*_all_blocks(blocks(text, builder, APART))]
+    if not every:
         raise ParseFailed("The file has no entry of a calendar.", "damaged")
-    zones = Zones({line.value: each for each in found for line in each.named("TZID")[:1]}, builder)
+    zones = Zones({line.value: each for each in every for line in each.named("TZID")[:1]}, builder)
     entries: list[_Entry] = []
-    for block in found:
+    for block in every:
         if block.name == "VCALENDAR":
             _describe(builder, block)
         if block.is_cut:

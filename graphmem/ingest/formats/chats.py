@@ -37,22 +37,20 @@ def parse_chatgpt(builder: Builder, data: bytes, name: str) -> None:
     for value in _conversations(builder, data, name, "mapping", dict):
         identity = value.get("conversation_id") or value.get("id")
         chats.begin(value.get("title"), identity, value.get("create_time"), value.get("update_time"))
-        mapping = value.get("mapping")
-        _add_tree(chats, mapping if isinstance(mapping, dict) else {}, value.get("current_node"))
+        _add_tree(chats, _object(value.get("mapping")), value.get("current_node"))
 
 
 def parse_open_webui(builder: Builder, data: bytes, name: str) -> None:
     """Add the conversations of an Open WebUI export with their messages."""
     chats = Conversations(builder)
     for value in _conversations(builder, data, name, "chat", dict):
-        chat: dict[str, Any] = value["chat"] if isinstance(value.get("chat"), dict) else {}
+        chat = _object(value.get("chat"))
         title = value.get("title") or chat.get("title")
         chats.begin(title, value.get("id"), value.get("created_at"), value.get("updated_at"))
-        history: dict[str, Any] = chat["history"] if isinstance(chat.get("history"), dict) else {}
-        messages: dict[str, Any] = history["messages"] if isinstance(history.get("messages"), dict) else {}
+        history = _object(chat.get("history"))
         nodes = {
             key: {"message": node, "parent": node.get("parentId"), "children": node.get("childrenIds")}
-            for key, node in messages.items()
+            for key, node in _object(history.get("messages")).items()
             if isinstance(node, dict)
         }
         _add_tree(chats, nodes, history.get("currentId"))
@@ -95,6 +93,11 @@ def _conversations(
         elif file is data:
             builder.format = BY_NAME["json"]
             json_values.parse(builder, data, name)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """Return an object; an empty one in place of what is none."""
+    return value if isinstance(value, dict) else {}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
@@ -146,10 +149,10 @@ def _add_tree(chats: Conversations, nodes: dict[str, Any], leaf: Any) -> None:
 def _add_node(chats: Conversations, message: dict[str, Any], current: bool) -> None:
     author = message.get("author")
     role = author.get("role") if isinstance(author, dict) else message.get("role")
-    metadata = message["metadata"] if isinstance(message.get("metadata"), dict) else {}
+    metadata = _object(message.get("metadata"))
     files = [*_objects(metadata.get("attachments")), *_objects(message.get("files"))]
-    held = [file["file"] for file in files if isinstance(file.get("file"), dict)]
-    names = dict.fromkeys([*_texts(files, "name"), *_texts(held, "filename")])
+    contents = [file["file"] for file in files if isinstance(file.get("file"), dict)]
+    names = dict.fromkeys([*_texts(files, "name"), *_texts(contents, "filename")])
     more = {
         "model": metadata.get("model_slug") or message.get("model"),
         "current": current,
@@ -157,7 +160,7 @@ def _add_node(chats: Conversations, message: dict[str, Any], current: bool) -> N
         "attachments": list(names) or None,
     }
     sent = message.get("create_time") or message.get("timestamp")
-    inside = _texts([file.get("data") for file in held], "content")
+    inside = _texts([file.get("data") for file in contents], "content")
     chats.message(role, "\n".join(_said(message.get("content"))), message.get("id"), sent, more, inside)
 
 

@@ -50,17 +50,9 @@ def parse_lines(builder: Builder, data: bytes, name: str) -> None:
 def whole_objects(text: str) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the objects of a list at the top that are whole, and warnings that name the others."""
     walk = Walk(text)
-    found: list[dict[str, Any]] = []
-
-    def read(start: int) -> int:
-        fields, end = walk.members(start)
-        found.append({field.name: field.value for field in fields})
-        return end
-
     start = walk.skip(0)
-    if text.startswith("[", start):
-        walk.elements(start, read)
-    return found, walk.warnings
+    objects = walk.objects(start)[0] if text.startswith("[", start) else []
+    return objects, walk.warnings
 
 
 def _sequence(builder: Builder, walk: Walk, position: int) -> None:
@@ -84,15 +76,8 @@ def _object(builder: Builder, walk: Walk, start: int) -> int:
     except ParseFailed as exc:
         walk.leave_out(start, exc)
     fields, name, place = walk.fields, walk.name, walk.place
-    elements: list[Any] = []
-
-    def read(start: int) -> int:
-        members, end = walk.members(start)
-        elements.append({field.name: field.value for field in members})
-        return end
-
     if name is not None and walk.text.startswith("[", place):
-        end = walk.elements(place, read)
+        elements, end = walk.objects(place)
         if elements:
             fields[name] = PartField(name, elements, walk.span(place, end))
     if fields:
@@ -156,6 +141,18 @@ class Walk:
                 position = self._next_element(position, list(last or self.fields)[:SAME_NAMES])
                 if position == len(self.text):
                     return position
+
+    def objects(self, position: int) -> tuple[list[dict[str, Any]], int]:
+        """Return the whole objects of the list at an offset, and the end of the list."""
+        objects: list[dict[str, Any]] = []
+
+        def read(start: int) -> int:
+            fields, end = self.members(start)
+            objects.append({field.name: field.value for field in fields})
+            return end
+
+        end = self.elements(position, read)
+        return objects, end
 
     def leave_out(self, position: int, failure: ParseFailed) -> None:
         """Note what is broken; raise a failure that is no damage."""

@@ -68,12 +68,13 @@ def _name(fields: Mapping[str, PartField]) -> str | None:
 
     One without an id is identified by its name: that has sender, time and length, so that two "ok" stay two.
     """
-    said = " ".join((text_of(fields.get("text")) or text_of(fields.get("attachments_text")) or "").split())
-    shown = said if len(said) <= NAME_CHARACTERS_LIMIT else f"{said[:NAME_CHARACTERS_LIMIT].rstrip()}…"
+    text = text_of(fields.get("text")) or text_of(fields.get("attachments_text")) or ""
+    line = " ".join(text.split())
+    shown = line if len(line) <= NAME_CHARACTERS_LIMIT else f"{line[:NAME_CHARACTERS_LIMIT].rstrip()}…"
     if text_of(fields.get("id")) is not None or not shown:
         return shown or None
     sender, sent = (text_of(fields.get(name)) for name in ("role", "sent_at"))
-    length = f" [{len(said):,}]" if shown != said else ""
+    length = f" [{len(line):,}]" if shown != line else ""
     return f"{sender} ({sent}): {shown}{length}"
 
 

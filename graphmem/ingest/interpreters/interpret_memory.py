@@ -67,8 +67,8 @@ def _collect(
         return
     named = stated.setdefault(identity.fold_text(name), [])
     if named and spelling != named[0].spelling:
-        told = f"it has the name of one before, which is a {named[0].spelling[:60]}"
-        draft.warn(f"The type {spelling[:60]}{place(part.span)} is left out: {told}.")
+        first = f"the first entity of this name is a {named[0].spelling[:60]}"
+        draft.warn(f"The type {spelling[:60]}{place(part.span)} is left out: {first}.")
     named.append(StatedEntity(name, spelling, part, fields))
 
 
