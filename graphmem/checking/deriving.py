@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from graphmem.database.queries import Queries
-from graphmem.model import canonical, discovery, reduction, rule_merges, times
+from graphmem.model import canonical, discovery, identity_rules, reduction, times
 from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.identity_rules import NO_EVIDENCE, Evidence
 from graphmem.model.membership import Membership
 from graphmem.model.reduction import OwnState, Winner
-from graphmem.model.rule_merges import NO_EVIDENCE, Evidence
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.text import identifiers
 from graphmem.writing import placement, refolding
@@ -136,7 +136,7 @@ async def _evidence(
     for subject_id, names, values, basis in row.evidence:
         texts = dict(zip(names, values, strict=True))
         more = evidence_of(rules[subject_id], texts, basis)
-        evidence[subject_id] = rule_merges.joined(evidence.get(subject_id, NO_EVIDENCE), more)
+        evidence[subject_id] = identity_rules.joined(evidence.get(subject_id, NO_EVIDENCE), more)
         named.setdefault(subject_id, set()).update(naming_pairs(entities[subject_id].kind, texts))
     return evidence, named
 

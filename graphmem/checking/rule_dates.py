@@ -17,9 +17,9 @@ from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
 from graphmem.model import rule_history, times
 from graphmem.model.dismissals import DatedDismissal
+from graphmem.model.identity_rules import OwnRule
 from graphmem.model.membership import MergeFact, RuleSpan
 from graphmem.model.rule_history import RuleFacts, Statement
-from graphmem.model.rule_merges import OwnRule
 from graphmem.writing import Writers, refolding
 from graphmem.writing import state as states
 from graphmem.writing.state import LockedOwner, LookRow

@@ -16,8 +16,8 @@ from graphmem.dump.batches import BatchPart
 from graphmem.model import canonical, discovery, fact_records, facts, schema
 from graphmem.model.fact_records import Fact, Repeat, SchemaRecord
 from graphmem.model.identity import CANONICAL_NAME
+from graphmem.model.identity_rules import own_rule
 from graphmem.model.reduction import Observation
-from graphmem.model.rule_merges import own_rule
 from graphmem.model.schema import Active
 from graphmem.writing import Merging, Receipt, WriteRequest, merging, rule_merging
 from graphmem.writing.draft import Draft

@@ -12,11 +12,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from graphmem.model import membership, person_names, rule_merges, times
+from graphmem.model import identity_rules, membership, person_names, rule_merges, times
 from graphmem.model.dismissals import DatedDismissal, pair_of
+from graphmem.model.identity_rules import NO_EVIDENCE, Evidence, Identified, OwnRule
 from graphmem.model.membership import Membership, MergeFact, RuleSpan
 from graphmem.model.person_names import NameGroup, NearNames, PersonName
-from graphmem.model.rule_merges import NO_EVIDENCE, Evidence, Identified, Merges, OwnRule, RuleMerge
+from graphmem.model.rule_merges import Merges, RuleMerge
 
 
 class Statement(NamedTuple):
@@ -83,7 +84,7 @@ def _evidence(statements: Iterable[Statement], moment: int) -> Evidence | None:
     evidence: Evidence | None = None
     for statement in statements:
         if statement.recorded_at <= moment and membership.counts(statement.toggles, moment):
-            evidence = rule_merges.joined(evidence or NO_EVIDENCE, statement.evidence)
+            evidence = identity_rules.joined(evidence or NO_EVIDENCE, statement.evidence)
     return evidence
 
 

@@ -10,10 +10,10 @@ from graphmem.errors import StoreRefused
 from graphmem.model import canonical, ids, membership
 from graphmem.model.fact_records import Dismissal, Fact, SchemaRecord, Split
 from graphmem.model.fact_table import BY_RECORD, INTERPRETATION, SOURCE, DeclaredKind
+from graphmem.model.identity_rules import OwnRule
 from graphmem.model.items import Item, ItemIssue
 from graphmem.model.links import Link
 from graphmem.model.reduction import Observation
-from graphmem.model.rule_merges import OwnRule
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active
 from graphmem.writing import placement

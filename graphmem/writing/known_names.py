@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from graphmem.model import person_names, rule_merges
+from graphmem.model import identity_rules, person_names
 from graphmem.model.person_names import NameGroup, NearNames
 from graphmem.writing.draft import Draft
 from graphmem.writing.rule_state import RuleReads
@@ -12,7 +12,7 @@ from graphmem.writing.things import KEY_KIND, Thing, Things, note_names
 from graphmem.writing.write_requests import LookAgain, Touched
 
 
-def bearers_of(rule: rule_merges.OwnRule, basis: str, entity_id: str) -> Touched:
+def bearers_of(rule: identity_rules.OwnRule, basis: str, entity_id: str) -> Touched:
     """Return what to read for the bearers of an id."""
     borne = (KEY_KIND + basis, entity_id, rule.fields)
     return Touched(entities={entity_id}, borne={borne}, stored={entity_id})
@@ -52,7 +52,7 @@ class KnownNames:
         """
         fresh: dict[NameGroup, set[str]] = {}
         lost: dict[NameGroup, set[str]] = {}
-        rules: dict[NameGroup, rule_merges.OwnRule] = {}
+        rules: dict[NameGroup, identity_rules.OwnRule] = {}
         for entity_id in entity_ids:
             before, after = stored.get(entity_id), self._draft.entities[entity_id]
             if after.rule is None or (before is not None and before.person_names is after.person_names):
@@ -103,7 +103,7 @@ class KnownNames:
         rules = [rule for each in entities if gone and (rule := entities[each].rule) and rule.has(group)]
         return {text for text in gone if not self._is_borne(rules[0], group, text)}
 
-    def _is_borne(self, rule: rule_merges.OwnRule, group: NameGroup, text: str) -> bool:
+    def _is_borne(self, rule: identity_rules.OwnRule, group: NameGroup, text: str) -> bool:
         """Return whether a stored entity that was not read bears a name."""
         name, is_own = person_names.name_in(group, text)
         if is_own:

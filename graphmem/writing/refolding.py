@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
 from graphmem.database.queries import Queries
-from graphmem.model import facts, reduction, rule_merges, times
+from graphmem.model import facts, identity_rules, reduction, times
+from graphmem.model.identity_rules import NO_EVIDENCE, Evidence
 from graphmem.model.membership import Membership, MergeFact, RuleSpan
 from graphmem.model.reduction import Observation, OwnState, Winner
-from graphmem.model.rule_merges import NO_EVIDENCE, Evidence
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing import placement, rule_merging
 from graphmem.writing.draft import Draft
@@ -194,7 +194,7 @@ def _folded(thing: Thing, every: Iterable[Observation], rules: Rules, before: _F
     folded, evidence, named = before
     for observation in every:
         folded = reduction.fold(folded, observation, rules)
-        evidence = rule_merges.joined(
+        evidence = identity_rules.joined(
             evidence, evidence_of(thing.rule, observation.fields, observation.basis)
         )
         named |= naming_pairs(thing.kind, observation.fields)

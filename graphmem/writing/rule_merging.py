@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from itertools import pairwise
 
-from graphmem.model import rule_merges
+from graphmem.model import identity_rules, rule_merges
+from graphmem.model.identity_rules import Identified
 from graphmem.model.person_names import NearNames
-from graphmem.model.rule_merges import Identified, RuleMerge
+from graphmem.model.rule_merges import RuleMerge
 from graphmem.writing.draft import Draft
 from graphmem.writing.known_names import KnownNames, bearers_of, more_bearers
 from graphmem.writing.rule_state import BearerRow
@@ -99,7 +100,7 @@ class _DraftMerges:
         self._needs = Needs()
         self._rows: dict[str, BearerRow] = {}
         self._names = KnownNames(draft)
-        self._near: dict[str, tuple[rule_merges.OwnRule, int]] = {}
+        self._near: dict[str, tuple[identity_rules.OwnRule, int]] = {}
         self._new_bearers: dict[str, set[str]] = {}
         note_bearers(self._new_bearers, map(draft.entities.__getitem__, draft.entities.changed()))
 
@@ -114,7 +115,7 @@ class _DraftMerges:
                 return Identified(None, entity.evidence)
             identified = entity.rule.identified(entity_id, entity.evidence)
             if identified.twin is not None:
-                self._near[identified.twin] = entity.rule, rule_merges.TWIN_LEVEL
+                self._near[identified.twin] = entity.rule, identity_rules.TWIN_LEVEL
             if identified.same and identified.level and entity.rule.joins:
                 basis, rule = entity.rule.basis(identified.level), self._draft.own_rule(entity.rule.joins)
                 rule = rule if rule and basis in rule.bases else entity.rule
@@ -231,7 +232,7 @@ class _DraftMerges:
     def _thing(self, entity_id: str) -> Thing | None:
         return self._draft.entities.get(entity_id)
 
-    def _rule_of_row(self, row: BearerRow) -> rule_merges.OwnRule | None:
+    def _rule_of_row(self, row: BearerRow) -> identity_rules.OwnRule | None:
         entity = self._thing(row.borne_id)
         if entity is not None:
             return entity.rule

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from graphmem.model.identity_rules import Evidence, OwnRule
 from graphmem.model.person_names import NameGroup
-from graphmem.model.rule_merges import Evidence, OwnRule
 from graphmem.writing.things import NEAR_KIND, stored_evidence
 
 if TYPE_CHECKING:

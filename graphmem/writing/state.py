@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphmem.errors import AuthInvalid
 from graphmem.model import fact_table, identity, state_hash
+from graphmem.model.identity_rules import OwnRule, own_rule
 from graphmem.model.reduction import Observation
-from graphmem.model.rule_merges import OwnRule, own_rule
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.writing.rule_state import BearerRow, NearRow, RuleChanges, RuleReads
 from graphmem.writing.schema_heads import Head, HeadRow

@@ -8,10 +8,10 @@ from typing import Any, Self
 from graphmem.errors import IdempotencyMismatch
 from graphmem.model import facts, identity, ids, membership
 from graphmem.model.fact_records import SourceRecord
+from graphmem.model.identity_rules import own_rule
 from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item
 from graphmem.model.links import Link
 from graphmem.model.reduction import Observation
-from graphmem.model.rule_merges import own_rule
 from graphmem.writing import namesakes, new_source, rule_merging, store_items, store_links, withdrawing
 from graphmem.writing.draft import Draft
 from graphmem.writing.new_interpretation import ENDED, Interpretation

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from graphmem.model import canonical, facts, identity, reduction, rule_merges
+from graphmem.model import canonical, facts, identity, identity_rules, reduction
+from graphmem.model.identity_rules import NO_EVIDENCE, Evidence, OwnRule
 from graphmem.model.person_names import NameGroup, PersonName
 from graphmem.model.reduction import Fold, Lifecycle, Observation, OwnState, Winner
-from graphmem.model.rule_merges import NO_EVIDENCE, Evidence, OwnRule
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.text import identifiers
 
@@ -117,7 +117,7 @@ class Thing:
             lifecycle=reduction.newest_lifecycle(self.lifecycle, observation),
             projection=rules.key,
             unmade=self.unmade and not has_values,
-            evidence=rule_merges.joined(self.evidence, more) if has_values else self.evidence,
+            evidence=identity_rules.joined(self.evidence, more) if has_values else self.evidence,
         )
 
     @cached_property
@@ -230,7 +230,7 @@ def evidence_of(rule: OwnRule | None, texts: Mapping[str, str], basis: str | Non
     }
     evidence = rule.evidence({name: canonical.decode(text) for name, text in fields.items()})
     by_content = evidence and basis == identity.CONTENT and rule.entity_type in identity.PEOPLE
-    return evidence | rule_merges.BY_CONTENT if by_content else evidence
+    return evidence | identity_rules.BY_CONTENT if by_content else evidence
 
 
 def evidence_of_fold(thing: Thing) -> Evidence:

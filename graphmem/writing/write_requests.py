@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from graphmem.model import facts, ids, person_names, rule_merges
+from graphmem.model import facts, identity_rules, ids, person_names, rule_merges
+from graphmem.model.identity_rules import Evidence, OwnRule
 from graphmem.model.person_names import NameGroup
-from graphmem.model.rule_merges import Evidence, OwnRule
 from graphmem.model.schema import shipped
 from graphmem.writing.things import KEY_KIND, NEAR_KIND
 
@@ -106,7 +106,7 @@ class Touched:
         for borne_id, level in rule.borne(evidence).items():
             if rule.is_weaker(level):
                 self.borne.add((KEY_KIND + rule.basis(level), borne_id, rule.fields))
-                if rule_merges.INSTANT in rule.alternatives[level - rule.first]:
+                if identity_rules.INSTANT in rule.alternatives[level - rule.first]:
                     # No entity has this id.
                     self.stored.add(borne_id)
             if level != rule.first:

@@ -22,7 +22,7 @@ from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import database as doctor_database
 from graphmem.errors import MigrationRefused
-from graphmem.model import identity, person_names, rule_merges, times
+from graphmem.model import identity, identity_rules, person_names, times
 from graphmem.registry import Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
@@ -231,7 +231,7 @@ def test_what_was_stored_under_another_id_than_its_values_make_today_joins_the_p
     contacts = [{**MILLER, "entity_type": "contact", "phone": "1"}, {"entity_type": "contact", "name": "Zed"}]
     with monkeypatch.context() as patch:
         patch.setattr(identity, "SHIPPED_ALIASES", {})
-        patch.setattr(rule_merges.OwnRule, "_same", lambda *_: None)
+        patch.setattr(identity_rules.OwnRule, "_same", lambda *_: None)
         stored = run("store", entities=contacts)["entities"]
         patch.setitem(identity.SHIPPED, "person", ((identity.CONTENT,),))
         stored += run("store", entities=[{"entity_type": "person", **ada}])["entities"]
@@ -239,8 +239,8 @@ def test_what_was_stored_under_another_id_than_its_values_make_today_joins_the_p
         patch.setitem(identity.SHIPPED, "person", rule)
         persons = [{**MILLER, "email": "robert@example.org"}, {"entity_type": "person", "name": "Ada King"}]
         miller, king = (each["entity_id"] for each in run("store", entities=persons)["entities"])
-    rule_merges.own_rule.cache_clear()
-    rule_merges.borne.cache_clear()
+    identity_rules.own_rule.cache_clear()
+    identity_rules.borne.cache_clear()
     contact, zed, by_content = (each["entity_id"] for each in stored)
     assert stored[2]["identity_basis"] == "content"
     migrated_again(loop, services, owner, 30)
@@ -274,7 +274,7 @@ def test_what_was_merged_before_near_names_were_known_is_merged_no_more_where_on
         known = {"email": "robert@example.org", **MILLER}
         by_email = run("store", entities=[known])["entities"][0]["entity_id"]
         run("store", entities=[{**MILLER, "name": "Bob Miller", "email": "bob@example.org"}])
-    rule_merges._names.cache_clear()
+    identity_rules._names.cache_clear()
     assert run("entities.get", entity_id=by_name)["entity_id"] == by_email
     known_at = run("server.stats")["last_updated"]
     migrated_again(loop, services, owner, 22, 23)

@@ -6,13 +6,14 @@ import random
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 
-from graphmem.model import identity, rule_merges
+from graphmem.model import identity, identity_rules, rule_merges
+from graphmem.model.identity_rules import Evidence, Identified, OwnRule
 from graphmem.model.person_names import NameGroup, NearNames
-from graphmem.model.rule_merges import Evidence, Identified, OwnRule, RuleMerge
+from graphmem.model.rule_merges import RuleMerge
 
 OWNER = "00000000-0000-0000-0000-000000000000"
 ALTERNATIVES = (("email",), ("name", "birthday"), ("name",))
-CONTACTS = rule_merges.OwnRule(OWNER, "contact", ALTERNATIVES, joins="person")
+CONTACTS = identity_rules.OwnRule(OWNER, "contact", ALTERNATIVES, joins="person")
 ADA = {"name": "Ada"}
 ADA_BY_EMAIL = {"name": "Ada", "email": "ada@example.org"}
 OTHER_ADA = {"name": "Ada", "email": "ada@example.com"}
@@ -46,12 +47,12 @@ class People:
     def store(self, fields: Mapping[str, object], target: str | None = None, *, kind: str = "person") -> str:
         """Store an observation: of a person, a contact, or (``content``) a person that its content made."""
         subject_id = target or entity_id(fields, kind)
-        more = rule_merges.evidence("person", fields, ALTERNATIVES)
+        more = identity_rules.evidence("person", fields, ALTERNATIVES)
         if kind == "content":
-            more |= rule_merges.BY_CONTENT
+            more |= identity_rules.BY_CONTENT
         elif kind == "contact":
             self.contacts.add(subject_id)
-        self.evidence[subject_id] = rule_merges.joined(self.evidence.get(subject_id, frozenset()), more)
+        self.evidence[subject_id] = identity_rules.joined(self.evidence.get(subject_id, frozenset()), more)
         self.settle([subject_id])
         return subject_id
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from graphmem.model import membership, rule_history, rule_merges
+from graphmem.model import identity_rules, membership, rule_history
 from graphmem.model.dismissals import DatedDismissal, DismissalKind, pair_of
 from graphmem.model.membership import Membership, MergeFact, RuleSpan
 from graphmem.model.rule_history import RuleFacts, Statement
@@ -21,7 +21,7 @@ from tests.support.people import (
 )
 from tests.support.walks import walk_over
 
-RULE = rule_merges.OwnRule(OWNER, "person", ALTERNATIVES)
+RULE = identity_rules.OwnRule(OWNER, "person", ALTERNATIVES)
 CONTACT_IDS: set[str] = set()
 """The ids of entities that were stored as contacts."""
 MOMENTS = 24
@@ -32,8 +32,8 @@ KINDS: Final[tuple[DismissalKind, ...]] = ("dismiss", "dismiss", "undo")
 def statement(
     at: int, fields: dict[str, str], *toggles: int, target: str | None = None, kind: str = "person"
 ) -> Statement:
-    evidence = rule_merges.evidence("person", fields, ALTERNATIVES)
-    evidence |= rule_merges.BY_CONTENT if kind == "content" else rule_merges.NO_EVIDENCE
+    evidence = identity_rules.evidence("person", fields, ALTERNATIVES)
+    evidence |= identity_rules.BY_CONTENT if kind == "content" else identity_rules.NO_EVIDENCE
     return Statement(target or entity_id(fields, kind), evidence, at, toggles)
 
 
@@ -89,8 +89,8 @@ def decided_at(facts: RuleFacts, moment: int) -> dict[str, str]:
     people = Everybody(facts)
     for each in facts.statements:
         if each.recorded_at <= moment and membership.counts(each.toggles, moment):
-            known = people.evidence.get(each.entity_id, rule_merges.NO_EVIDENCE)
-            people.evidence[each.entity_id] = rule_merges.joined(known, each.evidence)
+            known = people.evidence.get(each.entity_id, identity_rules.NO_EVIDENCE)
+            people.evidence[each.entity_id] = identity_rules.joined(known, each.evidence)
     counting = [
         fact
         for fact in facts.merges

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from graphmem.model import identity, ids, near_names, rule_merges
+from graphmem.model import identity, identity_rules, ids, near_names, rule_merges
 from tests.support.people import (
     ADA,
     ADA_BY_BIRTHDAY,
@@ -23,7 +23,7 @@ from tests.support.people import (
 )
 from tests.support.walks import walk_over
 
-JOINING = rule_merges.JOINING_LEVEL
+JOINING = identity_rules.JOINING_LEVEL
 ROBERT = {"name": "Robert Miller"}
 ROBERT_BY_EMAIL = {**ROBERT, "email": "robert@example.org"}
 
@@ -132,7 +132,7 @@ def test_a_person_whose_name_has_initials_is_not_merged_by_it(name, is_merged):
     with_birthday = people.store({"name": name, "birthday": "1990-01-01"})
     people.store({"name": name, "birthday": "1990-01-01", "email": "grant@example.org"})
     assert with_birthday in people.shown()
-    project = rule_merges.own_rule(OWNER, "project", (("number",), ("name",)))
+    project = identity_rules.own_rule(OWNER, "project", (("number",), ("name",)))
     evidence = frozenset({("name", identity.fold_text(name))})
     entity_id = ids.entity_id(OWNER, "project", "name", [identity.fold_text(name)])
     assert project
@@ -215,7 +215,7 @@ def test_an_entity_of_which_the_observation_that_made_it_is_withdrawn_is_merged_
     by_email, by_name = people.store(ADA_BY_EMAIL), people.store(ADA)
     people.store({"name": "Ada King"}, by_name)
     assert people.shown() == {by_name: by_email}
-    people.evidence[by_name] = rule_merges.evidence("person", {"name": "Ada King"}, ALTERNATIVES)
+    people.evidence[by_name] = identity_rules.evidence("person", {"name": "Ada King"}, ALTERNATIVES)
     people.settle([by_name])
     assert people.shown() == people.again() == {}
 
@@ -371,18 +371,18 @@ def test_a_field_with_too_many_values_identifies_nothing():
     values = [frozenset({("name", f"{number:02}")}) for number in range(30)]
     forwards = backwards = frozenset[tuple[str, str]]()
     for value in values:
-        forwards = rule_merges.joined(forwards, value)
+        forwards = identity_rules.joined(forwards, value)
     for value in reversed(values):
-        backwards = rule_merges.joined(backwards, value)
+        backwards = identity_rules.joined(backwards, value)
     assert forwards == backwards
-    assert len(forwards) == rule_merges.VALUES_LIMIT + 1
-    assert rule_merges.borne(OWNER, "person", forwards, ALTERNATIVES) == {}
-    assert rule_merges.in_conflict(forwards, values[0])
+    assert len(forwards) == identity_rules.VALUES_LIMIT + 1
+    assert identity_rules.borne(OWNER, "person", forwards, ALTERNATIVES) == {}
+    assert identity_rules.in_conflict(forwards, values[0])
 
 
 def test_too_many_combinations_of_values_identify_nothing():
     evidence = frozenset((field, str(number)) for field in ("name", "birthday") for number in range(8))
-    borne = rule_merges.borne(OWNER, "person", evidence, ALTERNATIVES)
+    borne = identity_rules.borne(OWNER, "person", evidence, ALTERNATIVES)
     assert sorted(set(borne.values())) == [2, JOINING + 2]
     assert len(borne) == 16
 
@@ -390,26 +390,26 @@ def test_too_many_combinations_of_values_identify_nothing():
 @pytest.mark.parametrize(
     ("entity_type", "registered", "expected"),
     [
-        ("event", None, (("title", "date_start"), ("title", rule_merges.INSTANT), ("title",))),
+        ("event", None, (("title", "date_start"), ("title", identity_rules.INSTANT), ("title",))),
         ("recipe", None, ()),
         ("recipe", (("isbn",), ("name",)), (("isbn",), ("name",))),
         ("person", identity.GENERAL[:-1], ()),
     ],
 )
 def test_the_own_rule_of_a_type_has_no_general_order(entity_type, registered, expected):
-    assert rule_merges.alternatives(entity_type, registered) == expected
+    assert identity_rules.alternatives(entity_type, registered) == expected
 
 
 def test_both_names_of_a_field_are_evidence():
     alternatives = identity.own_rule("invoice")
-    assert rule_merges.evidence("invoice", {"vendor": " ACME", "invoice_number": 7}, alternatives) == {
+    assert identity_rules.evidence("invoice", {"vendor": " ACME", "invoice_number": 7}, alternatives) == {
         ("vendor", "acme"), ("number", "7"),
     }  # fmt: skip
 
 
 def test_an_id_that_is_borne_is_the_id_of_what_is_stored_by_these_values():
-    evidence = rule_merges.evidence("person", {**ADA_BY_EMAIL, **ADA_BY_BIRTHDAY}, ALTERNATIVES)
-    assert rule_merges.borne(OWNER, "person", evidence, ALTERNATIVES) == {
+    evidence = identity_rules.evidence("person", {**ADA_BY_EMAIL, **ADA_BY_BIRTHDAY}, ALTERNATIVES)
+    assert identity_rules.borne(OWNER, "person", evidence, ALTERNATIVES) == {
         entity_id(ADA_BY_EMAIL): 0, entity_id(ADA_BY_BIRTHDAY): 1, entity_id(ADA): 2,
         entity_id(ADA_BY_EMAIL, "contact"): JOINING, entity_id(ADA_BY_BIRTHDAY, "contact"): JOINING + 1,
         entity_id(ADA, "contact"): JOINING + 2,
@@ -420,15 +420,15 @@ def test_an_id_that_is_borne_is_the_id_of_what_is_stored_by_these_values():
 class Events(People):
     """Events in memory."""
 
-    def rule(self, entity_id: str) -> rule_merges.OwnRule:
-        rule = rule_merges.own_rule(OWNER, "event", None)
+    def rule(self, entity_id: str) -> identity_rules.OwnRule:
+        rule = identity_rules.own_rule(OWNER, "event", None)
         assert rule is not None
         return rule
 
     def store(self, fields: Mapping[str, object], target: str | None = None, *, kind: str = "event") -> str:
         subject_id = target or identity.identify(OWNER, kind, fields).entity_id
         more = self.rule(subject_id).evidence(fields)
-        self.evidence[subject_id] = rule_merges.joined(self.evidence.get(subject_id, frozenset()), more)
+        self.evidence[subject_id] = identity_rules.joined(self.evidence.get(subject_id, frozenset()), more)
         self.settle([subject_id])
         return subject_id
 

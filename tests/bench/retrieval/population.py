@@ -19,10 +19,11 @@ from typing import Final, NamedTuple
 
 from rich.table import Table
 
-from graphmem.model import identity, person_names, rule_merges
+from graphmem.model import identity, identity_rules, person_names, rule_merges
 from graphmem.model.identity import Alternatives
+from graphmem.model.identity_rules import NO_EVIDENCE, Evidence, Identified, OwnRule
 from graphmem.model.person_names import NameGroup, NearNames
-from graphmem.model.rule_merges import NO_EVIDENCE, Evidence, Identified, OwnRule, RuleMerge
+from graphmem.model.rule_merges import RuleMerge
 from tests.bench.retrieval import people, sets
 from tests.bench.retrieval.people import Person, Record
 
@@ -95,7 +96,7 @@ class Population:
     def __init__(
         self, owner: str, entity_type: str = "person", registered: Alternatives | None = None
     ) -> None:
-        rule = rule_merges.own_rule(owner, entity_type, registered)
+        rule = identity_rules.own_rule(owner, entity_type, registered)
         assert rule is not None
         self.rule: OwnRule = rule
         self._registered = (*registered, (identity.CONTENT,)) if registered else None
@@ -113,7 +114,7 @@ class Population:
             fields = {name: value for name, value in record.item.items() if name != "entity_type"}
             entity_id = identity.identify(rule.owner, rule.entity_type, fields, self._registered).entity_id
             known = self._evidence.get(entity_id, NO_EVIDENCE)
-            self._evidence[entity_id] = rule_merges.joined(known, rule.evidence(fields))
+            self._evidence[entity_id] = identity_rules.joined(known, rule.evidence(fields))
             stored[entity_id].append(record)
         for entity_id in stored:
             for borne_id in self.borne(entity_id):

@@ -1,0 +1,315 @@
+"""The identity rule of a type: what observations are evidence of, and the ids that evidence makes.
+
+The *alternatives* of a type are its own identity rule, strong to weak: a person's are e-mail, name with
+birthday, name. The place of an alternative in the rule is its *level*: the level of an entity is that of the
+alternative that made its id, ``None`` for an entity that no alternative made.
+
+The *evidence* of an entity are the values of its identifying fields in every observation that counts, not
+only in the winners, so that a correction never splits. An entity *bears* the id that an alternative makes of
+its evidence.
+
+Two kinds of entities have an id that the same values do not make any more, and join the entity of the id that
+they make today (``same``): those of a type that is another name of a type (:data:`identity.SHIPPED_ALIASES`),
+and a person that its whole content made though it has a first and a last name, or a name in another spelling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import product
+from typing import Any, Final
+
+from graphmem.model import dates, identity, ids, person_names, times
+from graphmem.model.identity import Alternatives
+from graphmem.model.person_names import Known, NameGroup, NearNames, PersonName
+
+VALUES_LIMIT: Final = 20
+"""Values of one field that are evidence; with more of them, no alternative uses the field."""
+BORNE_LIMIT: Final = 50
+"""Ids of one alternative that an entity bears; where its values make more, it bears none of them."""
+INSTANT: Final = "instant"
+"""Stands in an alternative for the instant of a start that has a time and a zone."""
+TWIN_LEVEL: Final = 1
+"""The level of an event with such a start, and of the alternative of its title and instant: the events of
+one title and instant are one, the one with the smallest id."""
+CONTENT_LEVEL: Final = 50
+"""The level of a person that its content made, although the content has a name."""
+JOINING_LEVEL: Final = 100
+"""The least level of the entities of a type that is another name of another type."""
+
+Evidence = frozenset[tuple[str, str]]
+"""Pairs of an identifying field and a normalised value."""
+NO_EVIDENCE: Final[Evidence] = frozenset()
+BY_CONTENT: Final[Evidence] = frozenset({(identity.CONTENT, "")})
+"""Added by an observation that has a name and made its entity by its whole content."""
+
+
+def alternatives(entity_type: str, registered: Alternatives | None) -> Alternatives:
+    """Return the alternatives of a type's own rule; the general order behind a shipped rule is left out.
+
+    Args:
+        registered: those of the type's registered schema, ``None`` where it has none.
+    """
+    own = identity.own_rule(entity_type) if registered is None else registered
+    if registered is None and ("title", "date_start") in own:
+        own = (own[0], ("title", INSTANT), *own[TWIN_LEVEL:])
+    return () if own == identity.GENERAL[:-1] else own
+
+
+def evidence(entity_type: str, fields: Mapping[str, Any], alternatives: Alternatives) -> Evidence:
+    """Return the evidence that one observation adds."""
+    names = {name for each in alternatives for name in each} - {INSTANT}
+    read = identity.read_fields(entity_type, fields)
+    values = {name: identity.identifying_value(entity_type, name, read) for name in names}
+    return frozenset((name, value) for name, value in values.items() if value is not None)
+
+
+def joined(known: Evidence, more: Evidence) -> Evidence:
+    """Return the evidence of two sets of observations.
+
+    Of a field with too many values it keeps one value more than :data:`VALUES_LIMIT`, the smallest ones: so
+    the order of joining does not count.
+    """
+    if more <= known:
+        return known
+    by_field = _by_field(known | more)
+    return frozenset(
+        (name, value) for name, values in by_field.items() for value in values[: VALUES_LIMIT + 1]
+    )
+
+
+@lru_cache(maxsize=20_000)
+def borne(owner: str, entity_type: str, evidence: Evidence, alternatives: Alternatives) -> Mapping[str, int]:
+    """Return the ids that an entity with this evidence bears, each with the level of its alternative.
+
+    Those that the types make which are other names of this one are among them.
+    """
+    levels: dict[str, int] = {}
+    joining = [each for each, joined in identity.SHIPPED_ALIASES.items() if joined == entity_type]
+    for level, names, combination in _made(evidence, alternatives):
+        basis = "+".join(names)
+        levels.setdefault(ids.entity_id(owner, entity_type, basis, combination), level)
+        for other in joining:
+            if names in (own := identity.own_rule(other)):
+                other_id = ids.entity_id(owner, other, basis, combination)
+                levels.setdefault(other_id, JOINING_LEVEL + own.index(names))
+    return levels
+
+
+def _made(
+    evidence: Evidence, alternatives: Alternatives
+) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
+    """Yield the levels with their fields, and the values that evidence has for these."""
+    by_field = _by_field(evidence)
+    by_field[INSTANT] = sorted(set(filter(None, map(_instant, by_field.get("date_start", ())))))
+    for level, names in enumerate(alternatives):
+        values = [by_field.get(name, []) for name in names]
+        count = 1
+        for each in values:
+            count *= len(each) if len(each) <= VALUES_LIMIT else 0
+        if 0 < count <= BORNE_LIMIT:
+            for combination in product(*values):
+                yield level, names, combination
+
+
+def _instant(start: str) -> str | None:
+    """Return the instant of a start, ``None`` where this has no time or no zone."""
+    written = dates.parse(start.upper())
+    return times.render(written.at) if written is not None and written.offset is not None else None
+
+
+def _by_field(evidence: Evidence) -> dict[str, list[str]]:
+    """Return the values of each field, sorted."""
+    by_field: dict[str, list[str]] = {}
+    for name, value in sorted(evidence):
+        by_field.setdefault(name, []).append(value)
+    return by_field
+
+
+def in_conflict(evidence: Evidence, other: Evidence) -> bool:
+    """Return whether a field has values in both and none in common, or too many values to tell."""
+    by_field, others = _by_field(evidence), _by_field(other)
+    return any(
+        max(len(values), len(others[name])) > VALUES_LIMIT or not set(values) & set(others[name])
+        for name, values in by_field.items()
+        if name in others
+    )
+
+
+@dataclass(frozen=True)
+class OwnRule:
+    """The own rule of one type of an owner.
+
+    ``off`` are the places of the alternatives that merge nothing. ``joins`` is the type of which this one is
+    another name; its levels begin at :data:`JOINING_LEVEL`, so that its entities are decided last.
+    """
+
+    owner: str
+    entity_type: str
+    alternatives: Alternatives
+    off: frozenset[int] = frozenset()
+    joins: str | None = None
+
+    def __hash__(self) -> int:
+        # An owner has few rules of one type, and caches hash rules often.
+        return hash((self.owner, self.entity_type))
+
+    @cached_property
+    def bases(self) -> tuple[str, ...]:
+        """The alternatives as ``identity_basis`` names them."""
+        return tuple("+".join(names) for names in self.alternatives)
+
+    @property
+    def first(self) -> int:
+        """The level of its strongest alternative."""
+        return JOINING_LEVEL if self.joins else 0
+
+    def is_own(self, level: int) -> bool:
+        """Return whether a level is that of an alternative of its own."""
+        return self.first <= level < self.first + len(self.alternatives)
+
+    def is_weaker(self, level: int) -> bool:
+        """Return whether a level is one of its own but the strongest: an index holds ids of these."""
+        return self.is_own(level) and level != self.first
+
+    def evidence(self, fields: Mapping[str, Any]) -> Evidence:
+        """Return the evidence that one observation adds; see :func:`evidence`."""
+        return evidence(self.entity_type, fields, self.alternatives)
+
+    def borne(self, evidence: Evidence) -> Mapping[str, int]:
+        """Return the ids that an entity bears, each with the level of its alternative."""
+        levels = borne(self.owner, self.entity_type, evidence, self.alternatives)
+        return {each: level + self.first for each, level in levels.items()} if self.joins else levels
+
+    def names(self, entity_id: str, evidence: Evidence) -> tuple[PersonName, ...]:
+        """Return the names by which an entity may be meant; none unless it is a person."""
+        return _names(self, entity_id, evidence)
+
+    def near(self, names: Iterable[PersonName], known: Known) -> NearNames:
+        """Return what bears names near some names; see :func:`graphmem.model.person_names.near`."""
+        return person_names.near(names, known, self.id_of_name)
+
+    def has(self, group: NameGroup) -> bool:
+        """Return whether a group has names of its type."""
+        return group.prefix.startswith(f"{self.entity_type}:")
+
+    def id_of_name(self, level: int, name: str) -> str:
+        """Return the id that a name makes by the alternative of a level."""
+        return ids.entity_id(self.owner, self.entity_type, self.basis(level), [name])
+
+    def identified(self, entity_id: str, evidence: Evidence) -> Identified:
+        """Return an entity as the rule knows it."""
+        level = self.borne(evidence).get(entity_id)
+        if level is None and not self.joins and evidence >= BY_CONTENT:
+            level = CONTENT_LEVEL
+        twin = (
+            self._twin(entity_id, evidence)
+            if level == 0 and ("title", INSTANT) in self.alternatives
+            else None
+        )
+        level = TWIN_LEVEL if twin else level
+        is_off = level is not None and (
+            level - self.first in self.off or self._is_abbreviated(entity_id, level, evidence)
+        )
+        return Identified(level, evidence, is_off, self._same(entity_id, level, evidence), twin)
+
+    def _twin(self, entity_id: str, evidence: Evidence) -> str | None:
+        """Return the id that the title and the instant of an event make, ``None`` without an instant."""
+        for level, _, (title, *start) in _made(evidence, self.alternatives):
+            instant = _instant(start[0]) if level == 0 else None
+            if instant and entity_id == ids.entity_id(
+                self.owner, self.entity_type, self.basis(0), [title, *start]
+            ):
+                return ids.entity_id(self.owner, self.entity_type, self.basis(TWIN_LEVEL), [title, instant])
+        return None
+
+    def _same(self, entity_id: str, level: int | None, evidence: Evidence) -> str | None:
+        """Return the id that the values which made an id make today, where it is another one."""
+        if level == CONTENT_LEVEL:
+            weaker = [(at, each) for each, at in self.borne(evidence).items() if self.is_weaker(at)]
+            strongest = [each for at, each in weaker if at == min(weaker)[0]]
+            return strongest[0] if len(strongest) == 1 else None
+        if level is None or not self.joins:
+            return None
+        for place, names, combination in _made(evidence, self.alternatives):
+            basis = "+".join(names)
+            if place + self.first == level and entity_id == ids.entity_id(
+                self.owner, self.entity_type, basis, combination
+            ):
+                return ids.entity_id(self.owner, self.joins, basis, combination)
+        return None
+
+    def _is_abbreviated(self, entity_id: str, level: int, evidence: Evidence) -> bool:
+        """Return whether the name of a person that alone made an id has initials: it fits too many."""
+        name = self.basis(level)
+        if not person_names.is_name(self.entity_type, name):
+            return False
+        return any(
+            self.id_of_name(level, value) == entity_id
+            for field, value in evidence
+            if field == name and identity.is_abbreviated(value)
+        )
+
+    def basis(self, level: int) -> str:
+        """Return the alternative of a level as ``identity_basis`` names it."""
+        return identity.CONTENT if level == CONTENT_LEVEL else self.bases[level - self.first]
+
+    def level(self, basis: str) -> int:
+        """Return the level of an alternative, -1 where the rule has it no more."""
+        if basis == identity.CONTENT:
+            return CONTENT_LEVEL
+        return self.first + self.bases.index(basis) if basis in self.bases else -1
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """The identifying fields, under both names where one has two, as queries compare them."""
+        names = identity.identifying_names(self.entity_type, self.alternatives)
+        return tuple(sorted({*names, *map(identity.squeezed, names)}))
+
+
+@lru_cache(maxsize=20_000)
+def own_rule(
+    owner: str, entity_type: str, registered: Alternatives | None, off: frozenset[str] = frozenset()
+) -> OwnRule | None:
+    """Return the own rule of a type, ``None`` where nothing can be merged by it: it has less than two levels.
+
+    Args:
+        off: alternatives that merge nothing, as ``identity_basis`` names them.
+    """
+    levels = alternatives(entity_type, registered)
+    if len(levels) < 2:
+        return None
+    is_off = frozenset(level for level, names in enumerate(levels) if "+".join(names) in off)
+    joins = identity.SHIPPED_ALIASES.get(entity_type) if registered is None else None
+    return OwnRule(owner, entity_type, levels, is_off, joins)
+
+
+@lru_cache(maxsize=20_000)
+def _names(rule: OwnRule, entity_id: str, evidence: Evidence) -> tuple[PersonName, ...]:
+    by_field = _by_field(evidence)
+    names: list[PersonName | None] = []
+    for level in filter(rule.is_weaker, range(rule.first, rule.first + len(rule.alternatives))):
+        basis = rule.basis(level)
+        values = by_field.get(basis, []) if person_names.is_name(rule.entity_type, basis) else []
+        for value in values if len(values) <= VALUES_LIMIT else ():
+            is_own = rule.id_of_name(level, value) == entity_id
+            names.append(person_names.name_of(rule.entity_type, basis, level, value, is_own=is_own))
+    return tuple(filter(None, names))
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """What the rule knows of an entity without its members: its level and its evidence.
+
+    ``is_off``: it is merged into nothing, because its alternative is off or its name is abbreviated.
+    ``same`` is the id that its values make today, where another id made it; ``twin`` what the events of its
+    title and instant have in common.
+    """
+
+    level: int | None
+    evidence: Evidence
+    is_off: bool = False
+    same: str | None = None
+    twin: str | None = None
