@@ -67,14 +67,36 @@ def stored_name(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class SignedAgent:
+    """The agent that signed a request.
+
+    ``thumbprint`` is that of its key (RFC 7638), ``algorithm`` is ``Ed25519`` or ``ES256``. ``tier`` is
+    ``operator_attested`` if an issuer that this service knows vouches for the agent, else ``software``.
+    ``issuer`` and ``subject`` are those of a token that such an issuer signed, else None. What a token says
+    that the agent signed itself is in ``claimed_issuer`` and ``claimed_subject``, and proves nothing.
+    ``token_id`` is the ``jti`` of the token.
+    """
+
+    thumbprint: str
+    algorithm: str
+    tier: str
+    issuer: str | None = None
+    subject: str | None = None
+    token_id: str | None = None
+    claimed_issuer: str | None = None
+    claimed_subject: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Actor:
     """Who acts: the owner of the data, the scopes, the account, the agent that writes and its client program.
 
     ``account`` is the id of the account and ``account_name`` its name. ``credential`` is the id of the key or
-    the grant that was used, empty without one; it is no secret. ``agent`` is the thumbprint of the agent's
-    key, ``anonymous`` without a key. ``client`` is the name that the program gives itself. It is stored with
-    what the program writes and proves nothing. ``grantable`` has the scopes that the program may get by
-    asking the person again: those of the account, if the credential is of OAuth.
+    the grant that was used, empty without one; it is no secret. ``agent`` is the thumbprint of the key that
+    signed the request, ``anonymous`` without a signature; ``signer`` says more of that agent. ``client`` is
+    the name that the program gives itself. It is stored with what the program writes and proves nothing.
+    ``grantable`` has the scopes that the program may get by asking the person again: those of the account, if
+    the credential is of OAuth.
     """
 
     owner: str
@@ -86,12 +108,17 @@ class Actor:
     method: Method = Method.NONE
     credential: str = ""
     grantable: frozenset[Scope] = frozenset()
+    signer: SignedAgent | None = None
 
     @property
     def erasable_account(self) -> str:
         """The id of its account if that can be deleted with its data; empty for the local account."""
         is_local = self.method is Method.NONE or self.account == LOCAL_ACCOUNT
         return "" if is_local else self.account
+
+    def signed(self, signer: SignedAgent) -> Actor:
+        """Return the actor with the agent that signed the request."""
+        return replace(self, agent=signer.thumbprint, signer=signer)
 
     def named(self, client: str) -> Actor:
         """Return the actor with the name of its client program."""
