@@ -5,20 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-from typing import Any
+import re
+from collections.abc import AsyncIterator
+from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
+from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.model import canonical
 from graphmem.settings import Settings
+from graphmem.storing.received_files import decoded_size, too_large
 
-DRAINED_BYTES_LIMIT = 128_000_000
+DRAINED_BYTES_LIMIT = 256_000_000
 """Bytes of a refused body that are read and dropped. A sender reads the answer only after it has sent all."""
 DRAIN_SECONDS = 60.0
 """Seconds for which the rest of a refused body is read."""
+MEMBERS_LIMIT: Final = 1_000
+"""Members named ``file_content`` of a body among which the file is looked for."""
+_MEMBER: Final = re.compile(rb'"file_content"[ \t\r\n]*+:[ \t\r\n]*+"')
 _UNREAD = "body_is_unread"
 
 
@@ -51,8 +58,11 @@ def object_of(body: bytes, content_type: str) -> dict[str, Any]:
     return value
 
 
-async def read_bytes(request: Request, settings: Settings) -> bytes:
+async def read_bytes(request: Request, settings: Settings, *, holds_file: bool = False) -> bytes:
     """Return the body of a request.
+
+    Args:
+        holds_file: a body that is too large because of its file is read to its end, and refused as a file.
 
     Raises:
         PayloadTooLarge: the body is larger than ``Settings.max_body_bytes``.
@@ -60,7 +70,7 @@ async def read_bytes(request: Request, settings: Settings) -> bytes:
     """
     try:
         async with asyncio.timeout(settings.body_timeout):
-            return await _read(request, settings.max_body_bytes)
+            return await _read(request, settings.max_body_bytes, holds_file)
     except TimeoutError:
         raise too_slow(settings) from None
     except ClientDisconnect:
@@ -121,10 +131,13 @@ def drained(answer: Response, scope: Scope) -> Response | Drained:
 class Replayed:
     """The body of a request. It may be read before the application runs, and is then replayed to it."""
 
-    def __init__(self, scope: Scope, receive: Receive, settings: Settings) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, settings: Settings, *, holds_file: bool = False
+    ) -> None:
         self._scope = scope
         self._receive = receive
         self._settings = settings
+        self._holds_file = holds_file
         self._body: bytes | None = None
         self._is_replayed = False
 
@@ -135,7 +148,8 @@ class Replayed:
             PayloadTooLarge, InvalidJson: as :func:`read_bytes`.
         """
         if self._body is None:
-            self._body = await read_bytes(Request(self._scope, self._receive), self._settings)
+            request = Request(self._scope, self._receive)
+            self._body = await read_bytes(request, self._settings, holds_file=self._holds_file)
         return self._body
 
     async def digest(self, algorithm: str) -> bytes:
@@ -151,16 +165,61 @@ class Replayed:
 
 
 class Bounded:
-    """An ASGI application that gets each request body in one piece, within the limits of every body."""
+    """An ASGI application that gets each request body in one piece, within the limits of every body.
+
+    A body may hold a file, as an argument of a tool.
+    """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self.settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = Replayed(scope, receive, self.settings)
+        body = Replayed(scope, receive, self.settings, holds_file=True)
         await body.read()
         await self.app(scope, body.receive, send)
+
+
+async def refusal(held: bytearray, rest: AsyncIterator[bytes], most: int) -> PayloadTooLarge:
+    """Return the error of a JSON body that is too large: it is of its file if that alone is too large.
+
+    Args:
+        held: what was read of the body. The ``rest`` is read to its end and dropped, to count the file.
+        most: bytes that a body may have without its file.
+    """
+    start, end = longest_content(held)
+    size, is_open = len(held), start < end == len(held)
+    characters, ending = end - start - held.count(b"\\", start, end), bytes(held[max(start, end - 2) : end])
+    async for part in rest:
+        size += len(part)
+        if is_open:
+            content, quote, _ = part.partition(b'"')
+            characters += len(content) - content.count(b"\\")
+            ending, is_open = (ending + content[-2:])[-2:], not quote
+        if size > DRAINED_BYTES_LIMIT:
+            break
+    file_size = decoded_size(characters, ending)
+    if file_size > FILE_BYTES_LIMIT:
+        return too_large(file_size)
+    return PayloadTooLarge(size=size, max_size=most)
+
+
+def longest_content(body: bytearray) -> tuple[int, int]:
+    """Return where the longest text of a member ``file_content`` begins and ends; equal if there is none.
+
+    A text without an end ends with the body.
+    """
+    longest = 0, 0
+    place = 0
+    for _ in range(MEMBERS_LIMIT):
+        member = _MEMBER.search(body, place)
+        if member is None:
+            break
+        place = body.find(b'"', member.end())
+        if place < 0:
+            place = len(body)
+        longest = max(longest, (member.end(), place), key=lambda each: each[1] - each[0])
+    return longest
 
 
 _NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
@@ -173,19 +232,14 @@ def _check_type(content_type: str) -> None:
         raise UnsupportedMediaType(content_type=content_type[:100])
 
 
-async def _read(request: Request, most: int) -> bytes:
+async def _read(request: Request, most: int, holds_file: bool) -> bytes:
     size = announced_size(request)
-    if size > most:
+    if size > (DRAINED_BYTES_LIMIT if holds_file else most):
         leave_unread(request, size)
         raise PayloadTooLarge(size=size, max_size=most)
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size <= most:
-            parts.append(part)
-        elif size > DRAINED_BYTES_LIMIT:
-            break
-    if size > most:
-        raise PayloadTooLarge(size=size, max_size=most)
-    return b"".join(parts)
+    body, parts = bytearray(), request.stream()
+    async for part in parts:
+        body += part
+        if len(body) > most:
+            raise await refusal(body, parts, most)
+    return bytes(body)

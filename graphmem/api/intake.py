@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import secrets
 from collections.abc import AsyncIterator
 from typing import Any, Final
@@ -17,13 +16,20 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 
-from graphmem.api.body import announced_size, leave_unread, object_of, too_slow
+from graphmem.api.body import (
+    DRAINED_BYTES_LIMIT,
+    announced_size,
+    longest_content,
+    object_of,
+    refusal,
+    too_slow,
+)
 from graphmem.arguments import Arguments, holding_json, invalid
-from graphmem.errors import FileTooLarge, InvalidJson, PayloadTooLarge, ServiceBusy
+from graphmem.errors import InvalidJson, PayloadTooLarge, ServiceBusy
 from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.model import canonical
 from graphmem.settings import Settings
-from graphmem.storing.received_files import Upload, decoded
+from graphmem.storing.received_files import Upload, decoded, too_large
 
 MULTIPART: Final = "multipart/form-data"
 ALLOWANCE_BYTES: Final = 1 << 20
@@ -35,9 +41,6 @@ LARGE_BODIES: Final = 2
 WAIT_SECONDS: Final = 20.0
 """Seconds that another one waits for its turn."""
 FIELDS_LIMIT: Final = 50
-MEMBERS_LIMIT: Final = 1_000
-"""Members named ``file_content`` of a body among which the file is looked for."""
-_MEMBER: Final = re.compile(rb'"file_content"[ \t\r\n]*+:[ \t\r\n]*+"')
 
 
 class Intake:
@@ -52,7 +55,7 @@ class Intake:
         """Yield the arguments of a request; a file is an :class:`Upload`, or its base64 as it came.
 
         Raises:
-            FileTooLarge: the body is larger than that of the largest file.
+            FileTooLarge: the file is larger than the largest one may be.
             PayloadTooLarge: what is beside the file is larger than ``Settings.max_body_bytes``.
             ServiceBusy: other large bodies were held for too long.
             UnsupportedMediaType, InvalidJson, InvalidInput: the body is neither JSON nor a form, or damaged.
@@ -66,18 +69,17 @@ class Intake:
         most = self._settings.max_body_bytes
         limit = max(JSON_BYTES_LIMIT, most)
         size = announced_size(request)
-        if size > limit:
-            leave_unread(request, size)
-            raise _too_large(size // 4 * 3)
+        if size > DRAINED_BYTES_LIMIT:
+            raise PayloadTooLarge(size=size, max_size=limit)
         if size > most:
             await self._take_place(held)
         body = bytearray()
         is_large = size > most
-        async for part in self._parts(request):
+        parts = self._parts(request)
+        async for part in parts:
             body += part
             if len(body) > limit:
-                leave_unread(request)
-                raise _too_large(len(body) // 4 * 3)
+                raise await refusal(body, parts, most)
             if len(body) > most and not is_large:
                 # Its length was not announced.
                 is_large = True
@@ -91,15 +93,16 @@ class Intake:
         self, request: Request, model: type[Arguments], held: contextlib.AsyncExitStack
     ) -> dict[str, Any]:
         size = announced_size(request)
-        if size > FORM_BYTES_LIMIT:
-            leave_unread(request, size)
-            raise _too_large(size)
+        if size > DRAINED_BYTES_LIMIT:
+            raise PayloadTooLarge(size=size, max_size=FORM_BYTES_LIMIT)
         try:
             parser = _FormParser(request.headers, self._form_parts(request), self._settings.max_body_bytes)
             form = await parser.parse()
         except MultiPartException as exc:
             raise invalid([{"path": "$", "message": f"the form cannot be read: {exc.message}"}]) from None
         held.push_async_callback(form.close)
+        if parser.file_size > FILE_BYTES_LIMIT:
+            raise too_large(parser.file_size)
         raw: dict[str, Any] = {}
         json_names = holding_json(model)
         for name, value in form.multi_items():
@@ -116,9 +119,8 @@ class Intake:
         size = 0
         async for part in self._parts(request):
             size += len(part)
-            if size > FORM_BYTES_LIMIT:
-                leave_unread(request)
-                raise _too_large(size)
+            if size > DRAINED_BYTES_LIMIT:
+                raise PayloadTooLarge(size=size, max_size=FORM_BYTES_LIMIT)
             yield part
 
     async def _parts(self, request: Request) -> AsyncIterator[bytes]:
@@ -163,13 +165,15 @@ class Intake:
 class _FormParser(MultiPartParser):
     """The parser of forms, with a limit on the texts together: they are kept in memory.
 
-    A form without its closing boundary is refused: the library would drop its last part.
+    A form without its closing boundary is refused: the library would drop its last part. A file that is too
+    large is counted to its end (``file_size``, in bytes), and not kept.
     """
 
     def __init__(self, headers: Any, stream: Any, most: int) -> None:
         super().__init__(headers, stream, max_files=1, max_fields=FIELDS_LIMIT, max_part_size=most)
         self._most = most
         self._texts = 0
+        self.file_size = 0
         self._is_complete = False
 
     async def parse(self) -> FormData:
@@ -188,6 +192,10 @@ class _FormParser(MultiPartParser):
             self._texts += end - start
             if self._texts > self._most:
                 raise PayloadTooLarge(size=self._texts, max_size=self._most)
+        else:
+            self.file_size += end - start
+            if self.file_size > FILE_BYTES_LIMIT:
+                return
         super().on_part_data(data, start, end)
 
 
@@ -233,8 +241,8 @@ def _large_object(body: bytearray, content_type: str, most: int) -> dict[str, An
 
     What is beside the file is decoded as any other body, within the limit of any other body.
     """
-    start, end = _longest_content(body)
-    if len(body) - (end - start) > most:
+    start, end = longest_content(body)
+    if end == len(body) or len(body) - (end - start) > most:
         raise PayloadTooLarge(size=len(body), max_size=most)
     placeholder = secrets.token_hex(16)
     with memoryview(body) as view:
@@ -247,25 +255,3 @@ def _large_object(body: bytearray, content_type: str, most: int) -> dict[str, An
         with view[start:end] as content:
             file = decoded(bytes(content).replace(b"\\/", b"/") if is_escaped else content)
     return {**raw, "file_content": Upload(file)}
-
-
-def _longest_content(body: bytearray) -> tuple[int, int]:
-    """Return where the longest text of a member ``file_content`` begins and ends; equal if there is none."""
-    longest = 0, 0
-    place = 0
-    for _ in range(MEMBERS_LIMIT):
-        member = _MEMBER.search(body, place)
-        end = body.find(b'"', member.end()) if member else -1
-        if member is None or end < 0:
-            break
-        longest = max(longest, (member.end(), end), key=lambda each: each[1] - each[0])
-        place = end
-    return longest
-
-
-def _too_large(size: int) -> FileTooLarge:
-    return FileTooLarge(
-        f"the file has about {size} bytes, and {FILE_BYTES_LIMIT} are the limit: split it into several files",
-        file_size=size,
-        max_size=FILE_BYTES_LIMIT,
-    )

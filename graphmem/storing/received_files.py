@@ -194,7 +194,7 @@ def _checked(file: BinaryIO) -> BinaryIO:
     file.seek(0)
     if size > FILE_BYTES_LIMIT:
         file.close()
-        raise _too_large(size)
+        raise too_large(size)
     return file
 
 
@@ -218,7 +218,7 @@ class Limited:
             raise FileUnreadable(f"the file cannot be read: {exc.strerror}") from None
         self._size += len(chunk)
         if self._size > FILE_BYTES_LIMIT:
-            raise _too_large(self._size)
+            raise too_large(self._size)
         return chunk
 
 
@@ -245,12 +245,18 @@ def _refused(kind: type[FileContentInvalid], name: str, message: str) -> FileCon
     return kind(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
 
 
-def _too_large(size: int) -> FileTooLarge:
+def too_large(size: int) -> FileTooLarge:
+    """Return the error of a file of ``size`` bytes."""
     return FileTooLarge(
         f"the file has {size} bytes, and {FILE_BYTES_LIMIT} are the limit: split it into several files",
         file_size=size,
         max_size=FILE_BYTES_LIMIT,
     )
+
+
+def decoded_size(characters: int, ending: bytes) -> int:
+    """Return the bytes that base64 of so many characters stands for; ``ending``: the last two of them."""
+    return characters // 4 * 3 - ending.count(b"=")
 
 
 def decoded(content: str | bytes | memoryview) -> io.BytesIO:
@@ -261,9 +267,10 @@ def decoded(content: str | bytes | memoryview) -> io.BytesIO:
         FileEmpty: it holds no byte.
         FileTooLarge: it holds more bytes than the limit.
     """
-    # Four characters of base64 stand for three bytes: most that is too large is refused unread.
-    if len(content) // 4 * 3 > FILE_BYTES_LIMIT + 2:
-        raise _too_large(len(content) // 4 * 3)
+    ending = content[-2:]
+    size = decoded_size(len(content), ending.encode() if isinstance(ending, str) else bytes(ending))
+    if size > FILE_BYTES_LIMIT:
+        raise too_large(size)
     try:
         # The library takes more padding than the standard allows.
         if len(content) % 4:
@@ -276,10 +283,7 @@ def decoded(content: str | bytes | memoryview) -> io.BytesIO:
             file.write(binascii.a2b_base64(content[start : start + BASE64_CHARACTERS], strict_mode=True))
     except (binascii.Error, ValueError) as exc:
         raise _refused(FileContentInvalid, "file_content", f"this is no base64 (RFC 4648): {exc}") from exc
-    size = file.tell()
-    if size > FILE_BYTES_LIMIT:
-        raise _too_large(size)
-    if not size:
+    if not file.tell():
         raise _refused(FileEmpty, "file_content", _EMPTY)
     file.seek(0)
     return file

@@ -14,9 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
+from graphmem.api import body as bodies
 from graphmem.api import intake
 from graphmem.api.app import create_app
-from graphmem.api.intake import _longest_content
+from graphmem.api.body import longest_content
 from graphmem.errors import FileContentInvalid
 from graphmem.registry import REGISTRY, Services
 from graphmem.storing import received_files
@@ -36,10 +37,16 @@ def body(data: bytes, **more: Any) -> bytes:
     return json.dumps({"file_content": base64.b64encode(data).decode(), **more}).encode()
 
 
+async def in_chunks(data: bytes, size: int) -> AsyncIterator[bytes]:
+    """Send a body without its length, in chunks of ``size`` bytes."""
+    for start in range(0, len(data), size):
+        yield data[start : start + size]
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test reaches quickly."""
-    for module in (received_files, intake):
+    for module in (received_files, intake, bodies):
         monkeypatch.setattr(module, "FILE_BYTES_LIMIT", FILE_MOST)
     monkeypatch.setattr(intake, "JSON_BYTES_LIMIT", FILE_MOST // 3 * 4 + 1_024)
     monkeypatch.setattr(intake, "FORM_BYTES_LIMIT", FILE_MOST + 1_024)
@@ -75,9 +82,31 @@ def test_a_file_may_be_as_large_as_its_limit_and_no_larger(http: Http, path: str
     for size in (FILE_MOST + 1, FILE_MOST + 700, FILE_MOST + 10_000):
         refused = http("POST", path, content=body(b"x" * size), headers=JSON)
         assert code(refused) == (413, "INGESTION_FILE_TOO_LARGE")
-        details = refused.json()["details"]
-        assert details["max_size"] == FILE_MOST
-        assert abs(details["file_size"] - size) < 50
+        assert refused.json()["details"] == {"file_size": size, "max_size": FILE_MOST}
+
+
+def test_a_body_is_refused_for_its_file_only_where_that_is_too_large(http: Http) -> None:
+    large = [FILE_MOST + 1, 2 * FILE_MOST + 7, 5 * FILE_MOST]
+    cases: list[tuple[bytes, str]] = [
+        *((body(b"x" * size, name="a"), "INGESTION_FILE_TOO_LARGE") for size in large),
+        (json.dumps({"name": "x" * 5 * FILE_MOST}).encode(), "PAYLOAD_TOO_LARGE"),
+        (body(b"x" * 10, name="x" * 5 * FILE_MOST), "PAYLOAD_TOO_LARGE"),
+        (body(b"x" * FILE_MOST, name="x" * MOST), "PAYLOAD_TOO_LARGE"),
+    ]
+    for arguments, expected in cases:
+        call = {"name": "store", "arguments": json.loads(arguments)}
+        rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        accept = {**JSON, "Accept": "application/json, text/event-stream"}
+        refusals = [
+            http("POST", "/store", content=arguments, headers=JSON),
+            http("POST", "/store", content=in_chunks(arguments, 1_001), headers=JSON),
+            http("POST", "/mcp", content=json.dumps(rpc).encode(), headers=accept),
+        ]
+        for refused in refusals:
+            assert code(refused) == (413, expected), refused.text
+            if expected == "INGESTION_FILE_TOO_LARGE":
+                size = len(base64.b64decode(json.loads(arguments)["file_content"]))
+                assert refused.json()["details"] == {"file_size": size, "max_size": FILE_MOST}
 
 
 def test_the_file_is_the_one_that_was_sent(http: Http, run: Call) -> None:
@@ -233,7 +262,7 @@ def test_the_file_of_a_form_may_be_as_large_as_its_limit_and_no_larger(http: Htt
     for size in (FILE_MOST + 1, FILE_MOST + 5_000):
         refused = http("POST", "/store", files={"file": ("x", b"x" * size)})
         assert code(refused) == (413, "INGESTION_FILE_TOO_LARGE")
-        assert refused.json()["details"]["max_size"] == FILE_MOST
+        assert refused.json()["details"] == {"file_size": size, "max_size": FILE_MOST}
     refused = http(
         "POST", "/store", data={"a": "x" * (MOST - 10), "b": "y" * 20}, files={"file": ("x", b"x")}
     )
@@ -301,13 +330,13 @@ def test_the_search_for_the_file_never_fails() -> None:
         b'"file_content":"',
         b'"file_content":7',
     ):
-        assert _longest_content(bytearray(text)) == (0, 0)
+        assert longest_content(bytearray(text)) == (0, 0)
     begin = time.monotonic()
     for part in (b'"file_content"', b'"file_content":', b'"file_content":""', b'"file_content" '):
-        _longest_content(bytearray(part * (4_000_000 // len(part))))
-        _longest_content(bytearray(part + b" " * 8_000_000))
+        longest_content(bytearray(part * (4_000_000 // len(part))))
+        longest_content(bytearray(part + b" " * 8_000_000))
     # Looking again and again would take hours.
     assert time.monotonic() - begin < 60
     text = b'{"file_content":"ab","x":{"file_content" : "abc"}}'
-    start, end = _longest_content(bytearray(text))
+    start, end = longest_content(bytearray(text))
     assert text[start:end] == b"abc"
