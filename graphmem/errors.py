@@ -226,6 +226,31 @@ class AuthInvalid(GraphmemError):
     headers: ClassVar[dict[str, str]] = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
 
 
+class AgentSignatureInvalid(GraphmemError):
+    """The signature of the agent is refused, and nothing was done: details.reason says why. Sign the request
+    anew, or leave out Signature, Signature-Input and Signature-Key.
+    """
+
+    code, status, exit_code = "AAUTH_SIGNATURE_INVALID", 401, 3
+    headers: ClassVar[dict[str, str]] = {"Signature-Error": ""}
+
+    def answer_headers(self) -> dict[str, str]:
+        """Return ``Signature-Error`` with the reason, and what the signature must cover."""
+        error = f"error={self.details.get('reason', 'invalid_signature')}"
+        if needed := self.details.get("required_input"):
+            listed = " ".join(f'"{name}"' for name in needed)
+            error += f", required_input=({listed})"
+        return {"Signature-Error": error}
+
+
+class AgentSignatureRequired(GraphmemError):
+    """The service takes writes of agents that sign only, by SERVICE_AAUTH_MODE=required: sign the request as
+    GET /.well-known/aauth-resource.json says.
+    """
+
+    code, status, exit_code = "AAUTH_REQUIRED", 401, 3
+
+
 class OAuthRefused(GraphmemError):
     """The OAuth request is refused: details.error is the code of RFC 6749, 7591 or 8707."""
 
@@ -254,6 +279,14 @@ class Forbidden(GraphmemError):
     """The caller lacks the scope of this operation: use a credential that has it; details.needs names it."""
 
     code, status, exit_code = "FORBIDDEN", 403, 3
+
+
+class AttributionRequired(Forbidden):
+    """The service takes writes of better known agents only: details.min_tier is the least tier, and
+    details.current_tier that of the caller.
+    """
+
+    code = "ATTRIBUTION_REQUIRED"
 
 
 class FileUrlRefused(Forbidden):

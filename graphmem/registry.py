@@ -15,7 +15,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Generic, LiteralString, TypeVar, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Generic, LiteralString, TypeVar, cast, get_args, get_type_hints
 
 import orjson
 import structlog
@@ -33,11 +33,18 @@ from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.database.typed_rows import typed
 from graphmem.embedding.meaning import Embedder
-from graphmem.errors import Forbidden, GraphmemError, InternalError, SandboxDisabled
+from graphmem.errors import (
+    AgentSignatureRequired,
+    AttributionRequired,
+    Forbidden,
+    GraphmemError,
+    InternalError,
+    SandboxDisabled,
+)
 from graphmem.foreign_arguments import asking_something
 from graphmem.objects import ObjectStore
 from graphmem.observability import logs
-from graphmem.settings import LIMITS, Limits, Settings
+from graphmem.settings import LIMITS, Limits, Settings, TierName
 from graphmem.writing import Writers
 
 if TYPE_CHECKING:
@@ -232,6 +239,8 @@ class Operation(Generic[A]):
             raise Forbidden(needs=self.scope, operation=self.name)
         if services.settings.sandbox and not self.sandbox:
             raise SandboxDisabled(operation=self.name)
+        if self.scope is not Scope.READ:
+            _check_writer(actor, services.settings)
         arguments = read(self.arguments, self.name, asking_something(self.arguments, raw, actor))
         if self.scope is Scope.READ and named_types(arguments):
             arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
@@ -243,6 +252,15 @@ class Operation(Generic[A]):
         else:
             answer = await call
         return orjson.dumps(reworded_answer(answer, face))
+
+
+def _check_writer(actor: Actor, settings: Settings) -> None:
+    """Refuse a write of an agent that must sign, or must be better known."""
+    if settings.aauth_mode == "required" and actor.signer is None:
+        raise AgentSignatureRequired
+    tiers = get_args(TierName)
+    if tiers.index(actor.tier) < tiers.index(settings.min_tier):
+        raise AttributionRequired(current_tier=actor.tier, min_tier=settings.min_tier)
 
 
 REGISTRY: dict[str, Operation[Any]] = {}

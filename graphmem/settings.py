@@ -6,6 +6,7 @@ A command makes one frozen :class:`Settings` and passes it on; it is never a glo
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from dataclasses import dataclass
@@ -41,6 +42,9 @@ DEFAULT_OWNER = LOCAL_ACCOUNT
 
 TOKEN_LENGTH_MIN = 32
 """Least number of characters of a bearer token."""
+
+TierName = Literal["anonymous", "unverified_client", "software", "operator_attested"]
+"""How well the writer of a request is known, from the least on."""
 
 ToolsetName = Literal["core", "full", "readonly", "memory"]
 """The toolsets of MCP; ``graphmem/mcp/toolsets.py`` says what each of them has."""
@@ -123,6 +127,24 @@ class Settings(BaseSettings):
         "SERVICE_BEARER_TOKEN",
         default=None,
         description="Token that callers must send; at least 32 characters.",
+    )
+    aauth_mode: Literal["off", "verify", "required"] = _own(
+        "SERVICE_AAUTH_MODE",
+        default="verify",
+        description="What becomes of signatures of agents: off ignores them, verify refuses a wrong one, "
+        "required refuses writes without one too.",
+    )
+    min_tier: TierName = _own(
+        "SERVICE_MIN_TIER",
+        default="anonymous",
+        description="Least tier of a caller that writes: anonymous, unverified_client (a client with a "
+        "name), software (an agent that signs) or operator_attested (one for which an issuer vouches).",
+    )
+    aauth_issuers: str = _own(
+        "SERVICE_AAUTH_ISSUERS",
+        default="",
+        description="Issuers of agents' tokens that are trusted: a JSON object, or the file that has it, "
+        "with the JWKS of each issuer, or null where the issuer's own address names its keys. Default: none.",
     )
     neo4j_uri: str | None = _shared(
         "NEO4J_URI",
@@ -382,6 +404,28 @@ class Settings(BaseSettings):
                     "lower case, such as https://app.example.org, without a path; * and null are refused"
                 )
         return value
+
+    @field_validator("aauth_issuers")
+    @classmethod
+    def _check_issuers(cls, value: str) -> str:
+        """Return the JSON of the issuers, read if it is in a file."""
+        text = value.strip()
+        if not text:
+            return ""
+        try:
+            issuers = json.loads(text if text.startswith("{") else Path(text).read_text("utf-8"))
+        except (OSError, ValueError) as exc:
+            raise ValueError(f"this is neither a JSON object nor a file that has one: {exc}") from None
+        if not isinstance(issuers, dict):
+            raise ValueError("write an object: the JWKS, or null, by the address of each issuer")
+        for issuer, keys in issuers.items():
+            if not re.fullmatch(r"https://[a-z0-9.-]+", issuer):
+                raise ValueError(
+                    f"{issuer[:100]!r} is no issuer: write https:// and a host name in lower case"
+                )
+            if keys is not None and not (isinstance(keys, dict) and isinstance(keys.get("keys"), list)):
+                raise ValueError(f"{issuer} has no JWKS: write an object with the list keys, or null")
+        return json.dumps(issuers)
 
     @field_validator("objects_endpoint")
     @classmethod

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import hmac
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graphmem.auth.agent_keys import refused
 from graphmem.errors import InvalidJson, PayloadTooLarge, UnsupportedMediaType
 from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.model import canonical
@@ -138,6 +140,8 @@ class Replayed:
         self._receive = receive
         self._settings = settings
         self._holds_file = holds_file
+        self._is_large = announced_size(Request(scope)) > settings.max_body_bytes
+        self._expected: list[tuple[Any, bytes]] = []
         self._body: bytes | None = None
         self._is_replayed = False
 
@@ -152,16 +156,39 @@ class Replayed:
             self._body = await read_bytes(request, self._settings, holds_file=self._holds_file)
         return self._body
 
-    async def digest(self, algorithm: str) -> bytes:
-        """Return the digest of the body by an algorithm of :mod:`hashlib`."""
-        return hashlib.new(algorithm, await self.read()).digest()
+    async def is_empty(self) -> bool:
+        """Return whether there is no body; PayloadTooLarge, InvalidJson: as :func:`read_bytes`."""
+        return not self._is_large and not await self.read()
+
+    async def expect(self, digests: Mapping[str, bytes]) -> None:
+        """Compare the body with its digests by algorithms of :mod:`hashlib`.
+
+        A large body, as one with a file, is not held for that. It is compared while the application reads
+        it, and its last part is not handed on if it differs.
+
+        Raises:
+            AgentSignatureInvalid: it differs.
+            PayloadTooLarge, InvalidJson: as :func:`read_bytes`.
+        """
+        self._expected = [(hashlib.new(name), digest) for name, digest in digests.items()]
+        if not self._is_large:
+            self._take(await self.read(), is_last=True)
+
+    def _take(self, part: bytes, is_last: bool) -> None:
+        for digest, expected in self._expected:
+            digest.update(part)
+            if is_last and not hmac.compare_digest(digest.digest(), expected):
+                raise refused("invalid_signature", "the body is not that of Content-Digest")
 
     async def receive(self) -> Message:
         """Return the next message of the request: the whole body if it was read, then what follows."""
-        if self._body is None or self._is_replayed:
-            return await self._receive()
-        self._is_replayed = True
-        return {"type": "http.request", "body": self._body, "more_body": False}
+        if self._body is not None and not self._is_replayed:
+            self._is_replayed = True
+            return {"type": "http.request", "body": self._body, "more_body": False}
+        message = await self._receive()
+        if self._is_large and message["type"] == "http.request":
+            self._take(message.get("body", b""), is_last=not message.get("more_body"))
+        return message
 
 
 class Bounded:

@@ -114,7 +114,7 @@ class Gate:
             actor = public_actor()
         else:
             path, query = scope.get("raw_path") or b"", scope.get("query_string", b"")
-            caller = Caller(scope["method"], path, query, headers, body.digest)
+            caller = Caller(scope["method"], path, query, headers, scope["headers"], body)
             with meter.attempt(headers.get("authorization")):
                 actor = await self._authenticate(caller)
         return actor.named(headers.get("x-client-name", "rest"))

@@ -15,6 +15,9 @@ from graphmem.api.refusals import OAuthEnvelope
 from graphmem.api.rest_routes import ROUTES, RestRoute
 from graphmem.arguments import BODY_METHODS, nested_filters, shown_names
 from graphmem.errors import (
+    AgentSignatureInvalid,
+    AgentSignatureRequired,
+    AttributionRequired,
     AuthInvalid,
     AuthRequired,
     DatabaseFull,
@@ -43,7 +46,7 @@ ERRORS_OF_ALL = (
     InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull,
     ServiceBusy, HostRefused,
 )  # fmt: skip
-ERRORS_OF_CREDENTIALS = (AuthRequired, AuthInvalid, Forbidden)
+ERRORS_OF_CREDENTIALS = (AuthRequired, AuthInvalid, AgentSignatureInvalid, Forbidden)
 _STATUSES = {
     200: "OK", 201: "Created", 206: "Partial Content", 302: "Found", 303: "See Other", 304: "Not Modified",
     400: "", 403: "",
@@ -117,7 +120,7 @@ def _describe_rest(route: RestRoute) -> dict[str, Any]:
             schema = {"schema": copy.deepcopy(dict(answer.schema))} if answer.schema else {}
             known.setdefault("content", {})[answer.media_type] = schema
     errors: list[type[GraphmemError]] = [HostRefused, InternalError, RateLimited, ServiceBusy, *route.errors]
-    errors += () if route.is_public else (AuthRequired, AuthInvalid)
+    errors += () if route.is_public else (AuthRequired, AuthInvalid, AgentSignatureInvalid)
     errors += (Forbidden,) if route.scope is not None else ()
     for status, refused in _refusals(*errors, model="OAuthError" if route.is_oauth else "Error").items():
         if route.is_page:
@@ -242,6 +245,7 @@ def _responses(operation: Operation[Any], method: str, components: dict[str, Any
     errors += (RateLimited,) if operation.limited or not operation.public else ()
     errors += () if operation.sandbox else (SandboxDisabled,)
     errors += (DiskFull, TransactionTooLarge) if operation.scope is Scope.WRITE else ()
+    errors += () if operation.scope is Scope.READ else (AgentSignatureRequired, AttributionRequired)
     return responses | _refusals(*errors)
 
 
@@ -255,5 +259,6 @@ def _refusals(*errors: type[GraphmemError], model: str = "Error") -> dict[str, A
         })  # fmt: skip
         known["description"] += f"`{error.code}`: {error.default_message()}\n\n"
         if error.headers:
-            known["headers"] = {header: {"schema": {"type": "string"}} for header in error.headers}
+            headers = {header: {"schema": {"type": "string"}} for header in error.headers}
+            known.setdefault("headers", {}).update(headers)
     return responses

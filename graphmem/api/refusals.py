@@ -15,6 +15,7 @@ from graphmem.api.html import page
 from graphmem.api.rest_routes import route_of
 from graphmem.auth import SUPPORTED_SCOPES, Actor
 from graphmem.errors import (
+    AgentSignatureInvalid,
     AuthInvalid,
     Envelope,
     Forbidden,
@@ -118,7 +119,7 @@ def challenged(answer: Response, error: GraphmemError, scope: Scope, settings: S
     path = scope["path"].removeprefix("/api")
     is_mcp = path == "/mcp" or path.startswith("/mcp/")
     metadata = f"{settings.advertised_url()}{METADATA_PATH}/mcp"
-    if error.status == 401 and is_mcp:
+    if error.status == 401 and is_mcp and not isinstance(error, AgentSignatureInvalid):
         parts = [f'resource_metadata="{metadata}"', 'scope="read write"']
         parts += ['error="invalid_token"'] if isinstance(error, AuthInvalid) else []
         answer.headers["WWW-Authenticate"] = f"Bearer {', '.join(parts)}"

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from graphmem.api import downloads, oauth_consent, oauth_routes, openapi
 from graphmem.api.application import Endpoint
 from graphmem.api.rest_routes import JSON, RESOURCES, services_of
+from graphmem.auth import signed_requests
 from graphmem.observability import metrics
 
 
@@ -30,6 +31,12 @@ async def name_faces(request: Request) -> Response:
 async def describe(request: Request) -> Response:
     """Answer the OpenAPI description."""
     return Response(openapi.as_yaml(), media_type="application/yaml")
+
+
+async def describe_signing(request: Request) -> Response:
+    """Answer how agents sign their requests."""
+    document = signed_requests.resource_document(services_of(request).settings)
+    return Response(orjson.dumps(document), media_type=JSON)
 
 
 async def measure(request: Request) -> Response:
@@ -52,6 +59,7 @@ ENDPOINTS: Final[dict[str, Endpoint]] = {
     "oauth_authorization_server_mcp": oauth_routes.server_metadata,
     "openid_configuration": oauth_routes.server_metadata,
     **{name: oauth_routes.resource_metadata(path) for name, path in RESOURCES.items()},
+    "aauth_resource": describe_signing,
     "get_source_content": downloads.content,
     "get_signed_file": downloads.signed_content,
 }

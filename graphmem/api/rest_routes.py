@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
-from graphmem.auth import Scope, file_urls
+from graphmem.auth import Scope, file_urls, signed_requests
 from graphmem.auth.rates import RateClass
 from graphmem.errors import (
     DatabaseFull,
@@ -230,6 +230,10 @@ _OAUTH: Final = (
             answers=(Answer(schema=_OBJECT),),
         )
         for name in _SERVER
+    ),
+    RestRoute(
+        "GET", signed_requests.PATH, "aauth_resource", "How agents sign their requests.", "oauth",
+        answers=(Answer(schema=_OBJECT),),
     ),
 )  # fmt: skip
 

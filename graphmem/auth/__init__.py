@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from graphmem.errors import InternalError
-from graphmem.settings import DEFAULT_OWNER, LOCAL_ACCOUNT
+from graphmem.settings import DEFAULT_OWNER, LOCAL_ACCOUNT, TierName
 
 CLIENT_NAME_LIMIT = 100
 """Characters of a client's name that are kept."""
@@ -24,6 +24,8 @@ FIRST_CREDENTIAL = (
     "machine need none"
 )
 """What the first key or password of an open instance changes."""
+_UNNAMED_CLIENTS = frozenset({"unknown", "rest", "mcp"})
+"""The names that faces give to clients that have none."""
 LOCAL_NAME = "local"
 """The name of the account of this machine's user."""
 
@@ -79,7 +81,7 @@ class SignedAgent:
 
     thumbprint: str
     algorithm: str
-    tier: str
+    tier: TierName
     issuer: str | None = None
     subject: str | None = None
     token_id: str | None = None
@@ -109,6 +111,13 @@ class Actor:
     credential: str = ""
     grantable: frozenset[Scope] = frozenset()
     signer: SignedAgent | None = None
+
+    @property
+    def tier(self) -> TierName:
+        """How well it is known who writes; a client that names itself is known by that name alone."""
+        if self.signer is not None:
+            return self.signer.tier
+        return "anonymous" if self.client in _UNNAMED_CLIENTS else "unverified_client"
 
     @property
     def erasable_account(self) -> str:

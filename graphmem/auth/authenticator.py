@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from graphmem.auth import ACCOUNT_HEADER, SUPPORTED_SCOPES, Actor, Method, local_actor, tokens
 from graphmem.auth.accounts import Accounts, actor_of
 from graphmem.auth.client_rules import canonical_resource, resource_covers
 from graphmem.auth.credentials import Credential, CredentialCache, Guard
 from graphmem.auth.grants import Grants
+from graphmem.auth.signed_requests import SignedRequests
 from graphmem.database.driver import Database
 from graphmem.errors import AuthInvalid, AuthRequired, GraphmemError
 from graphmem.model import times
@@ -23,20 +24,32 @@ _MINUTE: Final = 60_000_000
 """Microseconds of a minute: the last use of a credential is noted once in each."""
 
 
+class SentBody(Protocol):
+    """The body of a request, as far as a signature covers it."""
+
+    async def is_empty(self) -> bool:
+        """Return whether there is none."""
+        ...
+
+    async def expect(self, digests: Mapping[str, bytes]) -> None:
+        """Compare it with its digests by hash algorithms; AgentSignatureInvalid: it differs."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """What a request says of its caller.
 
     ``path`` and ``query`` are as they were sent, still percent-encoded. ``headers`` are found by any case of
-    their names. ``body_digest`` reads the body and returns its digest by the name of a hash algorithm: a
-    signature may cover it.
+    their names; ``fields`` has all of them, those too that were sent several times.
     """
 
     method: str
     path: bytes
     query: bytes
     headers: Mapping[str, str]
-    body_digest: Callable[[str], Awaitable[bytes]]
+    fields: Sequence[tuple[bytes, bytes]]
+    body: SentBody
 
 
 Authenticate = Callable[[Caller], Awaitable[Actor]]
@@ -57,6 +70,7 @@ class Authenticator:
         self._grants = Grants(database)
         self._credentials = CredentialCache() if credentials is None else credentials
         self._guard = guard
+        self._signatures = SignedRequests(settings, settings.advertised_url())
         self._lookups: dict[str, Callable[[str, Caller], Awaitable[Credential]]] = {
             tokens.KEY_PREFIX: self._of_key,
             tokens.ACCESS_PREFIX: self._of_access_token,
@@ -64,13 +78,18 @@ class Authenticator:
         self._notes: set[asyncio.Task[None]] = set()
 
     async def actor(self, caller: Caller) -> Actor:
-        """Return the actor of a request.
+        """Return the actor of a request: that of its credential, with the agent that signed it.
 
         Raises:
             AuthRequired: it has no credential, and needs one.
             AuthInvalid: its credential is wrong, revoked or expired. It is never taken for none.
+            AgentSignatureInvalid: its signature is wrong. It is never taken for none.
             DatabaseUnavailable, DatabaseTimeout: the credential could not be looked up.
         """
+        # The credential comes first: the signature of whoever has none costs nothing.
+        return await self._signatures.signed(await self._of_credential(caller), caller)
+
+    async def _of_credential(self, caller: Caller) -> Actor:
         if ACCOUNT_HEADER in caller.headers:
             raise AuthInvalid(
                 f"{ACCOUNT_HEADER} is for the Unix socket: over TCP the credential says which account acts"

@@ -21,6 +21,7 @@ import orjson
 
 from graphmem.errors import GraphmemError, RouteNotFound
 from graphmem.service import greeting
+from graphmem.service.wire import SOCKET_URL
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
@@ -125,14 +126,17 @@ def create_local_app(services: Services) -> Application:
     from graphmem.auth import ACCOUNT_HEADER, Actor, Method, request_actor
     from graphmem.auth.accounts import Accounts
     from graphmem.auth.authenticator import Caller
+    from graphmem.auth.signed_requests import SignedRequests
     from graphmem.registry import REGISTRY
 
     accounts = Accounts(services.database)
+    signatures = SignedRequests(services.settings, SOCKET_URL)
 
     async def authenticate(caller: Caller) -> Actor:
         account = caller.headers.get(ACCOUNT_HEADER)
         # Who reaches the socket is the local account, which may act as every other one.
-        return await accounts.actor(None if account is None else unquote(account), "rest", Method.SOCKET)
+        actor = await accounts.actor(None if account is None else unquote(account), "rest", Method.SOCKET)
+        return await signatures.signed(actor, caller)
 
     async def endpoint(request: Request) -> Response:
         # The standard library reads exactly what it wrote at the caller, lone surrogates included.

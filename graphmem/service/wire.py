@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+SOCKET_URL = "http://localhost"
+"""The address for which requests over a Unix socket are signed, whatever the service has over TCP."""
+
 
 class NotConnected(Exception):
     """Nobody listens at the socket: the request was not sent."""
