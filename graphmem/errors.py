@@ -244,8 +244,8 @@ class AgentSignatureInvalid(GraphmemError):
 
 
 class AgentSignatureRequired(GraphmemError):
-    """The service takes writes of agents that sign only, by SERVICE_AAUTH_MODE=required: sign the request as
-    GET /.well-known/aauth-resource.json says.
+    """The service takes writes of agents that sign only, by SERVICE_AAUTH_MODE=required: make a key with
+    `graphmem auth keygen`, and name it in GRAPHMEM_AGENT_KEY.
     """
 
     code, status, exit_code = "AAUTH_REQUIRED", 401, 3

@@ -146,6 +146,20 @@ class Settings(BaseSettings):
         description="Issuers of agents' tokens that are trusted: a JSON object, or the file that has it, "
         "with the JWKS of each issuer, or null where the issuer's own address names its keys. Default: none.",
     )
+    agent_key: str | None = _own(
+        default=None,
+        description="Key with which this program signs what it sends, as an agent: a file with a private "
+        "JSON Web Key, or a name that `graphmem auth keygen` keeps. Default: none, nothing is signed.",
+    )
+    agent_token: Path | None = _own(
+        default=None, description="File with the token that an issuer gave the agent; it is read each time."
+    )
+    agent_subject: str | None = _own(
+        default=None,
+        pattern=r"^[a-zA-Z0-9:._+-]{1,200}@[a-z0-9.-]{1,200}$",
+        description="Name that the agent gives itself where it has no token of an issuer, such as "
+        "aauth:planner@example.org.",
+    )
     neo4j_uri: str | None = _shared(
         "NEO4J_URI",
         default=None,

@@ -100,7 +100,7 @@ def login(
       graphmem auth login --code --scope read
       graphmem auth login --key < key.txt
     """
-    address = _address(session, base_url) or _address(session, session.settings().advertised_url())
+    address = address_of(session, base_url) or address_of(session, session.settings().advertised_url())
     assert address is not None
     kept = _login_by_key(address) if key else _login_by_oauth(address, scope or DEFAULT_SCOPES, code)
     return _row(kept)
@@ -118,7 +118,7 @@ def status(session: Session, base_url: BaseUrl = None) -> dict[str, Any] | None:
     """
     from graphmem.client.logins import Logins
 
-    address = _address(session, base_url)
+    address = address_of(session, base_url)
     logins = [login for login in Logins().all() if address in (None, login.address)]
     rows = [_asked(login) for login in logins]
     token_set = session.settings().bearer_token is not None
@@ -145,7 +145,7 @@ def logout(session: Session, base_url: BaseUrl = None) -> dict[str, Any]:
     """
     from graphmem.client.logins import Logins
 
-    logins, address = Logins(), _address(session, base_url)
+    logins, address = Logins(), address_of(session, base_url)
     if address is None:
         kept = logins.all()
         if len(kept) != 1:
@@ -163,7 +163,7 @@ def logout(session: Session, base_url: BaseUrl = None) -> dict[str, Any]:
     return {"base_url": login.address, "revoked": message is None, "message": message or "logged out"}
 
 
-def _address(session: Session, base_url: str | None) -> str | None:
+def address_of(session: Session, base_url: str | None) -> str | None:
     """Return the address of the option, else of the settings, in one spelling; None if neither has any."""
     import httpx
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from graphmem.auth import Method, local_actor
+from graphmem.auth import Actor, Method, local_actor
 from graphmem.auth.accounts import Accounts
 from graphmem.cli.session import Session, fetching, run_async, tell_progress
 from graphmem.registry import REGISTRY, Context, Services
@@ -33,10 +33,18 @@ def run(chosen: Settings, name: str, raw: dict[str, Any], account: str | None = 
     """Open the database, run an operation as an account, and return its answer as JSON."""
 
     async def work(services: Services) -> bytes:
-        actor = await Accounts(services.database).actor(account, "cli", Method.PROCESS)
+        actor = signing(chosen, await Accounts(services.database).actor(account, "cli", Method.PROCESS))
         return await REGISTRY[name].run(services, actor, raw)
 
     return on_services(chosen, work)
+
+
+def signing(chosen: Settings, actor: Actor) -> Actor:
+    """Return the actor of this process with the agent that the settings name: the process has its key."""
+    from graphmem.client.agent_signing import AgentSigner
+
+    signer = AgentSigner.configured(chosen)
+    return actor if signer is None else actor.signed(signer.agent)
 
 
 def rebuild(session: Session) -> SnapshotHealth:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graphmem import __version__
-from graphmem.cli import auth, backup, cypher, db, local_service, source_content, storage
+from graphmem.cli import backup, cypher, db, local_service, signing, source_content, storage
 from graphmem.cli.account import app as account_app
 from graphmem.cli.command_groups import add_commands, group_of, show_whole_summaries
 from graphmem.cli.doctor import doctor
@@ -195,7 +195,7 @@ for group, name, text in (
     (account_app, "account", "Create, list, disable and delete accounts: who may call."),
 ):
     app.add_typer(group, name=name, help=text, cls=group_of(name))
-add_commands(app, {"auth": auth.app, "sources": source_content.app})
+add_commands(app, {"auth": signing.app, "sources": source_content.app})
 show_whole_summaries(app)
 
 

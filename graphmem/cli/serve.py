@@ -156,6 +156,7 @@ def serve_stdio(settings: Settings, account: str | None = None) -> None:
     async def run(tracer: Tracer) -> None:
         from graphmem.auth import Method
         from graphmem.auth.accounts import Accounts
+        from graphmem.cli.in_process import signing
         from graphmem.mcp.tools import serve_stdio as serve_mcp
         from graphmem.runtime import REMOTE_START_SECONDS, open_services
         from graphmem.service.serving import background_work
@@ -167,6 +168,7 @@ def serve_stdio(settings: Settings, account: str | None = None) -> None:
             background_work(services, HEAD_START_SECONDS),
         ):
             actor = await Accounts(services.database).actor(account, "mcp", Method.PROCESS)
+            actor = signing(settings, actor)
             await serve_mcp(services, actor)
 
     with contextlib.closing(tracing.start()) as tracer:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
 
 import httpx
@@ -19,6 +20,9 @@ from graphmem.arguments import BODY_METHODS
 from graphmem.client.logins import Login, Logins, canonical_address
 from graphmem.errors import AuthInvalid, GraphmemError, ServiceUnreachable
 from graphmem.model import canonical
+
+if TYPE_CHECKING:
+    from graphmem.client.agent_signing import AgentSigner
 
 TIMEOUT_SECONDS = 60.0
 RENEWAL_SECONDS: Final = 30
@@ -39,19 +43,22 @@ class Client:
         login: Login | None = None,
         socket: Path | None = None,
         headers: Mapping[str, str] | None = None,
+        agent: AgentSigner | None = None,
     ) -> None:
         """Make the connection; nothing is sent yet.
 
         Without a token it sends that of ``login``, else of the login that `graphmem auth login` keeps for the
-        address, and renews it. Over the Unix socket of a local service it sends none.
+        address, and renews it. Over the Unix socket of a local service it sends none. An agent signs each
+        request.
 
         Args:
             socket: a Unix socket to connect to, whatever the address is.
             headers: headers of every request.
+            agent: what signs the requests. Default: the agent of ``GRAPHMEM_AGENT_KEY``, if that is set.
 
         Raises:
             ServiceUnreachable: the address does not begin with http:// or https://.
-            CredentialsRefused: the login for the address cannot be read.
+            CredentialsRefused: the login for the address, or the key of the agent, cannot be read.
         """
         if not re.match("https?://", base_url):
             host = base_url.rpartition("://")[2][:200]
@@ -65,9 +72,12 @@ class Client:
         self._login = None if token or socket else login or _kept(base_url)
         auth = KeptBearer(Logins(), self._login) if self._login else None
         transport = httpx.HTTPTransport(uds=str(socket)) if socket else None
+        agent = agent or _configured_agent()
         self._http = httpx.Client(
-            base_url=self._base, headers=sent, auth=auth, timeout=TIMEOUT_SECONDS, transport=transport
-        )
+            base_url=self._base, headers=sent, auth=auth, timeout=TIMEOUT_SECONDS, transport=transport,
+            # A request that is sent again is signed again: the service takes each signature once.
+            event_hooks={"request": [agent.sign_request]} if agent else {},
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         return self
@@ -175,7 +185,7 @@ class KeptBearer(httpx.Auth):
         if self.login.can_renew and expires_at is not None and expires_at - time.time() < RENEWAL_SECONDS:
             self._renew()
         answer = yield self._with_token(request)
-        if answer.status_code == 401 and self.login.can_renew:
+        if answer.status_code == 401 and "Signature-Error" not in answer.headers and self.login.can_renew:
             self._renew()
             yield self._with_token(request)
 
@@ -208,6 +218,15 @@ class KeptBearer(httpx.Auth):
                 current = replace(current, secrets=new.secrets, scopes=new.scopes, expires_at=new.expires_at)
                 current = self._logins.save(current)
             self.login = current
+
+
+def _configured_agent() -> AgentSigner | None:
+    """Return the agent of the environment. What signs is imported only where there is one."""
+    if not os.environ.get("GRAPHMEM_AGENT_KEY"):
+        return None
+    from graphmem.client.agent_signing import AgentSigner
+
+    return AgentSigner.configured()
 
 
 def _kept(base_url: str) -> Login | None:

@@ -50,7 +50,8 @@ class Login:
     """The credential of one service."""
 
     address: str  # the address of the service, as :func:`canonical_address` returns it
-    kind: Literal["oauth", "key"]  # how it was made: by OAuth or with an API key
+    # How it was made: by OAuth or with an API key; "agent" is the key of an agent, which opens no service.
+    kind: Literal["oauth", "key", "agent"]
     secrets: Secrets
     account: str | None = None
     kept_in: Literal["keyring", "file"] = "file"  # where its secrets are
@@ -94,7 +95,8 @@ class Logins:
     def all(self) -> list[Login]:
         """Return all logins, by address."""
         logins = (self._read(path) for path in self.folder.glob("*.json"))
-        return sorted((login for login in logins if login is not None), key=lambda login: login.address)
+        services = (login for login in logins if login is not None and login.kind != "agent")
+        return sorted(services, key=lambda login: login.address)
 
     def save(self, login: Login) -> Login:
         """Keep a login in place of the one of the same address. Returns it with ``kept_in``."""
@@ -155,7 +157,9 @@ class Logins:
     def _read(self, path: Path) -> Login | None:
         try:
             with path.open("rb") as file:
-                _check_private(path, os.fstat(file.fileno()))
+                check_private(
+                    path, os.fstat(file.fileno()), "run `graphmem auth logout` too, and log in again"
+                )
                 content = file.read()
         except FileNotFoundError:
             return None
@@ -215,7 +219,7 @@ class Logins:
         return None if text is None else Secrets(**json.loads(text))
 
 
-def _check_private(path: Path, info: os.stat_result) -> None:
+def check_private(path: Path | str, info: os.stat_result, remedy: str) -> None:
     """Refuse a file that others may read or write, as its secrets may be known to them."""
     if sys.platform == "win32":
         return
@@ -223,5 +227,5 @@ def _check_private(path: Path, info: os.stat_result) -> None:
     if info.st_uid != os.getuid() or mode & 0o077:
         raise CredentialsRefused(
             f"{path} is open to other users of this machine (mode {mode:04o}): run `chmod 600 {path}`. If "
-            "others may have read it, run `graphmem auth logout` too, and log in again"
+            f"others may have read it, {remedy}"
         )

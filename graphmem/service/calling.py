@@ -206,11 +206,20 @@ def call(
 def send(
     settings: Settings, url: str, content: Any, headers: Mapping[str, str], tell: Tell | None = None
 ) -> tuple[int, bytes]:
-    """Post JSON as :func:`call` does, and raise what it raises; return status and body of the answer."""
+    """Post JSON as :func:`call` does, and raise what it raises; return status and body of the answer.
+
+    Where the settings name the key of an agent, the request is signed.
+    """
+    sign = None
+    if settings.agent_key is not None:
+        from graphmem.client.agent_signing import AgentSigner
+
+        agent = AgentSigner.configured(settings)
+        sign = agent and agent.headers
     for _ in range(STARTS_LIMIT):
         path = Path(ensure(settings, tell)["socket"])
         try:
-            return wire.request(path, "POST", url, content, headers)
+            return wire.request(path, "POST", url, content, headers, sign=sign)
         except wire.NotConnected:
             continue  # it ended in this moment: nothing was sent
         except wire.Interrupted as exc:
@@ -227,7 +236,9 @@ def environment(settings: Settings) -> dict[str, str]:
     names = {variable(name): name for name in type(settings).model_fields}
     kept = {name: value for name, value in os.environ.items() if name.upper() not in names}
     # The paths do not depend on the working directory.
-    values = {name: getattr(settings, field) for name, field in names.items() if field != "base_url"}
+    # The address of another service, and the key of an agent, are those of the caller alone.
+    own = {"base_url", "agent_key", "agent_token", "agent_subject"}
+    values = {name: getattr(settings, field) for name, field in names.items() if field not in own}
     values |= {variable("data_dir"): settings.data_path}
     values |= {variable("cache_dir"): settings.cache_path} if settings.cache_dir else {}
     for name, value in values.items():

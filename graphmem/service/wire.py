@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,12 @@ def request(
     content: Any = None,
     headers: Mapping[str, str] | None = None,
     timeout: float | None = None,
+    sign: Callable[[str, str, bytes], Mapping[str, str]] | None = None,
 ) -> tuple[int, bytes]:
     """Send one request to the socket at ``path``; return status and body of the answer.
 
-    ``content`` is sent as JSON. ``timeout``: seconds that the service may be silent; None: any time.
+    ``content`` is sent as JSON. ``timeout``: seconds that the service may be silent; None: any time. ``sign``
+    returns more headers for a method, an address and a body.
 
     Raises:
         NotConnected: nobody listens; nothing was sent.
@@ -47,6 +49,7 @@ def request(
             raise NotConnected(str(exc)) from exc
         body = None if content is None else json.dumps(content).encode()
         sent = {"Content-Type": "application/json", "Connection": "close", **(headers or {})}
+        sent |= {} if sign is None else sign(method, f"{SOCKET_URL}{url}", body or b"")
         try:
             connection.request(method, url, body, sent)
             answer = connection.getresponse()
