@@ -251,6 +251,7 @@ class Operation(Generic[A]):
                 answer["pending"] = pending
         else:
             answer = await call
+        await services.vocabulary.show(actor.owner, answer)
         return orjson.dumps(reworded_answer(answer, face))
 
 

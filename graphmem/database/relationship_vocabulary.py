@@ -16,11 +16,11 @@ import random
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphmem.database.driver import Database
 from graphmem.errors import ServiceBusy
-from graphmem.model import relationship, times
+from graphmem.model import canonical, relationship, times
 from graphmem.model.relationship import REGISTERED_LIMIT, RegistrationRefused
 from graphmem.model.shipped_relationships import BUILTIN, MEANINGS, RelationshipKind
 from graphmem.settings import Settings
@@ -60,11 +60,12 @@ class _Registered(NamedTuple):
 class _OwnTypes(NamedTuple):
     """The types of an owner's relationships, which are its own where they are not in the vocabulary.
 
-    ``read_at`` is in seconds of the monotonic clock.
+    ``read_at`` is in seconds of the monotonic clock. ``shown`` has the newest name of each renamed type.
     """
 
     read_at: float
     kinds: dict[str, RelationshipKind]
+    shown: dict[str, str]
 
     @property
     def is_fresh(self) -> bool:
@@ -148,7 +149,9 @@ class Vocabulary:
         counts = dict(row.counts)
         types = {**dict(row.renamings), **{name: name for name in counts}}
         own = _OwnTypes(
-            started, {name: RelationshipKind(type_, is_own=True) for name, type_ in types.items()}
+            started,
+            {name: RelationshipKind(type_, is_own=True) for name, type_ in types.items()},
+            {type_: name for name, type_ in row.renamings if name not in known.names},
         )
         if len(self._own) >= OWNERS_LIMIT:
             self._own.clear()
@@ -166,6 +169,32 @@ class Vocabulary:
             return {**own.kinds, **known.kinds}
         kinds, _ = await self.of_owner(owner)
         return kinds
+
+    async def shown(self, owner: str, types: Iterable[str]) -> Mapping[str, str]:
+        """Return the newest names that an owner gave to types of its own, by the names in keys.
+
+        Nothing is read where all of ``types`` are built in or registered, for these are never renamed.
+        """
+        if self._known.names.issuperset(types):
+            return {}
+        kinds = await self.current_of(owner)
+        own = self._own.get(owner)
+        return {} if own is None else {name: new for name, new in own.shown.items() if kinds[name].is_own}
+
+    async def show(self, owner: str, answer: Any) -> None:
+        """Name the relationship types in an answer as its owner names them now; keys and ids stay.
+
+        Stored values are JSON text in an answer: they stay. So does what tells both names, as ``name``.
+        """
+        named = [
+            each
+            for each in canonical.objects(answer)
+            if isinstance(each.get("relationship_type"), str) and "name" not in each
+        ]
+        types = [each["relationship_type"] for each in named]
+        if shown := await self.shown(owner, types):
+            for each, type_ in zip(named, types, strict=True):
+                each["relationship_type"] = shown.get(type_, type_)
 
     def add_own(self, owner: str, names: Iterable[str]) -> None:
         """Note types that an owner has just used, as far as its own types are known here."""

@@ -99,6 +99,7 @@ async def _call(context: Context, name: str, **arguments: Any) -> Row:
     """Run an operation for the caller of a tool, whose scopes are checked already; return its answer."""
     operation = REGISTRY[name]
     answer = await operation.function(context, read(operation.arguments, name, arguments))
+    await context.services.vocabulary.show(context.actor.owner, answer)
     return canonical.decode(orjson.dumps(answer))
 
 

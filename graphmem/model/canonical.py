@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from json.encoder import encode_basestring
-from typing import Any
+from typing import Any, cast
 
 from pydantic_core import from_json
 
@@ -34,6 +34,14 @@ class NotCanonical(ValueError):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+def objects(part: Any) -> Iterator[MutableMapping[str, Any]]:
+    """Yield all objects of a value, at any depth."""
+    if isinstance(part, dict):
+        yield cast("dict[str, Any]", part)
+    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
+        yield from objects(inner)
 
 
 def name_order(name: str) -> bytes:

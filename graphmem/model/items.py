@@ -259,7 +259,8 @@ class ItemReader:
                 fields[field_name] = self._encoded(index, f"{path}.metadata.{field_name}", value)
         if len(self.issues) > before or source is None or target is None or meaning is None:
             return None
-        is_other_name = relationship.spell(given) != meaning.name
+        spelled = relationship.spell(given)
+        is_other_name = spelled != meaning.name and spelled not in self.vocabulary
         ends = (target, source) if meaning.is_swapped else (source, target)
         return Link(
             index, meaning.name, *ends, fields, kind, path,

@@ -30,7 +30,7 @@ class RelationshipTypeEntry(TypedDict):
     """One relationship type.
 
     ``inverse`` is the name by which a relationship is read from its target, such as EMPLOYS for WORKS_AT.
-    ``names`` are other names that you gave to a type of your own.
+    ``names`` are the other names that a type of your own has had; keys have the first.
     """
 
     relationship_type: str
@@ -128,8 +128,8 @@ async def rename_relationship_type(
 ) -> RenamedRelationshipType:
     """Give a relationship type of your own another name.
 
-    What you store and ask by the new name is of this type from then on. Stored relationships keep their keys
-    and ids, and answers show the name in the keys. The earlier name is read as before.
+    What you store and ask by the new name is of this type from then on, and answers show the new name. Stored
+    relationships keep their keys and ids. Earlier names are read as before.
     """
     vocabulary, owner = context.services.vocabulary, context.actor.owner
     kinds, _ = await vocabulary.of_owner(owner)
@@ -141,7 +141,10 @@ async def rename_relationship_type(
     meaning = relationship.own_meaning(arguments.name)
     usual = {**MEANINGS, **kinds}
     taken = [usual[each].name for each in relationship.readings(arguments.name) if each in usual]
-    if meaning is None or (taken and (taken[0] != own.name or meaning.name == own.name)):
+    is_first = (
+        meaning and meaning.name == own.name and own.name not in await vocabulary.shown(owner, [own.name])
+    )
+    if meaning is None or (taken and (taken[0] != own.name or is_first)):
         message = f"this is a name of {taken[0]} already" if taken else f"a name is {NAME_RULE}"
         raise invalid([{"path": "$.name", "message": message}])
     request = RenamingRequest(
@@ -195,24 +198,26 @@ async def list_relationship_types(context: Context, arguments: ListRelationshipT
     Built-in and registered types are the same for every owner. Your own types are the other names that you
     used. `relationship_count` counts what you have of each.
     """
-    kinds, counts = await context.services.vocabulary.of_owner(context.actor.owner)
-    backwards = relationship.read_backwards(kinds)
-    entries = [_entry(kinds[name], backwards.get(name)) for name in sorted(kinds) if kinds[name].name == name]
-    for entry in entries:
-        if names := [
-            name for name in sorted(kinds) if entry["relationship_type"] == kinds[name].name != name
-        ]:
-            entry["names"] = names
+    vocabulary, owner = context.services.vocabulary, context.actor.owner
+    kinds, counts = await vocabulary.of_owner(owner)
+    backwards, shown = relationship.read_backwards(kinds), await vocabulary.shown(owner, kinds)
+    names: dict[str, list[str]] = {}
+    for name in sorted(kinds):
+        names.setdefault(kinds[name].name, []).append(name)
+    entries: list[CountedRelationshipType] = []
+    for stored, every in names.items():
+        name = shown.get(stored, stored)
+        entry = _entry(kinds[stored], backwards.get(stored))
+        entry["relationship_type"] = name
+        if len(every) > 1:
+            entry["names"] = [other for other in every if other != name]
+        entries.append({**entry, "relationship_count": counts.get(stored, 0)})
+    entries.sort(key=lambda entry: entry["relationship_type"])
     if arguments.keyword is not None:
         entries = [entry for entry in entries if _has(entry, arguments.keyword)]
     query = cursors.fingerprint(context, "relationship_types.list", arguments)
     page = page_of(arguments, query, entries, lambda entry: entry["relationship_type"])
-    return {
-        "relationship_types": [
-            {**entry, "relationship_count": counts.get(entry["relationship_type"], 0)} for entry in page.items
-        ],
-        **page.envelope(arguments, query),
-    }
+    return {"relationship_types": page.items, **page.envelope(arguments, query)}
 
 
 def _entry(kind: RelationshipKind, read_backwards: str | None = None) -> RelationshipTypeEntry:
@@ -225,6 +230,6 @@ def _entry(kind: RelationshipKind, read_backwards: str | None = None) -> Relatio
 
 
 def _has(entry: RelationshipTypeEntry, keyword: str) -> bool:
-    names = entry["relationship_type"], entry["inverse"] or ""
+    names = entry["relationship_type"], entry["inverse"] or "", *entry.get("names", ())
     described = (entry["description"] or "").casefold()
     return any(relationship.spell(keyword) in name for name in names) or keyword.casefold() in described

@@ -17,6 +17,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments, NoBool, invalid
+from graphmem.model import canonical
 from graphmem.reading import shortening
 from graphmem.registry import Context
 
@@ -73,15 +74,22 @@ def within_budget(
     """
 
     def decorate(function: Answering[A, T]) -> Answering[A, T]:
+        async def measured(context: Context, arguments: A) -> T:
+            answer = await function(context, arguments)
+            await context.services.vocabulary.show(context.actor.owner, answer)
+            return answer
+
         @functools.wraps(function)
         async def run(context: Context, arguments: A) -> T:
             budget: int | None = getattr(arguments, "max_characters", None)
-            answer = await function(context, arguments)
-            if budget is None or size(cast("Answer", answer)) <= budget:
+            if budget is None:
+                return await function(context, arguments)
+            answer = await measured(context, arguments)
+            if size(cast("Answer", answer)) <= budget:
                 return answer
             whole = cast("Answer", answer)
             if members:
-                answer = await _fewer_items(context, function, arguments, whole, members, is_page)
+                answer = await _fewer_items(context, measured, arguments, whole, members, is_page)
             least = _shorten(cast("Answer", answer), budget, members)
             if least > budget and not is_receipt:
                 message = (
@@ -169,7 +177,7 @@ def _shorten(answer: Answer, budget: int, members: Collection[str]) -> int:
     if size(answer) > budget:
         dropped = shortening.drop(answer, budget, size, members)
         omitted["left_out"] = {**omitted.get("left_out", {}), **dropped}
-        present = {name for place in shortening.objects(answer) for name in place}
+        present = {name for place in canonical.objects(answer) for name in place}
         names[:] = [name for name in names if name in present]
     while size(answer) > budget and names:
         names.pop()

@@ -141,12 +141,4 @@ def _first(members: Any, count: int) -> Any:
 
 def _places(part: Any, name: str) -> Iterator[Json]:
     """Yield the objects of an answer that have a list or an object of this name."""
-    return (place for place in objects(part) if isinstance(place.get(name), (list, dict)))
-
-
-def objects(part: Any) -> Iterator[Json]:
-    """Yield all objects of an answer, at any depth."""
-    if isinstance(part, dict):
-        yield cast("Json", part)
-    for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        yield from objects(inner)
+    return (place for place in canonical.objects(part) if isinstance(place.get(name), (list, dict)))

@@ -6,6 +6,7 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
+import orjson
 import pytest
 
 from graphmem.auth import Scope
@@ -333,7 +334,8 @@ def test_a_new_name_of_an_own_type_is_read_as_the_type(
         == before
     )
     (entry,) = run("relationship_types.list", keyword=stem)["relationship_types"]
-    assert (entry["relationship_type"], entry["names"]) == (f"{stem}_WALKS", [f"{stem}_STROLLS_WITH"])
+    assert (entry["relationship_type"], entry["names"]) == (f"{stem}_STROLLS_WITH", [f"{stem}_WALKS"])
+    assert entry["relationship_count"] == 2
     assert differences(loop, services, owner, deep=True) == {}
     other = by_runner(loop, services, f"{owner}-other")
     with pytest.raises(InvalidInput):
@@ -343,7 +345,46 @@ def test_a_new_name_of_an_own_type_is_read_as_the_type(
 def test_questions_use_the_new_name(call: Call) -> None:
     stored(call, link("PROMENADES", 0, 2))
     call(RENAME, relationship_type="PROMENADES", name="ESCORTS")
-    assert "PROMENADES ← Ada Grau" in call("context.retrieve", question="Who escorts Rex?")["lines"][0]
+    for question in ("Who escorts Rex?", "Who promenades Rex?"):
+        assert "ESCORTS ← Ada Grau" in call("context.retrieve", question=question)["lines"][0]
+        (first, *_) = call("entities.query", search=question)["entities"]
+        assert (first["canonical_name"], first["relationship_type"]) == ("Ada Grau", "ESCORTS")
+
+
+def types_in(part: Any) -> set[str]:
+    """Return the relationship types that an answer shows, at any depth."""
+    return {each["relationship_type"] for each in canonical.objects(part) if "relationship_type" in each}
+
+
+def test_answers_show_the_newest_name_and_keys_the_first(call: Call) -> None:
+    (ada, _, rex, _), (key, _), _ = stored(call, link("PROMENADES", 0, 2), link("OWNS", 1, 2))
+    new = "ESCORTS_ON_ALL_OF_HER_LONG_WALKS_TO_THE_RIVER"
+    ends = {"relationship_type": "PROMENADES", "source_entity_id": ada, "target_entity_id": rex}
+    for name, others in (
+        ("ESCORTS", ["PROMENADES"]), (new, ["ESCORTS", "PROMENADES"]), ("PROMENADES", ["ESCORTS", new]),
+    ):  # fmt: skip
+        now = call("relationships.get", relationship_id=key)["last_observation_at"]
+        call(RENAME, relationship_type="PROMENADES", name=name)
+        answers = [
+            call("relationships.get", relationship_id=key),
+            call("relationships.get", relationship_id=key, at=now),
+            call("relationships.list", filters={"relationship_type": "PROMENADES"}),
+            call("relationships.list", filters={"relationship_type": name}, max_characters=1_000),
+            call("relationships.snapshot", **ends),
+            call("entities.related", entity_id=ada),
+            call("graph.neighborhood", node_id=ada),
+            call("relationships.delete", **ends),
+            call("relationships.restore", **{**ends, "relationship_type": name}),
+            call("store", entities=ITEMS, relationships=[link(name, 0, 2)], find_duplicates=False),
+        ]
+        assert [types_in(answer) - {"OWNS"} for answer in answers] == [{name}] * len(answers)
+        assert answers[-1]["relationships_created"][0]["relationship_key"] == key
+        assert answers[-1]["store_warnings"] == []
+        assert len(orjson.dumps(answers[3])) <= 1_000
+        (line, *_) = call("context.retrieve", entity_id=rex, question=name, format="fields")["lines"]
+        assert line["field"] == name
+        (entry,) = call("relationship_types.list", keyword="PROMENADE")["relationship_types"]
+        assert (entry["relationship_type"], entry["names"]) == (name, others)
 
 
 def test_only_an_own_type_is_renamed_and_only_to_a_free_name(call: Call, stem: str) -> None:

@@ -27,6 +27,7 @@ from graphmem.search.context.context_rows import (
     KnownEntity,
     RelatedRow,
     known_then,
+    show_types,
 )
 from graphmem.search.context.context_sheets import EarlierValue, earlier_values
 from graphmem.search.passage_search import NO_PASSAGES, FoundPassages
@@ -156,6 +157,7 @@ async def known_lines(
     focus = _focus(question, names, language, subjects)
     if subjects.clocks.now:
         requested = await _with_matching(context, requested, focus)
+    await show_types(context, requested)
     now = instant(subjects.clocks)
     weights = _weights(requested, subjects.named)
     related_weights = _related_weights(requested, weights, focus, now)

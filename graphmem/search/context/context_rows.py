@@ -77,6 +77,18 @@ async def known_then(context: Context, entity_ids: Sequence[str], clocks: Clocks
     return list(known.values())
 
 
+async def show_types(context: Context, entities: list[KnownEntity]) -> None:
+    """Give relationship types of the owner's own their newest names."""
+    types = {related.relationship_type for known in entities for related in known.related}
+    shown = await context.services.vocabulary.shown(context.actor.owner, types)
+    if shown:
+        for known in entities:
+            known.related[:] = [
+                each._replace(relationship_type=shown.get(each.relationship_type, each.relationship_type))
+                for each in known.related
+            ]
+
+
 def _observed_at(rank: str, row: EntityRow) -> int:
     """Return when a value was observed; of a union of values, when its entity was last."""
     is_union = merged_arrays.is_union(rank)
