@@ -352,6 +352,14 @@ class IdempotencyMismatch(GraphmemError):
     code, status, exit_code = "ERR_IDEMPOTENCY_MISMATCH", 409, 5
 
 
+class VersionConflict(GraphmemError):
+    """The entity has another version than expected_version, and nothing was written: read it again, and send
+    the change with details.current_version if it still applies.
+    """
+
+    code, status, exit_code = "VERSION_CONFLICT", 409, 5
+
+
 class EntityAmbiguous(GraphmemError):
     """Several entities have this name, so the command needs the id of one: details.candidates lists them."""
 

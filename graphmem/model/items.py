@@ -13,6 +13,7 @@ An item is an object. These keys are reserved, everything else is a field:
                        the request's, else llm_summary
 ``specificity_score``  0 to 1; default 1
 ``supersedes_correction``  true: it ends the corrections that hold its fields
+``expected_version``   the version that the entity must have; 0: there must be none yet
 =====================  ====================================================================
 
 Nothing here raises for bad input: each fault becomes an :class:`ItemIssue` with its path, so that a caller
@@ -29,9 +30,10 @@ from graphmem.model import canonical, discovery, facts, identity, ids, ranks, re
 from graphmem.model.links import End, Link
 
 SUPERSEDES: Final = "supersedes_correction"
+EXPECTED: Final = "expected_version"
 RESERVED: Final = frozenset({
     "entity_type", identity.CANONICAL_NAME, "target_id", "intent", "observed_at", "source_priority",
-    "observation_source", "specificity_score", SUPERSEDES,
+    "observation_source", "specificity_score", SUPERSEDES, EXPECTED,
 })  # fmt: skip
 OBSERVATION_SOURCES: Final = get_args(ranks.ObservationSource)
 DEFAULT_SOURCE: Final = "llm_summary"
@@ -77,6 +79,7 @@ class Item:
         given_type: the type as the request spells it, which may be an alias.
         places: canonical JSON: where in a file the item and each of its fields stand.
         supersedes: whether it ends the corrections that hold its fields.
+        expected_version: the version that its entity must have before the request; 0: there is none.
     """
 
     index: int
@@ -96,6 +99,7 @@ class Item:
     given_type: str | None = None
     places: str | None = None
     supersedes: bool = False
+    expected_version: int | None = None
 
     def identified(
         self,
@@ -204,6 +208,10 @@ class ItemReader:
             )
         if about.get(SUPERSEDES) not in (None, True, False):
             self.refuse("ERR_SUPERSEDES_CORRECTION", f"{path}.{SUPERSEDES}", "must be true or false", index)
+        expected = about.get(EXPECTED)
+        if expected is not None and not (type(expected) is int and expected >= 0):
+            message = "must be the version of an entity, or 0 for one that must be new"
+            self.refuse("ERR_EXPECTED_VERSION", f"{path}.{EXPECTED}", message, index)
         if len(self.issues) > before:
             return None
         who = self._identify(index, about, entity_type, target, fields)
@@ -225,6 +233,7 @@ class ItemReader:
             path=path,
             given_type=entity_type,
             supersedes=about.get(SUPERSEDES) is True,
+            expected_version=expected,
         )
         registered = self.alternatives(entity_type) if entity_type else None
         if registered is None:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
 import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType, invalid
-from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
+from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType, Spelled, invalid
+from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
 from graphmem.model import canonical, facts, identity
 from graphmem.model.items import ItemReader
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import (
+    Expecting,
     Parts,
     Reason,
     StoredEntity,
-    Writing,
     accept,
     entries,
     invalid_if,
@@ -31,12 +31,21 @@ from graphmem.writing.demoting import NOT_HELD
 CORRECTION_PRIORITY = 1_000.0
 
 
-class Correct(Writing):
+class Correct(Expecting):
     """The arguments of ``entities.correct``."""
 
     entity_id: EntityId
-    field: str = Field(min_length=1, max_length=identity.NAME_LIMIT, description="Name of the field.")
+    field: Annotated[
+        Annotated[str, Field(min_length=1, max_length=identity.NAME_LIMIT)] | None,
+        Spelled(option="field"),
+        Field(description="Name of the field."),
+    ] = None
     value: Annotated[Any, Field(description="The right value, any JSON; null clears the field.")] = None
+    corrections: dict[str, Any] | None = Field(
+        default=None,
+        min_length=1,
+        description="Several fields at once, each with its right value: in place of `field`.",
+    )
     release: bool = Field(default=False, description="End the correction, without `value`.")
     entity_type: EntityType | None = None
     max_characters: MaxCharacters = None
@@ -49,8 +58,9 @@ class Corrected(Budgeted):
     entity_id: str
     entity_type: str
     canonical_name: str
-    field: str
-    value: Any
+    field: NotRequired[str]
+    value: NotRequired[Any]
+    corrections: NotRequired[dict[str, Any]]
     observation_id: str
     version: int
     snapshot: answers.Fields
@@ -65,37 +75,52 @@ class Corrected(Budgeted):
     command="entities correct",
     scope=Scope.WRITE,
     destructive=True,
-    errors=(NotFound, StoreRefused, IdempotencyMismatch),
+    errors=(NotFound, StoreRefused, IdempotencyMismatch, VersionConflict),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "phone", "value": "+44 1632 960000"},
 )
 @within_budget(is_receipt=True)
 async def correct(context: Context, arguments: Correct) -> Corrected:
-    """Correct one field of an entity. A correction wins over all observations that are no corrections.
+    """Correct fields of an entity. A correction wins over all observations that are no corrections.
 
-    `value` is any JSON; null clears the field. `release` ends a correction: the newest wins again.
+    `value` is any JSON; null clears the field. `corrections` corrects several fields, or none of them.
+    `release` ends a correction: the newest wins again.
     """
-    if arguments.release is ("value" in arguments.model_fields_set):
-        raise invalid([{"path": "$.value", "message": "Field required: give value, or release"}])
-    fields = {} if arguments.release else {arguments.field: arguments.value}
+    fields = _corrected(arguments)
     receipt, stored = await _observe(context, "entities.correct", arguments, "correction", fields)
     snapshot = stored.get("entity_snapshot_after", {})
-    value = orjson.Fragment(canonical.encode(arguments.value))
-    return {
+    values = {name: orjson.Fragment(canonical.encode(value)) for name, value in fields.items()}
+    answer: Corrected = {
         "success": True,
         "entity_id": stored["entity_id"],
         "entity_type": stored["entity_type"],
         "canonical_name": stored["canonical_name"],
-        "field": arguments.field,
-        "value": snapshot.get(arguments.field) if arguments.release else value,
         "observation_id": stored["observation_id"],
         "version": stored["version"],
         "snapshot": snapshot,
         "replayed": receipt.replayed,
         "store_warnings": receipt.warnings,
     }
+    if (name := arguments.field) is None:
+        return {**answer, "corrections": values}
+    value = snapshot.get(name) if arguments.release else values[name]
+    return {**answer, "field": name, "value": value}
 
 
-class Turn(Writing):
+def _corrected(arguments: Correct) -> dict[str, Any]:
+    """Return the right value of each field; none where a correction is released."""
+    if (arguments.field is None) is (arguments.corrections is None):
+        raise invalid([{"path": "$.field", "message": "Field required: give field, or corrections"}])
+    has_value = "value" in arguments.model_fields_set
+    if arguments.corrections is not None:
+        if has_value or arguments.release:
+            raise invalid([{"path": "$.corrections", "message": "give it without value and release"}])
+        return arguments.corrections
+    if arguments.release is has_value:
+        raise invalid([{"path": "$.value", "message": "Field required: give value, or release"}])
+    return {} if arguments.release else {str(arguments.field): arguments.value}
+
+
+class Turn(Expecting):
     """The arguments of ``entities.delete`` and ``entities.restore``."""
 
     entity_id: EntityId
@@ -124,7 +149,7 @@ class DeletionResult(TypedDict):
     scope=Scope.WRITE,
     destructive=True,
     idempotent=True,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound, IdempotencyMismatch, VersionConflict),
     example={"entity_id": EXAMPLE_ENTITY_ID, "reason": "duplicate"},
 )
 async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
@@ -142,7 +167,7 @@ async def delete_entity(context: Context, arguments: Turn) -> DeletionResult:
     command="entities restore",
     scope=Scope.WRITE,
     idempotent=True,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound, IdempotencyMismatch, VersionConflict),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
 async def restore_entity(context: Context, arguments: Turn) -> DeletionResult:
@@ -171,7 +196,7 @@ async def _observe(
     """Write one observation of a kind other than ``value`` about an existing entity, or end corrections."""
     released = None
     if isinstance(arguments, Correct) and arguments.release:
-        released = arguments.entity_id, arguments.field
+        released = arguments.entity_id, str(arguments.field)
     about = {"target_id": arguments.entity_id, "entity_type": arguments.entity_type}
     if kind == "correction":
         about["source_priority"] = CORRECTION_PRIORITY

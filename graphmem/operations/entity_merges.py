@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, ClassVar, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, Spelled
-from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
+from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
 from graphmem.model import facts, times
 from graphmem.registry import Context, Scope, operation
-from graphmem.storing.acceptance import Reason, Writing, invalid_if, not_found, submit, transaction
+from graphmem.storing.acceptance import (
+    ExpectedVersion,
+    Expecting,
+    Reason,
+    Writing,
+    invalid_if,
+    not_found,
+    submit,
+    transaction,
+)
 from graphmem.writing import MergeRequest, Merging, Receipt
 
 
-class Merge(Writing):
-    """The arguments of ``entities.merge``."""
+class Merge(Expecting):
+    """The arguments of ``entities.merge``; ``expected_version`` is that of the target."""
+
+    expected_of: ClassVar[str] = "target_entity_id"
 
     source_entity_id: Annotated[
         EntityId,
@@ -28,6 +39,9 @@ class Merge(Writing):
         Spelled("to_entity_id"),
         Field(description="The survivor: the entity that the source is merged into."),
     ]
+    expected_version: Annotated[
+        ExpectedVersion, Field(description="Refuse the call unless this is the target's `version`.")
+    ] = None
     merge_reason: Annotated[Reason, Spelled("reason")] = None
     name_from: Annotated[Literal["target", "source"], Field(description="Whose name is shown.")] = "target"
 
@@ -75,7 +89,7 @@ class Merged(TypedDict):
     destructive=True,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound, IdempotencyMismatch, VersionConflict),
     example={
         "source_entity_id": EXAMPLE_ENTITY_ID,
         "target_entity_id": EXAMPLE_OTHER_ENTITY_ID,

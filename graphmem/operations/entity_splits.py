@@ -17,13 +17,21 @@ from graphmem.arguments import (
     Spelled,
     invalid,
 )
-from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
+from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
 from graphmem.model import canonical, ids, times
 from graphmem.model.items import ItemReader
 from graphmem.operations.sources import SourceId
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Context, Scope, operation
-from graphmem.storing.acceptance import Reason, Writing, invalid_if, not_found, submit, transaction
+from graphmem.storing.acceptance import (
+    Expecting,
+    Reason,
+    Writing,
+    invalid_if,
+    not_found,
+    submit,
+    transaction,
+)
 from graphmem.storing.applying import apply_withdrawals
 from graphmem.storing.withdrawal_plans import EntityChange, RelationshipChange, changes
 from graphmem.writing import Receipt, SplitRequest, UnsplitRequest
@@ -77,9 +85,10 @@ class NewEntity(Arguments):
         return self
 
 
-class SplitEntity(Writing, Previewed):
+class SplitEntity(Expecting, Previewed):
     """The arguments of ``entities.split``."""
 
+    expected_of: ClassVar[str] = "source_entity_id"
     filters_in: ClassVar[str] = "predicate"
 
     source_entity_id: Annotated[
@@ -139,7 +148,7 @@ class SplitResult(Budgeted):
     destructive=True,
     idempotent=True,
     sandbox=False,
-    errors=(NotFound, IdempotencyMismatch),
+    errors=(NotFound, IdempotencyMismatch, VersionConflict),
     example={
         "source_entity_id": EXAMPLE_ENTITY_ID,
         "source_id_in": [EXAMPLE_SOURCE_ID],

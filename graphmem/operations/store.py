@@ -13,6 +13,7 @@ from graphmem.errors import (
     IdempotencyMismatch,
     ObjectStoreUnavailable,
     StoreRefused,
+    VersionConflict,
 )
 from graphmem.interpretation import InterpretedFile, interpret_stored
 from graphmem.model import items, times
@@ -118,7 +119,7 @@ class Stored(StoredFile, InterpretedFile, Budgeted):
     command="store",
     scope=Scope.WRITE,
     takes_file=True,
-    errors=(StoreRefused, IdempotencyMismatch, ObjectStoreUnavailable, *FILE_ERRORS),
+    errors=(StoreRefused, IdempotencyMismatch, VersionConflict, ObjectStoreUnavailable, *FILE_ERRORS),
     example={"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]},
 )
 @within_budget(is_receipt=True)

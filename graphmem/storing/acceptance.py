@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, Final, NoReturn, NotRequired, cast
+from typing import Annotated, Any, ClassVar, Final, NoReturn, NotRequired, cast
 
 import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import Arguments, Moment, invalid
+from graphmem.arguments import Arguments, Moment, NoBool, invalid
 from graphmem.errors import InvalidInput, NotFound, SchemaRefused, StoreRefused
 from graphmem.model import fact_records, ids, items, membership, reduction, times
 from graphmem.model.items import Item, ItemIssue, ItemReader
@@ -45,6 +45,11 @@ Source = Annotated[
 Reason = Annotated[
     Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")
 ]
+ExpectedVersion = Annotated[
+    Annotated[int, Field(ge=0)] | None,
+    Field(description="Refuse the call unless this is the entity's `version`."),
+    NoBool,
+]
 COMMAND_LINE: Final = "cli"
 """The name of the command line as a client: a person types what it writes."""
 Parts = tuple[list[Item | None], list[Link | None]]
@@ -54,6 +59,28 @@ class Writing(Arguments):
     """The arguments of every writing operation."""
 
     idempotency_key: Key = None
+
+    @property
+    def expected(self) -> dict[str, int]:
+        """The version that an entity must have, by its id."""
+        return {}
+
+
+class Expecting(Writing):
+    """The arguments of an operation on an entity that may have to have one version.
+
+    ``expected_of`` is the argument that names the entity.
+    """
+
+    expected_of: ClassVar[str] = "entity_id"
+
+    expected_version: ExpectedVersion = None
+
+    @property
+    def expected(self) -> dict[str, int]:
+        """The version that an entity must have, by its id."""
+        version = self.expected_version
+        return {} if version is None else {getattr(self, self.expected_of): version}
 
 
 class Observing(Writing):
@@ -87,6 +114,7 @@ class TransactionFields(TypedDict):
     agent: str
     client: str
     idempotency_key: str | None
+    expected: dict[str, int]
 
 
 class StoredEntity(TypedDict):
@@ -142,6 +170,7 @@ def transaction(context: Context, operation_name: str, arguments: Writing) -> Tr
         "agent": actor.agent,
         "client": actor.client,
         "idempotency_key": arguments.idempotency_key,
+        "expected": arguments.expected,
     }
 
 

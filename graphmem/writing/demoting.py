@@ -136,8 +136,21 @@ class ReleaseRequest(StoreRequest):
             reason = f"the correction of {', '.join(correction.fields)} has ended"
             withdrawing.withdraw(draft, "exclude", "transaction", correction.transaction_id, reason)
             draft.observe_entity(replace(observation, recorded_at=draft.recorded_at))
+            self._warn(draft, correction)
         receipt = StoreRequest.apply(self, draft)
         return receipt if self.released is None else replace(receipt, **self._answer(draft, *self.released))
+
+    def _warn(self, draft: Draft, correction: _Correction) -> None:
+        """Warn of the fields that were corrected together with one that is named: they are held no more."""
+        named = {name for _, name, _ in self._superseded()}
+        for name in sorted({*correction.fields} - named):
+            draft.warn_once({
+                "code": "RELEASED_TOGETHER",
+                "field": name,
+                "observation_id": correction.observation_id,
+                "message": f"{name} was corrected together with what is released, so that a newer value wins "
+                "now: POST /correct holds it again",
+            })  # fmt: skip
 
     def _answer(self, draft: Draft, entity_id: str, name: str) -> dict[str, Any]:
         """Return what the receipt says of the entity whose field is released."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -77,6 +78,13 @@ class StoreRequest(TransactionRequest):
             **({"file": self.source.content_hash} if self.source else {}),
             **({"interpretation": self.interpretation.content} if self.interpretation else {}),
         }
+
+    def expectations(self) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Yield those of the request, and those of its items with their indexes."""
+        yield from TransactionRequest.expectations(self)
+        for item in self.items:
+            if item.expected_version is not None:
+                yield item.entity_id, item.expected_version, {"index": item.index}
 
     def touch(self, touched: Touched) -> None:
         """Add the entities, names, relationships and types of its parts, and what may be repeated."""
@@ -344,7 +352,8 @@ def _counts(items: list[StoredItem | None], links: list[StoredLink | None]) -> d
 def _item_content(item: Item) -> list[Any]:
     target = item.entity_id if item.basis == "target_id" else None
     who = [item.given_type, item.stated or item.basis, target, item.observed_at]
-    return [*who, item.priority, item.specificity, item.observation_source, item.kind, dict(item.fields)]
+    how = [item.priority, item.specificity, item.observation_source, item.kind, dict(item.fields)]
+    return [*who, *how, *([] if item.expected_version is None else [item.expected_version])]
 
 
 def _link_content(link: Link) -> list[Any]:

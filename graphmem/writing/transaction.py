@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphmem.errors import IdempotencyMismatch
+from graphmem.errors import IdempotencyMismatch, VersionConflict
 from graphmem.model import ids
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
@@ -19,13 +20,14 @@ class TransactionRequest(WriteRequest):
     """A request that writes one transaction, or refuses it.
 
     ``agent`` is the thumbprint of the writer's key (``anonymous`` without one), ``client`` the name that the
-    writer gives itself.
+    writer gives itself. ``expected`` are versions that entities must have, by their ids.
     """
 
     operation: str
     agent: str
     client: str
     idempotency_key: str | None = None
+    expected: Mapping[str, int] = field(default_factory=dict)
 
     @property
     @abstractmethod
@@ -35,7 +37,14 @@ class TransactionRequest(WriteRequest):
     @property
     def request_hash(self) -> str:
         """The hash of its operation and content. It is stored, so every request has the keys of a store."""
-        return ids.request_hash(self.operation, {"items": [], "links": [], "of_links": [], **self.content})
+        expected = {"expected": dict(self.expected)} if self.expected else {}
+        content = {"items": [], "links": [], "of_links": [], **self.content, **expected}
+        return ids.request_hash(self.operation, content)
+
+    def expectations(self) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Yield each entity with the version that it must have, and more details of a conflict."""
+        for entity_id, version in self.expected.items():
+            yield entity_id, version, {}
 
     def touch(self, touched: Touched) -> None:
         """Add the transaction itself, which an earlier attempt may have written, and the key."""
@@ -54,11 +63,30 @@ class TransactionRequest(WriteRequest):
             return earlier
         recorded_at = max(clock, state.read.recorded_at + 1) + len(state.new.transactions)
         draft = Draft.of(state, self, recorded_at)
+        self._check_versions(draft)
         receipt = replace(self.apply(draft), warnings=draft.warnings)
         draft.raise_issues()
+        # A rule may have merged an entity that an item creates with one that was there.
+        self._check_versions(draft)
         if self.writes_facts and receipt.is_written:
             draft.accept(self._row(receipt))
         return receipt
+
+    def _check_versions(self, draft: Draft) -> None:
+        """Raise VersionConflict where an entity had another version before the request than is expected."""
+        for entity_id, expected, more in self.expectations():
+            before = draft.before(entity_id)
+            current = before.version if before else 0
+            if current == expected or (before is None and not more):
+                # An entity that must be there is refused as missing, unless an item may create it.
+                continue
+            entity_id = before.subject_id if before else entity_id
+            has = f"{entity_id} has version {current}" if current else f"there is no entity {entity_id}"
+            raise VersionConflict(
+                f"{has}, and expected_version is {expected}: nothing was written. Read the entity again, and "
+                "send the change with its version if it still applies",
+                entity_id=entity_id, expected_version=expected, current_version=current, **more,
+            )  # fmt: skip
 
     def _earlier_answer(self, state: State) -> Receipt | None:
         """Return the answer of the same transaction, or of another with the same key, written before."""

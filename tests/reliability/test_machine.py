@@ -35,6 +35,7 @@ from tests.support.strategies import (
     TARGETED,
     TYPES,
     VALUES,
+    VERSION_SHIFT,
     End,
 )  # fmt: skip
 
@@ -112,11 +113,23 @@ class Machine(ComparedService):
 
     # Correcting, deleting, restoring
 
-    @rule(number=ENTITY_NUMBER, field=st.sampled_from(["a", "b", "due", "name"]), value=VALUES, keyed=KEYED)
-    def correct(self, number: int, field: str, value: Any, keyed: bool) -> None:
+    def expecting(self, entity: str, shift: int | None) -> dict[str, int]:
+        """Return the version of a stored entity, or another one, as an argument."""
+        if shift is None or entity not in self.known.types:
+            return {}
+        current = self.loop.run(self.outcome("entities.get", {"entity_id": entity, "include_deleted": True}))
+        return {"expected_version": current["version"] + shift}
+
+    @rule(
+        number=ENTITY_NUMBER, field=st.sampled_from(["a", "b", "due", "name"]), value=VALUES, keyed=KEYED,
+        shift=VERSION_SHIFT,
+    )  # fmt: skip
+    def correct(self, number: int, field: str, value: Any, keyed: bool, shift: int | None) -> None:
         entity = self.entity(number)
+        expected = self.expecting(entity, shift)
         refused = None if entity in self.known.types else NOT_FOUND
-        arguments = {"entity_id": entity, "field": field, "value": value}
+        refused = "VERSION_CONFLICT" if expected and shift else refused
+        arguments = {"entity_id": entity, "field": field, "value": value, **expected}
         answer = self.write("entities.correct", arguments, refused, keyed)
         if answer is None:
             return
@@ -126,9 +139,10 @@ class Machine(ComparedService):
         agrees(answer["snapshot"], view["snapshot"], "$.snapshot")
         agrees(answer, {name: view[name] for name in ("entity_type", "canonical_name")})
 
-    @rule(number=ENTITY_NUMBER, kind=LIFECYCLE, keyed=KEYED)
-    def turn(self, number: int, kind: str, keyed: bool) -> None:
+    @rule(number=ENTITY_NUMBER, kind=LIFECYCLE, keyed=KEYED, shift=VERSION_SHIFT)
+    def turn(self, number: int, kind: str, keyed: bool, shift: int | None) -> None:
         entity = self.entity(number)
+        expected = self.expecting(entity, shift)
         if kind == "either":
             kind = "delete" if self.known.lives(entity) else "restore"
         refused = None
@@ -138,7 +152,9 @@ class Machine(ComparedService):
             refused = INVALID
         elif self.known.lives(entity) != (kind == "delete"):
             refused = NOT_FOUND
-        answer = self.write(f"entities.{kind}", {"entity_id": entity, "reason": "x"}, refused, keyed)
+        refused = "VERSION_CONFLICT" if expected and shift else refused
+        arguments = {"entity_id": entity, "reason": "x", **expected}
+        answer = self.write(f"entities.{kind}", arguments, refused, keyed)
         if answer is not None:
             fact = self.fact(answer["observation_id"], entity, kind, {})
             self.add(replace(fact, fields={"reason": "x"}), placed=False)

@@ -43,6 +43,8 @@ ENDS = st.tuples(st.sampled_from(["index", "entity_id"]), ENTITY_NUMBER)
 METADATA = st.none() | st.dictionaries(st.sampled_from(["role", "canonical_name"]), VALUES, max_size=2)
 LINK = st.tuples(st.sampled_from(EDGES), ENDS, ENDS, METADATA)
 KEYED = st.booleans()
+VERSION_SHIFT = st.sampled_from([None, None, None, 0, -1, 1])
+"""How far the version that a change expects is from the current one; ``None`` where it expects none."""
 VISIBLE = st.sampled_from(["hide", "show"])
 DECLARED = st.dictionaries(
     st.sampled_from(["a", "b", "due", "name"]),
