@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from graphmem.model import times
@@ -26,6 +26,7 @@ _OWN_FACTS: Final = grammar.words("own_facts")
 _OF_TIMES: Final = frozenset("_".join(grammar.fields("other")["no_time_of_its_own"]).split("_"))
 """Words of fields that say no place."""
 _OF: Final = grammar.words("of")
+_NUMBERS: Final = grammar.words("number_words")
 _OF_MY: Final = grammar.words("self_genitive")
 
 
@@ -67,15 +68,41 @@ async def meant(asking: Asking, by_names: list[Named], aliases: Mapping[str, str
     taken = {place for each in named for place in range(each.start, each.end)}
     selves = [each for each in every_self if each.start not in taken]
     chain = chains.read(question, [*named, *selves])
-    if chain is not None and (decided := await _by_chain(asking, chain, named, selves)) is not None:
+    is_about_own = await _is_about_own(asking, types, aliases)
+    decided = None if chain is None else await _by_chain(asking, chain, named, selves)
+    # "My cat" may be one of which nothing says whose it is.
+    if decided and not (is_about_own and {each.id for each in decided.named} <= {asking.me}):
         return decided
-    # "The number plate of my car" is asked of a car, unless who asks has such a word.
-    owned = [piece.token for at in question.mine for piece in question.pieces[at + 1 : at + 2]]
-    is_owned = any(kind_words.named_kind([word], types, aliases) for word in owned)
-    if is_owned and not await asking.have_any([asking.me or ""], owned):
+    if is_about_own:
         return await _by_relationships(asking, named, [], chain, is_about_self=False)
     is_about_self = await _is_about_self(asking)
     return await _by_relationships(asking, named, selves, chain, is_about_self=is_about_self)
+
+
+async def _is_about_own(asking: Asking, types: Sequence[str], aliases: Mapping[str, str]) -> bool:
+    """Return whether a question asks for something of what is behind "my": "the number plate of my car".
+
+    Where who asks has such a word too, as a field, it has to ask for something else that who asks has not:
+    "the serial number of my phone" is asked of the phone, "my phone number" is not.
+    """
+    pieces, me = asking.question.pieces, [asking.me or ""]
+    owned = {at + 1: pieces[at + 1] for at in asking.question.mine if at + 1 < len(pieces)}
+    words = [piece.token for piece in owned.values()]
+    if not any(kind_words.named_kind([word], types, aliases) for word in words):
+        return False
+    if not await asking.have_any(me, words):
+        return True
+    # A verb may follow: "the warranty of my phone ends".
+    verbs = question_words.LABELS if asking.question.wanted == {"time"} else ()
+    is_whole = any(
+        piece.ends
+        or piece.is_possessive
+        or all(each.is_stop_word or each.token in verbs for each in following)
+        for place, piece in owned.items()
+        for following in [pieces[place + 1 : place + 2]]
+    )
+    said = {*_asked(asking, [*asking.question.selves, *owned]).values()} - _NUMBERS
+    return is_whole and bool(said) and not await asking.have_any(me, said)
 
 
 async def _by_relationships(
@@ -139,7 +166,14 @@ async def _is_about_self(asking: Asking) -> bool:
             for place, word in asked.items()
         )
         or await asking.have_any([asking.me or ""], asked.values())
+        or await _has_all(asking, asked.values())
     )
+
+
+async def _has_all(asking: Asking, asked: Iterable[str]) -> bool:
+    """Return whether who asks has all of some words, or fields that they ask for."""
+    groups = [{word, *question_words.LABELS.get(word, ())} for word in asked]
+    return all([await asking.have_any([asking.me or ""], group) for group in groups])
 
 
 def _asked(asking: Asking, taken: Collection[int]) -> dict[int, str]:

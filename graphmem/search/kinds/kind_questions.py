@@ -362,7 +362,7 @@ class Reader:
             is_owned = any(piece.is_possessive or piece.token in OWNING for piece in before)
             if not is_owned or is_role or not ATTRIBUTES.isdisjoint(self.tokens[start:end]):
                 return None
-        if phrase.rest or not phrase.kind.types:
+        if not phrase.kind.types or (phrase.rest and (phrase.kind.is_plural or not phrase.anchors)):
             return None
         if phrase.anchors:
             return None if is_role else replace(phrase, needs_name=True)

@@ -6,6 +6,7 @@ A language is one more section of the file. Code knows the names of tables, and 
 from __future__ import annotations
 
 import functools
+import itertools
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
@@ -48,10 +49,10 @@ def by_language(table: str) -> dict[str, frozenset[str]]:
     }
 
 
-def synonyms(table: str) -> dict[str, frozenset[str]]:
-    """Return all that each word of a table means, in all languages."""
+def synonyms(*tables: str) -> dict[str, frozenset[str]]:
+    """Return all that each word of some tables means, in all languages."""
     every: dict[str, set[str]] = {}
-    for language in _DATA["grammar"].values():
+    for language, table in itertools.product(_DATA["grammar"].values(), tables):
         for meaning, text in language.get(table, {}).items():
             for word in _listed(text):
                 every.setdefault(word, set()).add(meaning)

@@ -43,6 +43,8 @@ _CONTRACTED: Final = grammar.words("contracted")
 
 _SELF: Final = grammar.words("self")
 _MY: Final = grammar.words("self_possessive")
+_OWNED_ROLES: Final = grammar.meanings("owned_roles")
+"""Words for people that say a relationship behind "my": of "meine Frau", a wife."""
 _SELF_OBJECT: Final = grammar.words("self_object")
 """Words after which "me" is who is to be told something: "show me"."""
 _APOSTROPHE = re.compile("['’]")
@@ -353,6 +355,8 @@ def read(text: str, region: str | None = None, *, is_prose: bool = False) -> Ask
         is_name = piece.is_possessive or (piece.is_capital and has_case and not begins)
         if is_name or len(pieces) == 1:
             pieces[place] = piece._replace(is_stop_word=False)
+        if place and pieces[place - 1].token in _MY and (role := _OWNED_ROLES.get(piece.token)):
+            pieces[place] = pieces[place]._replace(token=role, tokens=(role,))
         pieces[place] = titles.with_title(pieces, place, spellings[place], language)
     return AskedNames(tuple(pieces), spellings, region, is_prose)
 

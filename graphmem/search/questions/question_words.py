@@ -117,7 +117,7 @@ _WORDS: Final[Mapping[str, frozenset[tuple[str, str]]]] = {
 """For a word for the entity at the other end of relationships: their types, each with its direction."""
 
 
-LABELS: Final[Mapping[str, frozenset[str]]] = grammar.synonyms("labels_asked")
+LABELS: Final[Mapping[str, frozenset[str]]] = grammar.synonyms("labels_asked", "kinds", "kinds_singular")
 """For a word of a question, the words of types and of names of fields that it asks for besides itself."""
 _ASKED_BY: Final[Mapping[str, frozenset[str]]] = {
     label: frozenset(word for word, labels in LABELS.items() if label in labels)
