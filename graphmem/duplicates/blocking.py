@@ -17,6 +17,7 @@ from rapidfuzz.fuzz import ratio
 from graphmem.duplicates import name_similarity, similarity
 from graphmem.duplicates.name_similarity import Name
 from graphmem.duplicates.similarity import Profile, Score
+from graphmem.model import identity
 
 PAIRS_LIMIT = 400_000
 """Most pairs that one call compares."""
@@ -76,7 +77,9 @@ def propose(
     """
     by_type: dict[str, dict[str, Profile]] = {}
     for profile in profiles:
-        by_type.setdefault(profile.entity_type, {})[profile.entity_id] = profile
+        # A contact that was stored before this was another name of person may be a person.
+        kind = identity.SHIPPED_ALIASES.get(profile.entity_type, profile.entity_type)
+        by_type.setdefault(kind, {})[profile.entity_id] = profile
     similar: list[Pair] = []
     compared, complete = 0, True
     for _, group in sorted(by_type.items()):

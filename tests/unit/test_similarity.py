@@ -262,6 +262,13 @@ def test_what_has_no_name_is_not_alike_by_what_it_is_called() -> None:
     assert not blocking.propose([profile, other_profile], 0.5).pairs
 
 
+def test_a_contact_by_email_may_be_the_person_of_its_name() -> None:
+    contact = entity("contact", "ent_contact", name="Ida Berg", email="ida@berg.example")
+    person = entity("person", "ent_person", name="Ida Berg")
+    (pair,) = blocking.propose([contact, person], THRESHOLD).pairs
+    assert pair.ids == ("ent_contact", "ent_person")
+
+
 FIELDS = st.dictionaries(
     st.sampled_from(sorted(similarity.COMPARED_FIELDS)),
     st.sampled_from(
