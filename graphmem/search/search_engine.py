@@ -36,8 +36,8 @@ from graphmem.search.search_results import BY_INDEX, Ranked, Results, Search
 from graphmem.text import identifiers
 
 NOT_EXACT: Final = (
-    "the index answered, and may miss some: the entities of this owner are being read into memory, or they "
-    "take more than GRAPHMEM_SEARCH_MEMORY"
+    'the index answered: it may miss some, and reads no words of fields, no "my" and no chains. The entities '
+    "of this owner are being read into memory, or they take more than GRAPHMEM_SEARCH_MEMORY"
 )
 OF_NOW: Final = (
     "the question asks for the past, and snapshots have the values of now: a search adds earlier ones, and "

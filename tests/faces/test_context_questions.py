@@ -220,6 +220,8 @@ def test_a_context_says_that_the_indexes_answered(
     page = by_index("context.retrieve", question="whales")
     assert (page["exact"], "exact" in run("context.retrieve", question="whales")) == (False, False)
     assert "whales" in page["lines"][0]
+    for answer in (page, by_index("entities.query", search="Where do I live?")):
+        assert 'no words of fields, no "my" and no chains' in answer["hint"]
 
 
 def test_a_hint_is_within_the_budget(run: Call) -> None:
