@@ -131,8 +131,8 @@ def _warn(draft: Draft, item: Item, before: Thing | None, after: Thing, observat
                 "field": name,
                 "observation_id": winner.observation_id,
                 "message": f"the observation is stored, and the snapshot keeps the value of the correction "
-                f"{winner.observation_id}: another correction of {name} ends that, a store with "
-                "supersedes_correction, or POST /correct with release",
+                f"{winner.observation_id}: another correction of {name} ends that, an item with "
+                '"supersedes_correction": true, or POST /correct with release',
             })  # fmt: skip
         elif _is_lost(draft, observation, name, winner):
             draft.warnings.append({

@@ -134,7 +134,8 @@ class TextSheet:
             text = f"{line.field}: {_plain(line.value, question_words, limit)}"
             text = f"formerly {text}" if line.until is not None else text
             text += f" ({_spans(line)})" if line.earlier or line.until is not None else ""
-            text += " (contested)" if line.contested else ""
+            others = [_plain(each.text, frozenset(), EARLIER_CHARACTERS) for each in line.contested]
+            text += f" (contested: {', '.join(others)})" if others else ""
         is_told = line.related is None and line.until is not None
         text += f" ({line.note})" if line.note and not is_told else ""
         return f"{text} [{line.observation_id}]" if self._view.with_ids else text
