@@ -74,22 +74,18 @@ def within_budget(
     """
 
     def decorate(function: Answering[A, T]) -> Answering[A, T]:
-        async def measured(context: Context, arguments: A) -> T:
-            answer = await function(context, arguments)
-            await context.services.vocabulary.show(context.actor.owner, answer)
-            return answer
-
         @functools.wraps(function)
         async def run(context: Context, arguments: A) -> T:
             budget: int | None = getattr(arguments, "max_characters", None)
+            answer = await function(context, arguments)
             if budget is None:
-                return await function(context, arguments)
-            answer = await measured(context, arguments)
+                return answer
+            await context.services.vocabulary.show(context.actor.owner, answer)
             if size(cast("Answer", answer)) <= budget:
                 return answer
             whole = cast("Answer", answer)
             if members:
-                answer = await _fewer_items(context, measured, arguments, whole, members, is_page)
+                answer = await _fewer_items(context, function, arguments, whole, members, is_page)
             least = _shorten(cast("Answer", answer), budget, members)
             if least > budget and not is_receipt:
                 message = (
@@ -124,6 +120,7 @@ async def _fewer_items(
         limit = max(min(fitting if attempts < _ATTEMPTS else limit // 2, limit - 1), 1)
         attempts += 1
         answer = cast("Answer", await function(context, arguments.model_copy(update={"limit": limit})))
+        await context.services.vocabulary.show(context.actor.owner, answer)
         if "limit" in answer:
             answer["limit"] = arguments.limit
         _say_left_out(answer, whole, arguments, members[0] if is_page else "")

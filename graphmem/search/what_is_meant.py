@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from graphmem.model import times
@@ -166,14 +166,14 @@ async def _is_about_self(asking: Asking) -> bool:
             for place, word in asked.items()
         )
         or await asking.have_any([asking.me or ""], asked.values())
-        or await _has_all(asking, asked.values())
+        # All of them may ask for fields of other names.
+        or all(
+            [
+                await asking.have_any([asking.me or ""], {word, *question_words.LABELS.get(word, ())})
+                for word in asked.values()
+            ]
+        )
     )
-
-
-async def _has_all(asking: Asking, asked: Iterable[str]) -> bool:
-    """Return whether who asks has all of some words, or fields that they ask for."""
-    groups = [{word, *question_words.LABELS.get(word, ())} for word in asked]
-    return all([await asking.have_any([asking.me or ""], group) for group in groups])
 
 
 def _asked(asking: Asking, taken: Collection[int]) -> dict[int, str]:
