@@ -16,6 +16,7 @@ from graphmem.arguments import (
     EntityType,
     Moment,
     MomentBefore,
+    NotBlank,
     Spelled,
     invalid,
 )
@@ -52,6 +53,10 @@ class ListTimeline(Paged):
     ] = None
     entity_type: EntityType | None = None
     entity_id: EntityId | None = None
+    source_id: Annotated[
+        Annotated[str, Field(max_length=200), NotBlank] | None,
+        Field(description="Only events whose date comes from this source."),
+    ] = None
     order: Annotated[
         Literal["asc", "desc"], Spelled("sort_order"), Field(description="desc: the latest event first.")
     ] = "desc"
@@ -89,7 +94,7 @@ class TimelinePage(AsOf, Warned, IndexedPageEnvelope):
 @within_budget("events")
 @read_fresh
 async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePage:
-    """List timeline events, the latest first: of all entities, of one type, or of one entity.
+    """List timeline events, the latest first: of all entities, of one type, of one entity, or of one file.
 
     Events are the dates in the fields of live entities: those that the schema of their type declares as
     temporal fields, else those whose names say so (date_start, due_date, ...). The range includes its
@@ -111,6 +116,7 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
         event_type=arguments.event_type,
         entity_type=arguments.entity_type,
         entity_id=arguments.entity_id,
+        source_id=arguments.source_id,
         offset=arguments.offset,
         limit=arguments.limit,
         counted=arguments.include_total_count,

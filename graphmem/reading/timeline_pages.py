@@ -73,7 +73,7 @@ class _PendingType(NamedTuple):
 
 
 class _EventRows(NamedTuple):
-    """The row of ``event/page.cypher`` and ``event/page_of.cypher``."""
+    """The row of ``event/page.cypher``, ``event/page_of.cypher`` and ``event/of_source.cypher``."""
 
     page: list[EventRow]
     total: int
@@ -106,6 +106,7 @@ class WantedEvents:
     event_type: str | None = None
     entity_type: str | None = None
     entity_id: str | None = None
+    source_id: str | None = None
     offset: int = 0
     limit: int = 100
     counted: bool = False
@@ -181,8 +182,17 @@ def _common(wanted: WantedEvents) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _selecting(wanted: WantedEvents) -> dict[str, Any]:
+    return {
+        "source_id": wanted.source_id, "event_type": wanted.event_type, "entity_type": wanted.entity_type,
+        "descending": wanted.descending, **_common(wanted),
+    }  # fmt: skip
+
+
 async def _read(context: Context, wanted: WantedEvents) -> _EventRows:
     """Return the page by the index that fits."""
+    if wanted.source_id is not None:
+        return await context.graph.only("event.of_source", _EventRows, **_selecting(wanted))
     common = {**_common(wanted), "counted": wanted.counted}
     if wanted.event_type is None and wanted.entity_type is None:
         return await context.graph.only(cypher.form("event.page", wanted.way), _EventRows, **common)
@@ -201,10 +211,7 @@ async def _of_entity(context: Context, wanted: WantedEvents, entity_id: str) -> 
         "event.of_entity",
         _EventsOfEntity,
         entity_id=entity_id,
-        event_type=wanted.event_type,
-        entity_type=wanted.entity_type,
-        descending=wanted.descending,
-        **_common(wanted),
+        **_selecting(wanted),
     )
     if row is None:
         raise answers.no_entity(entity_id)
@@ -254,12 +261,16 @@ async def _pending(context: Context, wanted: WantedEvents, pending: list[_Pendin
 
 async def _then(context: Context, wanted: WantedEvents, clocks: Clocks) -> EventPage:
     """Return a page as of a time. It recomputes every entity that may have events."""
-    entity_ids = [wanted.entity_id] if wanted.entity_id else await subject_ids(context, wanted.entity_type)
+    entity_ids = (
+        [wanted.entity_id]
+        if wanted.entity_id
+        else await subject_ids(context, wanted.entity_type, wanted.source_id)
+    )
     if entity_ids is None:
         limit = context.services.limits.recomputed_entities
         message = (
             f"as of a time at most {limit:,} entities are recomputed, and there are more: "
-            "give entity_id, or an entity_type of which there are fewer"
+            "give entity_id, or an entity_type or source_id of which there are fewer"
         )
         raise invalid([{"path": "$.at" if clocks.at is not None else "$.at_ingested", "message": message}])
     shown_then = await then(context, entity_ids, clocks)
@@ -272,6 +283,8 @@ async def _then(context: Context, wanted: WantedEvents, clocks: Clocks) -> Event
         and wanted.event_type in (None, event.event_type)
         and wanted.entity_type in (None, event.entity_type)
     ]
+    if wanted.source_id is not None:
+        events = [event for event in await completed(context, events) if event.source_id == wanted.source_id]
     events.sort(key=_place, reverse=wanted.descending)
     start = wanted.start
     rest = [
@@ -281,10 +294,17 @@ async def _then(context: Context, wanted: WantedEvents, clocks: Clocks) -> Event
     return EventPage(await completed(context, shown), len(events), known=shown_then.known)
 
 
-async def subject_ids(context: Context, entity_type: str | None) -> list[str] | None:
-    """Return the ids of all entities, ``None`` if they are too many to recompute for one answer."""
+async def subject_ids(
+    context: Context, entity_type: str | None, source_id: str | None = None
+) -> list[str] | None:
+    """Return the ids of all entities, or of those that a source says something of.
+
+    ``None`` if they are too many to recompute for one answer.
+    """
     limit = context.services.limits.recomputed_entities
-    ids = await context.graph.only("event.entities", list[str], entity_type=entity_type, limit=limit)
+    ids = await context.graph.only(
+        "event.entities", list[str], entity_type=entity_type, source_id=source_id, limit=limit
+    )
     return ids if len(ids) <= limit else None
 
 

@@ -114,8 +114,27 @@ def test_the_events_of_an_entity_are_read_from_it(loop: Loop, services: Services
     params.pop("counted")
     hit_count, plan, row = profiled(
         loop, services, owner, "event.of_entity", **params, entity_id=stored["entities"][0]["entity_id"],
-        event_type=None, entity_type=None,
+        event_type=None, entity_type=None, source_id=None,
     )  # fmt: skip
     assert len(row["page"]) == row["total"] == 1
     assert hit_count <= PER_QUERY + PER_ROW
+    assert not plan & SCANS
+
+
+def test_the_events_of_a_source_are_read_from_its_observations(
+    loop: Loop, services: Services, owner: str
+) -> None:
+    run = by_runner(loop, services, owner)
+    items = [
+        {"entity_type": "visit", "name": f"{day}", "start": f"2026-03-{day:02d}"} for day in range(1, 21)
+    ]
+    stored = run("store", entities=items, file_content="YQ==")
+    params = {**parameters("desc", deep=False), "descending": True}
+    params.pop("counted")
+    hit_count, plan, row = profiled(
+        loop, services, owner, "event.of_source", **params, source_id=stored["source_id"],
+        event_type=None, entity_type=None,
+    )  # fmt: skip
+    assert len(row["page"]) == row["total"] == 20
+    assert hit_count <= PER_QUERY + 2 * PER_ROW * 20
     assert not plan & SCANS

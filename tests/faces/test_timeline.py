@@ -145,6 +145,36 @@ def test_arguments_that_do_not_fit_are_refused(call: Call, arguments: dict[str, 
     assert issue["message"]
 
 
+def test_the_timeline_of_a_file_has_the_dates_that_it_says(call: Call, run: Call, world: list[str]) -> None:
+    first = run(
+        "store", entities=[{**MEETING, "place": "Rome"}, {"entity_type": "task", "title": "Read", "due_date":
+        "2026-04-01"}], file_content="YQ==", original_filename="a.txt", observed_at="2026-01-02T00:00:00Z",
+    )  # fmt: skip
+    second = run("store", entities=[{**TASK, "due_date": "2026-05-01"}], file_content="Yg==")
+    expected = {
+        first["source_id"]: [START, END, ("TaskDue", "2026-04-01")],
+        second["source_id"]: [("TaskDue", "2026-05-01")],
+        "src_" + "0" * 24: [],
+    }
+    for source_id, events in expected.items():
+        for more in ({}, {"at": "2100-01-01"}, {"end_date": "2026-02-01"}, {"entity_type": "task"}):
+            wanted = events
+            if "end_date" in more:
+                wanted = [each for each in events if each in (START, END)]
+            if "entity_type" in more:
+                wanted = [each for each in events if each[0] == "TaskDue"]
+            assert listed(call, source_id=source_id, **more) == wanted
+    source_id = first["source_id"]
+    assert listed(run, source_id=source_id, entity_id=world[0]) == [START, END]
+    assert listed(run, source_id=second["source_id"], entity_id=world[0]) == []
+    assert len(walk(run, source_id=source_id, limit=1, order="asc")) == 3
+    assert run("timeline.list", source_id=source_id, include_total_count=True)["total"] == 3
+    assert listed(run, source_id=source_id, at="2026-01-01T00:00:00Z") == []
+    # The file takes its dates with it.
+    run("sources.withdraw", source_id=second["source_id"], reason="wrong")
+    assert listed(run, source_id=second["source_id"]) == []
+
+
 def test_a_year_is_a_time_on_the_command_line_alone(run: Call, cli: Call, world: list[str]) -> None:
     with pytest.raises(InvalidInput):
         run("timeline.list", start_date="2026")

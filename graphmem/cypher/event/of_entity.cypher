@@ -1,11 +1,11 @@
 // event.of_entity: one page of the timeline events of an entity, or of the survivor that it is merged into; no row if
 // it is not the owner's, or is deleted.
 //
-// params  entity_id: STRING, event_type: STRING, entity_type: STRING, since: INTEGER, until: INTEGER,
-//         descending: BOOLEAN, at: INTEGER, after: STRING, offset: INTEGER, reach: INTEGER
+// params  entity_id: STRING, source_id: STRING, event_type: STRING, entity_type: STRING, since: INTEGER,
+//         until: INTEGER, descending: BOOLEAN, at: INTEGER, after: STRING, offset: INTEGER, reach: INTEGER
 // returns page: LIST<LIST>, total: INTEGER, stale: STRING
 // mode    read
-// index   entity_id, schema_head
+// index   entity_id, schema_head, observation_id
 // cost    light
 // An entity has at most 100 events, which are all sorted. `stale` is the survivor's id if it was folded by rules that
 // have changed since.
@@ -21,6 +21,10 @@ CALL (survivor) {
   WHERE event.listed_at >= $since AND event.listed_at < $until
     AND ($event_type IS NULL OR event.event_type = $event_type)
     AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+    AND ($source_id IS NULL OR EXISTS {
+      MATCH (observation:Observation {id: event.observation_id})
+      WHERE observation.source_id = $source_id
+    })
   WITH event ORDER BY event.listed_at, event.id
   RETURN collect(event) AS matches
 }
