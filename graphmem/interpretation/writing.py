@@ -80,8 +80,10 @@ async def write(
         return
     ids: list[str] = []
     for start in range(0, len(entities), CHUNK):
-        receipt = await writer.write(entities[start : start + CHUNK], (), ends=False)
-        ids += [item.subject_id or item.entity_id for item in receipt.items]
+        part = entities[start : start + CHUNK]
+        receipt = await writer.write(part, (), ends=False)
+        # Behind its own items the receipt has those that reference fields made.
+        ids += [item.subject_id or item.entity_id for item in receipt.items[: len(part)]]
     assert len(ids) == len(entities)
     for start in range(0, len(relationships), CHUNK):
         await writer.write((), relationships[start : start + CHUNK], ids, ends=False)

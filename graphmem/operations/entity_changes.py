@@ -216,5 +216,5 @@ async def _observe(
             "ERR_ENTITY_ID_FORMAT",
             entity_id=arguments.entity_id,
         )
-    (stored,) = entries(receipt)
+    stored = entries(receipt)[0]
     return receipt, stored

@@ -424,7 +424,7 @@ async def create_observation(context: Context, arguments: CreateObservation) -> 
         )
     except StoreRefused as exc:
         not_found(exc, "ERR_TARGET_NOT_FOUND", entity_id=entity_id)
-    (stored,) = entries(receipt)
+    stored = entries(receipt)[0]
     return {
         "observation_id": stored["observation_id"],
         "entity_id": stored["entity_id"],

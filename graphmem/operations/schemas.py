@@ -290,6 +290,9 @@ class UpdateSchema(Changing):
     temporal_fields: list[dict[str, Any]] = Field(
         default=[], description="Times for the timeline: [{field, event_type}]."
     )
+    reference_fields: list[dict[str, Any]] = Field(
+        default=[], description="Relationships: [{field, target_entity_type, relationship_type}]."
+    )
     aliases: list[str] = Field(default=[], description="Other names of the type: all of them.")
     observation_source_priority: list[str] = Field(
         default=[], description="Kinds of writers, greatest first."
@@ -299,7 +302,8 @@ class UpdateSchema(Changing):
 
 _SETTINGS = (
     "canonical_name_fields", "identity_opt_out", "canonical_name_strict", "additional_fields", "mismatch",
-    "constraint_violation_policy", "temporal_fields", "aliases", "observation_source_priority", "description",
+    "constraint_violation_policy", "temporal_fields", "reference_fields", "aliases",
+    "observation_source_priority", "description",
 )  # fmt: skip
 
 

@@ -55,6 +55,7 @@ class Declared(TypedDict):
     identity_opt_out: NotRequired[str]
     constraint_violation_policy: NotRequired[str]
     temporal_fields: NotRequired[list[dict[str, str]]]
+    reference_fields: NotRequired[list[dict[str, str]]]
     aliases: NotRequired[list[str]]
     observation_source_priority: NotRequired[list[str]]
 

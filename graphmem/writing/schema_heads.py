@@ -11,6 +11,7 @@ from graphmem.model import canonical, discovery, ids
 from graphmem.model.identity import Alternatives
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active, SchemaDocument
+from graphmem.model.schema.schema_document import Reference
 
 
 class HeadRow(NamedTuple):
@@ -54,6 +55,11 @@ class Head:
     def alternatives(self) -> Alternatives | None:
         """The registered alternatives of identity, ``None`` where the usual ones hold."""
         return self.active.document.alternatives() if self.active else None
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The reference fields of the registered version."""
+        return self.active.document.references if self.active else ()
 
     def joined(self, shapes: Mapping[str, str | None]) -> Head:
         """Return it with the shapes of the values of one more observation."""

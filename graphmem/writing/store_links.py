@@ -81,7 +81,7 @@ def _change_state(
     changed = [member for member in members if member.made and member.live is deletes]
     # A creation may have been observed a little ahead of the clock: what ends it must lie after it.
     observations = [
-        request.link_observation(link, member.subject_id, draft.recorded_at, place, _lifecycle_time(member))
+        request.link_observation(link, member.subject_id, draft.recorded_at, place, lifecycle_time(member))
         for place, member in enumerate(sorted(changed, key=lambda member: member.subject_id))
     ]
     for observation in observations:
@@ -93,7 +93,7 @@ def _change_state(
     )
 
 
-def _lifecycle_time(thing: Thing) -> int | None:
+def lifecycle_time(thing: Thing) -> int | None:
     """Return when the newest lifecycle observation of a thing was observed, in microseconds."""
     return ranks.time_of(thing.lifecycle.rank) if thing.lifecycle else None
 

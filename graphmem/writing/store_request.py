@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from graphmem.errors import IdempotencyMismatch
 from graphmem.model import facts, identity, ids, membership
@@ -13,7 +13,15 @@ from graphmem.model.identity_rules import own_rule
 from graphmem.model.items import DEFAULT_PRIORITY, DEFAULT_SOURCE, Item
 from graphmem.model.links import Link
 from graphmem.model.reduction import Observation
-from graphmem.writing import namesakes, new_source, rule_merging, store_items, store_links, withdrawing
+from graphmem.writing import (
+    namesakes,
+    new_source,
+    references,
+    rule_merging,
+    store_items,
+    store_links,
+    withdrawing,
+)
 from graphmem.writing.draft import Draft
 from graphmem.writing.new_interpretation import ENDED, Interpretation
 from graphmem.writing.receipt import Receipt, StoredItem, StoredLink
@@ -31,7 +39,9 @@ class StoreRequest(TransactionRequest):
     ``observed_at`` (microseconds), ``priority``, ``specificity`` and ``observation_source`` are those of the
     links. With an ``interpretation``, it made the items and links of its source; it ends with them, unless
     more transactions follow. ``warnings`` are those of reading it. A plan (``commit`` false) is decided and
-    not written.
+    not written. The caller sent the first ``given_items`` and ``given_links`` (``None``: all). The others are
+    what ``referring`` fields of schemas made of them; ``ending`` are the keys of relationships that such
+    fields may end.
     """
 
     items: list[Item] = field(default_factory=list)
@@ -45,6 +55,10 @@ class StoreRequest(TransactionRequest):
     ends_interpretation: bool = True
     warnings: list[dict[str, Any]] = field(default_factory=list)
     commit: bool = True
+    given_items: int | None = None
+    given_links: int | None = None
+    referring: list[references.Referring] = field(default_factory=list)
+    ending: set[str] = field(default_factory=set)
     _ids: dict[str, list[str]] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     @property
@@ -71,10 +85,11 @@ class StoreRequest(TransactionRequest):
     @property
     def content(self) -> dict[str, Any]:
         """What an idempotency key stands for."""
+        links = self.links[: self.given_links]
         return {
-            "items": list(map(_item_content, self.items)),
-            "links": list(map(_link_content, self.links)),
-            "of_links": [self.observed_at, self.priority, self.observation_source] if self.links else [],
+            "items": list(map(_item_content, self.items[: self.given_items])),
+            "links": list(map(_link_content, links)),
+            "of_links": [self.observed_at, self.priority, self.observation_source] if links else [],
             **({"file": self.source.content_hash} if self.source else {}),
             **({"interpretation": self.interpretation.content} if self.interpretation else {}),
         }
@@ -104,6 +119,10 @@ class StoreRequest(TransactionRequest):
                 touched.types.update((item.entity_type, item.given_type or item.entity_type))
             if item.observed_at is not None:
                 touched.observations.add(self.item_observation_id(item))
+        for key in self.ending:
+            touched.add_relationship(key)
+        for each in self.referring:
+            touched.types.add(each.reference.entity_type)
         for link in (variant for each in self.links for variant in each.variants):
             touched.add_relationship(self.link_key(link))
             if self._time_of(link) is not None:
@@ -119,12 +138,15 @@ class StoreRequest(TransactionRequest):
             touched.add_evidence(rule, evidence_of(rule, item.fields))
 
     def identified(self, state: State) -> Self:
-        """Return it with its items identified by the aliases and identity rules of the state."""
-        items = [self._identified(item, state) for item in self.items]
+        """Return it with its items identified by the state, and with what they refer to by its schemas."""
+        items = [self.with_rule(item, state) for item in self.items[: self.given_items]]
+        if self.given_items is not None or any(head.references for head in state.heads.values()):
+            return cast("Self", references.expanded(self, items, state))
         changed = any(new is not old for new, old in zip(items, self.items, strict=True))
         return replace(self, items=items) if changed else self
 
-    def _identified(self, item: Item, state: State) -> Item:
+    def with_rule(self, item: Item, state: State) -> Item:
+        """Return an item identified by the aliases and identity rules of the state."""
         entity_type = state.read.aliases.get(item.given_type or "", item.given_type)
         head = state.heads.get(entity_type or "")
         if entity_type in identity.SHIPPED_ALIASES and (head is None or head.active is None):
@@ -138,8 +160,10 @@ class StoreRequest(TransactionRequest):
     def apply(self, draft: Draft) -> Receipt:
         """Add its items, then its links: a link may need an entity that an item creates."""
         draft.warnings.extend(self.warnings)
+        before = references.shown_before(draft, self)
         items = [store_items.apply(draft, self, item) for item in self.items]
-        links = [store_links.apply(draft, self, link) for link in self.links]
+        links = [store_links.apply(draft, self, link) for link in self.links[: self.given_links]]
+        links += references.apply(draft, self, before)
         draft.raise_issues()
         result = self._add_source(draft, self.source) if self.source else {}
         if warning := withdrawing.warning(draft, self._source_id):

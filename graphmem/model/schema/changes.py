@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from graphmem.model import canonical
 from graphmem.model.discovery import Seen, describe
 from graphmem.model.schema.fields import FIELD_TYPES, Field
-from graphmem.model.schema.schema_document import SchemaDocument, field_of_json, of_json
+from graphmem.model.schema.schema_document import REFERENCE_FIELDS, SchemaDocument, field_of_json, of_json
 from graphmem.model.schema.schema_parsing import check, field_name, fields_of, settings_of
 from graphmem.model.schema.shapes import FIELDS_LIMIT, Issues, members
 from graphmem.model.schema.shipped import VERSION, shipped
@@ -222,13 +222,9 @@ def _updated(known: SchemaDocument, seen: Mapping[str, Seen], change: Change) ->
     for name, declaration in change.fields.items():
         fields[name] = _redeclared(fields.get(name), declaration, hides=known_json["mismatch"] == "hide")
     issues.settle()
-    if "temporal_fields" not in settings:
-        temporal_fields = [
-            temporal
-            for temporal in known_json.get("temporal_fields", ())
-            if temporal["field"] not in change.remove
-        ]
-        known_json["temporal_fields"] = temporal_fields
+    for listed in {"temporal_fields", REFERENCE_FIELDS} - settings.keys():
+        if listed in known_json:
+            known_json[listed] = [each for each in known_json[listed] if each["field"] not in change.remove]
     hidden = _sorted({*hidden, *change.remove})
     document = of_json({**known_json, "fields": fields, "hidden_fields": hidden})
     check(document, "$", issues)

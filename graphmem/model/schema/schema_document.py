@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
-from graphmem.model import canonical, identity, timeline_fields
+from graphmem.model import canonical, identity, relationship, timeline_fields
 from graphmem.model.rules import NULL, Converter, FieldType, Policy, Rules
 from graphmem.model.schema.fields import Constraints, Field, SchemaFinding, Visibility
 
@@ -20,6 +20,7 @@ OPT_OUT: Final = "heuristic_canonical_name"
 """The only value of ``identity_opt_out``: use the general identity order instead of the type's own rule."""
 DETECTION_FIELDS: Final = "duplicate_detection_fields"
 DETECTION_THRESHOLD: Final = "duplicate_detection_threshold"
+REFERENCE_FIELDS: Final = "reference_fields"
 LEAST_THRESHOLD: Final = 0.5
 """Least score that a schema may ask for."""
 _PRIORITISED: Final = frozenset({"highest_priority", "most_specific"})
@@ -48,6 +49,19 @@ class Detection(NamedTuple):
     threshold: float | None = None
 
 
+class Reference(NamedTuple):
+    """A field whose values name entities of a type, and the relationship to them that it makes."""
+
+    field: str
+    entity_type: str
+    meaning: relationship.Meaning
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the relationship is the same in both directions."""
+        return relationship.is_symmetric(relationship.BUILTIN, self.meaning.name)
+
+
 @dataclass(frozen=True)
 class SchemaDocument:
     """The schema of one entity type.
@@ -63,8 +77,9 @@ class SchemaDocument:
         constraint_violation_policy: whether a violated constraint causes a warning or refuses the item.
         aliases: other names of the type, in their canonical spelling.
         observation_source_priority: observation sources, highest first; empty for the default order.
-        kept: ``duplicate_detection_fields`` and its threshold, which :attr:`detection` reads, and keys
-            without effect that earlier versions stored.
+        kept: ``duplicate_detection_fields`` and its threshold, which :attr:`detection` reads,
+            ``reference_fields``, which :attr:`references` reads, and keys without effect that earlier
+            versions stored.
     """
 
     entity_type: str
@@ -191,6 +206,21 @@ class SchemaDocument:
             threshold if LEAST_THRESHOLD <= threshold <= 1 else None,
         )
 
+    @cached_property
+    def references(self) -> tuple[Reference, ...]:
+        """The reference fields, without what an earlier version stored and this one would refuse."""
+        listed = self.kept.get(REFERENCE_FIELDS)
+        found: list[Reference] = []
+        for each in listed if isinstance(listed, list | tuple) else ():
+            try:
+                entity_type = identity.normalise_type(each["target_entity_type"])
+                meaning = meaning_of(each["relationship_type"])
+            except (ValueError, LookupError, TypeError, AttributeError):
+                continue
+            if each.get("field") in self.fields and meaning is not None:
+                found.append(Reference(each["field"], entity_type, meaning))
+        return tuple(found)
+
     def findings(self, fields: Mapping[str, str]) -> list[SchemaFinding]:
         """Compare one observation of kind value with the schema. Returns the deviations, sorted by field.
 
@@ -218,6 +248,14 @@ class SchemaDocument:
             "To show it, declare it by POST /update_schema_incremental with new_fields"
         )
         return SchemaFinding("UNKNOWN_FIELD", name, message)
+
+
+def meaning_of(relationship_type: str) -> relationship.Meaning | None:
+    """Return what a name says of a relationship type: a built-in or an own one; ``None`` of no name."""
+    try:
+        return relationship.meaning_of(relationship_type, relationship.BUILTIN)
+    except relationship.UnknownRelationshipType:
+        return relationship.own_meaning(relationship_type)
 
 
 def _missing(entity_type: str, name: str) -> SchemaFinding:

@@ -7,13 +7,15 @@ from typing import Any, get_args
 
 from pydantic_core import SchemaError
 
-from graphmem.model import canonical, identity, items
+from graphmem.model import canonical, identity, items, relationship
 from graphmem.model.rules import Converter, Policy
 from graphmem.model.schema.fields import Constraints, compiled
 from graphmem.model.schema.schema_document import (
     DETECTION_FIELDS,
     OPT_OUT,
+    REFERENCE_FIELDS,
     SchemaDocument,
+    meaning_of,
     of_json,
 )
 from graphmem.model.schema.shapes import (
@@ -103,6 +105,13 @@ def settings_of(entity_type: str, raw: Mapping[str, Any], path: str, issues: Iss
             canonical_type(name, f"{path}.aliases[{i}]", issues) for i, name in enumerate(settings["aliases"])
         ]
         settings["aliases"] = sorted({name for name in spelled if name} - {entity_type})
+    for index, reference in enumerate(settings.get(REFERENCE_FIELDS, ())):
+        where = f"{path}.{REFERENCE_FIELDS}[{index}]"
+        named = canonical_type(reference["target_entity_type"], f"{where}.target_entity_type", issues)
+        reference["target_entity_type"] = named
+        if meaning_of(reference["relationship_type"]) is None:
+            message = f"no name of a relationship type: {relationship.NAME_RULE}"
+            issues.add(f"{where}.relationship_type", message, "ERR_RELATIONSHIP_TYPE")
     for name in ("hidden_fields", "observation_source_priority", DETECTION_FIELDS):
         if len(set(settings.get(name, ()))) != len(settings.get(name, ())):
             issues.add(f"{path}.{name}", "a name is listed twice", "ERR_GIVEN_TWICE")
@@ -312,6 +321,10 @@ def check(document: SchemaDocument, path: str, issues: Issues) -> None:
     for index, temporal in enumerate(document.temporal_fields):
         if temporal.field not in fields:
             where = f"{path}.temporal_fields[{index}].field"
+            issues.add(where, "the schema has no such field", "ERR_NO_SUCH_FIELD")
+    for index, reference in enumerate(document.kept.get(REFERENCE_FIELDS) or ()):
+        if reference["field"] not in fields:
+            where = f"{path}.{REFERENCE_FIELDS}[{index}].field"
             issues.add(where, "the schema has no such field", "ERR_NO_SUCH_FIELD")
     named = document.kept.get(DETECTION_FIELDS) or ()
     for index, name in enumerate(named):

@@ -27,7 +27,6 @@ _INSTEAD: Final = {
     "preserveCase": "leave it out, values keep their case",
     "validator": "use constraints",
     "sensitivity_class": "leave it out, nothing depends on it",
-    "reference_fields": "store relationships, by relationships of POST /store",
     "query_synonyms": "use aliases for other names of the type",
     "identity_search_fields": "leave it out, look-ups search every field",
     "store_warnings": "use required and constraints",
@@ -117,6 +116,12 @@ class _Temporal(_Strict):
     event_type: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,63}$")] | None = None
 
 
+class _Reference(_Strict):
+    field: _Name
+    target_entity_type: Annotated[str, Field(max_length=200)]
+    relationship_type: Annotated[str, Field(max_length=200)]
+
+
 class Shape(_Strict):
     entity_type: str | None = None
     additional_fields: Visibility = "hide"
@@ -127,6 +132,7 @@ class Shape(_Strict):
     canonical_name_strict: bool = False
     constraint_violation_policy: Literal["warn", "reject"] = "warn"
     temporal_fields: Annotated[list[_Temporal], Field(max_length=50)] = Field(default_factory=list)
+    reference_fields: Annotated[list[_Reference], Field(max_length=50)] = Field(default_factory=list)
     aliases: Annotated[list[str], Field(max_length=50)] = Field(default_factory=list)
     observation_source_priority: Annotated[list[ObservationSource], Field(max_length=6)] = Field(
         default_factory=list
