@@ -82,7 +82,8 @@ class ProposalDraft:
         at = None if is_empty(observed_at) else moment(observed_at)
         if at is None and not is_empty(observed_at):
             self.warn(f"A time{where} is left out: it cannot be read.")
-        fields |= dict.fromkeys(name for name in cleared if name not in fields)
+        for name_cleared in cleared:
+            fields.setdefault(name_cleared, None)
         self.entities.append(ProposedEntity(entity_type, fields, spans, span, name, at, identified_by))
         return len(self.entities) - 1
 
@@ -165,7 +166,7 @@ class ProposalDraft:
         if not isinstance(name, str) or not self._is_storable(identity.CANONICAL_NAME, name, where):
             self.warn(f"A canonical name{where} is left out: it is no text.")
             return None
-        return name if identity.fold_text(name) else None
+        return name if name[0].isalnum() or identity.fold_text(name) else None
 
     def _is_storable(self, name: str, value: Any, where: str) -> bool:
         is_name = self._names.get(name)
@@ -227,7 +228,9 @@ def redraft(proposal: Proposal) -> Proposal:
 
 def refusal(value: Any) -> str | None:
     """Return why a value cannot be stored, ``None`` if it can."""
-    if type(value) is str and value.isascii() and len(value) < VALUE_CHARACTERS_LIMIT // 8:
+    # A lone surrogate, which alone makes a text one that cannot be stored, is not printable.
+    is_short = type(value) is str and len(value) < VALUE_CHARACTERS_LIMIT // 8
+    if is_short and (value.isascii() or value.isprintable()):
         return None
     try:
         size = len(canonical.encode(value, levels=canonical.VALUE_DEPTH))

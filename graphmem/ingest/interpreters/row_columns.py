@@ -120,8 +120,9 @@ def name_of_row(
     A row without an id is identified by its whole content. So the name has all values, or else the place of
     the row: rows that differ must not become one by their name.
     """
-    if any(name in members and not is_empty(members[name].value) for name in NAMING):
-        return None
+    for name in NAMING:
+        if name in members and not is_empty(members[name].value):
+            return None
     filled = {name: member.value for name, member in members.items() if not is_empty(member.value)}
     if not filled or (_may_name(entity_type, tuple(filled)) and _names(entity_type, filled)):
         return None
