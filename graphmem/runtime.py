@@ -93,7 +93,7 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
     availability = Availability(database)
     objects = new_object_store(settings)
     copies = SearchCopies(database, settings.search_memory * 1_000_000)
-    passages = PassageCopies(database, settings.search_memory * 500_000)
+    passages = PassageCopies(database, settings.search_memory * 500_000, embedder.model)
     try:
         yield Services(
             database, availability, vocabulary, TypeAliases(database), PendingRefolds(database), writers,

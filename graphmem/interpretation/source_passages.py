@@ -20,7 +20,7 @@ from graphmem.embedding.meaning import Embedder, Vector
 from graphmem.errors import EmbeddingRefused, GraphmemError
 from graphmem.ingest import format_table
 from graphmem.ingest.document import ParsedDocument, ParseFailed
-from graphmem.ingest.passages import DIVISION, Passage, divided, key_of
+from graphmem.ingest.passages import DIVISION, TEXT_CHARACTERS, Passage, divided, key_of
 from graphmem.interpretation.readings import document_of
 from graphmem.model import times
 from graphmem.reading.source_answers import read_sources
@@ -78,6 +78,7 @@ async def store(context: Context, source_id: str, document: ParsedDocument | Non
         texts=texts,
         places=places,
         packed=await _vectors(texts, embedder),
+        is_cut=len(text) > TEXT_CHARACTERS,
     )
 
 

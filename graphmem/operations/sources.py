@@ -162,8 +162,7 @@ class FoundInSources(AsOf, Budgeted):
 async def search_sources(context: Context, arguments: SearchSources) -> FoundInSources:
     """Search the text of files: answer passages with file, page or line, a quotation, and what they mention.
 
-    `entity_id` answers what files say about an entity, by the names and identifiers that it has now, phone
-    numbers left out.
+    `entity_id` answers what files say about an entity, by the names and identifiers that it has now.
     """
     if arguments.search is None and arguments.entity_id is None:
         raise invalid([{"path": "$.search", "message": "give a search, an entity_id, or both"}])

@@ -43,18 +43,9 @@ class PassagesRow(NamedTuple):
     withdrawals: list[int]
     name: str | None
     title: str | None
+    is_cut: bool
     texts: list[str]
-    places: list[int]
-    packed: bytes
-
-
-class PassagePlace(NamedTuple):
-    """Where a passage stands: the characters of the text of the file; the page is 0 where it has none."""
-
-    start: int
-    end: int
-    page: int
-    line: int
+    packed: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +56,16 @@ class CopiedSource:
         withdrawals: when it was withdrawn, taken back, and so on.
         name: its newest name.
         title: that of the document.
+        is_cut: its text goes on behind its passages.
+        passage_count: how many passages it has.
     """
 
     recorded_at: int
     withdrawals: tuple[int, ...]
     name: str | None
     title: str | None
-    places: tuple[PassagePlace, ...]
+    is_cut: bool
+    passage_count: int
 
     @property
     def called(self) -> str:
@@ -118,9 +112,11 @@ class PassageCopy:
         """Put the passages of some sources in the place of earlier ones, and leave out what does not fit."""
         for row in rows:
             self._remove(documents, row.source_id)
-            places = tuple(map(PassagePlace, *(row.places[part::4] for part in range(4))))
-            source = CopiedSource(row.recorded_at, tuple(row.withdrawals), row.name, row.title, places)
+            source = CopiedSource(
+                row.recorded_at, tuple(row.withdrawals), row.name, row.title, row.is_cut, len(row.texts)
+            )
             self.sources[row.source_id] = source
+            packed = row.packed or bytes(DIMENSIONS * len(row.texts))
             name = " ".join(dict.fromkeys(words.tokens(source.called)))
             self.left_out.discard(row.source_id)
             documents.put(
@@ -129,7 +125,7 @@ class PassageCopy:
                     "",
                     row.recorded_at,
                     f"{name}{words.VALUE_SEPARATOR}{' '.join(words.tokens(text))}",
-                    row.packed[number * DIMENSIONS : (number + 1) * DIMENSIONS],
+                    packed[number * DIMENSIONS : (number + 1) * DIMENSIONS],
                 )
                 for number, text in enumerate(row.texts)
             )
@@ -145,7 +141,7 @@ class PassageCopy:
 
     def _remove(self, documents: SearchCopy, source_id: str) -> None:
         source = self.sources.pop(source_id, None)
-        for number in range(len(source.places) if source else 0):
+        for number in range(source.passage_count if source else 0):
             documents.remove(passage_id(source_id, number))
 
 
@@ -154,10 +150,11 @@ class PassageCopies:
 
     Args:
         memory: how many bytes the copies take together, about.
+        model: the vectors of other models are left out.
     """
 
-    def __init__(self, database: Database, memory: int) -> None:
-        self._database, self._memory = database, memory
+    def __init__(self, database: Database, memory: int, model: str) -> None:
+        self._database, self._memory, self._model = database, memory, model
         self._copies: OrderedDict[tuple[str, str], PassageCopy] = OrderedDict()
 
     async def close(self) -> None:
@@ -198,8 +195,9 @@ class PassageCopies:
         try:
             while True:
                 rows = await queries.only(
-                    "passages.changed", list[PassagesRow], changed=at[0], after=at[1], limit=SOURCES_AT_ONCE
-                )
+                    "passages.changed", list[PassagesRow], changed=at[0], after=at[1], limit=SOURCES_AT_ONCE,
+                    model=self._model,
+                )  # fmt: skip
                 if not rows:
                     break
                 await copy.held.in_thread(partial(copy.put, rows=rows, memory=self._memory))

@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 
 from graphmem.embedding.meaning import Embedder, Vector, Weighted
 from graphmem.errors import EmbeddingUnavailable, ServiceBusy
+from graphmem.ingest.passages import TEXT_CHARACTERS, Passage
 from graphmem.model import times
 from graphmem.reading.as_of import NOW, Clocks
 from graphmem.registry import Context
@@ -42,9 +43,6 @@ SOURCES_LIMIT: Final = 1_000
 """Sources that are found by words of their texts for one list."""
 CANDIDATES: Final = 4
 """Passages that are read for each one that is answered: some may turn out not to have a name as a whole."""
-_KINDS: Final = [kind for kind in identifiers.KINDS if kind != "phone"]
-"""The kinds of identifiers that stand in a text as they are indexed."""
-
 FILE_WORDS: Final = grammar.words("files")
 """Words by which a question asks for what files say: of these none has to be in a passage."""
 _FILES: Final = grammar.words("files_asked")
@@ -108,13 +106,23 @@ class _Ranked(NamedTuple):
     """A passage: its source, its number there, and its points."""
 
     source_id: str
-    place: int
+    number: int
     source: CopiedSource
     points: float
 
 
 class _Text(NamedTuple):
+    """The row of ``passages/texts.cypher``; ``place`` are the numbers of a :class:`Passage`."""
+
     text: str | None
+    place: list[int] | None
+
+
+class _Name(NamedTuple):
+    """A name or an identifier of an entity, as it is indexed."""
+
+    kind: str
+    value: str
 
 
 class _State(NamedTuple):
@@ -135,12 +143,7 @@ async def find(context: Context, wanted: Wanted, state: OwnerState | None = None
     services = context.services
     if (copy := await _copy(context, state)) is None:
         return NO_PASSAGES
-    names: list[str] = []
-    if wanted.about:
-        names = await context.graph.only(
-            "passages.names_of", list[str], entity_ids=list(wanted.about), kinds=_KINDS, limit=NAMES_LIMIT
-        )
-    phrases = [phrase for phrase in (tuple(words.tokens(name)) for name in names) if phrase]
+    phrases = await _phrases(context, wanted.about) if wanted.about else []
     if wanted.only_about and not phrases:
         return NO_PASSAGES
     vector, notes = await _vector(context, wanted)
@@ -154,25 +157,43 @@ async def find(context: Context, wanted: Wanted, state: OwnerState | None = None
         notes.append(
             f"the text of {len(copy.left_out)} files is not searched: GRAPHMEM_SEARCH_MEMORY is too small"
         )
+    if is_cut := sum(each.is_cut for each in copy.sources.values()):
+        notes.append(f"of {is_cut} files only the first {TEXT_CHARACTERS:,} characters are searched")
     if not ranked:
         return FoundPassages(notes=notes)
     texts = await context.graph.only(
-        "passages.texts", list[_Text], places=[[each.source_id, each.place] for each in ranked]
+        "passages.texts", list[_Text], places=[[each.source_id, each.number] for each in ranked]
     )
     identifier = [tuple(words.tokens(wanted.query))] if wanted.identifies else []
     shown = {*spellings, *(word for phrase in phrases for word in phrase)}
     passages: list[FoundPassage] = []
     whole: list[str] = []
-    for each, (text,) in zip(ranked, texts, strict=True):
+    for each, (text, place) in zip(ranked, texts, strict=True):
         # The words of a name or an identifier need not stand in a row.
         is_named = text is None or not wanted.only_about or _has_any(text, phrases)
         is_identified = not identifier or _has_any(f"{text} | {each.source.called}", identifier)
-        if text is None or not (is_named and is_identified):
+        if text is None or place is None or not (is_named and is_identified):
             total -= 1
         elif len(passages) < wanted.limit:
-            passages.append(_answered(each, text, shown))
+            passages.append(_answered(each, text, Passage(*place), shown))
             whole.append(text)
     return FoundPassages(passages, whole, total, notes)
+
+
+async def _phrases(context: Context, entity_ids: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return what a text may call some entities, word by word: phone numbers as people write them."""
+    named = await context.graph.only(
+        "passages.names_of",
+        list[_Name],
+        entity_ids=list(entity_ids),
+        kinds=list(identifiers.KINDS),
+        limit=NAMES_LIMIT,
+    )
+    region = context.services.settings.phone_region
+    spelled = [value for _, value in named]
+    for kind, value in named:
+        spelled += identifiers.written_phones(value, region) if kind == "phone" else []
+    return [phrase for phrase in dict.fromkeys(tuple(words.tokens(each)) for each in spelled) if phrase]
 
 
 async def sources_saying(context: Context, query: str) -> list[str]:
@@ -296,8 +317,8 @@ def _has_any(text: str, phrases: Iterable[Sequence[str]]) -> bool:
     return any(f" {' '.join(phrase)} " in plain for phrase in phrases)
 
 
-def _answered(ranked: _Ranked, text: str, shown: Collection[str]) -> FoundPassage:
-    source, place = ranked.source, ranked.source.places[ranked.place]
+def _answered(ranked: _Ranked, text: str, place: Passage, shown: Collection[str]) -> FoundPassage:
+    source = ranked.source
     passage: FoundPassage = {
         "source_id": ranked.source_id,
         "original_filename": source.name,

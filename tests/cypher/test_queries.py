@@ -52,7 +52,7 @@ WRITTEN_LATER = (
     "merge_rule", "merged_by", "replaces", "ruled", "separated", "stamped", "stamping", "token", "undated",
     "unstamped",
     "until", "vectors_changed",
-    "key", "packed", "passages_changed", "places", "reader", "texts", "title",
+    "is_cut", "key", "packed", "passages_changed", "places", "reader", "texts", "title",
 )  # fmt: skip
 """Properties that our queries read, and that nothing has written where these tests run first."""
 

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from graphmem.errors import InvalidInput, NotFound
-from graphmem.interpretation import make_passages
+from graphmem.ingest import passages
+from graphmem.interpretation import make_passages, source_passages
 from graphmem.registry import Services
+from graphmem.search import passage_search
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -148,6 +150,55 @@ def test_passages_are_made_anew_and_for_sources_that_nobody_interpreted(
     while loop.run(make_passages(services, owner)):
         pass
     assert searched(run, search="wooden boats") == [answer["source_id"]]
+
+
+def test_a_phone_number_mentions_its_person_however_it_is_written(run: Call) -> None:
+    person = {"entity_type": "person", "name": "Lea Horn", "phone": "+49301234567"}
+    lea = run("store", entities=[person])["entities"][0]["entity_id"]
+    for number, written in enumerate(("+49 30 1234567", "030 1234567", "030/1234567", "+49301234567")):
+        text = f"Whoever finds the keys calls {written} in the evening ({number})."
+        file = run("store", **with_file(text.encode(), f"{number}.txt"))["source_id"]
+        assert file in searched(run, entity_id=lea, limit=50), written
+    run("store", **with_file(b"Whoever finds the dog calls +49 30 7654321.", "dog.txt"))
+    assert len(searched(run, entity_id=lea, limit=50)) == 4
+
+
+def test_vectors_of_another_model_are_left_out_until_they_are_made_anew(
+    run: Call, services: Services, loop: Loop, owner: str, script: Script
+) -> None:
+    text = b"The physician prescribed penicillin for the infection."
+    source_id = run("store", **with_file(text, "note.txt"))["source_id"]
+    for label in ("Source", "Passages"):
+        script(f"MATCH (n:{label} {{owner: $owner}}) SET n.reader = 'plain_text 1, division 1, other'")
+    assert searched(run, search="medicine from the doctor") == []
+    assert searched(run, search="penicillin") == [source_id]
+    while loop.run(make_passages(services, owner)):
+        pass
+    assert searched(run, search="medicine from the doctor") == [source_id]
+
+
+def test_a_search_tells_of_a_text_that_goes_on_behind_its_passages(
+    run: Call, files: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "hint" not in run("sources.search", search="wooden boats")
+    for module in (passages, source_passages, passage_search):
+        monkeypatch.setattr(module, "TEXT_CHARACTERS", 60)
+    run("store", **with_file(b"x" + CV, "long.txt"))
+    hint = run("sources.search", search="wooden boats")["hint"]
+    assert hint == "of 1 files only the first 60 characters are searched"
+
+
+def test_text_and_place_of_a_passage_are_of_one_division(
+    run: Call, files: dict[str, str], script: Script
+) -> None:
+    assert searched(run, search="wooden boats") == [files["cv.txt"]]
+    script(
+        "MATCH (p:Passages {owner: $owner, source_id: $id}) SET p.texts = ['old wooden boats'], "
+        "p.places = [7, 23, 0, 3]",
+        id=files["cv.txt"],
+    )
+    (found,) = run("sources.search", search="wooden boats")["passages"]
+    assert (found["quote"], found["start"], found["end"], found["line"]) == ("old wooden boats", 7, 23, 3)
 
 
 @pytest.mark.parametrize(
