@@ -6,16 +6,21 @@ piece, and counted: what a header says of a size is not believed.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import zipfile
 import zlib
 from collections.abc import Iterator
 
+from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.document import DocumentLimits, ParseFailed
 
 PIECE_BYTES = 1 << 16
+BEGINNING_BYTES = 8_000
+"""Bytes of a damaged member in which its root is looked for."""
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError)
 """What the library raises for archives that are damaged or packed by a method that it does not know."""
 XML_SUFFIXES = (".xml", ".rels", ".vml")
@@ -32,6 +37,14 @@ CHATS = (
     ("open_webui", ('"history"', '"currentId"', '"childrenIds"')),
 )
 ODT = "application/vnd.oasis.opendocument.text"
+
+
+_NEEDED = re.compile(
+    r"\[Content_Types\]\.xml|mimetype|META-INF/.*|content\.xml|(?:(?:xl|ppt)/)?_rels/.*|word/document\.xml"
+    r"|xl/(?:workbook|sharedStrings|styles)\.xml|ppt/presentation\.xml|ppt/slide(?:Layout|Master)s/.*"
+)
+"""Members of Office files without which the others say nothing, or something else."""
+_ROOT = re.compile(rb"((?:\s*<\?[^>]*\?>)?\s*<[\w:.-]+[^<>]*?)/?>")
 
 
 def format_of(data: bytes, limits: DocumentLimits) -> str:
@@ -110,10 +123,13 @@ def opened(data: bytes, limits: DocumentLimits) -> zipfile.ZipFile:
     return archive
 
 
-def check(data: bytes, builder: Builder) -> None:
-    """Inflate every member once and count; warn of macros."""
+def check(data: bytes, builder: Builder) -> bytes:
+    """Inflate every member once and count; warn of macros. Return the archive without what is damaged.
+
+    A damaged member without which the others can be read, such as a picture, a sheet or a slide, is empty.
+    """
     limits, total = builder.limits, 0
-    archive = opened(data, limits)
+    archive, empty = opened(data, limits), dict[str, bytes]()
     for member in archive.infolist():
         is_xml = member.filename.lower().endswith(XML_SUFFIXES)
         tail = b""
@@ -126,9 +142,39 @@ def check(data: bytes, builder: Builder) -> None:
                     raise ParseFailed("The file has XML entities: they are not expanded.", "damaged")
                 tail = piece[-16:]
         except DAMAGE as exc:
-            raise ParseFailed(f"A member of the archive is damaged: {exc}.", "damaged") from None
+            root = _root(archive, member) if is_xml else b""
+            if root is None or _NEEDED.fullmatch(member.filename):
+                raise ParseFailed(f"A member of the archive is damaged: {exc}.", "damaged") from None
+            empty[member.filename] = root
+            builder.warn(f"The member {member.filename[:100]} is damaged and left out.")
         if member.filename.lower().endswith("vbaproject.bin") or member.filename.startswith("Basic/"):
             builder.warn("The file has macros: they are not run and not read.")
+    return _with_empty(archive, empty) if empty else data
+
+
+def _root(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
+    """Return the root of a damaged member without its content, ``None`` where it is damaged itself."""
+    beginning = b""
+    with contextlib.suppress(*DAMAGE), archive.open(member) as inflated:
+        # Else the library inflates 4,096 bytes at once, and gives none of them if one is damaged.
+        inflated.MIN_READ_SIZE = 256  # pyright: ignore[reportAttributeAccessIssue]
+        while len(beginning) < BEGINNING_BYTES and (piece := inflated.read(256)):
+            beginning += piece
+    root = _ROOT.match(beginning)
+    with contextlib.suppress(etree.XMLSyntaxError):
+        if root is not None:
+            etree.fromstring(root[1] + b"/>")
+            return root[1] + b"/>"
+    return None
+
+
+def _with_empty(archive: zipfile.ZipFile, empty: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as sound:
+        for member in archive.infolist():
+            known = empty.get(member.filename)
+            sound.writestr(member, archive.read(member) if known is None else known)
+    return stream.getvalue()
 
 
 def _pieces(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: DocumentLimits) -> Iterator[bytes]:

@@ -10,11 +10,15 @@ from __future__ import annotations
 import io
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
 
+import docx
+import openpyxl
+import pptx
 import pytest
 from PIL import Image
 
@@ -220,3 +224,39 @@ def test_every_format_has_a_sample() -> None:
 def test_what_is_whole_comes_in_and_what_is_not_is_told(format: str) -> None:
     problems = list(check(format, SAMPLES[format]))
     assert not problems, f"{len(problems)} problems:\n" + "\n".join(problems[:SHOWN])
+
+
+def test_a_damaged_member_of_an_office_file_costs_itself_alone() -> None:
+    word, book, slides = docx.Document(), openpyxl.Workbook(), pptx.Presentation()
+    word.add_paragraph(NAMES[0])
+    picture = io.BytesIO()
+    Image.effect_noise((200, 200), 50).save(picture, "PNG")
+    word.add_picture(picture)
+    for name in NAMES[:3]:
+        book.create_sheet(name).append([name] * 40)
+        slide = slides.slides.add_slide(slides.slide_layouts[1])
+        slide.shapes.title.text = name  # pyright: ignore[reportOptionalMemberAccess]
+    cases = (
+        ("a.docx", word, "word/media/image1.png", NAMES[:1]),
+        ("a.docx", word, "word/styles.xml", NAMES[:1]),
+        ("a.docx", word, "word/document.xml", ()),
+        ("a.xlsx", book, "xl/worksheets/sheet3.xml", (NAMES[0], NAMES[2])),
+        # Dates would become numbers.
+        ("a.xlsx", book, "xl/styles.xml", ()),
+        ("a.pptx", slides, "ppt/slides/slide2.xml", (NAMES[0], NAMES[2])),
+    )
+    for file_name, office, damaged, left in cases:
+        stream = io.BytesIO()
+        office.save(stream)
+        data = bytearray(stream.getvalue())
+        member = zipfile.ZipFile(stream).getinfo(damaged)
+        place = member.header_offset + 30 + len(damaged) + member.compress_size // 2
+        data[place : place + 4] = bytes(each ^ 0xA5 for each in data[place : place + 4])
+        if not left:
+            with pytest.raises(ParseFailed, match="A member of the archive is damaged"):
+                parsed_here(bytes(data), None, file_name, DocumentLimits())
+            continue
+        document = parsed_here(bytes(data), None, file_name, DocumentLimits())
+        least = 40 if file_name == "a.xlsx" else 1
+        assert {name for name in NAMES if document.text.count(name) >= least} == {*left}, damaged
+        assert document.warnings == (f"The member {damaged} is damaged and left out.",)

@@ -19,7 +19,7 @@ from graphmem.ingest.tabular import add_rows
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add the text of the slides."""
-    archives.check(data, builder)
+    data = archives.check(data, builder)
     try:
         presentation = pptx.Presentation(io.BytesIO(data))
     except (KeyError, ValueError, PackageNotFoundError) as exc:
@@ -28,7 +28,9 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     number = 0
     for number, slide in enumerate(presentation.slides, 1):
         builder.check_page(number)
-        _add_slide(builder, slide, number)
+        # One that is damaged is empty: `archives.check` has said so.
+        if len(slide.element):
+            _add_slide(builder, slide, number)
     builder.metadata["slides"] = number
 
 
@@ -45,7 +47,8 @@ def _add_slide(builder: Builder, slide: Any, number: int) -> None:
         elif getattr(shape, "has_table", False) and shape.has_table:
             rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows)
             add_rows(builder, rows, number)
-    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+    has_notes = slide.has_notes_slide and len(slide.notes_slide.element)
+    if has_notes and slide.notes_slide.notes_text_frame is not None:
         notes = _text(slide.notes_slide.notes_text_frame)
         if notes:
             span = replace(builder.add_line("Notes", notes), page=number)

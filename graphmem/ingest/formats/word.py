@@ -30,7 +30,7 @@ PartFactory.part_type_for["application/vnd.ms-word.document.macroEnabled.main+xm
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add the text of a document with its blocks."""
-    archives.check(data, builder)
+    data = archives.check(data, builder)
     try:
         document = _opened(data)
     except (KeyError, ValueError, PackageNotFoundError) as exc:

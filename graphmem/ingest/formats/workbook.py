@@ -30,7 +30,7 @@ Row = tuple[int, list[tuple[int, Any]], int]
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
     """Add the sheets of a workbook."""
-    archives.check(data, builder)
+    data = archives.check(data, builder)
     try:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
     except (KeyError, ValueError, TypeError, InvalidFileException, zipfile.BadZipFile) as exc:
