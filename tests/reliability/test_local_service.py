@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -20,14 +21,16 @@ from typer.testing import CliRunner
 
 from graphmem import __version__
 from graphmem.api.app import create_app
+from graphmem.auth.agent_keys import PrivateAgentKey
 from graphmem.cli.main import app
+from graphmem.client.agent_signing import keep_key
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, InvalidInput, ServiceUnreachable
 from graphmem.registry import Services
 from graphmem.service import calling, greeting, wire
 from graphmem.service import place as places
 from graphmem.service.place import Place, is_locked, place
 from graphmem.settings import Settings
-from tests.support.commands import environment
+from tests.support.commands import command, environment
 from tests.support.imports import HEAVY, imported
 from tests.support.local_service import is_alive, local_settings, started_for, wait_for
 from tests.support.permissions import deny
@@ -295,6 +298,35 @@ def test_commands_use_the_service_and_offline_does_not(local: Settings, owner: s
     assert f"(process {status['pid']}) of {local.data_path};" in stopped["message"]
     again = answer("server", "stop")
     assert (again["stopped"], str(local.data_path) in again["message"]) == (False, True)
+
+
+def test_who_has_a_key_signs_over_the_socket_and_beside_it(
+    local: Settings, owner: str, tmp_path: Path
+) -> None:
+    key = PrivateAgentKey.generated("ES256")
+    keep_key(str(tmp_path / "key.json"), key)
+    agent = local.model_copy(update={"agent_key": str(tmp_path / "key.json")})
+
+    def arguments(name: str) -> dict[str, Any]:
+        return {"entities": [{"entity_type": "person", "name": name}]}
+
+    calling.call(agent, "store", arguments("Over Socket"), "test")
+    message = {
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "store", "arguments": arguments("Over Stdio")},
+    }  # fmt: skip
+    headers = {"Accept": "application/json, text/event-stream"}
+    assert calling.send(agent, "/mcp/core", message, headers)[0] == 200
+    written = json.loads(calling.call(local, "observations.query", {}, "test"))["observations"]
+    assert [each["provenance"]["agent"] for each in written] == [key.public.thumbprint] * 2
+    calling.call(local, "store", arguments("Unsigned"), "test")
+    words = command(owner, "--json", "store", "--entities", json.dumps(arguments("Offline")["entities"]))
+    variables = environment(local, local.data_path, GRAPHMEM_AGENT_KEY=str(tmp_path / "key.json"))
+    subprocess.run(words, env=variables, check=True, capture_output=True)
+    written = json.loads(calling.call(local, "observations.query", {}, "test"))["observations"]
+    assert sorted(each["provenance"]["agent"] for each in written) == sorted(
+        ["anonymous", *[key.public.thumbprint] * 3]
+    )
 
 
 def test_a_command_that_calls_the_service_imports_no_operations(local: Settings) -> None:

@@ -149,6 +149,7 @@ class Service:
         self.begin = self.now - 3600
         self.requests = SignedRequests(chosen, address, Issuers(chosen.aauth_issuers), lambda: self.begin)
         self.begin = self.now
+        self.unsigned = local_actor("rest")
 
     async def actor(self, request: Request) -> Actor:
-        return await self.requests.signed(local_actor("rest"), request.caller)
+        return await self.requests.signed(self.unsigned, request.caller)
