@@ -10,6 +10,7 @@ from graphmem.ingest import Proposal
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits, ParsedDocument
 from tests.support.proposals import proposal_of, relationships, types_and_fields
+from tests.support.walks import walk_over
 
 RULES_OF_ZONE = """BEGIN:VTIMEZONE
 TZID:{0}
@@ -48,8 +49,8 @@ def fields(proposed: Proposal, index: int = 0) -> dict[str, Any]:
     return {name: value for name, value in proposed.entities[index].fields.items() if value is not None}
 
 
-@pytest.mark.parametrize(
-    ("zone", "is_described", "expected", "warned"),
+@walk_over(
+    "zone, is_described, expected, warned",
     [
         ("Europe/Berlin", False, "+02:00", ""),
         ("W. Europe Standard Time", False, "+02:00", ""),

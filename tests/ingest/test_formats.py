@@ -8,7 +8,6 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -32,7 +31,7 @@ def parsed_fixture(file: Path) -> ParsedDocument | None:
         return None
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@walk_over("file", FILES)
 def test_a_fixture_parses_to_its_golden(file: Path) -> None:
     assert document(file) == json.loads(golden(file).read_text(encoding="utf-8"))
 
@@ -42,7 +41,7 @@ def test_every_format_has_a_fixture() -> None:
     assert {value["format"] for value in expected if "format" in value} == {row.name for row in FORMATS}
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@walk_over("file", FILES)
 def test_the_span_of_a_field_holds_its_value_as_it_stands_in_the_file(file: Path) -> None:
     parsed = parsed_fixture(file)
     if parsed is not None:
@@ -51,15 +50,15 @@ def test_the_span_of_a_field_holds_its_value_as_it_stands_in_the_file(file: Path
         assert wrong == []
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@walk_over("file", FILES)
 def test_a_document_is_the_same_after_the_pipe(file: Path) -> None:
     parsed = parsed_fixture(file)
     if parsed is not None:
         assert read_lines(lines(parsed), DocumentLimits()) == parsed
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@walk_over(
+    "text, expected",
     [
         ("12:30", "12:30"),
         ("0123", "0123"),

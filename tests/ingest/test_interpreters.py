@@ -33,6 +33,7 @@ from tests.ingest.test_formats import SMALL, damages, json_of, leaves, squashed
 from tests.ingest.test_parsing import LIBRARIES
 from tests.ingest.test_table import PAGE
 from tests.support.proposals import check_storable
+from tests.support.walks import walk_over
 
 FORMATS = sorted({format for interpreter in interpreter_table.INTERPRETERS for format in interpreter.formats})
 INTERPRETED = [file for file in FILES if json.loads(golden(file).read_text())["format"] in FORMATS]
@@ -51,12 +52,12 @@ def holds(document: ParsedDocument, value: Any, span: FileSpan) -> bool:
     return json_of(text) == value or all(squashed(leaf) in squashed(text) for leaf in leaves(value, ""))
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@walk_over("file", FILES)
 def test_a_fixture_has_its_golden_proposal(file: Path) -> None:
     assert proposal(file) == json.loads(golden_proposal(file).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("file", INTERPRETED, ids=lambda file: file.name)
+@walk_over("file", INTERPRETED)
 def test_the_place_of_a_field_holds_its_value(file: Path) -> None:
     document = parsed_here(file.read_bytes(), None, file.name, DocumentLimits())
     proposed = propose(document, file_name=file.name)

@@ -16,10 +16,11 @@ from graphmem.ingest.document import DocumentLimits
 from graphmem.ingest.interpreters.labels import field_name
 from graphmem.ingest.interpreters.proposal_draft import FIELDS_LIMIT, VALUE_CHARACTERS_LIMIT
 from tests.support.proposals import check_storable, proposal_of, types_and_fields
+from tests.support.walks import walk_over
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
+@walk_over(
+    "name, text, expected",
     [
         ("a.csv", "entity_type,name\nSales Order,A\n", "sales_order"),
         ("a.csv", "type,name\nboat,A\n", "boat"),

@@ -12,6 +12,7 @@ from graphmem.ingest import propose
 from graphmem.ingest.child import parsed_here
 from graphmem.ingest.document import DocumentLimits, ParsedDocument
 from tests.support.proposals import proposal_of, relationships, types_and_fields
+from tests.support.walks import walk_over
 
 HEAD = b"From: Ove <ove@example.org>\nTo: maj@example.org\nSubject: Fitting\nMessage-ID: <1@x>\n"
 BJORN = "Bjørn Bø"
@@ -32,8 +33,8 @@ def with_subject(subject: bytes, more: bytes = b"", body: bytes = b"text") -> Pa
     )
 
 
-@pytest.mark.parametrize(
-    ("subject", "more", "expected", "is_told"),
+@walk_over(
+    "subject, more, expected, is_told",
     [
         (BJORN.encode(), b"", BJORN, False),
         (BJORN.encode("latin-1"), PLAIN + b"iso-8859-1\n", BJORN, True),

@@ -16,6 +16,7 @@ from graphmem.ingest import media_types, parsing, processes
 from graphmem.ingest.document import DocumentLimits, ParsedDocument, ParseFailed
 from graphmem.ingest.parsing import parsed
 from tests.contract.snapshots import ROOT
+from tests.support.walks import walk_over
 
 LIBRARIES = {
     "PIL", "charset_normalizer", "dateutil", "docx", "email.parser", "frontmatter", "icalendar", "lxml",
@@ -107,7 +108,7 @@ BY_SIGNATURE = sorted(
 )
 
 
-@pytest.mark.parametrize("file", BY_SIGNATURE)
+@walk_over("file", BY_SIGNATURE)
 def test_a_file_without_a_name_is_stored_with_the_type_that_its_parser_finds(file: str) -> None:
     data = (FILES / file).read_bytes()
     media_type = asyncio.run(parsed(FILES / file, None, "")).media_type

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from graphmem.ingest.detection import BINARY_FORMATS, SIGNATURES, TEXT_FORMATS
 from graphmem.ingest.document import PART_KINDS, DocumentLimits
 from graphmem.ingest.format_table import BY_MEDIA_TYPE, BY_NAME, BY_SUFFIX, FORMATS, Format
 from tests.contract.snapshots import ROOT
+from tests.support.walks import walk_over
 
 PAGE = (ROOT / "docs" / "files.md").read_text(encoding="utf-8")
 
@@ -26,7 +25,7 @@ def row(format: Format) -> str:
     return f"| {' | '.join(shown)} |"
 
 
-@pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
+@walk_over("format", FORMATS)
 def test_the_page_has_the_row_of_each_format(format: Format) -> None:
     assert row(format) in PAGE.splitlines()
 
@@ -45,7 +44,7 @@ def test_the_page_has_the_limits() -> None:
     } <= numbers
 
 
-@pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
+@walk_over("format", FORMATS)
 def test_a_format_can_be_loaded_and_names_its_version(format: Format) -> None:
     assert callable(format.load())
     assert re.fullmatch(r"\d+( [\w-]+-[\d.a-z]+)*", format.parser_version)

@@ -56,8 +56,8 @@ def test_the_cells_that_were_written_come_back_with_their_places(
             assert place in (field.value, field.value.replace('"', '""'))
 
 
-@pytest.mark.parametrize(
-    ("cells", "expected"),
+@walk_over(
+    "cells, expected",
     [
         (["name", "mail"], True),
         (["", "name", "mail"], True),

@@ -8,6 +8,7 @@ from graphmem.model import ending, times
 from graphmem.search import asked_times
 from graphmem.search.asked_times import AskedPast
 from graphmem.search.questions import mentions
+from tests.support.walks import walk_over
 
 NOW = times.parse("2026-11-25T12:00:00Z")
 """A Wednesday."""
@@ -17,8 +18,8 @@ def read(question: str) -> AskedPast | None:
     return asked_times.read(mentions.read(question), NOW)
 
 
-@pytest.mark.parametrize(
-    ("question", "words", "start", "end"),
+@walk_over(
+    "question, words, start, end",
     [
         ("What was her address in 2023?", "in 2023", "2023-01-01", "2024-01-01"),
         ("What did Netflix cost last year?", "last year", "2025-01-01", "2026-01-01"),
@@ -43,8 +44,8 @@ def test_a_time_that_is_over_is_read(question: str, words: str, start: str, end:
     assert (times.render(past.start)[:10], times.render(past.end)[:10]) == (start, end)
 
 
-@pytest.mark.parametrize(
-    ("question", "before"),
+@walk_over(
+    "question, before",
     [
         ("Where did Nadia live before Bremen?", {"bremen"}),
         ("Wo hat Nadia vor Bremen gewohnt?", {"bremen", "gewohnt"}),
@@ -75,7 +76,7 @@ def test_what_was_before_a_time_is_what_was_at_its_beginning() -> None:
     assert past.start == past.end - 1
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "question",
     [
         "Where does Nadia live?", "What do I have to do before Friday?", "meetings next week",

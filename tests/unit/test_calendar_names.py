@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from graphmem.text.languages import LANGUAGES, months, weekdays
+from tests.support.walks import walk_over
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@walk_over("language", LANGUAGES)
 def test_each_language_names_every_weekday_and_every_month(language: str) -> None:
     assert set(weekdays(language).values()) == set(range(7))
     assert set(months(language).values()) == set(range(1, 13))

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from graphmem.model import canonical, discovery, schema
 from graphmem.reading import schema_candidates
 from graphmem.reading.schema_candidates import VALUE_CHARACTERS, SampledObservation
+from tests.support.walks import walk_over
 
 WHEN = ["2026-01-31", "2026-02-01", "2026-02-02", "2026-02-03", "2026-02-04"]
 
@@ -52,8 +53,8 @@ def recommendations_of(
     ]
 
 
-@pytest.mark.parametrize(
-    ("value", "looks"),
+@walk_over(
+    "value, looks",
     [
         ([], ("array", "array")),
         ({}, ("object", "object")),
@@ -72,7 +73,6 @@ def recommendations_of(
         ('"' * 40, ("string", "text")),
         (10**100, ("number", "integer")),
     ],
-    ids=lambda value: ascii(value)[:40],
 )
 def test_a_value_looks_like_this_by_its_beginning(value: object, looks: tuple[str, str]):
     assert schema_candidates.type_and_format(canonical.encode(value)[:VALUE_CHARACTERS]) == looks
@@ -91,8 +91,8 @@ def test_the_beginning_of_a_value_tells_its_type(value: object):
     assert schema_candidates.type_and_format(text[:VALUE_CHARACTERS])[0] == discovery.shape_of(value)
 
 
-@pytest.mark.parametrize(
-    ("values", "kind"),
+@walk_over(
+    "values, kind",
     [
         (["a", "b"], "string"),
         ([1, 2.5], "number"),
@@ -106,7 +106,6 @@ def test_the_beginning_of_a_value_tells_its_type(value: object):
         ([[], {}], "array"),
         ([None, 1], "number"),
     ],
-    ids=ascii,
 )
 def test_the_type_that_fits(values: list, kind: str):
     rows = sample(*({"x": value} for value in values))

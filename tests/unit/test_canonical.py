@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.model import canonical
+from tests.support.walks import walk_over
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 SCALARS = (
@@ -120,8 +121,8 @@ def test_a_tuple_is_written_as_a_list():
     assert canonical.encode((1, ("a",))) == '[1,["a"]]'
 
 
-@pytest.mark.parametrize(
-    ("bits", "text"),
+@walk_over(
+    "bits, text",
     [
         # RFC 8785, appendix B; what is an integer there keeps its point here.
         ("0000000000000000", "0.0"),
@@ -194,8 +195,8 @@ def test_the_short_way_says_what_the_long_one_says(value, levels):
     assert outcome(canonical.encode) == outcome(long_way)
 
 
-@pytest.mark.parametrize(
-    ("value", "path", "reason"),
+@walk_over(
+    "value, path, reason",
     [
         (math.nan, "$", "NaN and infinities are no JSON numbers"),
         ({"a": [0, math.inf]}, "$.a[1]", "NaN and infinities are no JSON numbers"),
@@ -250,15 +251,13 @@ def test_a_value_has_as_many_levels_as_the_caller_says(levels):
         )
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "nul", "[1,]", "{1:2}", '"\\ud800"', "NaN", "-Infinity", "1 2", "01"]
-)
+@walk_over("text", ["", "{", "nul", "[1,]", "{1:2}", '"\\ud800"', "NaN", "-Infinity", "1 2", "01"])
 def test_what_is_no_json_is_not_read(text):
     with pytest.raises(ValueError):
         canonical.decode(text)
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "text",
     [
         "1.50",

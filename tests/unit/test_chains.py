@@ -7,6 +7,7 @@ import pytest
 from graphmem.search.questions import chains, mentions, naming
 from graphmem.search.questions.chains import Chain
 from graphmem.search.questions.naming import Named
+from tests.support.walks import walk_over
 
 NAMES = ("Edda", "Kalle Berg")
 
@@ -23,8 +24,8 @@ def read(question: str) -> Chain | None:
     return chains.read(asked, [*named, *naming.selves(asked, "me")])
 
 
-@pytest.mark.parametrize(
-    ("question", "base", "steps", "has_more"),
+@walk_over(
+    "question, base, steps, has_more",
     [
         ("Who is the owner of Edda's company?", "Edda", ("company", "owner"), False),
         ("the boss of the owner of Kalle Berg", "Kalle Berg", ("owner", "boss"), False),
@@ -61,7 +62,7 @@ def test_a_chain_leads_from_a_name_over_nouns(
     assert " ".join(texts) == base or base == "me"
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "question",
     [
         "Edda", "What does Edda own?", "Edda's phone", "my phone",
@@ -95,8 +96,8 @@ def test_what_is_at_the_end_alone_is_meant_where_no_word_has_another_meaning(
     assert chain.decides is decides
 
 
-@pytest.mark.parametrize(
-    ("question", "words"),
+@walk_over(
+    "question, words",
     [
         ("Where do I live?", ["I"]), ("I'm at home", ["I'm"]), ("my dog and me", ["my", "me"]),
         ("wo wohne ich", ["ich"]), ("der Hund meiner Chefin", ["meiner"]), ("mi jefe", ["mi"]),

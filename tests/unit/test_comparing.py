@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.model import comparison, times
 from graphmem.model.comparison import Filter, index_keys, sort_key
+from tests.support.walks import walk_over
 
 NUMBERS = st.one_of(
     st.integers(),
@@ -71,8 +71,8 @@ def test_what_fits_a_filter_is_among_what_the_index_names_for_it(wanted: Any, va
     )
 
 
-@pytest.mark.parametrize(
-    ("op", "value", "fits", "does_not"),
+@walk_over(
+    "op, value, fits, does_not",
     [
         ("eq", 2**53 + 1, [2**53 + 1], [2**53, float(2**53), str(2**53 + 1)]),
         ("eq", 1, [1, 1.0, [2, 1]], [True, "1", None, {"a": 1}, []]),

@@ -130,7 +130,7 @@ def test_a_header_without_a_query_is_refused():
         parsed(HEADER + "// Why: nothing follows.\n")
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "source",
     [
         "",
@@ -144,7 +144,6 @@ def test_a_header_without_a_query_is_refused():
         HEADER.replace("// mode    read\n// index   thing_id", "// index   thing_id\n// mode    read") + TEXT,
         "\n" + HEADER + TEXT,
     ],
-    ids=range(13),
 )  # fmt: skip
 def test_an_incomplete_header_is_refused(source):
     with pytest.raises(ValueError, match="the header must say name, params, returns, mode, index and cost"):
@@ -223,7 +222,7 @@ def test_all_registered_types_may_be_asked_for_at_once():
     assert "|".join(sorted(BUILTIN)) in text
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "types",
     [
         {"owns"},
@@ -239,7 +238,6 @@ def test_all_registered_types_may_be_asked_for_at_once():
         {"OBSERVED"},
         {"OWNS", "MERGED_INTO"},
     ],
-    ids=range(12),
 )
 def test_what_is_no_name_of_a_type_never_reaches_the_text(types):
     with pytest.raises(ValueError, match="not relationship types"):

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.model import discovery
+from tests.support.walks import walk_over
 
 SHAPES = st.sampled_from([None, "string", "number", "date", "boolean", "array", "object"])
 SEEN = st.lists(st.dictionaries(st.sampled_from("abc"), SHAPES, max_size=3), max_size=6)
 
 
-@pytest.mark.parametrize(
-    ("value", "shape"),
+@walk_over(
+    "value, shape",
     [
         (None, None),
         (True, "boolean"),
@@ -33,7 +34,6 @@ SEEN = st.lists(st.dictionaries(st.sampled_from("abc"), SHAPES, max_size=3), max
         ((1, 2), "array"),
         ({}, "object"),
     ],
-    ids=lambda value: ascii(value) if len(str(value)) < 30 else "huge",
 )
 def test_a_value_has_this_shape(value, shape):
     assert discovery.shape_of(value) == shape

@@ -22,6 +22,7 @@ from graphmem.dump.container import (
     DumpWriter,
 )
 from graphmem.errors import DumpDamaged
+from tests.support.walks import walk_over
 
 LINES = [f'{{"n":{i},"text":"{"x" * (i % 50)}"}}'.encode() for i in range(2 * CHUNK_LINES_LIMIT + 5)]
 
@@ -177,8 +178,8 @@ def test_a_dump_that_is_made_by_hand_is_read() -> None:
     assert read(header() + COUNTS + end(COUNTS))[0] == []
 
 
-@pytest.mark.parametrize(
-    ("data", "fault"),
+@walk_over(
+    "data, fault",
     [
         (MAGIC + compressed(b"C", b"{}\n"), "the header is missing"),
         (plain_header(b"{"), "the header is not JSON"),
@@ -195,7 +196,6 @@ def test_a_dump_that_is_made_by_hand_is_read() -> None:
         (header() + COUNTS + end(COUNTS)[:-1], "the end is cut off"),
         (header() + COUNTS + end(COUNTS) + b"x", "bytes follow the end"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_dump_whose_hashes_fit_is_refused_where_its_form_does_not(data: bytes, fault: str) -> None:
     """Who makes a dump by hand can make every hash fit."""

@@ -13,6 +13,7 @@ from graphmem.dump.file_chunks import FILE_CHUNK_BYTES
 from graphmem.dump.records import FileChunk, Owner, RecordOrder
 from graphmem.model import ids
 from graphmem.model.fact_records import Record, SourceRecord
+from tests.support.walks import walk_over
 from tests.unit.test_dump_records import observation, transaction
 
 DATA = os.urandom(2 * FILE_CHUNK_BYTES + 5)
@@ -110,7 +111,7 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("records", WRONG.values(), ids=WRONG)
+@walk_over("records", WRONG.values())
 def test_damaged_bytes_are_refused(records: list[Record]) -> None:
     with pytest.raises(ValueError):
         taken(*records)

@@ -14,6 +14,7 @@ from graphmem.dump.records import AccountRecord, Owner, RecordOrder, Relationshi
 from graphmem.model import canonical, times
 from graphmem.model.fact_records import ObservationRecord, Record, SchemaRecord, TransactionRecord
 from graphmem.model.schema import SchemaDocument
+from tests.support.walks import walk_over
 
 ENTITY = "ent_" + "0" * 24
 OTHER = "ent_" + "1" * 24
@@ -75,7 +76,7 @@ def test_a_line_is_canonical_json_and_is_read_as_it_was(
     assert b"\n" not in line
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "line",
     [
         b"", b"1", b"[]", b"{}", b'{"record":"owner"}', b'{"record":"source","id":"x"}',
@@ -89,7 +90,7 @@ def test_what_is_no_record_is_refused(line: bytes) -> None:
         records.read(line)
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "changed",
     [
         {"values": []}, {"fields": ["a", "a"], "values": ["1", "2"]}, {"entity_type": None}, {"home": "x"},

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from graphmem.model import canonical, ending, times
+from tests.support.walks import walk_over
 
 
 def ended(metadata: dict[str, Any], now: str) -> Any:
@@ -15,8 +16,8 @@ def ended(metadata: dict[str, Any], now: str) -> Any:
     return None if value is None else canonical.decode(value)
 
 
-@pytest.mark.parametrize(
-    ("value", "last", "first"),
+@walk_over(
+    "value, last, first",
     [
         ("2024-03-31", "2024-03-31T23:59:59.999999Z", "2024-04-01"),
         ("2024-03-31T12:00:00Z", "2024-03-31T11:59:59.999999Z", "2024-03-31T12:00:00Z"),
@@ -36,7 +37,7 @@ def test_an_end_is_past_from_the_first_instant_after_it(value: Any, last: str, f
     assert ended({"until": value}, first) == value
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "name",
     [
         "until", "end_date", "ended_at", "valid_to", "valid_until", "to", "left_on", "endDate", "End date",
@@ -47,7 +48,7 @@ def test_the_usual_names_of_an_end_are_known_in_any_spelling(name: str) -> None:
     assert ended({name: "2020-01-31", "role": "CEO"}, "2026-01-01") == "2020-01-31"
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "metadata",
     [
         {}, {"since": "2020-01-31"}, {"role": "2020"}, {"until": "2999-01-31"}, {"until": None},

@@ -78,7 +78,7 @@ def test_a_type_is_spelled_in_one_way(vector):
     assert identity.normalise_type(spelled) == spelled
 
 
-@pytest.mark.parametrize("spelling", GOLDEN["types_refused"], ids=ascii)
+@walk_over("spelling", GOLDEN["types_refused"])
 def test_a_type_of_another_shape_is_refused(spelling):
     with pytest.raises(ValueError, match="a type is a letter"):
         identity.normalise_type(spelling)

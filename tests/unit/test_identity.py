@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from graphmem.model import canonical, identity, ids
+from tests.support.walks import walk_over
 
 OWNER = "00000000-0000-0000-0000-000000000000"
 ENTITY = "ent_0123456789abcdef01234567"
@@ -81,9 +82,7 @@ def test_the_same_value_in_another_field_is_another_thing():
     assert entity_id("recipe", name="42") != entity_id("recipe", id="42")
 
 
-@pytest.mark.parametrize(
-    "nothing", ["", "  ", "\t\n\u00a0", None, True, False, [], ["a"], {}, {"a": 1}], ids=ascii
-)
+@walk_over("nothing", ["", "  ", "\t\n\u00a0", None, True, False, [], ["a"], {}, {"a": 1}])
 def test_what_identifies_nothing_falls_to_the_next_alternative(nothing):
     assert basis("person", email=nothing, name="Ada") == "name"
     assert basis("invoice", vendor="Acme", number=nothing, invoice_number="7") == "vendor+number"
@@ -105,7 +104,7 @@ def test_the_whole_content_identifies_what_nothing_else_does():
     assert entity_id("recipe", method="Stir") != entity_id("recipe", method="stir")
 
 
-@pytest.mark.parametrize("entity_type", TYPES)
+@walk_over("entity_type", TYPES)
 def test_each_alternative_decides_before_those_that_follow_it(entity_type):
     rule = identity.rule(entity_type)
     for position, names in enumerate(rule):
@@ -200,8 +199,8 @@ def test_a_normalised_type_stays_as_it_is(text):
     assert identity.normalise_type(spelled) == spelled
 
 
-@pytest.mark.parametrize(
-    ("entity_type", "snapshot", "shown"),
+@walk_over(
+    "entity_type, snapshot, shown",
     [
         ("person", {"canonical_name": "  Ada\n L. ", "name": "Ada"}, "Ada L."),
         ("person", {"canonical_name": " ", "name": "Ada", "email": "ada@example.org"}, "Ada"),
@@ -223,7 +222,6 @@ def test_a_normalised_type_stays_as_it_is(text):
         ("person", {"name": None, "email": True, "phone": []}, "person 01234567"),
         ("person", {}, "person 01234567"),
     ],
-    ids=range(19),
 )
 def test_the_display_name_of_an_entity(entity_type, snapshot, shown):
     assert identity.display_name(entity_type, ENTITY, snapshot) == shown

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from graphmem.model import canonical, identity, ids, times
 from graphmem.model.items import DEFAULT_PRIORITY, ISSUES_LIMIT, RESERVED, Defaults, Item, ItemReader
+from tests.support.walks import walk_over
 
 OWNER = "00000000-0000-0000-0000-000000000000"
 TRANSACTION = "txn_" + "0" * 32
@@ -214,7 +215,7 @@ REFUSED: list[tuple[dict[Any, Any], str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "code", "path"), REFUSED, ids=range(len(REFUSED)))
+@walk_over("change, code, path", REFUSED)
 def test_a_fault_is_told_with_its_code_and_place(change, code, path):
     assert faults({**ADA, **change}, 2) == [(code, "$.entities[2]" + path)]
 

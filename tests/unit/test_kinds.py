@@ -11,6 +11,7 @@ from graphmem.search.kinds.kind_questions import Phrase
 from graphmem.search.kinds.kind_words import State
 from graphmem.search.questions import mentions
 from graphmem.search.questions.naming import Named
+from tests.support.walks import walk_over
 
 NOW = times.parse("2026-11-25T12:00:00Z")
 """A Wednesday."""
@@ -21,8 +22,8 @@ def phrases(question: str) -> list[Phrase]:
     return kind_questions.read(mentions.read(question), TYPES, {"errand": "task"}, NOW)
 
 
-@pytest.mark.parametrize(
-    ("question", "kind", "meanings", "time"),
+@walk_over(
+    "question, kind, meanings, time",
     [
         ("unpaid invoices", "invoice", ["unpaid"], None),
         ("invoices that are unpaid", "invoice", ["unpaid"], None),
@@ -116,7 +117,7 @@ def test_all_of_a_name_asks_for_a_kind_only_if_it_is_a_name(question: str) -> No
     assert (phrase.needs_name, bool(phrase.anchors), phrase.rest) == (True, True, ())
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "question",
     [
         "the open source people I met", "who paid invoices last month", "Tom paid invoices", "paid time off",
@@ -156,8 +157,8 @@ def test_what_is_due_may_be_of_every_type(question: str, meanings: list[str], ti
     assert phrase.period is None or phrase.period.is_due
 
 
-@pytest.mark.parametrize(
-    ("question", "kind", "time", "anchored"),
+@walk_over(
+    "question, kind, time, anchored",
     [
         ("What do I have next week?", "agenda", "next week", False),
         ("anything tomorrow?", "agenda", "tomorrow", False),
@@ -189,7 +190,7 @@ def test_a_question_without_a_type_asks_for_an_agenda(
     assert (bool(phrase.anchors), phrase.needs_name) == (anchored, anchored)
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "question",
     [
         "What did you say yesterday?", "the news", "news", "tomorrow is Tom's party", "Who is free tomorrow?",
@@ -247,8 +248,8 @@ def test_a_time_is_an_interval_in_utc(phrase: str, start: str, end: str) -> None
     assert (period.start, period.end) == (times.parse(start), times.parse(end))
 
 
-@pytest.mark.parametrize(
-    ("phrase", "readings"),
+@walk_over(
+    "phrase, readings",
     [
         ("april", [("2026-04-01", "2026-05-01"), ("2027-04-01", "2027-05-01"), ("2025-04-01", "2025-05-01")]),
         ("april 2024", [("2024-04-01", "2024-05-01")]),
@@ -298,8 +299,8 @@ def test_a_date_without_a_time_of_day_is_the_whole_day(value: str, upcoming: boo
     assert [moment.is_within(period) for period in periods if period] == [upcoming, past]
 
 
-@pytest.mark.parametrize(
-    ("meaning", "values", "verdict"),
+@walk_over(
+    "meaning, values, verdict",
     [
         ("unpaid", {"status": "sent"}, True), ("unpaid", {"status": "PAID"}, False),
         ("unpaid", {"status": "partially_paid"}, True), ("unpaid", {"status": "Cancelled"}, False),

@@ -13,6 +13,7 @@ from graphmem.model import relationship
 from graphmem.model.items import ItemReader
 from graphmem.model.links import End, Link
 from graphmem.text.spelling import nearest_type
+from tests.support.walks import walk_over
 
 ADA, LONDON = "ent_" + "a" * 24, "ent_" + "b" * 24
 ENDS = {"source_index": 0, "target_entity_id": LONDON}
@@ -161,7 +162,7 @@ def test_all_faults_of_a_relationship_are_told_at_once():
     )
 
 
-@pytest.mark.parametrize("known", sorted(relationship.BUILTIN))
+@walk_over("known", sorted(relationship.BUILTIN))
 def test_any_case_of_a_type_is_that_type(known):
     for spelled in (known.lower(), known.title(), known.replace("_", "-"), f" {known.replace('_', '  ')}\n"):
         meaning = relationship.meaning_of(spelled, relationship.BUILTIN)

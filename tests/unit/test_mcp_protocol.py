@@ -30,6 +30,7 @@ from tests.support.mcp_conversation import (
     server,
     with_envelope,
 )
+from tests.support.walks import walk_over
 
 PING = {"method": "ping"}
 UNKNOWN = {"method": "resources/list"}
@@ -77,7 +78,7 @@ def answered(toolset: ToolsetName, requests: Sequence[Message]) -> list[dict[str
     return answers
 
 
-@pytest.mark.parametrize("requests", CONVERSATIONS)
+@walk_over("requests", CONVERSATIONS)
 def test_protocol_answers_what_the_server_of_the_mcp_package_answers(requests: list[Message]) -> None:
     assert answered("memory", requests) == asyncio.run(conversation(server("memory"), requests))
 

@@ -7,6 +7,7 @@ import pytest
 from graphmem.model.relationship import BUILTIN, RelationshipKind
 from graphmem.search.questions import mentions, question_words
 from graphmem.text import identifiers
+from tests.support.walks import walk_over
 
 NAMES = {
     "ada", "anne", "ek", "jane", "lovelace", "marie", "priya", "may", "rose", "smith", "tom", "will",
@@ -38,8 +39,8 @@ def test_what_cannot_be_a_name_is_not_looked_up() -> None:
     assert len(mentions.read("word " * 10_000).pairs) < 1_000
 
 
-@pytest.mark.parametrize(
-    ("question", "parts"),
+@walk_over(
+    "question, parts",
     [
         ("Tom", ["tom"]),
         ("What is Priya's phone number?", ["priya"]),
@@ -130,8 +131,8 @@ def test_words_of_a_whole_name_are_no_parts_of_another() -> None:
     assert question.parts(NAMES, range(run.start, run.end)) == []
 
 
-@pytest.mark.parametrize(
-    ("question", "identifiers_in_it"),
+@walk_over(
+    "question, identifiers_in_it",
     [
         ("Who is ada@example.org?", ["ada@example.org"]),
         ("mailto:ada@example.org, please", ["ada@example.org"]),
@@ -188,8 +189,8 @@ def test_a_long_identifier_is_looked_up_whole() -> None:
     assert ("external_id", iban.lower()) in mentions.read(f"Whose is {iban}?").pairs
 
 
-@pytest.mark.parametrize(
-    ("question", "outgoing", "incoming"),
+@walk_over(
+    "question, outgoing, incoming",
     [
         ("Who is Tom's boss?", {"REPORTS_TO"}, {"MANAGES"}),
         ("boss of tom", {"REPORTS_TO"}, {"MANAGES"}),

@@ -10,6 +10,7 @@ from graphmem.duplicates import blocking, persons, similarity
 from graphmem.duplicates.similarity import Profile
 from graphmem.model import canonical
 from graphmem.model.nicknames import are_forms_of_one_name
+from tests.support.walks import walk_over
 
 DAY = "1971-04-23"
 HOME = {"address": "12 Mill Road", "postcode": "S20 6DW", "city": "Leeds"}
@@ -29,8 +30,8 @@ def score(left: dict[str, Any], right: dict[str, Any]) -> float:
     return result.score
 
 
-@pytest.mark.parametrize(
-    ("text", "day"),
+@walk_over(
+    "text, day",
     [
         ("1971-04-23", DAY), ("19710423", DAY), ("23/04/1971", DAY), ("04/23/1971", DAY), ("23.4.1971", DAY),
         ("23 April 1971", DAY), ("1971-04-23T00:00:00Z", DAY), ("02/04/1971", "1971-04-02"), ("1971", "1971"),

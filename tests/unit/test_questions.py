@@ -6,10 +6,11 @@ import pytest
 
 from graphmem.search.questions import question_words
 from graphmem.text import words
+from tests.support.walks import walk_over
 
 
-@pytest.mark.parametrize(
-    ("word", "other"),
+@walk_over(
+    "word, other",
     [
         ("work", "works"), ("works", "working"), ("founded", "founder"), ("founded", "founders"),
         ("manages", "manager"), ("manages", "managing"), ("manages", "management"), ("employed", "employer"),

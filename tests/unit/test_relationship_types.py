@@ -17,6 +17,7 @@ from graphmem.model.relationship import BUILTIN, INTERNAL, RegistrationRefused, 
 from graphmem.model.relationship import RelationshipKind as Type
 from graphmem.model.shipped_relationships import MEANINGS
 from graphmem.text.spelling import nearest_type
+from tests.support.walks import walk_over
 
 EDGE_TYPES = re.compile(r"\[\s*\w*\s*:\s*([A-Z][A-Z_|]*)")
 """The types of an edge in a pattern of one of our queries."""
@@ -60,7 +61,7 @@ NO_NAMES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", NO_NAMES)
+@walk_over("text", NO_NAMES)
 def test_what_is_no_name_is_refused(text: str) -> None:
     assert not relationship.is_name(relationship.spell(text))
     with pytest.raises(RegistrationRefused, match="not a name") as refused:
@@ -71,7 +72,7 @@ def test_what_is_no_name_is_refused(text: str) -> None:
     assert refused.value.argument == "inverse"
 
 
-@pytest.mark.parametrize("name", sorted(INTERNAL))
+@walk_over("name", sorted(INTERNAL))
 def test_an_internal_name_is_refused_in_any_spelling(name: str) -> None:
     for spelling in (name, name.lower(), name.replace("_", " "), f" {name.title().replace('_', '-')}\n"):
         with pytest.raises(RegistrationRefused, match="the graph's own"):
@@ -104,8 +105,8 @@ def having(*kinds: Type) -> dict[str, Type]:
 JUDGES = Type("JUDGES", "JUDGED_BY", "d")
 
 
-@pytest.mark.parametrize(
-    ("before", "new_type", "after"),
+@walk_over(
+    "before, new_type, after",
     [
         ((), Type("JUDGES"), Type("JUDGES")),
         ((), JUDGES, JUDGES),
@@ -124,14 +125,13 @@ JUDGES = Type("JUDGES", "JUDGED_BY", "d")
         (tuple(BUILTIN.values()), Type("WORKS_AT", "EMPLOYS"), BUILTIN["WORKS_AT"]),
         (tuple(BUILTIN.values()), BUILTIN["WORKS_AT"], BUILTIN["WORKS_AT"]),
     ],
-    ids=range(14),
 )
 def test_registering_a_type_results_in(before: tuple[Type, ...], new_type: Type, after: Type) -> None:
     assert registered(having(*before), new_type) == after
 
 
-@pytest.mark.parametrize(
-    ("before", "new_type", "argument", "message"),
+@walk_over(
+    "before, new_type, argument, message",
     [
         ((JUDGES,), Type("JUDGES", "RATED_BY"), "inverse", "inverse of JUDGES is JUDGED_BY"),
         ((JUDGES,), Type("JUDGED_BY", "RATES"), "inverse", "inverse of JUDGED_BY is JUDGES"),
@@ -146,7 +146,6 @@ def test_registering_a_type_results_in(before: tuple[Type, ...], new_type: Type,
         (tuple(BUILTIN.values()), Type("HIRED_BY", "EMPLOYS"), "inverse", "the inverse of WORKS_AT"),
         (tuple(BUILTIN.values()), Type("WORKS_AT", None, "x"), "description", "built in"),
     ],
-    ids=range(10),
 )  # fmt: skip
 def test_a_name_keeps_its_one_meaning(
     before: tuple[Type, ...], new_type: Type, argument: str, message: str
@@ -213,8 +212,8 @@ def test_a_registered_type_keeps_its_name_and_its_inverse_beside_shipped_names()
 PAST = {"current": "false"}
 
 
-@pytest.mark.parametrize(
-    ("name", "meaning"),
+@walk_over(
+    "name, meaning",
     [
         # Names of types, in any spelling.
         ("married to", ("MARRIED_TO", False, {})),
@@ -317,6 +316,6 @@ def test_any_other_name_is_a_type_of_the_owners_own(
     assert (meaning.name, dict(meaning.metadata)) == (spelled, metadata)
 
 
-@pytest.mark.parametrize("text", [*NO_NAMES, *sorted(INTERNAL), "is observed"])
+@walk_over("text", [*NO_NAMES, *sorted(INTERNAL), "is observed"])
 def test_what_is_no_name_is_no_type_of_the_owners_own(text: str) -> None:
     assert relationship.own_meaning(text) is None

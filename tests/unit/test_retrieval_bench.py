@@ -44,6 +44,7 @@ from tests.bench.retrieval.metrics import (
     share_of_answers,
 )
 from tests.bench.retrieval.sets import Collection
+from tests.support.walks import walk_over
 
 DIGESTS = {
     "dialogues": "b52b40931c8311aa",
@@ -244,7 +245,7 @@ def test_a_step_that_is_left_out_changes_points(step: str) -> None:
     assert points() == whole
 
 
-@pytest.mark.parametrize("part", ablation.PARTS)
+@walk_over("part", ablation.PARTS)
 def test_a_part_that_is_left_out_is_one_of_the_product(part: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         ablation.PARTS[part](patch)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from graphmem.database import typed_rows
+from tests.support.walks import walk_over
 
 
 class Item(NamedTuple):
@@ -66,8 +67,8 @@ def test_what_is_no_row_class_is_refused() -> None:
         typed_rows.columns(dict)
 
 
-@pytest.mark.parametrize(
-    ("annotation", "declared", "fitting"),
+@walk_over(
+    "annotation, declared, fitting",
     [
         (str, "STRING", True), (str | None, "STRING", True), (int, "STRING", False), (Any, "INTEGER", True),
         (list[Item], "LIST<LIST>", True), (list[str], "LIST<LIST>", False), (Item, "LIST", True),

@@ -28,7 +28,7 @@ ROBERT = {"name": "Robert Miller"}
 ROBERT_BY_EMAIL = {**ROBERT, "email": "robert@example.org"}
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "name",
     [
         "Bob Miller", "Miller, Robert", "Miller, Rob", "miller, robert", "R. Miller", "R Miller",
@@ -68,8 +68,8 @@ def test_who_is_nobody_else_or_has_another_name_is_not_meant(others: list[dict[s
         assert people.shown()[entity_id(ROBERT)] == entity_id(ROBERT_BY_EMAIL)
 
 
-@pytest.mark.parametrize(
-    ("name", "other", "is_near"),
+@walk_over(
+    "name, other, is_near",
     [
         ("ada king", "king, ada", True), ("ada king", "ada king", False), ("tim king", "timothy king", True),
         ("tim", "timothy", True), ("tim", "tom", False), ("ada", "ada king", False),

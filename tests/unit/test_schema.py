@@ -13,6 +13,7 @@ from graphmem.model.rules import PLAIN, Converter, Rules, convert
 from graphmem.model.schema import SchemaDocument, SchemaInvalid
 from graphmem.model.schema.shapes import FIELDS_LIMIT, TEXT_LIMIT
 from tests.support.schemas import DOCUMENTS, WINE, wine
+from tests.support.walks import walk_over
 
 
 def refused(raw: object, reducer_config: object = None) -> set[tuple[str, str]]:
@@ -44,8 +45,8 @@ def test_what_is_registered_hides_unless_it_says_otherwise():
     assert document.mismatch_of("bottled") == "show"
 
 
-@pytest.mark.parametrize(
-    ("raw", "path", "code"),
+@walk_over(
+    "raw, path, code",
     [
         ([], "", "ERR_FORMAT"),
         ({"fields": 7}, ".fields", "ERR_FORMAT"),
@@ -100,14 +101,13 @@ def test_what_is_registered_hides_unless_it_says_otherwise():
           "canonical_name_fields": [[f"f{i}"] for i in range(21)]},
          ".canonical_name_fields", "ERR_TOO_LARGE"),
     ],
-    ids=lambda value: ascii(value)[:60],
 )  # fmt: skip
 def test_a_fault_is_named_by_its_place(raw: object, path: str, code: str):
     assert refused(raw) == {(path, code)}
 
 
-@pytest.mark.parametrize(
-    ("kind", "constraints", "path", "code"),
+@walk_over(
+    "kind, constraints, path, code",
     [
         ("number", {"min": "1"}, ".min", "ERR_FORMAT"),
         ("number", {"min": True}, ".min", "ERR_FORMAT"),
@@ -125,7 +125,6 @@ def test_a_fault_is_named_by_its_place(raw: object, path: str, code: str):
         ("string", {"banned": ["x"] * 501}, ".banned", "ERR_FORMAT"),
         ("string", {"least": 1}, ".least", "ERR_UNKNOWN_KEY"),
     ],
-    ids=lambda value: ascii(value)[:60],
 )
 def test_a_fault_of_constraints_is_named_by_its_place(kind: str, constraints: object, path: str, code: str):
     fields = {"a": {"type": kind, "constraints": constraints}}
@@ -365,8 +364,8 @@ def test_a_field_is_unknown_only_where_it_is_hidden():
     assert findings(opened, name="x", secret=1) == [("UNKNOWN_FIELD", "secret", False)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "constraints", "fine", "broken"),
+@walk_over(
+    "kind, constraints, fine, broken",
     [
         ("number", {"min": 1, "max": 2.5}, [1, 1.0, 2.5], [0, 2.6, -(10**30), 10**400]),
         ("string", {"enum": ["a", "b"]}, ["a"], ["A", "", "ab"]),

@@ -15,6 +15,7 @@ from graphmem.model.rules import Rules
 from graphmem.model.schema import Active, SchemaInvalid, UnknownType
 from graphmem.model.schema.shapes import FIELDS_LIMIT, TEXT_LIMIT
 from tests.support.schemas import DOCUMENTS, NAMES, WINE, wine
+from tests.support.walks import walk_over
 
 
 def registered(active: Active | None = None, version: str | None = None, **more: object) -> Active:
@@ -88,8 +89,8 @@ def test_an_update_that_changes_nothing_is_refused():
         updated(first, settings={"canonical_name_fields": ["name", "year"]})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "path", "code"),
+@walk_over(
+    "arguments, path, code",
     [
         ({"remove": ["nose"]}, "$.fields_to_remove", "ERR_NO_SUCH_FIELD"),
         ({"remove": "nose"}, "$.fields_to_remove", "ERR_FORMAT"),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import graphmem
 from graphmem.model import identity, schema
+from tests.support.walks import walk_over
 
 TYPES = schema.shipped_types()
 EXPLICIT = {"id", "uuid", "external_id", "message_id"}
@@ -29,7 +28,7 @@ def test_there_is_no_file_that_is_no_type():
     assert {file.name for file in folder.iterdir()} == {f"{name}.json" for name in TYPES}
 
 
-@pytest.mark.parametrize("name", TYPES)
+@walk_over("name", TYPES)
 def test_a_shipped_type_hides_and_converts_nothing(name: str):
     document = shipped(name)
     assert document.rules().key == ""
@@ -40,7 +39,7 @@ def test_a_shipped_type_hides_and_converts_nothing(name: str):
     assert all(field.description and not field.required for field in document.fields.values())
 
 
-@pytest.mark.parametrize("name", TYPES)
+@walk_over("name", TYPES)
 def test_a_shipped_type_declares_what_identifies_its_entities(name: str):
     first = identity.rule(name)[0]
     assert set(first) - EXPLICIT <= set(shipped(name).fields)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from graphmem.duplicates import blocking, name_similarity, similarity
 from graphmem.duplicates.similarity import Profile
 from graphmem.model import canonical
+from tests.support.walks import walk_over
 
 THRESHOLD = 0.85
 SAME = [
@@ -105,12 +106,12 @@ def score(entity_type: str, left: dict[str, Any], right: dict[str, Any]) -> floa
     return result.score
 
 
-@pytest.mark.parametrize(("entity_type", "name", "other_name"), SAME, ids=ascii)
+@walk_over("entity_type, name, other_name", SAME)
 def test_names_of_one_entity_reach_the_threshold(entity_type: str, name: str, other_name: str) -> None:
     assert score(entity_type, {"name": name}, {"name": other_name}) >= THRESHOLD
 
 
-@pytest.mark.parametrize(("entity_type", "name", "other_name"), OTHER, ids=ascii)
+@walk_over("entity_type, name, other_name", OTHER)
 def test_names_of_two_entities_stay_below_the_threshold(entity_type: str, name: str, other_name: str) -> None:
     assert score(entity_type, {"name": name}, {"name": other_name}) < THRESHOLD
 

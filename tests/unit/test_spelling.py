@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.text import spelling
+from tests.support.walks import walk_over
 
 
 @pytest.mark.parametrize(
@@ -26,8 +27,8 @@ def test_a_misspelling_has_a_near_name(name: str, known: str) -> None:
     assert spelling.nearest(name, ["zebra", known, "other"]) == known
 
 
-@pytest.mark.parametrize(
-    ("name", "known"),
+@walk_over(
+    "name, known",
     [
         ("role", "role"),
         ("city", "cite"),

@@ -191,7 +191,7 @@ def test_a_list_of_entities_has_a_column_for_each_requested_field(operation: str
     assert line[place] == "12"
 
 
-@pytest.mark.parametrize("width", range(50, 130, 3))
+@walk_over("width", range(50, 130, 3))
 def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert max(map(len, lines("entities.query", ENTITIES, width))) <= width
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,7 +64,7 @@ def test_every_time_is_read_as_it_was_written(moment):
     assert dates.parse(written.iso) == written
 
 
-@pytest.mark.parametrize("value", [
+@walk_over("value", [
     2026, 20260131, 1769817600, 2026.5, 9199, True, None, {"date": "2026-01-31"}, [["2026-01-31"]], [2026],
 ])  # fmt: skip
 def test_only_texts_and_lists_of_texts_are_dates(value):
@@ -87,7 +86,7 @@ def test_the_event_type_of_a_field(vector):
     assert timeline_fields.event_type(kind, name) == event_type
 
 
-@pytest.mark.parametrize("name", schema.shipped_types())
+@walk_over("name", schema.shipped_types())
 def test_shipped_types_name_their_events_as_the_rules_of_names_do(name):
     """So that registering a shipped type with one field more renames no event."""
     document = schema.shipped(name)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem.model import ranks, times
+from tests.support.walks import walk_over
 
 MICROS = st.integers(times.EARLIEST, times.LATEST)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
@@ -142,14 +143,14 @@ NO_TIMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "reason"), REFUSED)
+@walk_over("text, reason", REFUSED)
 def test_a_time_that_does_not_exist_is_refused(text, reason):
     with pytest.raises(ValueError, match=reason):
         times.parse(text)
     assert not times.is_time(text)
 
 
-@pytest.mark.parametrize("text", NO_TIMES, ids=ascii)
+@walk_over("text", NO_TIMES)
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(ValueError, match="not an ISO 8601 time such as"):
         times.parse(text)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from graphmem.embedding import local, token_counts
+from tests.support.walks import walk_over
 
 ROOM = 1.1
 """A real count divided by ours, at most."""
@@ -42,7 +41,7 @@ COUNTS = {
 """What cl100k, o200k, the published tokenizer of Claude 2 and that of DeepSeek V3 count."""
 
 
-@pytest.mark.parametrize("text", COUNTS)
+@walk_over("text", COUNTS)
 def test_no_count_is_less_than_other_tokenizers_allow(text: str) -> None:
     counted = token_counts.cost(text, "tokens")
     own = len(local.tokenizer().encode(text, add_special_tokens=False).ids)

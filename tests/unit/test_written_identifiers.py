@@ -12,6 +12,7 @@ from graphmem.search import written_identifiers
 from graphmem.search.written_identifiers import Extent
 from graphmem.text import words
 from tests.support.examples import examples
+from tests.support.walks import walk_over
 
 WHOLE, PART = Extent.WHOLE, Extent.PART
 IBAN = "DE89 3704 0044 0532 0130 00"
@@ -30,8 +31,8 @@ def extent(looked_up: str, text: str, region: str | None = None) -> Extent | Non
     return found
 
 
-@pytest.mark.parametrize(
-    ("looked_up", "text", "expected"),
+@walk_over(
+    "looked_up, text, expected",
     [
         # E-mail addresses.
         ("ada@example.org", "Ada@Example.ORG", WHOLE),
@@ -169,7 +170,7 @@ def test_a_number_of_a_region_is_the_same_with_and_without_its_country() -> None
     assert extent("+49 30 901820", "Tel. 030/901820", "FR") is None
 
 
-@pytest.mark.parametrize(
+@walk_over(
     "text",
     ["Ada", "2026", "what is it", "the 600 mm mirror", "iPhone 15", "16GB 512GB", "Q3 2026", "B2B B2C 2024",
      "Q1 2024 Q2 2024", "2023 2024", "", " ", "()", "10:30 today"],
