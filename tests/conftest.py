@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
+import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -46,6 +48,9 @@ for name in [name for name in os.environ if name.startswith(("NEO4J_", "SERVICE_
 for name in [name for name in os.environ if name.startswith("GRAPHMEM_") and "_TEST_" not in name]:
     if name not in ("GRAPHMEM_CACHE_DIR",):
         del os.environ[name]
+# To rewrite the asserts of all tests takes a process 10 s of CPU: what one has rewritten is kept for all.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Commands of tests share this process and its owner; tests/reliability/test_local_service.py has the service.
 os.environ["GRAPHMEM_OFFLINE"] = "1"
 
@@ -62,7 +67,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Start the database that the processes of a run share, unless one is given."""
     if xdist.is_xdist_controller(session) and URI_VARIABLE not in os.environ:
         folder = Path(_shared.enter_context(tempfile.TemporaryDirectory(prefix="graphmem-tests-")))
-        _shared.enter_context(shared_database(folder))
+        # Meanwhile another process rewrites the tests, so that those of the run need not all do so.
+        command = [sys.executable, "-m", "pytest", "--collect-only", "-qq", *session.config.args]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+            _shared.enter_context(shared_database(folder))
 
 
 def pytest_sessionfinish() -> None:

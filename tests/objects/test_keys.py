@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from graphmem.objects.keys import object_key, owner_of, owner_segment, parse_key
 from tests.contract.snapshots import ROOT
+from tests.support.walks import walk_over
 
 GOLDEN = json.loads((ROOT / "tests" / "unit" / "golden.json").read_text("utf-8"))["object_owner_segments"]
 OWNERS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=255)
 DIGEST = "0123456789abcdef" * 4
 
 
-@pytest.mark.parametrize(("owner", "segment"), GOLDEN)
+@walk_over("owner, segment", GOLDEN)
 def test_the_segment_of_an_owner_never_changes(owner: str, segment: str) -> None:
     assert owner_segment(owner) == segment
     assert owner_of(segment) == (None if "." in segment else owner)
