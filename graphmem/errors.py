@@ -289,6 +289,14 @@ class AttributionRequired(Forbidden):
     code = "ATTRIBUTION_REQUIRED"
 
 
+class WriterQuarantined(Forbidden):
+    """The writer is in quarantine: what it stores is kept and does not count, and no other change is taken
+    from it. Another writer of the account ends that with POST /agents/release.
+    """
+
+    code = "WRITER_QUARANTINED"
+
+
 class FileUrlRefused(Forbidden):
     """The URL of the file is not valid: it was not made by this service, was changed, or is that of a
     disabled account. Make a new one with GET /get_file_url.

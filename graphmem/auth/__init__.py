@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
 from graphmem.errors import InternalError
+from graphmem.model import attribution
 from graphmem.settings import DEFAULT_OWNER, LOCAL_ACCOUNT, TierName
 
 CLIENT_NAME_LIMIT = 100
@@ -94,11 +95,12 @@ class Actor:
     """Who acts: the owner of the data, the scopes, the account, the agent that writes and its client program.
 
     ``account`` is the id of the account and ``account_name`` its name. ``credential`` is the id of the key or
-    the grant that was used, empty without one; it is no secret. ``agent`` is the thumbprint of the key that
+    the grant that was used, empty without one; it is no secret. ``credential_name`` is the name of the key or
+    of the client of OAuth. ``agent`` is the thumbprint of the key that
     signed the request, ``anonymous`` without a signature; ``signer`` says more of that agent. ``client`` is
     the name that the program gives itself. It is stored with what the program writes and proves nothing.
     ``grantable`` has the scopes that the program may get by asking the person again: those of the account, if
-    the credential is of OAuth.
+    the credential is of OAuth. ``asked_by`` is the attribution of the caller for whom the worker acts.
     """
 
     owner: str
@@ -109,8 +111,10 @@ class Actor:
     account_name: str = ""
     method: Method = Method.NONE
     credential: str = ""
+    credential_name: str = ""
     grantable: frozenset[Scope] = frozenset()
     signer: SignedAgent | None = None
+    asked_by: str | None = None
 
     @property
     def tier(self) -> TierName:
@@ -125,6 +129,15 @@ class Actor:
         is_local = self.method is Method.NONE or self.account == LOCAL_ACCOUNT
         return "" if is_local else self.account
 
+    @property
+    def by(self) -> str:
+        """Who writes, as transactions keep it: :class:`graphmem.model.attribution.Attribution`."""
+        if self.asked_by is not None:
+            return self.asked_by
+        return _attributed(
+            self.account, self.account_name, self.method, self.credential, self.credential_name, self.signer
+        )
+
     def signed(self, signer: SignedAgent) -> Actor:
         """Return the actor with the agent that signed the request."""
         return replace(self, agent=signer.thumbprint, signer=signer)
@@ -133,6 +146,18 @@ class Actor:
         """Return the actor with the name of its client program."""
         name = client[:CLIENT_NAME_LIMIT]
         return replace(self, client=name) if name and name != self.client else self
+
+
+@lru_cache(1_000)
+def _attributed(
+    account: str, account_name: str, method: str, credential: str, credential_name: str,
+    signer: SignedAgent | None,
+) -> str:  # fmt: skip
+    members = {
+        "account": account, "account_name": account_name, "method": str(method), "credential": credential,
+        "credential_name": credential_name,
+    }  # fmt: skip
+    return attribution.encode(members | ({} if signer is None else asdict(signer)))
 
 
 @lru_cache(100)

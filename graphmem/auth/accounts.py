@@ -66,6 +66,7 @@ def actor_of(
     method: Method,
     scopes: Iterable[str] = ALL_SCOPES,
     credential: str = "",
+    credential_name: str = "",
 ) -> Actor:
     """Return the actor of an account with those of ``scopes`` that it has; AccountConflict: it is erased."""
     if account.is_erased:
@@ -78,6 +79,7 @@ def actor_of(
         account_name=account.name,
         method=method,
         credential=credential,
+        credential_name=credential_name,
     )
 
 

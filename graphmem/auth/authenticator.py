@@ -149,7 +149,7 @@ class Authenticator:
             raise AuthInvalid
         if _is_minute_over(row.last_used_at, now):
             self._note(self._grants.use_grant(row.grant_id, now - now % _MINUTE))
-        actor = actor_of(row.account, "rest", Method.OAUTH, row.scopes, row.grant_id)
+        actor = actor_of(row.account, "rest", Method.OAUTH, row.scopes, row.grant_id, row.client_name)
         grantable = frozenset(scope for scope in SUPPORTED_SCOPES if scope in row.account.scopes)
         return Credential(replace(actor, grantable=grantable), row.expires_at, row.resource)
 
@@ -160,7 +160,7 @@ class Authenticator:
             raise AuthInvalid
         if _is_minute_over(row.key.last_used_at, now):
             self._note(self._accounts.use_key(digest, now - now % _MINUTE))
-        actor = actor_of(row.account, "rest", Method.KEY, row.key.scopes, row.key.id)
+        actor = actor_of(row.account, "rest", Method.KEY, row.key.scopes, row.key.id, row.key.name)
         return Credential(actor, row.key.expires_at)
 
     def _note(self, noting: Coroutine[Any, Any, None]) -> None:

@@ -33,7 +33,7 @@ _DERIVED: Final = {
     "owner.erase_entities": (
         "Entity", "History", "TimelineEvent", "FieldValue", "Meaning", "Vector", "Relationship",
     ),
-    "owner.erase_names": ("Identifier", "TypeAlias", "Passages"),
+    "owner.erase_names": ("Identifier", "TypeAlias", "Passages", "Writing"),
     "owner.erase": ("Count", "Owner"),
 }  # fmt: skip
 OWNED: Final = {query: (*fact_table.erased_by(query), *labels) for query, labels in _DERIVED.items()}

@@ -110,6 +110,7 @@ class TokenOfAccount(NamedTuple):
 
     account: Account
     grant_id: str
+    client_name: str
     scopes: list[str]
     resource: str
     expires_at: int

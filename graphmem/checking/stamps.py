@@ -15,7 +15,7 @@ STAMPS_LIMIT: Final = 1_000
 
 
 class _Subject(NamedTuple):
-    """A source, an interpretation, a transaction or an agent that was withdrawn."""
+    """A source, an interpretation, a transaction or a writing that was withdrawn."""
 
     subject_id: str
     stored: list[int] | None

@@ -58,6 +58,10 @@ class ValueKind(enum.StrEnum):
     """A time, also in words, of which the first or the last moment counts."""
 
 
+ASKING = "undo"
+"""The operation that shows a person at a terminal what would change, and asks first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A parameter of a command."""
@@ -158,6 +162,10 @@ def _function(entry: Listed) -> Callable[..., None]:
                 from graphmem.cli.auth import tell_before
 
                 tell_before(session, entry)
+            if entry.name == ASKING and not as_json and is_terminal() and sys.stdin.isatty():
+                _print(entry, session.run(entry, {**raw, "dry_run": True}), False, ())
+                if not raw.get("dry_run"):
+                    typer.confirm("Undo this?", abort=True, err=True)
             body = session.run(entry, raw)
             if as_json:
                 sys.stdout.write(body.decode() + "\n")

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from graphmem.errors import InvalidInput
 from graphmem.model import times
 
+_UNITS: Final = {"s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000}
+_AGO: Final = re.compile(r"(\d{1,6}) ?([smh])(?:ec|econd|in|inute|our)?s?(?: ago)?")
+"""So long ago, such as ``10m`` and ``2 hours ago``; days and longer times are periods."""
 HELP = "Or yesterday, 'last week', '3 days ago', 2026-11: their {moment} moment in UTC."
 """What is added to the help of an option."""
 
@@ -31,6 +37,8 @@ def _of_words(text: str, path: str, *, is_end: bool) -> str:
     from graphmem.text import words
 
     now, parts = times.now(), text.split()
+    if ago := _AGO.fullmatch(text.strip().lower()):
+        return times.render(now - int(ago[1]) * _UNITS[ago[2]])
     if text.strip().lower() == "now":
         return times.render(now)
     tokens = [part if kind_times.is_iso(part) else " ".join(words.tokens(part)) for part in parts]

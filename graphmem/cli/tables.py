@@ -93,11 +93,13 @@ class SnapshotTable:
 
 def origin_cells(observation: Row) -> tuple[str, str, str]:
     """Return the time of an observation, its kind of source, and its writer."""
+    from graphmem.model.attribution import described
+
     writer = observation["provenance"]
     return (
         time_text(observation["observed_at"]),
         observation["observation_source"],
-        f"{writer['agent']} via {writer['client']}",
+        described(writer["by"], writer["client"]),
     )
 
 

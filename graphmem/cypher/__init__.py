@@ -112,8 +112,8 @@ def parse(name: str, source: str) -> Query:
     match = _HEADER.match(source)
     if parsed_name is None or match is None or match["name"] != parsed_name["file"]:
         raise ValueError(f"{name}: the header must say name, params, returns, mode, index and cost")
-    body = _lines_of(source[match.end() :], parsed_name["form"] or _WHOLE)
-    text = _KEYED.sub(_with_seek, _with_fragments(body))
+    body = _with_fragments(source[match.end() :])
+    text = _KEYED.sub(_with_seek, _lines_of(body, parsed_name["form"] or _WHOLE))
     if not text:
         raise ValueError(f"{name}: there is no query below the header")
     if name not in _forms(parsed_name["file"], match, text):
@@ -121,14 +121,12 @@ def parse(name: str, source: str) -> Query:
     text = _with_order(text, parsed_name["key"], parsed_name["way"])
     params = _fields(match["params"])
     bound = set() if match["tenancy"] else {"owner"}
-    used = set(_USED.findall(text))
-    unused = (set(params) | bound) - used
-    if "owner" in params or used - set(params) - bound or (unused and not parsed_name["form"]):
+    if "owner" in params or set(params) | bound != set(_USED.findall(_lines_of(body, None))):
         raise ValueError(f"{name}: header and text disagree on parameters")
     return Query(
         name=name,
         doc=re.sub(r"\n// ?", " ", match["doc"]),
-        params={param: kind for param, kind in params.items() if param in used},
+        params={param: kind for param, kind in params.items() if re.search(rf"\${param}\b", text)},
         returns=_fields(match["returns"]),
         mode="read" if match["mode"] == "read" else "write",
         cost="heavy" if match["cost"] == "heavy" else "light",
@@ -138,8 +136,8 @@ def parse(name: str, source: str) -> Query:
     )
 
 
-def _lines_of(body: str, form: str) -> str:
-    """Return the lines below a header that are in a form, without comments at the start of a line.
+def _lines_of(body: str, form: str | None) -> str:
+    """Return the lines below a header that are in a form, or in any, without comments at the start of a line.
 
     Raises:
         ValueError: a part has no end, or an end has no part.
@@ -148,7 +146,7 @@ def _lines_of(body: str, form: str) -> str:
     parts: list[bool] = []
     for line in body.splitlines():
         if only := _ONLY.fullmatch(line):
-            parts.append(form in only[1].split(", "))
+            parts.append(form is None or form in only[1].split(", "))
         elif _END.fullmatch(line):
             if not parts:
                 raise ValueError(f"a part ends that did not begin: {body[:80]!r}")
@@ -337,7 +335,9 @@ def _fragment(noun: str, name: str) -> str:
         value = _FACTS[name]
         return str(value if isinstance(value, int) else list(value))
     lines = _read(noun, name).splitlines()
-    return "\n".join(line for line in lines if not line.startswith("//")).strip()
+    text = "\n".join(line for line in lines if not line.startswith("//")).strip()
+    # What is in some forms alone stands on lines of its own.
+    return f"\n{text}\n" if _ONLY.search(text) else text
 
 
 def _read(*parts: str) -> str:

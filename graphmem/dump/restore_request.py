@@ -14,6 +14,7 @@ from typing import Any, Self
 from graphmem.database.queries import Queries
 from graphmem.dump.batches import BatchPart
 from graphmem.model import canonical, discovery, fact_records, facts, schema
+from graphmem.model.attribution import agent_row
 from graphmem.model.fact_records import Fact, Repeat, SchemaRecord
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.identity_rules import own_rule
@@ -60,6 +61,11 @@ class DumpedTransaction:
     def id(self) -> str:
         """Its id."""
         return self.properties["id"]
+
+    def writers(self, owner: str) -> list[str]:
+        """Return the keys of who wrote it."""
+        agent = agent_row(owner, self.agent, self.properties["client"], self.properties["by"])
+        return agent["properties"].get("writers", [])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +125,7 @@ class RestoreRequest(WriteRequest):
         """Add everything that the transactions and schemas name."""
         for transaction in self.transactions:
             touched.transactions.add(transaction.id)
+            touched.writers.update(transaction.writers(self.owner))
             touched.observations.update(transaction.repeated)
             touched.add_subjects(subject_id for fact in transaction.facts for subject_id in fact.named)
             touched.types.update(version.entity_type for version in transaction.versions)
@@ -147,7 +154,9 @@ class RestoreRequest(WriteRequest):
         """Add the schemas, then the transactions, to the state; a fact of the state stays as it is."""
         self._activate(state)
         for transaction in self.transactions:
-            draft = Draft.of(state, self, transaction.properties["recorded_at"])
+            draft = Draft.of(
+                state, self, transaction.properties["recorded_at"], transaction.writers(self.owner)
+            )
             # Entities first: relationships are shown between the survivors of their ends.
             for observation in sorted(transaction.observations, key=lambda each: ":" in each.subject_id):
                 if not draft.is_known(observation):

@@ -39,6 +39,7 @@ class Claim(NamedTuple):
     interpretation: InterpretationRow
     client: str
     agent: str
+    by: str | None
     account: str
     token: str
 
@@ -58,6 +59,7 @@ async def add(context: Context, interpretation: Interpretation) -> Interpretatio
         "due_at": now,
         "client": actor.client,
         "agent": actor.agent,
+        "by": actor.by,
         "account": actor.erasable_account,
     }
     row = await context.services.database.writes(actor.owner).only(

@@ -160,7 +160,7 @@ async def run_next(services: Services) -> int:
         return 0
     row = claim.interpretation
     actor = Actor(claim.owner, frozenset({Scope.READ, Scope.WRITE}), claim.agent, claim.client)
-    context = Context(replace(actor, account=claim.account), services)
+    context = Context(replace(actor, account=claim.account, asked_by=claim.by), services)
     try:
         async with interpretation_queue.renewal(services.database, claim, LEASE_SECONDS):
             await _run(context, row)

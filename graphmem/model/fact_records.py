@@ -14,6 +14,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from graphmem.model import canonical, facts, ids, times
+from graphmem.model.attribution import Attribution
 from graphmem.model.dismissals import DismissalKind
 from graphmem.model.membership import SubjectKind
 from graphmem.model.schema import SchemaDocument, version_order
@@ -24,7 +25,6 @@ SUBJECT_ID: Final = f"^({ids.ENTITY_ID.pattern}|{ids.RELATIONSHIP_KEY.pattern})$
 _VERSION: Final = r"^(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})$"
 
 ShortText = Annotated[str, Field(max_length=255)]
-AttributedText = Annotated[str, Field(max_length=2_000)]
 Micros = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST)]
 RecordedAt = Annotated[int, Field(ge=times.EARLIEST, le=times.LATEST // 2)]
 """When a fact was recorded, in microseconds. The limit leaves room for the writes that come after it."""
@@ -110,29 +110,6 @@ class SchemaRecord(Record):
                 "change": self.change,
             },
         }
-
-
-class Attribution(BaseModel):
-    """Who signed a transaction, and how far its writer was verified. No agent signs yet.
-
-    The database has it as one text of canonical JSON: it is kept as it is, and no query looks into it.
-    """
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    thumbprint: AttributedText | None = None
-    algorithm: AttributedText | None = None
-    tier: AttributedText | None = None
-    issuer: AttributedText | None = None
-    subject: AttributedText | None = None
-    token_id: AttributedText | None = None
-    client: AttributedText | None = None
-    client_version: AttributedText | None = None
-
-    @property
-    def text(self) -> str:
-        """Its canonical JSON, as the database has it."""
-        return canonical.encode(self.model_dump(exclude_none=True))
 
 
 class TransactionRecord(Record):

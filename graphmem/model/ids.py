@@ -142,6 +142,24 @@ def withdrawal_id(transaction_id: str, index: int) -> str:
     return "exc_" + canonical.digest([transaction_id, index])[:24]
 
 
+def writing_id(writer: str, since: int, until: int) -> str:
+    """Return the id of what a writer wrote in a span of time, as the subject of withdrawals.
+
+    It says what it is, so that a query finds the transactions by it: ``wrt_``, both times in 20 digits each,
+    and the key of the writer (:func:`graphmem.model.attribution.writer_key`).
+
+    Args:
+        since: microseconds, inclusive, as recorded; not before 1970.
+        until: exclusive.
+    """
+    return f"wrt_{max(since, 0):020d}{max(until, 0):020d}{writer}"
+
+
+def writing(writing_id: str) -> tuple[str, int, int]:
+    """Return the key of the writer, and the first and the last time, that the id of a writing says."""
+    return writing_id[44:], int(writing_id[4:24]), int(writing_id[24:44])
+
+
 def dismissal_id(transaction_id: str, index: int) -> str:
     """Return the id of a dismissal; ``index`` counts those of its transaction from 0."""
     return "dis_" + canonical.digest([transaction_id, index])[:24]

@@ -3,11 +3,13 @@
 An observation counts for its own subject unless it is withdrawn. A merged entity is a *member* of its
 *survivor*, and the observations of a member count for the survivor.
 
-A *withdrawal* is a fact about a source, an interpretation, a transaction or an agent: the observations of
-this subject do not count from then on, until a later fact reinstates them. It acts on the second clock alone:
-what was known before still counted then. An observation counts while none of its subjects is withdrawn. The
-times at which it stops and begins again to count are its *toggles*; it counts as of a time if the number of
-toggles up to that time is even.
+A *withdrawal* is a fact about a source, an interpretation, a transaction or a *writing* (what a writer wrote
+in a span of time): the observations of this subject do not count from then on, until a later fact reinstates
+them. It acts on the second clock alone: what was known before still counted then. An observation counts while
+neither its source nor its interpretation is withdrawn, and while one of its transactions is not: what others
+recorded too stays, and so do merges, which an unmerge ends. A transaction is withdrawn by itself or with a
+writing that it belongs to. The times at which an observation stops and begins again to count are its
+*toggles*; it counts as of a time if the number of toggles up to that time is even.
 
 A merge by rule (:mod:`graphmem.model.rule_merges`) is derived. It holds from the transaction that made it
 true until the one that ended it, on the second clock alone, and for every time of the first. A merge that is
@@ -33,7 +35,7 @@ from typing import Literal, NamedTuple
 
 from graphmem.model import ids, times
 
-SubjectKind = Literal["source", "interpretation", "transaction", "agent", "split"]
+SubjectKind = Literal["source", "interpretation", "transaction", "writing", "split"]
 """What a withdrawal may be about."""
 
 MergedInto = Mapping[str, str]
@@ -42,21 +44,39 @@ Touches = Mapping[str, tuple[tuple[int, int], ...]]
 """By entity, (``recorded_at``, least ``observed_at``) of each transaction that observed it, in that order."""
 
 
-def toggles(recorded_at: int, subjects: Iterable[Iterable[int]]) -> tuple[int, ...]:
+def toggles(
+    recorded_at: int,
+    subjects: Iterable[Iterable[int]],
+    transactions: Iterable[tuple[int, Iterable[Iterable[int]]]] = (),
+) -> tuple[int, ...]:
     """Return when an observation stopped and began again to count, in order; none: it always counted.
 
     Args:
         recorded_at: when the observation was recorded. With a subject withdrawn by then, it never counted.
-        subjects: the toggles of its source, interpretation, transactions and agent, as far as it has them.
+        subjects: the toggles of its source and its interpretation, as far as it has them.
+        transactions: of each of its transactions, when it was recorded, and the toggles of the transaction
+            and of its writings. None: its transactions were never withdrawn.
     """
-    lists = [tuple(each) for each in subjects]
-    moments = sorted({recorded_at, *(each for group in lists for each in group if each > recorded_at)})
+    groups = [tuple(each) for each in subjects]
+    written = [(at, [tuple(each) for each in of_one]) for at, of_one in transactions]
+    moments = {each for group in groups for each in group}
+    moments |= {
+        each for at, of_one in written for each in (at, *(each for group in of_one for each in group))
+    }
     changes: list[int] = []
-    for moment in moments:
-        is_withdrawn = any(sum(each <= moment for each in group) % 2 for group in lists)
+    for moment in sorted({recorded_at, *(each for each in moments if each > recorded_at)}):
+        known = [of_one for at, of_one in written if at <= moment]
+        is_withdrawn = _is_withdrawn(groups, moment) or (
+            bool(known) and all(_is_withdrawn(of_one, moment) for of_one in known)
+        )
         if is_withdrawn is (len(changes) % 2 == 0):
             changes.append(moment)
     return tuple(changes)
+
+
+def _is_withdrawn(groups: Iterable[Iterable[int]], moment: int) -> bool:
+    """Return whether the toggles of one of some subjects say that it is withdrawn at a time."""
+    return any(not counts(group, moment) for group in groups)
 
 
 def counts(toggles: Iterable[int] | None, at_ingested: int = times.LATEST) -> bool:

@@ -8,10 +8,11 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_KEY_ID, Arguments, NoBool, NotBlank, Nothing
-from graphmem.auth import FIRST_CREDENTIAL, Method
+from graphmem.auth import FIRST_CREDENTIAL, Actor, Method
 from graphmem.auth.accounts import Accounts, ApiKey
 from graphmem.errors import Forbidden, InvalidCursor, NotFound
 from graphmem.model import times
+from graphmem.model.attribution import described
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
@@ -29,13 +30,48 @@ class Storage(TypedDict):
     data_dir: str
 
 
+class NextWrite(TypedDict):
+    """What the next write of the caller carries: who wrote, as provenance names it and as a person reads it.
+
+    ``tier`` is how far the writer is verified: operator_attested (an issuer that the service knows vouches
+    for the agent), software (an agent signed), unverified_client (the program gave a name) or anonymous.
+    ``why`` says what the attribution rests on.
+    """
+
+    provenance: answers.Writer
+    written_by: str
+    tier: str
+    why: str
+
+
+_WHY: Final = {
+    Method.NONE: "nothing guards the service, so nothing says who calls",
+    Method.TOKEN: "the caller has the static token of the service",
+    Method.KEY: "the caller has this API key",
+    Method.OAUTH: "the account allowed this client by OAuth",
+    Method.SOCKET: "the caller is a program of this machine's user",
+    Method.PROCESS: "the command works on the database itself",
+}
+
+
+def next_write(actor: Actor) -> NextWrite:
+    """Return what the next write of an actor carries."""
+    proof = "no agent signed the request" if actor.signer is None else "an agent signed the request"
+    return {
+        "provenance": answers.writer(actor.agent, actor.client, actor.by),
+        "written_by": described(actor.by, actor.client),
+        "tier": actor.tier,
+        "why": f"{_WHY[actor.method]}; {proof}",
+    }
+
+
 class Me(TypedDict):
     """The caller: ``user_id`` is the id of the account, ``owner`` that of the data it works on.
 
     ``authentication`` says how the caller authenticated: none, token (SERVICE_BEARER_TOKEN), key, oauth,
     socket (the Unix socket of this machine) or process (a command that works on the database itself).
     ``credential`` is the id of the API key or of the OAuth connection. Callers by the socket or in process
-    have ``storage``.
+    have ``storage``. ``next_write`` is what the next write of the caller would carry.
     """
 
     user_id: str
@@ -46,6 +82,7 @@ class Me(TypedDict):
     credential: NotRequired[str]
     client: str
     sandbox_mode: bool
+    next_write: NextWrite
     storage: NotRequired[Storage]
 
 
@@ -61,6 +98,7 @@ async def who_am_i(context: Context, arguments: Nothing) -> Me:
         "authentication": actor.method,
         "client": actor.client,
         "sandbox_mode": context.services.settings.sandbox,
+        "next_write": next_write(actor),
     }
     if actor.method in (Method.SOCKET, Method.PROCESS):
         data_dir = context.services.settings.data_path
@@ -68,6 +106,14 @@ async def who_am_i(context: Context, arguments: Nothing) -> Me:
     if actor.credential:
         answer["credential"] = actor.credential
     return answer
+
+
+@operation(
+    "auth.session", "GET /session", tool="get_session_identity", command="auth session", scope=Scope.READ
+)
+async def session_identity(context: Context, arguments: Nothing) -> NextWrite:
+    """Return who the next write of this session will be attributed to, how far that is verified, and why."""
+    return next_write(context.actor)
 
 
 class Key(TypedDict):

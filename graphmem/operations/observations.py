@@ -8,7 +8,6 @@ from pydantic import Field
 
 from graphmem.arguments import (
     EXAMPLE_ENTITY_ID,
-    Arguments,
     EntityId,
     EntityType,
     IncludeDeleted,
@@ -27,12 +26,13 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
 from graphmem.reading.shared_rows import ObservationRow, ObservationsOfEntity
+from graphmem.reading.writer_filters import ByWriter, written
 from graphmem.registry import Context, Face, Scope, operation
 from graphmem.search.lookup import find_exactly
 from graphmem.storing.acceptance import Observing, accept, entries, not_found
 
 
-class ObservationFilters(Arguments):
+class ObservationFilters(ByWriter):
     """Filters of observations."""
 
     entity_id: EntityId | None = None
@@ -58,7 +58,8 @@ class ObservationFilters(Arguments):
     @property
     def is_partial(self) -> bool:
         """Whether observations are filtered by a time or a field."""
-        return (self.created_since, self.observed_since, self.observed_until, self.field) != (None,) * 4
+        times = (self.created_since, self.observed_since, self.observed_until)
+        return (*times, self.field) != (None,) * 4 or bool(self.writers)
 
     @property
     def observed(self) -> dict[str, int]:
@@ -232,9 +233,11 @@ async def _total(context: Context, arguments: QueryObservations, listed: _Listed
     if listed.entity is not None:
         if filters.entity_type not in (None, listed.entity.type):
             return 0
+        name, by = written("observation.count_of_entity", filters.writers)
         return await context.graph.only(
-            "observation.count_of_entity",
+            name,
             int,
+            **by,
             entity_id=filters.entity_id,
             recorded_since=filters.recorded_since,
             include_excluded=arguments.include_excluded,
@@ -242,16 +245,20 @@ async def _total(context: Context, arguments: QueryObservations, listed: _Listed
             **filters.observed,
         )
     if filters.created_since is None:
+        name, by = written("observation.count_until", filters.writers)
         return await context.graph.only(
-            "observation.count_until",
+            name,
             int,
+            **by,
             types=types,
             **filters.observed,
             **included,
         )
+    name, by = written("observation.count_since", filters.writers)
     return await context.graph.only(
-        "observation.count_since",
+        name,
         int,
+        **by,
         recorded_since=filters.recorded_since,
         types=types,
         **filters.observed,
@@ -282,20 +289,22 @@ async def _page(context: Context, arguments: QueryObservations, query: cursors.Q
         return await _of_entity(context, filters, reach, window)
     if filters.created_since is not None:
         types = [entity_type] if entity_type else []
+        name, by = written("observation.page_since", filters.writers)
         recorded = await context.graph.only(
-            "observation.page_since",
+            name,
             _RecordedRows,
+            **by,
             recorded_since=filters.created_since,
             types=types,
             **window,
         )
         return _Listed(*recorded, total=None)
     if entity_type is not None:
-        row = await context.graph.only(
-            "observation.page_by_type", _ObservationPageRows, entity_type=entity_type, reach=reach, **window
-        )
+        name, by = written("observation.page_by_type", filters.writers)
+        window["entity_type"] = entity_type
     else:
-        row = await context.graph.only("observation.page", _ObservationPageRows, reach=reach, **window)
+        name, by = written("observation.page", filters.writers)
+    row = await context.graph.only(name, _ObservationPageRows, reach=reach, **window, **by)
     return _Listed(*row)
 
 
@@ -307,9 +316,11 @@ async def _of_entity(
     Raises:
         NotFound: no such entity.
     """
+    name, by = written("observation.of_entity", filters.writers)
     row = await context.graph.one(
-        "observation.of_entity",
+        name,
         ObservationsOfEntity,
+        **by,
         entity_id=filters.entity_id,
         recorded_since=filters.recorded_since,
         recorded_until=times.LATEST,
@@ -328,9 +339,11 @@ async def _of_entity(
 async def _of_source(context: Context, arguments: QueryObservations, window: dict[str, Any]) -> _Listed:
     """Return a page of the observations that were stored with a source."""
     filters = arguments.filters
+    name, by = written("observation.page_by_source", filters.writers)
     row = await context.graph.only(
-        "observation.page_by_source",
+        name,
         _ObservationPageRows,
+        **by,
         source_id=filters.source_id,
         entity_id=filters.entity_id,
         entity_type=filters.entity_type,
@@ -345,9 +358,11 @@ async def _of_source(context: Context, arguments: QueryObservations, window: dic
 async def _named_observation(context: Context, arguments: QueryObservations) -> _Listed:
     """Return the named observation, whether it counts or not, if it fits the other filters."""
     filters = arguments.filters
+    name, by = written("observation.by_id", filters.writers)
     rows = await context.graph.only(
-        "observation.by_id",
+        name,
         list[ObservationRow],
+        **by,
         observation_ids=[filters.observation_id],
         include_deleted=arguments.include_deleted,
         include_excluded=True,

@@ -16,6 +16,7 @@ from graphmem.arguments import (
     EntityId,
     EntityType,
     IncludeDeleted,
+    invalid,
 )
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.model import times
@@ -43,12 +44,13 @@ from graphmem.reading.relationship_lookup import (
 from graphmem.reading.relationship_pages import WantedEdges, relationship_page
 from graphmem.reading.shaping import EVERY_FIELD, FieldNames, ProvenanceLevel, Shaped, shaped
 from graphmem.reading.shared_rows import ObservationRow
+from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Context, Scope, operation
 
 _TYPE_FILTER = "$.filters.relationship_type"
 
 
-class RelationshipFilters(Arguments):
+class RelationshipFilters(ByWriter):
     """Which relationships."""
 
     entity_id: EntityId | None = None
@@ -123,6 +125,8 @@ async def list_relationships(context: Context, arguments: ListRelationships) -> 
     query = cursors.fingerprint(context, "relationships.list", arguments)
     given = Clocks(arguments.at, arguments.at_ingested)
     place, clocks = start_of(arguments, query, NEWEST, given)
+    if filters.writers and not clocks.now:
+        raise invalid([{"path": "$.at", "message": "a filter by writer takes no earlier time: leave it out"}])
     type_filters = {} if filters.relationship_type is None else {_TYPE_FILTER: filters.relationship_type}
     types, direction = await followed_types(context, type_filters, "outgoing")
     request = _wanted(arguments, next(iter(types), None), direction, place)
@@ -179,6 +183,7 @@ def _wanted(
         counted=arguments.include_total_count,
         expanded=arguments.expand_entities,
         include_deleted=arguments.include_deleted,
+        writers=filters.writers,
     ).after_place(place)
 
 

@@ -12,6 +12,7 @@ from graphmem.arguments import Arguments, Nothing
 from graphmem.checking.audit import Report
 from graphmem.errors import DatabaseUnavailable
 from graphmem.model import state_hash
+from graphmem.model.attribution import described
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.pages import Indexed
@@ -121,13 +122,20 @@ class CountStats(Arguments):
     max_characters: MaxCharacters = None
 
 
+class WriterTotal(answers.Writer):
+    """Who wrote, as provenance names it, as a person reads it, and how many transactions."""
+
+    written_by: str
+    transactions: int
+
+
 class Stats(Indexed, Budgeted):
     """Counts of the owner's data. ``sequence`` counts the transactions of this database.
 
     ``state_hash`` is a hash of the state of all entities and relationships: equal states have equal hashes,
     in whatever order or batches they were stored. It is null for data that is older than the hash. It
     includes a change of schema once ``types_pending`` no longer names the type. ``semantic_pending`` counts
-    entities that a search by meaning does not find yet.
+    entities that a search by meaning does not find yet. ``writers`` are the 100 with the most transactions.
     """
 
     total_entities: int
@@ -144,6 +152,16 @@ class Stats(Indexed, Budgeted):
     types_pending: list[str]
     semantic_pending: int
     last_updated: str | None
+    writers: list[WriterTotal]
+
+
+class _WriterTotal(NamedTuple):
+    """How many transactions a writer wrote."""
+
+    agent: str
+    client: str | None
+    by: str | None
+    transactions: int
 
 
 class _TypeTotals(NamedTuple):
@@ -167,12 +185,13 @@ class _OwnerStats(NamedTuple):
     events: int
     sources: int
     interpretations: int
+    writers: list[_WriterTotal]
 
 
 @operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ)
 @within_budget()
 async def stats(context: Context, arguments: CountStats) -> Stats:
-    """Count entities, observations and relationships by type, and the events of the timeline."""
+    """Count entities, observations and relationships by type, the events of the timeline, and who wrote."""
     row = await context.graph.only(
         "owner.stats", _OwnerStats, empty=state_hash.EMPTY, model=context.services.embedder.model
     )
@@ -193,6 +212,14 @@ async def stats(context: Context, arguments: CountStats) -> Stats:
         "types_pending": row.pending,
         "semantic_pending": row.semantic_pending,
         "last_updated": answers.when(row.recorded_at or None),
+        "writers": [
+            {
+                **answers.writer(each.agent, each.client, each.by),
+                "written_by": described(each.by, each.client),
+                "transactions": each.transactions,
+            }
+            for each in row.writers
+        ],
     }
 
 

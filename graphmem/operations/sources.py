@@ -49,6 +49,7 @@ from graphmem.reading.source_answers import (
     as_source,
     read_source,
 )
+from graphmem.reading.writer_filters import ByWriter, written
 from graphmem.registry import Context, Scope, operation
 from graphmem.search import passage_search, written_identifiers
 from graphmem.search.passage_mentions import MentionedEntity, mentioned
@@ -59,7 +60,7 @@ CANDIDATES_LIMIT: Final = 10
 SourceId = Annotated[str, Field(min_length=1, max_length=200, description="Id of the source.")]
 
 
-class ListSources(Paged):
+class ListSources(Paged, ByWriter):
     """The arguments of ``sources.list``."""
 
     search: Annotated[
@@ -105,9 +106,11 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
     The order is by the time of the first store, then by id.
     """
     query = cursors.fingerprint(context, "sources.list", arguments)
+    name, by = written("source.page", arguments.writers)
     row = await context.graph.only(
-        "source.page",
+        name,
         _PageRow,
+        **by,
         search=arguments.search.lower() if arguments.search else None,
         said=await passage_search.sources_saying(context, arguments.search) if arguments.search else [],
         mime_type=arguments.mime_type.lower() if arguments.mime_type else None,

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from graphmem.errors import NotFound
 from graphmem.model import canonical, ids, membership, times
+from graphmem.model.attribution import ANONYMOUS, UNATTRIBUTED
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.reduction import Stale, Torn, checksum
 from graphmem.reading.shared_rows import (
@@ -72,10 +73,16 @@ class Likeness(TypedDict):
 
 
 class Writer(TypedDict):
-    """Who wrote an observation: ``agent`` is the agent's key, ``client`` the name that the program gave."""
+    """Who wrote: ``by`` is the account, how it authenticated, its credential, and the agent that signed.
+
+    ``agent`` is the thumbprint of the agent's key, ``anonymous`` if no agent signed, and ``unattributed`` for
+    what was stored before writers were kept; ``by`` is then null. ``client`` is the name that the program
+    gave itself: it proves nothing. The names in ``by`` are those of the time of the write.
+    """
 
     agent: str
-    client: str
+    client: str | None
+    by: Any
 
 
 class Observation(TypedDict):
@@ -165,6 +172,13 @@ def decoded(part: Any) -> Any:
     return canonical.decode(orjson.dumps(part).decode())
 
 
+def writer(agent: str, client: str | None, by: str | None) -> Writer:
+    """Return who wrote, from the columns of a transaction: ``by`` is the canonical JSON of an attribution."""
+    if by is None:
+        return {"agent": UNATTRIBUTED if agent == ANONYMOUS else agent, "client": client, "by": None}
+    return {"agent": agent, "client": client, "by": orjson.Fragment(by)}
+
+
 def relationships(rows: Iterable[RelationshipRow]) -> list[Relationship]:
     """Return the answers for some rows of relationships."""
     return [relationship(row) for row in refuse_stale_relationships(rows)]
@@ -247,7 +261,7 @@ def observation(row: ObservationRow) -> Observation:
         "identity_basis": row.identity_basis,
         "transaction_id": row.transaction_id,
         "idempotency_key": row.idempotency_key,
-        "provenance": {"agent": row.agent, "client": row.client},
+        "provenance": writer(row.agent, row.client, row.by),
     }
     if row.places is not None:
         answer["span"] = orjson.Fragment(row.places)
@@ -271,7 +285,7 @@ def relationship_observation(row: ObservationRow) -> RelationshipObservation:
         "observation_source": row.observation_source,
         "source_id": row.source_id,
         "transaction_id": row.transaction_id,
-        "provenance": {"agent": row.agent, "client": row.client},
+        "provenance": writer(row.agent, row.client, row.by),
     }
 
 

@@ -12,6 +12,7 @@ from graphmem.reading.as_of import Clocks
 from graphmem.reading.pages import Page, place_then
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
 from graphmem.reading.tallies import Tally, presence
+from graphmem.reading.writer_filters import written
 from graphmem.registry import Context
 
 
@@ -26,6 +27,7 @@ class WantedEdges:
         counted: whether ``total`` is wanted.
         expanded: whether the entities at the far ends are wanted.
         time, after: the place that the page follows: ``last_observation_at`` in microseconds, and an id.
+        writers: the writers that are wanted (:mod:`graphmem.reading.writer_filters`), now alone.
     """
 
     entity_id: str | None
@@ -41,6 +43,7 @@ class WantedEdges:
     include_deleted: bool = False
     time: int = times.LATEST
     after: str = cursors.LAST
+    writers: list[str] = field(default_factory=list)
 
     def after_place(self, place: Mapping[str, Any] | None) -> WantedEdges:
         """Return it for the page after a place that a cursor holds."""
@@ -49,7 +52,8 @@ class WantedEdges:
     @property
     def is_first(self) -> bool:
         """Whether this is the first page, and no total is wanted."""
-        return not self.counted and (self.time, self.after) == (times.LATEST, cursors.LAST)
+        is_plain = not self.counted and not self.writers
+        return is_plain and (self.time, self.after) == (times.LATEST, cursors.LAST)
 
 
 class _RelationshipPageRows(NamedTuple):
@@ -127,11 +131,11 @@ async def relationship_page(context: Context, wanted: WantedEdges, clocks: Clock
         return await _of_entity(context, wanted, wanted.entity_id)
     common = {**_which(wanted), **_place(wanted)}
     if wanted.relationship_type is not None:
-        row = await context.graph.only(
-            "relationship.page_by_type", _RelationshipPageRows, **common, type=wanted.relationship_type
-        )
+        name, by = written("relationship.page_by_type", wanted.writers)
+        by["type"] = wanted.relationship_type
     else:
-        row = await context.graph.only("relationship.page", _RelationshipPageRows, **common)
+        name, by = written("relationship.page", wanted.writers)
+    row = await context.graph.only(name, _RelationshipPageRows, **common, **by)
     return Found(row.page, shared_rows.refuse_stale(row.others), row.total, row.truncated, row.more)
 
 
@@ -147,7 +151,8 @@ async def _of_entity(context: Context, wanted: WantedEdges, entity_id: str) -> F
     if wanted.is_first:
         row = await context.graph.one("relationship.of_entity[first]", _PageOfEntity, **which)
     else:
-        row = await context.graph.one("relationship.of_entity", _PageOfEntity, **which, **_place(wanted))
+        name, by = written("relationship.of_entity", wanted.writers)
+        row = await context.graph.one(name, _PageOfEntity, **which, **_place(wanted), **by)
     if row is None:
         raise answers.no_entity(entity_id)
     others = shared_rows.refuse_stale(row.others)
@@ -176,7 +181,7 @@ async def _then(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
     lived, clocks = await as_of.pinned(context, filter(None, [wanted.entity_id]), clocks)
     root, subject_ids = wanted.entity_id, None
     if wanted.entity_id is None:
-        written = await context.graph.only(
+        rows = await context.graph.only(
             "relationship.at_all", list[_WrittenRelationship], type=wanted.relationship_type, **clocks.bounds
         )
     else:
@@ -189,7 +194,7 @@ async def _then(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
         if not (lived[root] or wanted.include_deleted):
             raise answers.no_entity(wanted.entity_id)
         subject_ids = membership.members(root, into)
-        written = await context.graph.only(
+        rows = await context.graph.only(
             "relationship.at_entities",
             list[_WrittenRelationship],
             subject_ids=subject_ids,
@@ -198,7 +203,7 @@ async def _then(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
             type=wanted.relationship_type,
             **clocks.bounds,
         )
-    shown = await _shown(context, written, wanted, root, clocks)
+    shown = await _shown(context, rows, wanted, root, clocks)
     rest = [each for each in shown if (each.last, each.relationship_id) < (wanted.time, wanted.after)]
     page = rest[wanted.offset : wanted.offset + wanted.limit]
     rows = await _recomputed(context, wanted, root, clocks, [key for each in page for key in each.keys])

@@ -61,6 +61,7 @@ class ObservationRow(NamedTuple):
     identity_basis: str | None
     transaction_id: str
     client: str
+    by: str | None
     idempotency_key: str | None
     places: str | None
     excluded: list[int] | None

@@ -37,6 +37,7 @@ class StoredName(TypedDict):
     stored_at: str
     transaction_id: str
     client: str
+    provenance: answers.Writer
 
 
 class SourceReference(TypedDict):
@@ -74,6 +75,8 @@ class NameRow(NamedTuple):
     recorded_at: int
     transaction_id: str
     client: str
+    agent: str
+    by: str | None
 
 
 class SourceRow(NamedTuple):
@@ -140,6 +143,7 @@ def as_source(row: SourceRow) -> Source:
                 "stored_at": times.render(each.recorded_at),
                 "transaction_id": each.transaction_id,
                 "client": each.client,
+                "provenance": answers.writer(each.agent, each.client, each.by),
             }
             for each in row.names
         ],

@@ -30,7 +30,7 @@ class Event(TypedDict):
     ``event_timestamp`` is the date in ISO 8601, in the ``precision`` (day, minute, second, microsecond) and
     the zone of its text. ``instant`` is the same in UTC, for a day its first moment; events are sorted by it.
     ``utc_offset`` is the zone of the text, null where it has none: then UTC is assumed. ``text`` is the
-    stored text. ``created_at`` is when its observation was recorded.
+    stored text. ``created_at`` is when its observation was recorded, ``provenance`` who wrote it.
     """
 
     id: str
@@ -47,6 +47,7 @@ class Event(TypedDict):
     observation_id: str
     source_id: str | None
     created_at: str
+    provenance: answers.Writer
 
 
 class EventRow(NamedTuple):
@@ -63,6 +64,8 @@ class EventRow(NamedTuple):
     observation_id: str
     recorded_at: int
     source_id: str | None
+    agent: str
+    written: tuple[str, str | None]
 
 
 class _PendingType(NamedTuple):
@@ -159,6 +162,7 @@ def event(row: EventRow) -> Event:
         "observation_id": row.observation_id,
         "source_id": row.source_id,
         "created_at": times.render(row.recorded_at),
+        "provenance": answers.writer(row.agent, *row.written),
     }
 
 
@@ -344,7 +348,7 @@ async def then(context: Context, entity_ids: Sequence[str], clocks: Clocks) -> T
                 events[event.id] = EventRow(
                     event.id, event.event_type, event.field, event.at, event.text, subject_id, row.type,
                     row.name[:_NAME_CHARACTERS],
-                    event.observation_id, 0, None,
+                    event.observation_id, 0, None, "", ("", None),
                 )  # fmt: skip
     return Then(list(events.values()), len(live), bounds["at_ingested"])
 
@@ -360,6 +364,8 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
         event._replace(
             recorded_at=observations[event.observation_id].recorded_at,
             source_id=observations[event.observation_id].source_id,
+            agent=observations[event.observation_id].agent,
+            written=(observations[event.observation_id].client, observations[event.observation_id].by),
         )
         for event in rows
     ]

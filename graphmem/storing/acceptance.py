@@ -113,6 +113,7 @@ class TransactionFields(TypedDict):
     operation: str
     agent: str
     client: str
+    by: str
     idempotency_key: str | None
     expected: dict[str, int]
 
@@ -169,6 +170,7 @@ def transaction(context: Context, operation_name: str, arguments: Writing) -> Tr
         "operation": operation_name,
         "agent": actor.agent,
         "client": actor.client,
+        "by": actor.by,
         "idempotency_key": arguments.idempotency_key,
         "expected": arguments.expected,
     }

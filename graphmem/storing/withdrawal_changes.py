@@ -18,6 +18,7 @@ from graphmem.storing.withdrawal_plans import (
     page_of_changes,
 )
 from graphmem.writing import WithdrawalRequest
+from graphmem.writing.withdrawing import SubjectChange
 
 
 class WithdrawalResult(Budgeted):
@@ -61,18 +62,31 @@ async def change(
     subject_kind, subject_id = subject
     request = WithdrawalRequest(
         **transaction(context, operation_name, arguments),
-        kind=kind,
-        subject_kind=subject_kind,
-        subject=subject_id,
+        changes=(SubjectChange(kind, subject_kind, subject_id),),
         reason=arguments.reason,
     )
-    state = "withdrawn" if kind == "exclude" else "counting"
+    return await apply(context, arguments, request, **{f"{subject_kind}_id": subject_id})
+
+
+async def apply(
+    context: Context, arguments: ChangeWithdrawal, request: WithdrawalRequest, **named: str
+) -> WithdrawalResult:
+    """Withdraw or reinstate what a request names; in a dry run only answer what would change.
+
+    Args:
+        named: what an error tells beside its message.
+
+    Raises:
+        NotFound: a subject is not there, or it is withdrawn already, or not withdrawn.
+    """
+    kinds = {each.kind for each in request.changes}
+    state = "counting" if kinds == {"include"} else "withdrawn"
     try:
         if arguments.is_preview:
             return await _plan(context, arguments, request, state)
         receipt = await submit(context, request)
     except StoreRefused as exc:
-        not_found(exc, "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", **{f"{subject_kind}_id": subject_id})
+        not_found(exc, "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN", **named)
     return {
         "success": True,
         "state": state,

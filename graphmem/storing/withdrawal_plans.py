@@ -128,7 +128,7 @@ async def page_of_changes(
     if arguments.cursor is not None:
         place = cursors.decode(query, arguments.cursor, {"of": str, "after": str})
         phase, after = place["of"], place["after"]
-    window = {"subject_id": request.subject, "limit": arguments.limit}
+    window = {"subjects": [each.subject for each in request.changes], "limit": arguments.limit}
     touched = await context.graph.only(
         "exclusion.touched", _Touched, after=after if phase == "entity" else cursors.LAST, **window
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from graphmem.errors import StoreRefused
-from graphmem.model import canonical, ids, membership
+from graphmem.model import canonical, facts, membership
+from graphmem.model.attribution import agent_row
 from graphmem.model.fact_records import Dismissal, Fact, SchemaRecord, Split
 from graphmem.model.fact_table import BY_RECORD, INTERPRETATION, SOURCE, DeclaredKind
 from graphmem.model.identity_rules import OwnRule
@@ -31,7 +32,7 @@ class Draft:
     """One request before it is accepted.
 
     ``heads`` are the heads of schemas that it changes, ``bumped`` the things whose version it has raised, and
-    ``new`` is what it adds.
+    ``new`` is what it adds. ``writings`` are the toggles of the writings that its transaction belongs to.
     """
 
     state: State
@@ -42,13 +43,18 @@ class Draft:
     heads: dict[str, Head] = field(default_factory=dict)
     bumped: set[str] = field(default_factory=set)
     new: Additions = field(default_factory=Additions)
+    writings: list[list[int]] = field(default_factory=list)
     issues: list[ItemIssue] = field(default_factory=list)
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, state: State, request: WriteRequest, recorded_at: int) -> Draft:
-        """Return an empty draft on a state."""
-        return cls(state, request, recorded_at, state.entities.draft(), state.relationships.draft())
+    def of(
+        cls, state: State, request: WriteRequest, recorded_at: int, writers: Collection[str] = ()
+    ) -> Draft:
+        """Return an empty draft on a state; ``writers`` are the keys of who writes it."""
+        writings = [each.toggles for each in state.read.writings if each.holds(writers, recorded_at)]
+        entities, relationships = state.entities.draft(), state.relationships.draft()
+        return cls(state, request, recorded_at, entities, relationships, writings=writings)
 
     def survivor_view(self, entity_id: str) -> Thing | None:
         """Return the survivor of an entity with all of its members."""
@@ -132,13 +138,16 @@ class Draft:
         self.regroup([observation.subject_id])
 
     def with_toggles(self, observation: Observation) -> Observation:
-        """Return an observation that does not count where its source or interpretation is withdrawn."""
-        toggles = self.state.read.toggles
+        """Return an observation that does not count where a subject of it is withdrawn."""
+        read = self.state.read.toggles
         named = (observation.source_id or "", observation.interpretation_id or "")
-        subjects = [toggles[each] for each in named if each in toggles]
-        if not subjects:
+        subjects = [read[each] for each in named if each in read]
+        written_apart = self.writings and observation.kind not in facts.MERGE_KINDS
+        if not subjects and not written_apart:
             return observation
-        return replace(observation, excluded=membership.toggles(observation.recorded_at, subjects))
+        written = [(observation.recorded_at, self.writings)] if written_apart else []
+        toggles = membership.toggles(observation.recorded_at, subjects, written)
+        return replace(observation, excluded=toggles)
 
     def _observe(self, things: Things, observation: Observation, kind: str, rules: Rules) -> None:
         observation = self.with_toggles(observation)
@@ -287,8 +296,8 @@ class Draft:
             return
         properties = transaction["properties"]
         properties |= {"owner": owner, "sequence": state.read.sequence + len(state.new.transactions) + 1}
-        agent_id = ids.agent_id(owner, transaction["agent"])
-        state.new.transactions.append({**transaction, "agent_id": agent_id})
+        agent = agent_row(owner, transaction["agent"], properties["client"], properties["by"])
+        state.new.transactions.append({"properties": properties, "agent": agent})
         key = properties["idempotency_key"]
         if key is not None:
             state.by_key[key] = WrittenTransaction(

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from graphmem import cypher
 from graphmem.database.queries import Queries
 from graphmem.model import fact_table
-from graphmem.writing.state import Additions, LookRow
+from graphmem.writing.state import Additions, LookRow, State
 from graphmem.writing.write_requests import Touched
 
 _OF_FORM: Final = {
@@ -38,7 +38,7 @@ class WrittenTurn(NamedTuple):
 async def read(touched: Touched, queries: Queries) -> LookRow:
     """Read what requests touch, with the things that it is merged with."""
     params = touched.parameters
-    if touched.merging is None and not touched.interpretations and not touched.moved:
+    if touched.merging is None and not (touched.interpretations or touched.moved or touched.subjects):
         plain = _parameters("write.look[plain]", params)
         look = await queries.only("write.look[plain]", LookRow, **plain)
         if not has_merged(look):
@@ -71,6 +71,11 @@ async def write(params: Mapping[str, Any], queries: Queries) -> bool:
     return written is not None
 
 
+def recounted(state: State) -> list[str]:
+    """Return the observations that do not count, and that a transaction of the turn records again."""
+    return sorted({each for each, _ in state.new.repeated if each in state.read.withdrawn})
+
+
 def takes_two(new: Additions) -> bool:
     """Return whether it takes two statements to write a turn: withdrawals or splits, and anything else."""
     if not any(new.facts.get(name) for name in _OF_FORM["exclude"]):
@@ -81,6 +86,14 @@ def takes_two(new: Additions) -> bool:
 
 
 async def _write_turn(params: Mapping[str, Any], queries: Queries) -> bool:
+    written = await _write_form(params, queries)
+    if written and params["recounted"]:
+        # What was withdrawn with its transactions counts again where another transaction records it.
+        await queries.rows("audit.restamp", subjects=[], observation_ids=params["recounted"])
+    return written
+
+
+async def _write_form(params: Mapping[str, Any], queries: Queries) -> bool:
     if _needs_whole(params):
         whole = _parameters("write.turn", params)
         written = await queries.one("write.turn", WrittenTurn, **whole)

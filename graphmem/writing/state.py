@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphmem.errors import AuthInvalid
-from graphmem.model import fact_table, identity, state_hash
+from graphmem.model import fact_table, identity, ids, state_hash
 from graphmem.model.identity_rules import OwnRule, own_rule
 from graphmem.model.reduction import Observation
 from graphmem.model.rules import PLAIN, Rules
@@ -50,10 +50,12 @@ class Read:
     Attributes:
         hash: the state hash; ``None`` where the owner has none yet.
         transactions: those that earlier attempts wrote, by id.
-        toggles: the times at which sources and interpretations, by id, were withdrawn and reinstated.
+        toggles: the times at which subjects of withdrawals, by id, were withdrawn and reinstated.
         aliases: types by their other names.
         namesakes: stored entities by the names that the turn may give to new ones, three for each name.
         types_in_use: types of the owner that begin as those that the turn names.
+        writings: those of the turn's writers that were ever withdrawn.
+        withdrawn: the observations that the turn may repeat, and that do not count now.
     """
 
     sequence: int = 0
@@ -65,6 +67,8 @@ class Read:
     aliases: Mapping[str, str] = field(default_factory=dict)
     namesakes: Mapping[NameKey, list[NamesakeRow]] = field(default_factory=dict)
     types_in_use: Sequence[str] = ()
+    writings: Sequence[WrittenSpan] = ()
+    withdrawn: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -119,7 +123,7 @@ class State:
         entities_before, relationships_before: as they were read.
         by_key: transactions by idempotency key.
         heads: the heads of the schemas of types.
-        known: the number of observations of each source and each interpretation that has ended, by id.
+        known: the number of observations of each subject of withdrawals, by id.
         file_keys: the ids of sources by the idempotency keys of files.
         new: what the turn adds.
     """
@@ -215,11 +219,30 @@ class FileKeyRow(NamedTuple):
 
 
 class SubjectHead(NamedTuple):
-    """A source or an interpretation, and when it was withdrawn and reinstated; see ``membership``."""
+    """What can be withdrawn, and when it was withdrawn and reinstated; see ``membership``."""
 
     subject_id: str
     toggles: list[int] | None
     observation_count: int
+
+
+class KnownObservation(NamedTuple):
+    """An observation that was written before, and whether it does not count now."""
+
+    id: str
+    is_withdrawn: bool
+
+
+class WrittenSpan(NamedTuple):
+    """What a writer wrote in a span of time, and when it was withdrawn and reinstated."""
+
+    id: str
+    toggles: list[int]
+
+    def holds(self, writers: Collection[str], recorded_at: int) -> bool:
+        """Return whether a transaction of a writer, by keys, that was recorded at a time belongs to it."""
+        writer, since, until = ids.writing(self.id)
+        return writer in writers and since <= recorded_at < until
 
 
 class LookRow(NamedTuple):
@@ -228,7 +251,7 @@ class LookRow(NamedTuple):
     owner: OwnerRow | None
     transactions: list[WrittenTransaction]
     entities: list[ThingRow]
-    observations: list[str]
+    observations: list[KnownObservation]
     relationships: list[ThingRow]
     schemas: list[HeadRow]
     aliases: list[AliasRow]
@@ -239,6 +262,8 @@ class LookRow(NamedTuple):
     sources: list[SubjectHead]
     file_keys: list[FileKeyRow]
     interpretations: list[SubjectHead]
+    subjects: list[SubjectHead]
+    writings: list[WrittenSpan]
 
 
 def of_look(
@@ -272,6 +297,7 @@ def of_look(
     for row in look.namesakes:
         namesakes.setdefault((row.kind, row.key, row.entity_type), []).append(row)
     subjects: list[SubjectHead] = [each for name in fact_table.SUBJECTS for each in getattr(look, name)]
+    subjects += look.subjects
     relationships = Things(row.thing(whole=whole) for row in look.relationships)
     state = State(
         owner,
@@ -285,13 +311,15 @@ def of_look(
             aliases={row.name: row.entity_type for row in look.aliases},
             namesakes=namesakes,
             types_in_use=look.types_in_use,
+            writings=look.writings,
+            withdrawn=frozenset(each.id for each in look.observations if each.is_withdrawn),
         ),
         RuleReads.of_look(
             touched, rules_off or {}, look.bearers, look.near, {row.subject_id for row in look.entities}
         ),
         relationships=relationships,
         relationships_before=relationships.copy(),
-        observation_ids=set(look.observations),
+        observation_ids={each.id for each in look.observations},
         by_key={each.idempotency_key: each for each in transactions if each.idempotency_key is not None},
         heads={row.entity_type: Head.of_look(row) for row in look.schemas},
         known={each.subject_id: each.observation_count for each in subjects},

@@ -83,6 +83,11 @@ class StoreRequest(TransactionRequest):
         return sum(len(value) for part in (*self.items, *self.links) for value in part.fields.values())
 
     @property
+    def can_be_withheld(self) -> bool:
+        """Whether it takes nothing back: a newer reading of a file withdraws the older one."""
+        return type(self) is StoreRequest and not (self.interpretation and self.interpretation.replaces)
+
+    @property
     def content(self) -> dict[str, Any]:
         """What an idempotency key stands for."""
         links = self.links[: self.given_links]

@@ -84,8 +84,7 @@ async def suppose(
         row = await tx.only(
             "exclusion.suppose",
             _Changed,
-            subject_id=request.subject,
-            toggles=_toggles(request, now),
+            subjects=_toggles(request, now),
             subject_ids=[*now.entities, *now.relationships],
         )
         then = replace(now, entities=now.entities.copy(), relationships=now.relationships.copy())
@@ -137,9 +136,10 @@ async def _state(touched: Touched, owner: str, queries: Queries) -> State:
     return state
 
 
-def _toggles(request: WithdrawalRequest, state: State) -> list[int]:
-    """Return when the subject is withdrawn and reinstated, this withdrawal among them."""
+def _toggles(request: WithdrawalRequest, state: State) -> list[tuple[str, list[int]]]:
+    """Return when each subject is withdrawn and reinstated, this withdrawal among them."""
     draft = Draft.of(state, request, max(times.now(), state.read.recorded_at + 1))
     request.apply(draft)
     draft.raise_issues()
-    return [*state.read.toggles.get(request.subject, ()), draft.recorded_at]
+    subjects = [change.subject for change in request.changes]
+    return [(each, [*state.read.toggles.get(each, ()), draft.recorded_at]) for each in subjects]

@@ -5,14 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
-from graphmem.errors import IdempotencyMismatch, VersionConflict
-from graphmem.model import ids
+from graphmem.errors import IdempotencyMismatch, VersionConflict, WriterQuarantined
+from graphmem.model import ids, membership
+from graphmem.model.attribution import agent_row
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
 from graphmem.writing.write_requests import Touched, WriteRequest
+
+_WITHHELD: Final = {
+    "code": "WRITER_QUARANTINED",
+    "message": "what this writer writes is kept, and does not count until POST /agents/release",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +26,14 @@ class TransactionRequest(WriteRequest):
     """A request that writes one transaction, or refuses it.
 
     ``agent`` is the thumbprint of the writer's key (``anonymous`` without one), ``client`` the name that the
-    writer gives itself. ``expected`` are versions that entities must have, by their ids.
+    writer gives itself, ``by`` the canonical JSON of its :class:`graphmem.model.attribution.Attribution`.
+    ``expected`` are versions that entities must have, by their ids.
     """
 
     operation: str
     agent: str
     client: str
+    by: str
     idempotency_key: str | None = None
     expected: Mapping[str, int] = field(default_factory=dict)
 
@@ -46,8 +54,19 @@ class TransactionRequest(WriteRequest):
         for entity_id, version in self.expected.items():
             yield entity_id, version, {}
 
+    @property
+    def can_be_withheld(self) -> bool:
+        """Whether it only adds observations: they do not count while the writer is in quarantine."""
+        return False
+
+    @property
+    def writers(self) -> list[str]:
+        """The keys of who writes it."""
+        return agent_row(self.owner, self.agent, self.client, self.by)["properties"].get("writers", [])
+
     def touch(self, touched: Touched) -> None:
-        """Add the transaction itself, which an earlier attempt may have written, and the key."""
+        """Add the transaction itself, which an earlier attempt may have written, the key, and the writers."""
+        touched.writers.update(self.writers)
         touched.transactions.add(self.transaction_id)
         if self.idempotency_key is not None:
             touched.keys.add(self.idempotency_key)
@@ -62,7 +81,11 @@ class TransactionRequest(WriteRequest):
         if earlier is not None:
             return earlier
         recorded_at = max(clock, state.read.recorded_at + 1) + len(state.new.transactions)
-        draft = Draft.of(state, self, recorded_at)
+        draft = Draft.of(state, self, recorded_at, self.writers)
+        if any(not membership.counts(toggles) for toggles in draft.writings):
+            if not self.can_be_withheld:
+                raise WriterQuarantined(operation=self.operation)
+            draft.warn_once(_WITHHELD)
         self._check_versions(draft)
         receipt = replace(self.apply(draft), warnings=draft.warnings)
         draft.raise_issues()
@@ -110,6 +133,7 @@ class TransactionRequest(WriteRequest):
                 "recorded_at": receipt.recorded_at,
                 "operation": self.operation,
                 "client": self.client,
+                "by": self.by,
                 "idempotency_key": self.idempotency_key,
                 "request_hash": self.request_hash,
                 "answer": receipt.encode(),

@@ -240,7 +240,7 @@ class OwnerWriter:
             return "looked_again"
         await _inform(batch, reads, state)
         decided = self._decide(state, batch)
-        if forms.takes_two(state.new):
+        if forms.takes_two(state.new) or forms.recounted(state):
             return await self._locked(batch)
         if decided.writes:
             if not await self._write_turn(decided, self.database.writes(self.owner)):
@@ -277,19 +277,26 @@ class OwnerWriter:
     async def _under_lock(self, batch: list[Waiting]) -> Decided:
         async with self.database.transaction(self.owner) as tx:
             await tx.rows("owner.lock")
-            state = await self._look(batch, tx) or self._empty(batch)
-            if state.is_stale:
-                disk.check(self.settings)
-                await refold(tx, state)
-                refolding.settle(state)
-                await self._write_turn(Decided(state, []), tx)
-                state = await self._look(batch, tx) or self._empty(batch)
+            state = await self._fold_again(batch, tx)
             await _inform(batch, tx, state)
             decided = self._decide(state, batch)
             if decided.writes and not await self._write_turn(decided, tx):
                 # Nobody changes the revision of a locked owner: the owner was erased since the last turn.
                 raise states.owner_erased()
+            if forms.recounted(decided.state):
+                await self._fold_again(batch, tx)
         return decided
+
+    async def _fold_again(self, batch: list[Waiting], tx: Queries) -> State:
+        """Fold what the batch touches and what waits to be folded; return the state after it."""
+        state = await self._look(batch, tx) or self._empty(batch)
+        if state.is_stale:
+            disk.check(self.settings)
+            await refold(tx, state)
+            refolding.settle(state)
+            await self._write_turn(Decided(state, []), tx)
+            state = await self._look(batch, tx) or self._empty(batch)
+        return state
 
     async def _look(self, batch: list[Waiting], queries: Queries) -> State | None:
         """Return what the batch touches; it is read again where an identity rule has changed."""

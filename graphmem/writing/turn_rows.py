@@ -25,7 +25,7 @@ from graphmem.model.reduction import Observation
 from graphmem.model.rules import NULL, Rules
 from graphmem.model.shipped_relationships import BUILTIN
 from graphmem.text import identifiers, words
-from graphmem.writing import vectors
+from graphmem.writing import forms, vectors
 from graphmem.writing.events import EventChanges
 from graphmem.writing.state import State
 from graphmem.writing.things import KEY_KIND, Thing, Things, naming_pairs
@@ -101,6 +101,7 @@ def parameters(state: State, always: Collection[str] = ()) -> dict[str, Any]:
         "rule_merges": new.by_rule.rows,
         "undated": new.by_rule.undated,
         "repeated": [{"id": each, "transaction_id": by} for each, by in sorted(new.repeated)],
+        "recounted": forms.recounted(state),
         "sourced": [
             {"id": each.id, "source_id": each.source_id}
             for each in new.observations.values()

@@ -1,17 +1,13 @@
-"""Taking back what a source said, and undoing that: each is one fact, from which all that is shown follows.
-
-No observation is changed. Each that is touched notes when it stopped to count, or counts again; what it made
-is folded again from those that count.
-"""
+"""Withdrawing and reinstating what was stored with a source, by an interpretation, or by a writer."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from graphmem.model import ids, membership
+from graphmem.model import ids, membership, times
 from graphmem.model.fact_records import Withdrawal
-from graphmem.model.fact_table import BY_NAME, WITHDRAWAL
+from graphmem.model.fact_table import BY_NAME, SUBJECTS, WITHDRAWAL
 from graphmem.model.membership import SubjectKind
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
@@ -19,41 +15,108 @@ from graphmem.writing.transaction import TransactionRequest
 from graphmem.writing.write_requests import Touched
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WithdrawalRequest(TransactionRequest):
-    """The observations of a source or an interpretation do not count any more, or count again."""
-
-    shares_turn = False
+class SubjectChange(NamedTuple):
+    """A subject whose observations do not count any more (``exclude``), or count again (``include``)."""
 
     kind: Literal["exclude", "include"]
     subject_kind: SubjectKind
     subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawalRequest(TransactionRequest):
+    """The observations of some subjects do not count any more, or count again."""
+
+    shares_turn = False
+
+    changes: tuple[SubjectChange, ...]
     reason: str | None = None
 
     @property
     def content(self) -> dict[str, Any]:
         """What an idempotency key stands for."""
-        return {"exclusion": [self.kind, self.subject_kind, self.subject, self.reason]}
+        if len(self.changes) == 1:
+            return {"exclusion": [*self.changes[0], self.reason]}
+        return {"exclusions": [list(each) for each in self.changes], "reason": self.reason}
 
     def touch(self, touched: Touched) -> None:
-        """Add the subject."""
+        """Add the subjects."""
         TransactionRequest.touch(self, touched)
-        getattr(touched, BY_NAME[self.subject_kind].plural).add(self.subject)
+        for change in self.changes:
+            kind = BY_NAME.get(change.subject_kind)
+            name = kind.plural if kind is not None and kind.plural in SUBJECTS else "subjects"
+            getattr(touched, name).add(change.subject)
 
     def apply(self, draft: Draft) -> Receipt:
-        """Withdraw the observations of the subject, or reinstate them."""
-        state = draft.state
-        observations = state.known.get(self.subject)
-        is_withdrawn = not membership.counts(state.read.toggles.get(self.subject))
-        path = f"$.{self.subject_kind}_id"
-        if observations is None:
-            draft.refuse("ERR_TARGET_NOT_FOUND", path, f"there is no {self.subject_kind} {self.subject}")
-        elif is_withdrawn is (self.kind == "exclude"):
-            message = "is withdrawn already" if is_withdrawn else "is not withdrawn"
-            draft.refuse("ERR_NOTHING_TO_TURN", path, f"{self.subject} {message}")
-        withdrawal_id = withdraw(draft, self.kind, self.subject_kind, self.subject, self.reason)
-        result = {"exclusion_id": withdrawal_id, "observations": observations or 0}
+        """Withdraw the observations of the subjects, or reinstate them."""
+        return self._changed(draft, self.changes)
+
+    def _changed(self, draft: Draft, changes: tuple[SubjectChange, ...]) -> Receipt:
+        state, total, withdrawal_ids = draft.state, 0, list[str]()
+        for change in changes:
+            observations = state.known.get(change.subject)
+            is_withdrawn = not membership.counts(state.read.toggles.get(change.subject))
+            path = "$" if change.subject_kind == "writing" else f"$.{change.subject_kind}_id"
+            if observations is None:
+                message = f"there is no {change.subject_kind} {change.subject}"
+                draft.refuse("ERR_TARGET_NOT_FOUND", path, message)
+            elif is_withdrawn is (change.kind == "exclude"):
+                message = "is withdrawn already" if is_withdrawn else "is not withdrawn"
+                draft.refuse("ERR_NOTHING_TO_TURN", path, f"{_named(change)} {message}")
+            withdrawal_ids.append(withdraw(draft, *change, self.reason))
+            total += observations or 0
+        result: dict[str, Any] = {"exclusion_id": withdrawal_ids[0], "observations": total}
         return Receipt(self.transaction_id, draft.recorded_at, result=result)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuarantineRequest(WithdrawalRequest):
+    """What a writer writes from now on does not count, or (``is_released``) counts again.
+
+    ``writer`` is the key of the writer (:func:`graphmem.model.attribution.writer_key`).
+    """
+
+    changes: tuple[SubjectChange, ...] = ()
+    writer: str
+    is_released: bool = False
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What an idempotency key stands for."""
+        return {"quarantine": [self.writer, self.is_released, self.reason]}
+
+    def touch(self, touched: Touched) -> None:
+        """Add the writer."""
+        TransactionRequest.touch(self, touched)
+        touched.writers.add(self.writer)
+
+    def apply(self, draft: Draft) -> Receipt:
+        """Withdraw what the writer writes from now on, or reinstate what was withdrawn so."""
+        held = [
+            each.id
+            for each in draft.state.read.writings
+            if ids.writing(each.id)[::2] == (self.writer, times.LATEST)
+            and not membership.counts(each.toggles)
+        ]
+        kind, _, name = self.writer.partition(":")
+        if bool(held) is not self.is_released:
+            message = "is not in quarantine" if self.is_released else "is in quarantine already"
+            draft.refuse("ERR_NOTHING_TO_TURN", f"$.by_{kind}", f"the {kind} {name} {message}")
+        draft.raise_issues()
+        held = held or [ids.writing_id(self.writer, draft.recorded_at + 1, times.LATEST)]
+        turned = "include" if self.is_released else "exclude"
+        first, *_ = [withdraw(draft, turned, "writing", each, self.reason) for each in held]
+        return Receipt(
+            self.transaction_id, draft.recorded_at, result={"exclusion_id": first, "observations": 0}
+        )
+
+
+def _named(change: SubjectChange) -> str:
+    """Return how a message names a subject."""
+    if change.subject_kind != "writing":
+        return change.subject
+    kind, _, name = ids.writing(change.subject)[0].partition(":")
+    return f"what the {kind} {name} wrote in this span of time"
 
 
 def withdraw(

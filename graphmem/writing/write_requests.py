@@ -62,7 +62,8 @@ class Touched:
     merged by rule: what else bears them is read if the entity is there, or if it is one of ``stored``, which
     a request may create; ``bearers_limit`` of each at most. ``moved`` are pairs of an entity and the one that
     it is newly merged into by rule, ``None`` where a merge ends. ``near`` are groups of names: the names in
-    each are read, if these are ``near_limit`` at most.
+    each are read, if these are ``near_limit`` at most. ``subjects`` are transactions, writings and splits to
+    withdraw or reinstate, ``writers`` the keys of the writers of the requests.
     """
 
     keys: set[str] = field(default_factory=set)
@@ -82,6 +83,8 @@ class Touched:
     near: set[NameGroup] = field(default_factory=set)
     near_limit: int = field(default_factory=lambda: person_names.LIMIT + 1)
     bearers_limit: int = field(default_factory=lambda: rule_merges.BEARERS_LIMIT + 2)
+    subjects: set[str] = field(default_factory=set)
+    writers: set[str] = field(default_factory=set)
 
     def add_relationship(self, key: str) -> None:
         """Add a relationship with the entities at its ends."""
@@ -146,6 +149,8 @@ class Touched:
             "near": sorted([NEAR_KIND + group.basis, group.prefix] for group in self.near),
             "near_limit": self.near_limit,
             "bearers_limit": self.bearers_limit,
+            "subjects": sorted(self.subjects),
+            "writers": sorted(self.writers),
             "moved": [
                 *([[self.merging.source, self.merging.target]] if self.merging else []),
                 *([source, onto] for source, onto in sorted(self.moved, key=str)),

@@ -8,27 +8,23 @@ import time
 from collections.abc import Callable
 
 import pytest
-from starlette.datastructures import Headers
 
 from graphmem.auth import Actor, Scope, tokens
 from graphmem.auth.authenticator import Authenticator, Caller
 from graphmem.database.driver import round_trips
-from graphmem.errors import AuthInvalid, NotFound
+from graphmem.errors import AgentSignatureInvalid, AuthInvalid, NotFound
 from graphmem.model import times
 from tests.access.conftest import HOUR, WITHIN_SECONDS, Instance, seconds_until_401
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import full_actor
+from tests.support.agents import Request
 
 ADA = {"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]}
 
 
 def of_key(key: str) -> Caller:
     """Return what a request with a key says of its caller."""
-
-    async def digest(algorithm: str) -> bytes:
-        return b""
-
-    return Caller("GET", b"/stats", b"", Headers({"authorization": f"Bearer {key}"}), digest)
+    return Request("GET", "/stats", body=b"", headers=[("authorization", f"Bearer {key}")]).caller
 
 
 # Keys
@@ -193,14 +189,18 @@ def test_an_authenticator_sees_the_request_as_it_was_sent_and_the_application_re
     instance: Instance, owner: str
 ) -> None:
     callers: list[Caller] = []
-    digests: list[bytes] = []
+    body = json.dumps(ADA).encode()
 
     async def authenticate(caller: Caller) -> Actor:
         callers.append(caller)
-        digests.extend([await caller.body_digest("sha256"), await caller.body_digest("sha512")])
+        assert not await caller.body.is_empty()
+        expected = {"sha256": hashlib.sha256(body).digest(), "sha512": hashlib.sha512(body).digest()}
+        await caller.body.expect(expected)
+        with pytest.raises(AgentSignatureInvalid):
+            await caller.body.expect({"sha256": hashlib.sha256(b"another").digest()})
+        await caller.body.expect({})
         return full_actor(owner)
 
-    body = json.dumps(ADA).encode()
     headers = {"Content-Type": "application/json", "X-Thing": "é".encode()}
     http = instance.application(authenticate)
     answer = http("POST", "/api/%73tore?a=%2F&b=%c3%a9+", content=body, headers=headers)
@@ -208,13 +208,14 @@ def test_an_authenticator_sees_the_request_as_it_was_sent_and_the_application_re
     (caller,) = callers
     assert (caller.method, caller.path, caller.query) == ("POST", b"/api/%73tore", b"a=%2F&b=%c3%a9+")
     assert caller.headers["x-THING"]
-    assert digests == [hashlib.sha256(body).digest(), hashlib.sha512(body).digest()]
     assert Scope.WRITE in full_actor(owner).scopes
 
 
 def test_an_authenticator_that_reads_a_body_keeps_to_its_limit(instance: Instance, owner: str) -> None:
     async def authenticate(caller: Caller) -> Actor:
-        await caller.body_digest("sha256")
+        with pytest.raises(AgentSignatureInvalid):
+            await caller.body.expect({"sha256": b""})
+        await caller.body.expect({})
         return full_actor(owner)
 
     http = instance.application(authenticate, max_body_bytes=2000)

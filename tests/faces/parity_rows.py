@@ -114,6 +114,21 @@ SPECIAL = [
         for noun, prefix in (("source", "src"), ("interpretation", "int"))
         for verb in ("withdraw", "reinstate")
     ),
+    *(
+        Row(f"writings.{verb}", {"transaction_id": "$transaction", "idempotency_key": f"writings {verb}"})
+        for verb in ("withdraw", "reinstate")
+    ),
+    *(
+        Row(f"writings.{verb}", {"transaction_id": "txn_0"}, "RESOURCE_NOT_FOUND")
+        for verb in ("withdraw", "reinstate")
+    ),
+    Row("writings.withdraw", {"by_key": "x", "transaction_id": "txn_0"}, "VALIDATION_INVALID_FORMAT"),
+    Row("agents.quarantine", {"by_key": "bot", "reason": "x", "idempotency_key": "quarantine"}),
+    Row("agents.quarantine", {}, "VALIDATION_INVALID_FORMAT"),
+    Row("agents.release", {"by_key": "bot", "reason": "x", "idempotency_key": "release"}),
+    Row("agents.release", {"by_key": "bot"}, "RESOURCE_NOT_FOUND"),
+    Row("undo", {"transaction_id": "txn_0"}, "RESOURCE_NOT_FOUND"),
+    Row("undo", {"transaction_id": "$transaction", "dry_run": True}),
     Row("interpretations.create",
         {**with_stored_ids(REGISTRY["interpretations.create"].example), "idempotency_key": "ic"}),
     unknown("interpretations.create"),
@@ -324,7 +339,7 @@ MAY_DIFFER = {
     "observations.create": {"transaction_id"},
     # Each face's stores are transactions of their own.
     "search.explain": {"milliseconds"},
-    "server.stats": {"sequence", "last_updated"},
+    "server.stats": {"sequence", "last_updated", "writers"},
     "server.info": {"api_base", "mcp_url", "openapi_url"},
     # Each face makes a key of its own.
     "keys.create": {"key", "secret"},
@@ -332,5 +347,6 @@ MAY_DIFFER = {
     # Each face asks at a time of its own, and the service has an address of its own.
     "sources.url": {"url", "expires_at"},
     # The account is that of the face.
-    "auth.whoami": {"account", "authentication", "client", "storage", "user_id"},
+    "auth.session": {"provenance", "tier", "why", "written_by"},
+    "auth.whoami": {"account", "authentication", "client", "next_write", "storage", "user_id"},
 }

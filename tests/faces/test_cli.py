@@ -138,7 +138,13 @@ CALLS: dict[str, dict[str, Any]] = {
     "sources.reinstate": {"source_id": "$source", "reason": ODD},
     "timeline.list": {},
     "timeline.get": {"event_id": "$event"},
+    "agents.quarantine": {"by_key": "odd", "reason": ODD},
+    "agents.release": {"by_key": "odd", "reason": ODD},
+    "auth.session": {},
     "auth.whoami": {},
+    "undo": {"reason": ODD},
+    "writings.reinstate": {"by_client": "test", "until": "2026-01-01", "reason": ODD},
+    "writings.withdraw": {"by_client": "test", "until": "2026-01-01", "reason": ODD},
     "server.check_snapshots": {},
     "server.health": {},
     "server.info": {},
@@ -167,6 +173,8 @@ def before(command: Command, odd_ids: list[str], name: str) -> None:
         assert command(*words(name.replace("restore", "delete"), odd_ids)).exit_code == 0
     if name.endswith(".reinstate"):
         assert command(*words(name.replace("reinstate", "withdraw"), odd_ids)).exit_code == 0
+    if name == "agents.release":
+        assert command(*words("agents.quarantine", odd_ids)).exit_code == 0
     if name == "relationship_types.rename":
         ends = {
             "relationship_type": "ADMIRES",
@@ -242,7 +250,7 @@ def test_a_table_says_who_said_what(command: Command, run: Call) -> None:
         "1815",
         entity["observation_id"],
         "human",
-        "anonymous via test",
+        "test, by test",
         "[bold]x[/bold] [/] :smile:",
     ):
         assert text in shown, text
@@ -707,7 +715,7 @@ def test_context_is_text_on_a_terminal_and_json_in_a_pipe(
         ("entities add", "graphmem store"),
         ("account add x", "graphmem account create"),
         ("auth keys ls", "graphmem auth keys list"),
-        ("entites list", "Did you mean 'entities'?"),
+        ("entites list", "Did you mean 'entities'"),
     ],
 )
 def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(

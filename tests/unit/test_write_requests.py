@@ -12,7 +12,9 @@ from graphmem.writing import MergeRequest, Merging, SchemaRequest, StoreRequest
 
 OWNER = "00000000-0000-0000-0000-000000000001"
 TRANSACTION = "txn_" + "0" * 32
-FIELDS: dict[str, Any] = {"owner": OWNER, "agent": "a", "client": "c", "transaction_id": TRANSACTION}
+FIELDS: dict[str, Any] = {
+    "owner": OWNER, "agent": "a", "client": "c", "by": "{}", "transaction_id": TRANSACTION,
+}  # fmt: skip
 
 
 def items() -> list[Item]:

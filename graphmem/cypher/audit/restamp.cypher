@@ -5,7 +5,8 @@
 // returns revision: INTEGER
 // mode    write
 // index   owner_id, exclusion_by_subject (owner, subject, recorded_at, id), source_id, interpretation_id, transaction_id,
-//         agent_id, split_id, observation_id, entity_id, relationship_key
+//         agent_by_owner (owner), writing_id (owner, id),
+//         writing_by_writer (owner, writer), split_id, observation_id, entity_id, relationship_key
 // cost    light
 // The revision tells turns that looked before that they must look again.
 MATCH (owner:Owner {id: $owner})

@@ -1,10 +1,11 @@
-// audit.stamps_of_subject: the observations of a source, an interpretation, a transaction, an agent or a split on which it
+// audit.stamps_of_subject: the observations of a source, an interpretation, a transaction, a writing or a split on which it
 // is noted wrongly when they count.
 //
 // params  subject_id: STRING, limit: INTEGER
 // returns stamps: LIST<LIST>, unstamped: INTEGER
 // mode    read
-// index   owner_id, source_id, interpretation_id, transaction_id, agent_id, split_id
+// index   owner_id, source_id, interpretation_id, transaction_id, agent_by_owner (owner), writing_id (owner, id),
+//         writing_by_writer (owner, writer), split_id
 // cost    heavy
 // A row is [observation, its subject, what is noted on its node and on its edge, what the exclusions come to].
 // `unstamped`: on so many observations it is not noted yet.

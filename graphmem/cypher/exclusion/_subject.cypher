@@ -12,8 +12,7 @@ CALL (subject_id) {
   WHERE subject.owner = $owner
   RETURN subject
   UNION ALL
-  MATCH (subject:Agent {id: subject_id})
-  WHERE subject.owner = $owner
+  MATCH (subject:Writing {owner: $owner, id: subject_id})
   RETURN subject
   UNION ALL
   MATCH (subject:Split {id: subject_id})

@@ -3,7 +3,7 @@
 // params  observation_ids: LIST<STRING>
 // returns exclusions: LIST<LIST>
 // mode    read
-// index   observation_id, exclusion_by_subject (owner, subject, recorded_at, id)
+// index   observation_id, exclusion_by_subject (owner, subject, recorded_at, id), writing_by_writer (owner, writer)
 // cost    light
 UNWIND $observation_ids AS id
 MATCH (observation:Observation {id: id})
@@ -11,14 +11,19 @@ WHERE observation.owner = $owner
 CALL (observation) {
   MATCH (observation)-[:FROM_SOURCE]->(subject:Source)
   RETURN subject
-  UNION ALL
+  UNION
   MATCH (observation)-[:BY_INTERPRETATION]->(subject:Interpretation)
   RETURN subject
-  UNION ALL
-  MATCH (observation)-[:IN_TRANSACTION]->(subject:Transaction)
+  UNION
+  MATCH (observation)-[:IN_TRANSACTION|also_in]->(subject:Transaction)
   RETURN subject
-  UNION ALL
-  MATCH (observation)-[:IN_TRANSACTION]->(:Transaction)-[:BY_AGENT]->(subject:Agent)
+  UNION
+  MATCH (observation)-[:IN_TRANSACTION|also_in]->(transaction:Transaction)-[:BY_AGENT]->(agent:Agent)
+  UNWIND agent.writers AS writer
+  MATCH (subject:Writing)
+  USING INDEX SEEK subject:Writing(owner, writer)
+  WHERE subject.owner = $owner AND subject.writer = writer
+    AND subject.since <= transaction.recorded_at AND transaction.recorded_at < subject.until
   RETURN subject
 }
 WITH observation, subject WHERE size(subject.excluded) % 2 = 1

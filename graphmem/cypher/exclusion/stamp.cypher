@@ -4,7 +4,8 @@
 // params  limit: INTEGER
 // returns unstamped: INTEGER
 // mode    write
-// index   owner_id, source_id, interpretation_id, transaction_id, agent_id, split_id, entity_id,
+// index   owner_id, source_id, interpretation_id, transaction_id, agent_by_owner (owner), writing_id (owner, id),
+//         writing_by_writer (owner, writer), split_id, entity_id,
 //         relationship_key
 // cost    light
 // The revision tells turns that looked before that they must look again.

@@ -1,23 +1,31 @@
-// exclusion.suppose: note on the histories of some entities and relationships which observations would count if a subject
-// was excluded and included again at some times. The transaction is rolled back.
+// exclusion.suppose: note on the histories of some entities and relationships which observations would count if some
+// subjects were excluded and included again at some times. The transaction is rolled back.
 //
-// params  subject_id: STRING, toggles: LIST<INTEGER>, subject_ids: LIST<STRING>
+// params  subjects: LIST<LIST>, subject_ids: LIST<STRING>
 // returns changed: LIST<STRING>
 // mode    write
-// index   owner_id, source_id, interpretation_id, transaction_id, agent_id, split_id
+// index   owner_id, source_id, interpretation_id, transaction_id, agent_by_owner (owner), writing_id (owner, id),
+//         writing_by_writer (owner, writer), split_id
 // cost    light
-// `subject_ids` are the entities and relationships, `changed` those of them with other observations that count. Reads
+// `subjects` are pairs of a subject and its times. `subject_ids` are the entities and relationships, `changed` those of them with other observations that count. Reads
 // leave out what is later than the owner's `recorded_at`.
 MATCH (owner:Owner {id: $owner})
-SET owner.recorded_at = last($toggles)
+SET owner.recorded_at = last($subjects[0][1])
 WITH owner
 CALL () {
-  WITH $subject_id AS subject_id
-  <exclusion._subject>
-  SET subject.excluded = $toggles
+  UNWIND $subjects AS each
+  WITH each[0] AS subject_id
+  <exclusion._writing>
 }
 CALL () {
-  WITH $subject_id AS subject_id
+  UNWIND $subjects AS each
+  WITH each[0] AS subject_id, each[1] AS toggles
+  <exclusion._subject>
+  SET subject.excluded = toggles
+}
+CALL () {
+  UNWIND $subjects AS each
+  WITH each[0] AS subject_id
   <exclusion._observations>
   WITH DISTINCT observation
   WHERE coalesce(observation.moved_to, observation.entity_id, observation.relationship_key) IN $subject_ids

@@ -1,17 +1,17 @@
-// exclusion.touched: what the observations of a subject are about: one page of the entities that show it, by id, and
+// exclusion.touched: what the observations of some subjects are about: one page of the entities that show it, by id, and
 // how many observations, entities and relationships there are.
 //
-// params  subject_id: STRING, after: STRING, limit: INTEGER
+// params  subjects: LIST<STRING>, after: STRING, limit: INTEGER
 // returns entities: LIST<STRING>, more: BOOLEAN, observations: INTEGER, entity_count: INTEGER,
 //         relationship_count: INTEGER
 // mode    read
-// index   source_id, interpretation_id, entity_id
+// index   source_id, interpretation_id, transaction_id, agent_by_owner (owner), split_id, entity_id
 // cost    heavy
 // A merged entity is shown by its survivor. The page ends early if its values are large.
 CALL () {
-  WITH $subject_id AS subject_id
+  UNWIND $subjects AS subject_id
   <exclusion._observations>
-  RETURN count(observation) AS observations, collect(DISTINCT <observation._subject>) AS entity_ids,
+  RETURN count(DISTINCT observation) AS observations, collect(DISTINCT <observation._subject>) AS entity_ids,
     count(DISTINCT observation.relationship_key) AS relationship_count
 }
 CALL (entity_ids) {

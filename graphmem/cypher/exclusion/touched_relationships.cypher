@@ -1,16 +1,16 @@
-// exclusion.touched_relationships: one page of the relationships that may change when a source or an interpretation is
-// withdrawn or reinstated, by key.
+// exclusion.touched_relationships: one page of the relationships that may change when some subjects are withdrawn or
+// reinstated, by key.
 //
-// params  subject_id: STRING, after: STRING, limit: INTEGER
+// params  subjects: LIST<STRING>, after: STRING, limit: INTEGER
 // returns keys: LIST<STRING>, more: BOOLEAN
 // mode    read
-// index   source_id, interpretation_id, entity_id, relationship_key, observed_in_time (home, at),
+// index   source_id, interpretation_id, transaction_id, agent_by_owner (owner), split_id, entity_id, relationship_key, observed_in_time (home, at),
 //         relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    heavy
 // These are the relationships that its observations are about, and all of an entity that may appear or disappear: it is
 // absent, or no other observation that counts gives it a value. A merged relationship is answered as its survivor.
 CALL () {
-  WITH $subject_id AS subject_id
+  UNWIND $subjects AS subject_id
   <exclusion._observations>
   WITH DISTINCT CASE WHEN observation.relationship_key IS NOT NULL
     THEN coalesce(observation.moved_to, observation.relationship_key) END AS key
@@ -20,7 +20,7 @@ CALL () {
   WHERE coalesce(shown.shown_as, '') = ''
   RETURN shown.key AS touched_key
   UNION
-  WITH $subject_id AS subject_id
+  UNWIND $subjects AS subject_id
   <exclusion._observations>
   WITH DISTINCT <observation._subject> AS id
   <exclusion._shown>
@@ -31,8 +31,14 @@ CALL () {
     USING INDEX SEEK seen:OBSERVED(home, at)
     WHERE seen.home = member.id AND seen.at IS NOT NULL AND <observation._seen_now>
       AND seen.kind IN <fact._value_kinds>
-      AND NOT coalesce(observation.source_id = $subject_id, false)
-      AND NOT coalesce(observation.interpretation_id = $subject_id, false)
+      AND NOT coalesce(observation.source_id IN $subjects, false)
+      AND NOT coalesce(observation.interpretation_id IN $subjects, false)
+      AND NOT EXISTS {
+        MATCH (observation)-[:IN_TRANSACTION]->(transaction:Transaction)-[:BY_AGENT]->(agent:Agent)
+        WHERE transaction.id IN $subjects OR any(id IN $subjects WHERE id STARTS WITH 'wrt_'
+          AND substring(id, 44) IN agent.writers AND transaction.recorded_at >= toInteger(substring(id, 4, 20))
+          AND transaction.recorded_at < toInteger(substring(id, 24, 20)))
+      }
   }
   CALL (shown) {
     MATCH (relationship:Relationship)

@@ -1,7 +1,7 @@
 // interpretation.claim: take the interpretation that is due for the longest time; no row if none is due.
 //
 // params  now: INTEGER, lease: INTEGER, token: STRING
-// returns owner: STRING, interpretation: LIST, client: STRING, agent: STRING, account: STRING, token: STRING
+// returns owner: STRING, interpretation: LIST, client: STRING, agent: STRING, by: STRING, account: STRING, token: STRING
 // mode    write
 // index   interpretation_due (due_at)
 // cost    light
@@ -17,4 +17,4 @@ SET interpretation.due_at = $now + $lease, interpretation.status = 'running', in
   interpretation.attempts = coalesce(interpretation.attempts, 0) + 1,
   interpretation.started_at = $now
 RETURN interpretation.owner AS owner, <interpretation._row> AS interpretation, interpretation.client AS client,
-  interpretation.agent AS agent, interpretation.account AS account, interpretation.token AS token
+  interpretation.agent AS agent, interpretation.by AS by, interpretation.account AS account, interpretation.token AS token

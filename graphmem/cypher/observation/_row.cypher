@@ -3,5 +3,5 @@
  observation.recorded_at, observation.fields, observation.values, observation.priority,
  observation.specificity, observation.observation_source, observation.agent, observation.source_id,
  observation.interpretation_id, observation.identity_basis, transaction.id, transaction.client,
- transaction.idempotency_key, observation.places, observation.excluded,
+ transaction.by, transaction.idempotency_key, observation.places, observation.excluded,
  observation.entity_id, observation.moved_by]

@@ -2,11 +2,12 @@
 // one time and observed between two others.
 //
 // params  entity_id: STRING, recorded_since: INTEGER, observed_since: INTEGER, observed_until: INTEGER,
-//         include_excluded: BOOLEAN, field: STRING
+//         include_excluded: BOOLEAN, field: STRING, writers: LIST<STRING>
 // returns total: INTEGER
 // mode    read
 // index   entity_id, observed_in_time (home, at)
 // cost    light
+// forms   written
 // A merged entity is counted as its survivor.
 MATCH (requested_entity:Entity {id: $entity_id})
 WHERE requested_entity.owner = $owner
@@ -20,6 +21,7 @@ CALL (member) {
     AND seen.recorded_at >= $recorded_since
     AND ($include_excluded AND <observation._shown> OR <observation._seen_now>)
     AND ($field IS NULL OR $field IN observation.fields)
+    <observation._written>
   RETURN count(observation) AS own
 }
 RETURN sum(own) AS total

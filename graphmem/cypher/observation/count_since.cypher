@@ -2,11 +2,12 @@
 // or of all.
 //
 // params  recorded_since: INTEGER, observed_since: INTEGER, observed_until: INTEGER, types: LIST<STRING>,
-//         include_deleted: BOOLEAN, include_excluded: BOOLEAN
+//         include_deleted: BOOLEAN, include_excluded: BOOLEAN, writers: LIST<STRING>
 // returns total: INTEGER
 // mode    read
 // index   observation_by_recorded (owner, recorded_at, id, entity_id), entity_id
 // cost    heavy
+// forms   written
 // No types means every type.
 MATCH (observation:Observation)
 USING INDEX SEEK observation:Observation(owner, recorded_at, id, entity_id)

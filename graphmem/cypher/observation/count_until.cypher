@@ -1,11 +1,12 @@
 // observation.count_until: the number of an owner's observations of entities between two times, of some types or of all.
 //
 // params  observed_since: INTEGER, observed_until: INTEGER, types: LIST<STRING>, include_deleted: BOOLEAN,
-//         include_excluded: BOOLEAN
+//         include_excluded: BOOLEAN, writers: LIST<STRING>
 // returns total: INTEGER
 // mode    read
 // index   observation_by_owner (owner, observed_at, id, entity_id), entity_id
 // cost    heavy
+// forms   written
 // No types means every type.
 MATCH (observation:Observation)
 USING INDEX SEEK observation:Observation(owner, observed_at, id, entity_id)

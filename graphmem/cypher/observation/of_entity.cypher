@@ -3,11 +3,12 @@
 //
 // params  entity_id: STRING, observed_since: INTEGER, at: INTEGER, after: STRING, recorded_since: INTEGER,
 //         recorded_until: INTEGER, subject_ids: LIST<STRING>, include_deleted: BOOLEAN, include_excluded: BOOLEAN,
-//         field: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER
+//         field: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER, writers: LIST<STRING>
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER, version: INTEGER, type: STRING
 // mode    read
 // index   entity_id, observed_in_time (home, at), read backwards
 // cost    light
+// forms   written
 // `subject_ids` are the entity's members at an earlier time; null means its present members. The page begins after
 // the observation `after` of the time `at`. `reach` is offset + limit + 1: at most so many observations of each
 // member are read.
@@ -35,6 +36,7 @@ CALL (entity) {
       AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
       AND ($include_excluded AND <observation._shown> OR <observation._counts>)
       AND ($field IS NULL OR $field IN observation.fields)
+      <observation._written>
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
     UNION ALL
     MATCH ()-[seen:OBSERVED]->(observation:Observation)
@@ -43,6 +45,7 @@ CALL (entity) {
       AND seen.recorded_at >= $recorded_since AND seen.recorded_at <= known
       AND ($include_excluded AND <observation._shown> OR <observation._counts>)
       AND ($field IS NULL OR $field IN observation.fields)
+      <observation._written>
     RETURN observation ORDER BY seen.home DESC, seen.at DESC, seen.observation_id DESC LIMIT $reach
   }
   WITH observation ORDER BY observation.observed_at DESC, observation.id DESC SKIP $offset LIMIT $limit + 1

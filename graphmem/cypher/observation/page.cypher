@@ -1,11 +1,12 @@
 // observation.page: one page of an owner's observations of entities, newest first, with the total.
 //
 // params  observed_since: INTEGER, at: INTEGER, after: STRING, include_deleted: BOOLEAN, include_excluded: BOOLEAN,
-//         offset: INTEGER, limit: INTEGER, reach: INTEGER
+//         offset: INTEGER, limit: INTEGER, reach: INTEGER, writers: LIST<STRING>
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   observation_by_owner (owner, observed_at, id, entity_id), read backwards
 // cost    light
+// forms   written
 // The page begins after the observation `after` of the time `at`: one seek reads the observations of that time, a
 // second one the earlier ones. `reach` is offset + limit + 1.
 CALL () {

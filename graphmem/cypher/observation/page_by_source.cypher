@@ -3,11 +3,12 @@
 //
 // params  source_id: STRING, entity_id: STRING, entity_type: STRING, recorded_since: INTEGER, observed_since: INTEGER,
 //         observed_until: INTEGER, at: INTEGER, after: STRING, include_deleted: BOOLEAN, include_excluded: BOOLEAN,
-//         offset: INTEGER, limit: INTEGER, counted: BOOLEAN
+//         offset: INTEGER, limit: INTEGER, counted: BOOLEAN, writers: LIST<STRING>
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   observation_by_source (owner, source_id, observed_at, id), read backwards
 // cost    heavy
+// forms   written
 // The page begins after the observation `after` of the time `at`. `entity_id` and `entity_type` are null for every
 // entity.
 CALL () {

@@ -1,11 +1,12 @@
 // observation.page_by_type: one page of an owner's observations of entities of one type, newest first.
 //
 // params  entity_type: STRING, observed_since: INTEGER, at: INTEGER, after: STRING, include_deleted: BOOLEAN,
-//         include_excluded: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER
+//         include_excluded: BOOLEAN, offset: INTEGER, limit: INTEGER, reach: INTEGER, writers: LIST<STRING>
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   observation_by_type (owner, entity_type, observed_at, id), read backwards
 // cost    light
+// forms   written
 // The page begins after the observation `after` of the time `at`: one seek reads the observations of that time, a
 // second one the earlier ones. `reach` is offset + limit + 1.
 CALL () {

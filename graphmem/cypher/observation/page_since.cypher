@@ -1,11 +1,12 @@
 // observation.page_since: one page of the observations of entities that were recorded since some time, newest first.
 //
 // params  recorded_since: INTEGER, types: LIST<STRING>, observed_since: INTEGER, at: INTEGER, after: STRING,
-//         include_deleted: BOOLEAN, include_excluded: BOOLEAN, offset: INTEGER, limit: INTEGER
+//         include_deleted: BOOLEAN, include_excluded: BOOLEAN, offset: INTEGER, limit: INTEGER, writers: LIST<STRING>
 // returns page: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN
 // mode    read
 // index   observation_by_recorded (owner, recorded_at, id, entity_id), entity_id
 // cost    light
+// forms   written
 // Every observation that was recorded since then is read, and sorted by observed_at. No types means every type.
 MATCH (observation:Observation)
 USING INDEX SEEK observation:Observation(owner, recorded_at, id, entity_id)

@@ -1,5 +1,5 @@
 // owner.erase_names: erase some of an owner's identifiers, schemas, type aliases, interpretations, sources with
-// their passages, exclusions, dismissals, splits and renamings.
+// their passages, exclusions, dismissals, splits, renamings and writings.
 //
 // params  limit: INTEGER
 // returns erased: INTEGER
@@ -8,7 +8,7 @@
 //         interpretation_by_created (owner, created_at, id), source_by_recorded (owner, recorded_at, id),
 //         exclusion_by_subject (owner, subject, recorded_at, id), dismissal_by_a (owner, entity_a, entity_b),
 //         split_by_recorded (owner, recorded_at, id), renaming_by_name (owner, name),
-//         passages_changed (owner, changed, source_id)
+//         passages_changed (owner, changed, source_id), writing_by_writer (owner, writer)
 // cost    light
 // `limit` bounds how many of each are erased; of passages a twentieth, as each node has the text of a file. Their edges are
 // gone with the entities and transactions.
@@ -93,5 +93,13 @@ CALL () {
   DETACH DELETE renaming
   RETURN count(*) AS renamings
 }
+CALL () {
+  MATCH (writing:Writing)
+  USING INDEX SEEK writing:Writing(owner, writer)
+  WHERE writing.owner = $owner AND writing.writer IS NOT NULL
+  WITH writing LIMIT $limit
+  DETACH DELETE writing
+  RETURN count(*) AS writings
+}
 RETURN identifiers + schemas + aliases + interpretations + sources + passages_of_sources + exclusions + dismissals
-  + splits + renamings AS erased
+  + splits + renamings + writings AS erased

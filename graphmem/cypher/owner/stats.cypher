@@ -4,11 +4,11 @@
 // params  empty: STRING, model: STRING
 // returns counts: LIST<LIST>, sequence: INTEGER, recorded_at: INTEGER, state_hash: STRING, pending: LIST<STRING>,
 //         semantic_pending: INTEGER, events: INTEGER, sources: INTEGER,
-//         interpretations: INTEGER
+//         interpretations: INTEGER, writers: LIST<LIST>
 // mode    read
 // index   owner_id, count_type (owner, kind, type), schema_head (owner, head), meaning_by_type (owner, type, model),
 //         event_by_time (owner, listed_at, id), source_by_recorded (owner, recorded_at, id),
-//         interpretation_by_created (owner, created_at, id)
+//         interpretation_by_created (owner, created_at, id), agent_by_owner (owner)
 // cost    light
 OPTIONAL MATCH (owner:Owner {id: $owner})
 CALL () {
@@ -59,6 +59,13 @@ CALL () {
   WHERE interpretation.owner = $owner AND interpretation.created_at IS NOT NULL AND interpretation.id IS NOT NULL
   RETURN count(interpretation) AS interpretations
 }
-RETURN pending, counts, events, sources, interpretations, semantic_pending, coalesce(owner.sequence, 0) AS sequence,
+CALL () {
+  MATCH (agent:Agent)
+  USING INDEX SEEK agent:Agent(owner)
+  WHERE agent.owner = $owner
+  WITH agent, COUNT { (agent)<-[:BY_AGENT]-() } AS transactions ORDER BY transactions DESC, agent.id LIMIT 100
+  RETURN collect([agent.thumbprint, agent.client, agent.by, transactions]) AS writers
+}
+RETURN pending, counts, events, sources, interpretations, writers, semantic_pending, coalesce(owner.sequence, 0) AS sequence,
   coalesce(owner.recorded_at, 0) AS recorded_at,
   CASE WHEN owner IS NULL THEN $empty ELSE owner.state_hash END AS state_hash

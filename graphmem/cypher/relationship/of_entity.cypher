@@ -4,13 +4,13 @@
 //
 // params  entity_id: STRING, outgoing: BOOLEAN, incoming: BOOLEAN, type: STRING, entity_type: STRING, other: STRING,
 //         include_deleted: BOOLEAN, counted: BOOLEAN, expanded: BOOLEAN, time: INTEGER, after: STRING,
-//         offset: INTEGER, limit: INTEGER, reach: INTEGER
+//         offset: INTEGER, limit: INTEGER, reach: INTEGER, writers: LIST<STRING>
 // returns version: INTEGER, root: STRING, page: LIST<LIST>, others: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN,
 //         total: INTEGER
 // mode    read
 // index   entity_id, relationship_by_source and relationship_by_target (owner, end, last_observation_at, id)
 // cost    light
-// forms   first
+// forms   first, written
 // The page of a hub costs no more than another page. `reach` is offset + limit + 1. The page begins after the
 // relationship `after` of the time `time`: one seek reads the relationships of that time, a second one the earlier
 // ones. `entity_type` is the type of the entity at the other end; with it, and for the total, all relationships of
@@ -30,7 +30,7 @@ CALL (origin, other) {
   CALL (origin, other) {
     UNWIND CASE WHEN $outgoing THEN [true] ELSE [] END AS condition
     CALL (origin, other) {
-      // only whole
+      // only whole, written
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
@@ -47,7 +47,7 @@ CALL (origin, other) {
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, source, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.source = origin.id
-        // only whole
+        // only whole, written
         AND relationship.last_observation_at < $time AND relationship.id IS NOT NULL
         // end
         // only first
@@ -65,7 +65,7 @@ CALL (origin, other) {
     UNION ALL
     UNWIND CASE WHEN $incoming THEN [true] ELSE [] END AS condition
     CALL (origin, other) {
-      // only whole
+      // only whole, written
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
@@ -82,7 +82,7 @@ CALL (origin, other) {
       MATCH (relationship:Relationship)
       USING INDEX SEEK relationship:Relationship(owner, target, last_observation_at, id)
       WHERE relationship.owner = $owner AND relationship.target = origin.id
-        // only whole
+        // only whole, written
         AND relationship.last_observation_at < $time AND relationship.id IS NOT NULL
         // end
         // only first
@@ -104,7 +104,7 @@ CALL (origin, other) {
     collect(relationship.size + CASE WHEN $expanded THEN entity.size ELSE 0 END) AS sizes
   <relationship._page>
 }
-// only whole
+// only whole, written
 CALL (origin, other) {
   CALL (origin, other) {
     UNWIND CASE WHEN $counted AND $outgoing THEN [true] ELSE [] END AS condition
@@ -138,7 +138,7 @@ CALL (origin, other) {
   RETURN sum(relationships) AS total
 }
 // end
-// only whole
+// only whole, written
 RETURN origin.version AS version, origin.id AS root, page, others, truncated, more, total
 // end
 // only first

@@ -2,11 +2,12 @@
 // both ends, and the total on request.
 //
 // params  type: STRING, entity_type: STRING, include_deleted: BOOLEAN, counted: BOOLEAN, expanded: BOOLEAN,
-//         time: INTEGER, after: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER
+//         time: INTEGER, after: STRING, offset: INTEGER, limit: INTEGER, reach: INTEGER, writers: LIST<STRING>
 // returns page: LIST<LIST>, others: LIST<LIST>, truncated: BOOLEAN, more: BOOLEAN, total: INTEGER
 // mode    read
 // index   relationship_by_type (owner, type, last_observation_at, id), entity_id
 // cost    light
+// forms   written
 // The page begins after the relationship `after` of the time `time`: one seek reads the relationships of that time, a
 // second one the earlier ones. With `entity_type` the query reads on until the page is full: for a rare type this
 // costs as much as a total.

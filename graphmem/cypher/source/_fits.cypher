@@ -6,3 +6,9 @@
       WHERE toLower(stored.name) CONTAINS $search
     })
     AND ($interpreted IS NULL OR $interpreted = EXISTS { (source)<-[:of]-(:Interpretation) })
+    // only written
+    AND EXISTS {
+      MATCH (source)<-[:stored]-(:Transaction)-[:BY_AGENT]->(agent:Agent)
+      WHERE all(writer IN $writers WHERE writer IN agent.writers)
+    }
+    // end

@@ -2,11 +2,12 @@
 // on request.
 //
 // params  at: INTEGER, after: STRING, search: STRING, said: LIST<STRING>, mime_type: STRING, interpreted: BOOLEAN, offset: INTEGER,
-//         limit: INTEGER, counted: BOOLEAN
+//         limit: INTEGER, counted: BOOLEAN, writers: LIST<STRING>
 // returns sources: LIST<LIST>, total: INTEGER
 // mode    read
 // index   source_by_recorded (owner, recorded_at, id), read backwards
 // cost    heavy
+// forms   written
 // The page begins after the source `after` of the time `at`. `search` is a part of a name in lower case; null stands for
 // every name, a `mime_type` that is null for every type, and `interpreted` that is null for every source.
 CALL () {

@@ -2,6 +2,6 @@
 UNWIND $transactions AS row
 CREATE (transaction:Transaction)
 SET transaction = row.properties
-MERGE (agent:Agent {id: row.agent_id})
-ON CREATE SET agent.owner = $owner, agent.thumbprint = row.agent
+MERGE (agent:Agent {id: row.agent.id})
+ON CREATE SET agent += row.agent.properties
 CREATE (transaction)-[:BY_AGENT]->(agent)

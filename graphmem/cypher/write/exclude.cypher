@@ -5,7 +5,8 @@
 //         exclusions: LIST<MAP>, splits: LIST<MAP>, subjects: LIST<STRING>, limit: INTEGER
 // returns sequence: INTEGER
 // mode    write
-// index   owner_id, transaction_id, agent_id, source_id, interpretation_id, split_id, entity_id,
+// index   owner_id, transaction_id, agent_id, agent_by_owner (owner), writing_id (owner, id),
+//         writing_by_writer (owner, writer), source_id, interpretation_id, split_id, entity_id,
 //         relationship_key, observation_id, history_home, exclusion_by_subject (owner, subject, recorded_at, id),
 //         passages_source
 // cost    light
@@ -56,6 +57,10 @@ CALL () {
   }
   MERGE (history)-[seen:OBSERVED {home: subject_id, observation_id: observation.id}]->(observation)
   ON CREATE SET seen.at = observation.observed_at, seen.kind = observation.kind, seen.recorded_at = split.recorded_at
+}
+CALL () {
+  UNWIND $subjects AS subject_id
+  <exclusion._writing>
 }
 CALL () {
   UNWIND $subjects AS subject_id

@@ -3,16 +3,18 @@
 // params  keys: LIST<STRING>, transactions: LIST<STRING>, entities: LIST<STRING>, observations: LIST<STRING>,
 //         relationships: LIST<LIST>, types: LIST<STRING>, names: LIST<LIST>, initials: LIST<STRING>,
 //         sources: LIST<STRING>, file_keys: LIST<STRING>, interpretations: LIST<STRING>, moved: LIST<LIST>,
-//         borne: LIST<LIST>, near: LIST<LIST>, near_limit: INTEGER, bearers_limit: INTEGER
-// returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<STRING>,
+//         borne: LIST<LIST>, near: LIST<LIST>, near_limit: INTEGER, bearers_limit: INTEGER, subjects: LIST<STRING>,
+//         writers: LIST<STRING>
+// returns owner: LIST, transactions: LIST<LIST>, entities: LIST<LIST>, observations: LIST<LIST>,
 //         relationships: LIST<LIST>, schemas: LIST<LIST>, aliases: LIST<LIST>, namesakes: LIST<LIST>,
 //         bearers: LIST<LIST>, near: LIST<LIST>,
-//         types_in_use: LIST<STRING>, sources: LIST<LIST>, file_keys: LIST<LIST>, interpretations: LIST<LIST>
+//         types_in_use: LIST<STRING>, sources: LIST<LIST>, file_keys: LIST<LIST>, interpretations: LIST<LIST>,
+//         subjects: LIST<LIST>, writings: LIST<LIST>
 // mode    read
 // index   owner_id, transaction_key, transaction_id, entity_id, observation_id, relationship_key, schema_head,
 //         source_id, stored_by_file_key (owner, file_key), interpretation_id, type_alias_name,
 //         identifier_value (owner, kind, value), relationship_by_source and relationship_by_target (owner, end,
-//         last_observation_at, id)
+//         last_observation_at, id), writing_by_writer (owner, writer), agent_by_owner (owner), writing_id (owner, id), split_id
 // cost    light
 // forms   plain
 // The form `plain` reads things that are not merged with others. A turn runs it first, because it is planned in a
@@ -30,7 +32,9 @@
 // index is empty, that seek seems as cheap as the one of the range.
 // A row of `sources` is [id, the times at which the source was excluded and included again, its observations]. `names` are [kind, key, type] of entities that may be created. `namesakes` are the live entities of that type under
 // each: the three observed last of 200 with that key, deleted ones among the 200. `types_in_use` are at most 200 types
-// of the owner that begin with one of `initials`. The column `interpretations` has those that have ended.
+// of the owner that begin with one of `initials`. The column `interpretations` has those that have ended. `subjects` are
+// transactions, writings and splits that are withdrawn or reinstated; a writing need not be there. `writings` are those
+// of the keys of writers that were withdrawn: their id, and when.
 //
 // The sequence is read before everything else: if a commit comes after it, the write sees another sequence and writes
 // nothing. Read later, it could be that of a commit that the entities do not show. The LIMIT keeps the planner from
@@ -137,7 +141,7 @@ RETURN owner,
     UNWIND $observations AS id
     MATCH (observation:Observation {id: id})
     WHERE observation.owner = $owner
-    RETURN observation.id
+    RETURN [observation.id, size(coalesce(observation.excluded, [])) % 2 = 1]
   } AS observations,
   [thing IN related | [thing.key, thing.type, <write._thing>, thing.shown_as, null]] AS relationships,
   COLLECT {
@@ -212,10 +216,37 @@ RETURN owner,
     WHERE stored.owner = $owner AND stored.file_key = key
     RETURN [key, source.id]
   } AS file_keys,
+  COLLECT {
+    UNWIND $writers AS writer
+    MATCH (writing:Writing)
+    USING INDEX SEEK writing:Writing(owner, writer)
+    WHERE writing.owner = $owner AND writing.writer = writer AND writing.excluded IS NOT NULL
+    RETURN [writing.id, writing.excluded]
+  } AS writings,
   // only plain
-  [] AS interpretations
+  [] AS subjects, [] AS interpretations
   // end
   // only whole
+  COLLECT {
+    UNWIND $subjects AS subject_id
+    CALL (subject_id) {
+      OPTIONAL MATCH (transaction:Transaction {id: subject_id})
+      OPTIONAL MATCH (writing:Writing {owner: $owner, id: subject_id})
+      OPTIONAL MATCH (split:Split {id: subject_id})
+      WITH subject_id, coalesce(transaction, writing, split) AS subject
+      WITH subject, subject_id WHERE subject.owner = $owner OR subject IS NULL AND EXISTS {
+        MATCH (agent:Agent)
+        USING INDEX SEEK agent:Agent(owner)
+        WHERE agent.owner = $owner AND subject_id STARTS WITH 'wrt_' AND substring(subject_id, 44) IN agent.writers
+      }
+      RETURN subject
+    }
+    CALL (subject_id) {
+      <exclusion._observations>
+      RETURN count(DISTINCT observation) AS observations
+    }
+    RETURN [subject_id, subject.excluded, observations]
+  } AS subjects,
   COLLECT {
     UNWIND $interpretations AS id
     MATCH (interpretation:Interpretation {id: id})

@@ -1,0 +1,121 @@
+"""Who wrote a transaction: the account, how it authenticated, its credential, and the agent that signed.
+
+A transaction keeps this as one text of canonical JSON, which never changes: the names in it are those of the
+time of the write. It is part of no id while no agent signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from graphmem.model import canonical, ids
+
+UNATTRIBUTED: Final = "unattributed"
+"""The writer of what was stored before transactions named theirs."""
+ANONYMOUS: Final = "anonymous"
+"""The agent of a transaction that no agent signed."""
+
+AttributedText = Annotated[str, Field(max_length=2_000)]
+
+
+class Attribution(BaseModel):
+    """Who wrote a transaction.
+
+    ``account`` and ``account_name`` are the account that acted, ``method`` is how it authenticated
+    (:class:`graphmem.auth.Method`). ``credential`` is the id of its API key or of its OAuth connection,
+    ``credential_name`` the name of the key or of the OAuth client. The other fields are those of the agent
+    that signed (:class:`graphmem.auth.SignedAgent`).
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    thumbprint: AttributedText | None = None
+    algorithm: AttributedText | None = None
+    tier: AttributedText | None = None
+    issuer: AttributedText | None = None
+    subject: AttributedText | None = None
+    token_id: AttributedText | None = None
+    client: AttributedText | None = None
+    client_version: AttributedText | None = None
+    account: AttributedText | None = None
+    account_name: AttributedText | None = None
+    method: AttributedText | None = None
+    credential: AttributedText | None = None
+    credential_name: AttributedText | None = None
+    claimed_issuer: AttributedText | None = None
+    claimed_subject: AttributedText | None = None
+
+    @property
+    def text(self) -> str:
+        """Its canonical JSON, as the database has it."""
+        return canonical.encode(self.model_dump(exclude_none=True))
+
+
+def encode(members: dict[str, Any]) -> str:
+    """Return members of an attribution as canonical JSON, without those that are empty."""
+    return canonical.encode({name: value for name, value in members.items() if value})
+
+
+@lru_cache(1_000)
+def agent_row(owner: str, thumbprint: str, client: str, by: str | None) -> dict[str, Any]:
+    """Return the node of who wrote a transaction; all transactions of the same writer have one node.
+
+    The id of an unattributed writer is that of its thumbprint alone, as it was before.
+
+    Args:
+        client: the name of the client program.
+        by: the canonical JSON of an attribution.
+
+    Returns:
+        ``id`` and ``properties``. Of these, ``writers`` are the keys by which lists and withdrawals find what
+        was written (:func:`writer_key`): the id and the name of the account, of the API key, of the client,
+        and of the agent.
+    """
+    if by is None:
+        properties = {"owner": owner, "thumbprint": thumbprint}
+        return {"id": ids.agent_id(owner, thumbprint), "properties": properties}
+    said = canonical.decode(by)
+    said.pop("token_id", None)
+    credential = "key" if said.get("method") == "key" else "client"
+    keys = {
+        ("account", said.get("account")), ("account", said.get("account_name")), ("client", client),
+        (credential, said.get("credential")), (credential, said.get("credential_name")),
+        ("agent", said.get("thumbprint")), ("agent", said.get("subject")),
+    }  # fmt: skip
+    properties = {
+        "owner": owner, "thumbprint": thumbprint, "client": client, "by": encode(said),
+        "writers": sorted(writer_key(kind, name) for kind, name in keys if name),
+    }  # fmt: skip
+    return {"id": ids.agent_id(owner, canonical.encode([thumbprint, client, said])), "properties": properties}
+
+
+def writer_key(kind: str, name: str) -> str:
+    """Return the key of a writer: its kind, which is account, key, client or agent, and its id or name."""
+    return f"{kind}:{name}"
+
+
+def described(by: str | Mapping[str, Any] | None, client: str | None) -> str:
+    """Return who wrote as a person reads it, such as ``key `laptop` of ada, by rest``.
+
+    Args:
+        by: the members of an attribution, or their JSON.
+    """
+    program = f", by {client}" if client else ""
+    if by is None:
+        return f"{UNATTRIBUTED}{program}"
+    said: Mapping[str, Any] = canonical.decode(by) if isinstance(by, str) else by
+    account = said.get("account_name", "")
+    ways = {"token": "static token", "key": "key `{}`", "oauth": "client `{}`"}
+    way = ways.get(said.get("method", ""), "").format(said.get("credential_name"))
+    writer = f"{way} of {account}" if way and account else way or account or ANONYMOUS
+    if thumbprint := said.get("thumbprint"):
+        subject = said.get("subject")
+        agent = (
+            f"{subject}, verified" if subject else f"{said.get('claimed_subject') or thumbprint[:12]}, signed"
+        )
+        writer = f"agent {agent}, with {writer}"
+    return f"{writer}{program}"

@@ -1,0 +1,295 @@
+"""Taking back what somebody wrote: by writer and span of time, by quarantine, and by undoing transactions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple, NotRequired, Self
+
+from pydantic import Field, model_validator
+
+from graphmem.arguments import Moment, MomentBefore, NoBool, Spelled, invalid
+from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, WriterQuarantined
+from graphmem.model import ids, times
+from graphmem.model.attribution import agent_row, writer_key
+from graphmem.model.membership import SubjectKind
+from graphmem.operations.entity_merges import Unmerge, unmerge_entities
+from graphmem.reading.writer_filters import Name
+from graphmem.registry import Context, Scope, operation
+from graphmem.storing.acceptance import transaction
+from graphmem.storing.withdrawal_changes import WithdrawalResult, apply, change
+from graphmem.storing.withdrawal_plans import ChangeWithdrawal
+from graphmem.writing import WithdrawalRequest
+from graphmem.writing.withdrawing import QuarantineRequest, SubjectChange
+
+EXAMPLE_TRANSACTION_ID = "txn_0123456789abcdef0123456789abcdef"
+UNDO_LIMIT = 100
+"""Transactions that one call undoes."""
+_ERRORS = (NotFound, InvalidCursor, IdempotencyMismatch, WriterQuarantined)
+
+TransactionId = Annotated[str, Field(max_length=100, description="Id of a transaction (txn_…).")]
+
+
+class OneWriter(ChangeWithdrawal):
+    """The arguments that name one writer: an API key, a client program, or an agent that signed."""
+
+    by_key: Annotated[Name | None, Field(description="What this API key wrote (id or name).")] = None
+    by_client: Annotated[Name | None, Field(description="What this client program wrote.")] = None
+    by_agent: Annotated[
+        Name | None, Field(description="What this agent signed (thumbprint, or verified subject).")
+    ] = None
+
+    @property
+    def writer(self) -> str | None:
+        """The key of the writer, ``None`` where none is named."""
+        given = {kind: getattr(self, f"by_{kind}") for kind in ("key", "client", "agent")}
+        keys = [writer_key(kind, name) for kind, name in given.items() if name is not None]
+        return keys[0] if len(keys) == 1 else None
+
+
+class ChangeWriting(OneWriter):
+    """The arguments of ``writings.withdraw`` and ``writings.reinstate``."""
+
+    transaction_id: TransactionId | None = None
+    since: Annotated[Moment | None, Field(description="With a writer: recorded from this time on.")] = None
+    until: Annotated[
+        MomentBefore | None,
+        Field(description="With a writer: recorded before this time. Without it, what follows belongs too."),
+    ] = None
+
+    @model_validator(mode="after")
+    def _name_one(self) -> Self:
+        given = [self.transaction_id, self.by_key, self.by_client, self.by_agent]
+        if sum(each is not None for each in given) != 1:
+            raise ValueError("name one: transaction_id, by_key, by_client or by_agent")
+        if self.transaction_id is not None and (self.since, self.until) != (None, None):
+            raise ValueError("a transaction has no span: leave out since and until")
+        return self
+
+    @property
+    def subject(self) -> tuple[SubjectKind, str]:
+        """The kind and the id of the subject."""
+        if self.writer is None:
+            return "transaction", self.transaction_id or ""
+        until = times.LATEST if self.until is None else self.until
+        return "writing", ids.writing_id(self.writer, self.since or 0, until)
+
+
+class WritingChange(WithdrawalResult):
+    """The result of a withdrawal by writer or transaction, or of its end."""
+
+
+@operation(
+    "writings.withdraw", "POST /withdraw", tool="withdraw_writings", command="withdraw", scope=Scope.WRITE,
+    destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
+    example={"by_key": "ada-laptop", "since": "2026-01-01T00:00:00Z", "until": "2026-02-01T00:00:00Z"},
+)  # fmt: skip
+async def withdraw_writings(context: Context, arguments: ChangeWriting) -> WritingChange:
+    """Withdraw what one writer wrote, or one transaction: it counts no more. It can be reinstated.
+
+    Give `transaction_id`, or one of `by_key`, `by_client` and `by_agent`, with a span of time at which it was
+    recorded. Without `until`, what the writer writes later does not count either. An observation that others
+    recorded too stays. `dry_run` answers what would change.
+    """
+    _not_oneself(context, arguments, arguments.until is None or arguments.until > times.now())
+    return {**await change(context, "writings.withdraw", arguments, "exclude", arguments.subject)}
+
+
+@operation(
+    "writings.reinstate", "POST /reinstate", tool="reinstate_writings", command="reinstate",
+    scope=Scope.WRITE, idempotent=True, sandbox=False, errors=_ERRORS,
+    example={"by_key": "ada-laptop", "since": "2026-01-01T00:00:00Z", "until": "2026-02-01T00:00:00Z"},
+)  # fmt: skip
+async def reinstate_writings(context: Context, arguments: ChangeWriting) -> WritingChange:
+    """Reinstate what was withdrawn by writer or transaction: give the same arguments as to withdraw it."""
+    return {**await change(context, "writings.reinstate", arguments, "include", arguments.subject)}
+
+
+class ChangeQuarantine(OneWriter):
+    """The arguments of ``agents.quarantine`` and ``agents.release``."""
+
+    @model_validator(mode="after")
+    def _name_one(self) -> Self:
+        if self.writer is None:
+            raise ValueError("name one writer: by_agent, by_key or by_client")
+        if self.is_preview:
+            raise ValueError("a quarantine changes nothing that is stored: there is nothing to preview")
+        return self
+
+
+@operation(
+    "agents.quarantine", "POST /agents/quarantine", tool="quarantine_writer", command="agents quarantine",
+    scope=Scope.WRITE, destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
+    example={"by_agent": "aauth:research-bot@example.org", "reason": "it invents dates"},
+)  # fmt: skip
+async def quarantine(context: Context, arguments: ChangeQuarantine) -> WritingChange:
+    """Keep what a writer writes from now on apart: it is stored, and does not count until it is released.
+
+    A warning says so to the writer. Anything else than stores is refused to it.
+    """
+    _not_oneself(context, arguments, True)
+    return await _quarantined(context, "agents.quarantine", arguments, is_released=False)
+
+
+@operation(
+    "agents.release", "POST /agents/release", tool="release_writer", command="agents release",
+    scope=Scope.WRITE, idempotent=True, sandbox=False, errors=_ERRORS,
+    example={"by_agent": "aauth:research-bot@example.org"},
+)  # fmt: skip
+async def release(context: Context, arguments: ChangeQuarantine) -> WritingChange:
+    """End the quarantine of a writer: what it wrote meanwhile counts, and so does what it writes next."""
+    return await _quarantined(context, "agents.release", arguments, is_released=True)
+
+
+async def _quarantined(
+    context: Context, name: str, arguments: ChangeQuarantine, *, is_released: bool
+) -> WritingChange:
+    request = QuarantineRequest(
+        **transaction(context, name, arguments),
+        writer=arguments.writer or "",
+        is_released=is_released,
+        reason=arguments.reason,
+    )
+    answer = await apply(context, arguments, request)
+    return {**answer, "state": "counting" if is_released else "withdrawn"}
+
+
+def _not_oneself(context: Context, arguments: OneWriter, is_open: bool) -> None:
+    """Refuse a withdrawal of what the caller writes next: the caller could not end it.
+
+    Raises:
+        InvalidInput: the caller is this writer.
+    """
+    actor = context.actor
+    own = agent_row(actor.owner, actor.agent, actor.client, actor.by)["properties"]["writers"]
+    if is_open and arguments.writer in own:
+        message = "this is the writer of this call: give an earlier `until`, or call as another writer"
+        raise invalid([{"path": f"$.by_{(arguments.writer or '').partition(':')[0]}", "message": message}])
+
+
+class Undo(ChangeWithdrawal):
+    """The arguments of ``undo``."""
+
+    transaction_id: Annotated[TransactionId | None, Spelled("id")] = None
+    last: Annotated[
+        int | None,
+        Field(ge=1, le=UNDO_LIMIT, description="Undo so many of the caller's transactions."),
+        NoBool,
+    ] = None
+    since: Annotated[
+        Moment | None, Field(description="Undo the caller's transactions from this time on, up to 100.")
+    ] = None
+
+    @model_validator(mode="after")
+    def _choose_one(self) -> Self:
+        if self.transaction_id is not None and (self.last, self.since) != (None, None):
+            raise ValueError("give transaction_id, or last and since")
+        return self
+
+
+class UndoneTransaction(NamedTuple):
+    """A transaction to undo: a row of ``undo/transactions.cypher``."""
+
+    id: str
+    recorded_at: int
+    operation: str
+    is_withdrawn: bool
+    observations: int
+    withdrawals: list[SubjectChange]
+    splits: list[str]
+    merged: list[str]
+    kept: list[str]
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The transaction as an answer names it."""
+        return {
+            "transaction_id": self.id,
+            "operation": self.operation,
+            "recorded_at": times.render(self.recorded_at),
+        }
+
+    @property
+    def changes(self) -> list[SubjectChange]:
+        """What undoes it: the reverse of its withdrawals, and the withdrawal of what it recorded."""
+        turned = {"exclude": "include", "include": "exclude"}
+        changes = [each._replace(kind=turned[each.kind]) for each in self.withdrawals]
+        changes += [SubjectChange("exclude", "split", split_id) for split_id in self.splits]
+        if self.observations and not self.is_withdrawn:
+            changes.append(SubjectChange("exclude", "transaction", self.id))
+        return changes
+
+
+class UndoResult(WithdrawalResult):
+    """What was undone, the newest first; ``kept`` says what of it stays, because it is not undone so."""
+
+    undone: list[dict[str, Any]]
+    kept: NotRequired[list[str]]
+
+
+@operation(
+    "undo", "POST /undo", tool="undo", command="undo", scope=Scope.WRITE, destructive=True, sandbox=False,
+    errors=_ERRORS, example={"transaction_id": EXAMPLE_TRANSACTION_ID, "dry_run": True},
+)  # fmt: skip
+async def undo(context: Context, arguments: Undo) -> UndoResult:
+    """Take back the caller's own newest transaction, the `last` ones, those `since` a time, or one by its id.
+
+    What it recorded counts no more, unless others recorded it too; a merge is undone by an unmerge. To undo
+    an undo, give the id of its transaction: what it took back counts again. `dry_run` answers what would
+    change.
+    """
+    actor = context.actor
+    writer = agent_row(actor.owner, actor.agent, actor.client, actor.by)
+    limit = arguments.last or (1 if arguments.since is None else UNDO_LIMIT)
+    rows = await context.graph.only(
+        "undo.transactions",
+        list[UndoneTransaction],
+        transaction_ids=[] if arguments.transaction_id is None else [arguments.transaction_id],
+        agent_id="" if arguments.transaction_id else writer["id"],
+        since=times.EARLIEST if arguments.since is None else arguments.since,
+        limit=limit,
+    )
+    changes = tuple(dict.fromkeys(each for row in rows for each in row.changes))
+    if len(rows) == 1 and len(rows[0].merged) == 1:
+        return await _unmerged(context, arguments, rows[0])
+    if not changes:
+        raise _nothing(arguments, rows)
+    request = WithdrawalRequest(
+        **transaction(context, "undo", arguments), changes=changes, reason=arguments.reason
+    )
+    answer: UndoResult = {
+        **await apply(context, arguments, request),
+        "undone": [row.shown for row in rows if row.changes],
+    }
+    if kept := sorted({each for row in rows for each in row.kept}):
+        answer["kept"] = kept
+    return answer
+
+
+async def _unmerged(context: Context, arguments: Undo, row: UndoneTransaction) -> UndoResult:
+    """Undo a merge by an unmerge; a dry run names the merge alone."""
+    answer: UndoResult = {
+        "success": True, "state": "withdrawn", "observations": 0,
+        "pending": await context.services.pending_refolds.of(context.actor.owner), "exclusion_id": None,
+        "transaction_id": None, "recorded_at": None, "replayed": False, "undone": [row.shown],
+    }  # fmt: skip
+    if arguments.is_preview:
+        return {**answer, "dry_run": True}
+    unmerge = Unmerge(
+        source_entity_id=row.merged[0], reason=arguments.reason, idempotency_key=arguments.idempotency_key
+    )
+    done = await unmerge_entities(context, unmerge)
+    answer["observations"], answer["transaction_id"] = done["observations_moved"], done["transaction_id"]
+    answer["recorded_at"] = done["unmerged_at"]
+    return answer
+
+
+def _nothing(arguments: Undo, rows: list[UndoneTransaction]) -> NotFound:
+    """Return the error where there is nothing to undo."""
+    if arguments.transaction_id is None:
+        return NotFound("this caller has no transaction to undo: GET /session says who the caller is")
+    if not rows:
+        message = f"there is no transaction {arguments.transaction_id}"
+    elif rows[0].is_withdrawn:
+        message = f"{arguments.transaction_id} is undone already: POST /reinstate has it count again"
+    else:
+        message = f"{arguments.transaction_id} holds nothing that can be undone so: {', '.join(rows[0].kept)}"
+    return NotFound(message, transaction_id=arguments.transaction_id)

@@ -1,0 +1,38 @@
+"""Filters by who wrote: an account, an API key, a client program, or an agent that signed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, LiteralString, cast
+
+from pydantic import Field
+
+from graphmem import cypher
+from graphmem.arguments import Arguments, NotBlank
+from graphmem.model.attribution import writer_key
+
+Name = Annotated[str, Field(min_length=1, max_length=200), NotBlank]
+_KINDS: Final = ("account", "key", "client", "agent")
+
+
+class ByWriter(Arguments):
+    """Which writers a list is about; all that are given must fit. No filter fits what is unattributed."""
+
+    by_account: Annotated[Name | None, Field(description="Only what this account wrote (id or name).")] = None
+    by_key: Annotated[Name | None, Field(description="Only by this API key (id or name).")] = None
+    by_client: Annotated[
+        Name | None, Field(description="Only by this program (its name, or an OAuth connection).")
+    ] = None
+    by_agent: Annotated[Name | None, Field(description="Only signed by this agent.")] = None
+
+    @property
+    def writers(self) -> list[str]:
+        """The keys of the writers that are wanted; none means every writer."""
+        given = {kind: getattr(self, f"by_{kind}") for kind in _KINDS}
+        return [writer_key(kind, name) for kind, name in given.items() if name is not None]
+
+
+def written(name: LiteralString, writers: list[str]) -> tuple[LiteralString, dict[str, Any]]:
+    """Return the name of a query that looks for writers only where some are wanted, and its parameter."""
+    if not writers:
+        return name, {}
+    return cast("LiteralString", cypher.query(f"{name}[written]").name), {"writers": writers}
