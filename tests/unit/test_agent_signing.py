@@ -32,7 +32,7 @@ from tests.support.agents import ISSUER, Request, Service
 class Recorder:
     """A server of HTTP that keeps the requests that it gets, and answers ``{}`` or what ``statuses`` say."""
 
-    def __init__(self, server: type[socketserver.BaseServer], address: Any) -> None:
+    def __init__(self, server: type[socketserver.TCPServer], address: Any) -> None:
         recorder = self
         self.requests: list[Request] = []
         self.statuses: list[int] = []
@@ -63,6 +63,11 @@ class Recorder:
         threading.Thread(
             target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
         ).start()
+
+    @property
+    def port(self) -> int:
+        address: Any = self.server.server_address
+        return address[1]
 
     def close(self) -> None:
         self.server.shutdown()
@@ -98,7 +103,7 @@ def signer_of(request: Request, address: str, service: Service | None = None) ->
 
 
 def test_the_client_signs_each_request(recorder: Recorder, key: PrivateAgentKey) -> None:
-    address = f"http://127.0.0.1:{recorder.server.server_port}"
+    address = f"http://127.0.0.1:{recorder.port}"
     with Client(address, None) as client:
         client.call(("POST", "/store"), {"entities": []})
         client.call(("GET", "/entities/{entity_id}"), {"entity_id": "a b/ü", "at": "x y", "n": 1})
@@ -110,7 +115,7 @@ def test_the_client_signs_each_request(recorder: Recorder, key: PrivateAgentKey)
 
 
 def test_nothing_is_signed_without_a_key(recorder: Recorder) -> None:
-    with Client(f"http://127.0.0.1:{recorder.server.server_port}", None) as client:
+    with Client(f"http://127.0.0.1:{recorder.port}", None) as client:
         client.call(("POST", "/store"), {})
     assert not [name for name, _ in recorder.requests[0].headers if name.startswith("signature")]
 
@@ -118,7 +123,7 @@ def test_nothing_is_signed_without_a_key(recorder: Recorder) -> None:
 def test_an_agent_sends_its_token_or_its_name(
     recorder: Recorder, key: PrivateAgentKey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = f"http://127.0.0.1:{recorder.server.server_port}"
+    address = f"http://127.0.0.1:{recorder.port}"
     service = Service(address)
     monkeypatch.setenv("GRAPHMEM_AGENT_SUBJECT", "aauth:planner@example.org")
     with Client(address, None) as client:
@@ -194,7 +199,7 @@ def test_a_key_that_others_may_read_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_refused_signature_does_not_renew_a_login(recorder: Recorder, key: PrivateAgentKey) -> None:
-    address = f"http://127.0.0.1:{recorder.server.server_port}"
+    address = f"http://127.0.0.1:{recorder.port}"
     login = Login(address, "oauth", Secrets("token", "refresh"), token_endpoint=f"{address}/token")
     recorder.statuses = [401]
     with Client(address, None, login=login) as client, pytest.raises(ServiceUnreachable):
