@@ -179,12 +179,14 @@ class Vocabulary:
             return {}
         kinds = await self.current_of(owner)
         own = self._own.get(owner)
-        return {} if own is None else {name: new for name, new in own.shown.items() if kinds[name].is_own}
+        shown = {} if own is None else own.shown
+        return {name: new for name, new in shown.items() if name in kinds and kinds[name].is_own}
 
-    async def show(self, owner: str, answer: Any) -> None:
+    async def show(self, owner: str, answer: Any) -> bool:
         """Name the relationship types in an answer as its owner names them now; keys and ids stay.
 
-        Stored values are JSON text in an answer: they stay. So does what tells both names, as ``name``.
+        Returns whether a type of the owner has another name now. Stored values are JSON text in an answer:
+        they stay. So does what tells both names, as ``name``.
         """
         named = [
             each
@@ -195,6 +197,7 @@ class Vocabulary:
         if shown := await self.shown(owner, types):
             for each, type_ in zip(named, types, strict=True):
                 each["relationship_type"] = shown.get(type_, type_)
+        return bool(shown)
 
     def add_own(self, owner: str, names: Iterable[str]) -> None:
         """Note types that an owner has just used, as far as its own types are known here."""

@@ -13,8 +13,6 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 
-from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
-
 from graphmem.ingest.building import Builder, exceeded
 from graphmem.ingest.document import DocumentLimits, ParseFailed
 
@@ -154,6 +152,8 @@ def check(data: bytes, builder: Builder) -> bytes:
 
 def _root(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
     """Return the root of a damaged member without its content, ``None`` where it is damaged itself."""
+    from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
+
     beginning = b""
     with contextlib.suppress(*DAMAGE), archive.open(member) as inflated:
         # Else the library inflates 4,096 bytes at once, and gives none of them if one is damaged.

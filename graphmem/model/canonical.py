@@ -41,7 +41,8 @@ def objects(part: Any) -> Iterator[MutableMapping[str, Any]]:
     if isinstance(part, dict):
         yield cast("dict[str, Any]", part)
     for inner in part.values() if isinstance(part, dict) else part if isinstance(part, list) else ():
-        yield from objects(inner)
+        if isinstance(inner, (dict, list)):
+            yield from objects(inner)
 
 
 def name_order(name: str) -> bytes:
