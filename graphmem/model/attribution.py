@@ -114,8 +114,7 @@ def described(by: str | Mapping[str, Any] | None, client: str | None) -> str:
     writer = f"{way} of {account}" if way and account else way or account or ANONYMOUS
     if thumbprint := said.get("thumbprint"):
         subject = said.get("subject")
-        agent = (
-            f"{subject}, verified" if subject else f"{said.get('claimed_subject') or thumbprint[:12]}, signed"
-        )
+        # What an agent says of itself is no name for it.
+        agent = f"{subject}, verified" if subject else f"{thumbprint[:12]}, signed"
         writer = f"agent {agent}, with {writer}"
     return f"{writer}{program}"

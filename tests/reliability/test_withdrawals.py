@@ -1,4 +1,8 @@
-"""Random histories with withdrawals: the state is that of an owner to whom the files were never given."""
+"""Random histories with withdrawals: the state is that of an owner to whom the files were never given.
+
+The same holds for writers: what one of them wrote is as if it had never been written, but for what others
+wrote too.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +82,16 @@ def item(number: int, **fields: Any) -> dict[str, Any]:
 class Run:
     """One run of a history."""
 
-    def __init__(self, call: Call, step_ids: list[int], without: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        call: Call,
+        step_ids: list[int],
+        without: frozenset[str] = frozenset(),
+        writers: dict[str, Call] | None = None,
+    ) -> None:
+        """``writers``: the operations as clients of these names call them; files are not used then."""
         self.call, self.step_ids, self.without = call, step_ids, without
+        self.writers = writers or {}
         self.entities: dict[int, str] = {}
         self.sources: dict[str, str] = {}
         self.withdrawn: set[str] = set()
@@ -92,8 +104,11 @@ class Run:
         link = {"relationship_type": "PART_OF", "source_index": 0, "target_index": 1}
         self._store(items, [link], {"observed_at": "2019-01-01"}, list(range(LASTING)))
 
-    def _store(self, items: list[Any], links: list[Any], more: dict[str, Any], numbers: list[int]) -> Any:
-        answer = self.call("store", entities=items, relationships=links, **more)
+    def _store(
+        self, items: list[Any], links: list[Any], more: dict[str, Any], numbers: list[int], writer: str = ""
+    ) -> Any:
+        call = self.writers.get(writer, self.call)
+        answer = call("store", entities=items, relationships=links, **more)
         for number, stored in zip(numbers, answer["entities"], strict=True):
             self.entities.setdefault(number, stored["entity_id"])
         return answer
@@ -124,11 +139,11 @@ class Run:
             if {source, target} <= {*numbers} and source != target
         ]  # fmt: skip
         more: dict[str, Any] = {"observed_at": "2022-06-01"}
-        if file:
+        if file and not self.writers:
             more["file_content"] = base64.b64encode(file.encode()).decode()
-        answer = self._store(items, links, more, numbers)
+        answer = self._store(items, links, more, numbers, file or "")
         if file:
-            self.sources[file] = answer["source_id"]
+            self.sources[file] = answer.get("source_id", file)
 
     def correct(self, step: Step) -> None:
         """Correct a field."""
@@ -164,20 +179,21 @@ class Run:
     def withdraw(self, step: Step) -> None:
         """Withdraw a file."""
         if step["file"] in self.sources and step["file"] not in self.without:
-            self._withdraw("sources.withdraw", self.sources[step["file"]])
+            self._withdraw("withdraw", self.sources[step["file"]])
             self.withdrawn.add(step["file"])
 
     def reinstate(self, step: Step) -> None:
         """Reinstate a file."""
         if step["file"] in self.sources and step["file"] not in self.without:
-            self._withdraw("sources.reinstate", self.sources[step["file"]])
+            self._withdraw("reinstate", self.sources[step["file"]])
             self.withdrawn.discard(step["file"])
 
-    def _withdraw(self, name: str, source_id: str) -> None:
-        """Withdraw or reinstate a file: the pages of a dry run answer what it then changes."""
-        limit = 1 + len(self.seen) % 3
-        plan, before = planned(self.call, name, limit=limit, source_id=source_id), listed(self.call)
-        assert self.call(name, source_id=source_id)["pending"] == 0
+    def _withdraw(self, verb: str, subject: str) -> None:
+        """Withdraw or reinstate a file or a writer: the pages of a dry run answer what it then changes."""
+        name, of = ("writings", "by_client") if self.writers else ("sources", "source_id")
+        name, limit = f"{name}.{verb}", 1 + len(self.seen) % 3
+        plan, before = planned(self.call, name, limit=limit, **{of: subject}), listed(self.call)
+        assert self.call(name, **{of: subject})["pending"] == 0
         assert as_difference(plan) == difference(before, listed(self.call))
 
     def look(self) -> None:
@@ -218,8 +234,9 @@ def is_sound(call: Call) -> None:
 
 
 @pytest.mark.timeout(3600)
-def test_a_withdrawn_file_is_as_if_it_had_never_been_given(
-    loop: Loop, services: Services, step_ids: list[int], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("of_writers", [False, True])
+def test_a_withdrawn_file_or_writer_is_as_if_it_had_never_been_given(
+    loop: Loop, services: Services, step_ids: list[int], monkeypatch: pytest.MonkeyPatch, of_writers: bool
 ) -> None:
     @examples(4)
     @given(history=HISTORY, observations_a_transaction=st.sampled_from([2, 2_000]))
@@ -227,7 +244,9 @@ def test_a_withdrawn_file_is_as_if_it_had_never_been_given(
         monkeypatch.setattr(forms, "STAMPED_LIMIT", observations_a_transaction)
         owner = str(uuid.uuid4())
         call = by_runner(loop, services, owner)
-        run = Run(call, step_ids)
+        names = FILES if of_writers else ()
+        writers = {name: by_runner(loop, services, owner, client=name) for name in names}
+        run = Run(call, step_ids, writers=writers)
         run.begin()
         for place, step in enumerate(history):
             run.take(place, step)
@@ -237,7 +256,7 @@ def test_a_withdrawn_file_is_as_if_it_had_never_been_given(
         for moment, entities in run.seen:
             assert run.entities_now(at_ingested=moment) == entities
         loop.run(erase(services, owner))
-        fresh = Run(call, step_ids, withdrawn)
+        fresh = Run(call, step_ids, withdrawn, writers)
         fresh.begin()
         for place, step in enumerate(history):
             fresh.take(place, step)
