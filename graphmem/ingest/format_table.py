@@ -23,6 +23,8 @@ PLACES = {
 }
 """Module and function of the parsers that share a module. Every other one is ``parse`` in its own."""
 
+MAIL_LIBRARIES = ("lxml", "striprtf", "compressed-rtf")
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -114,7 +116,7 @@ FORMATS: tuple[Format, ...] = (
         ("lxml",),
         version=2,
     ),
-    Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", ("message",), ("lxml",), version=2),
+    Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", ("message",), MAIL_LIBRARIES, version=3),
     Format(
         "mbox",
         "mailbox",
@@ -122,8 +124,8 @@ FORMATS: tuple[Format, ...] = (
         (".mbox",),
         "mailbox",
         ("message",),
-        ("lxml",),
-        version=2,
+        MAIL_LIBRARIES,
+        version=3,
     ),
     Format(
         "ics",

@@ -19,8 +19,9 @@ from tests.contract.snapshots import ROOT
 from tests.support.walks import walk_over
 
 LIBRARIES = {
-    "PIL", "charset_normalizer", "dateutil", "docx", "email.parser", "frontmatter", "icalendar", "lxml",
-    "markdown_it", "odfdo", "openpyxl", "pptx", "puremagic", "pypdf", "pypdfium2", "striprtf",
+    "PIL", "charset_normalizer", "compressed_rtf", "dateutil", "docx", "email.parser", "frontmatter",
+    "icalendar", "lxml", "markdown_it", "odfdo", "openpyxl", "pptx", "puremagic", "pypdf", "pypdfium2",
+    "striprtf",
 }  # fmt: skip
 FILES = ROOT / "tests/ingest/files"
 SHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"

@@ -42,6 +42,7 @@ QUOTED_FROM = re.compile(rb"^>(>*From )", re.MULTILINE)
 HEADER = re.compile(rb"[!-9;-~]+[ \t]*:|[ \t]|>?From ")
 HEADERS_END = re.compile(rb"\r?\n\r?\n")
 Headers = dict[str, list[str]]
+TEXT_TYPES = ("text/", "multipart/")
 MESSAGE_TYPES = ("message/rfc822", "message/global")
 
 
@@ -153,6 +154,13 @@ class _Contents:
     def _joined(self, kind: str, members: list[Message]) -> str:
         texts = [(member.get_content_type(), self.text_of(member)) for member in members]
         texts = [(each, text) for each, text in texts if text]
+        # Outlook sends its text beside the same text in a winmail.dat; programs on the way add to its end.
+        own = _words("\n".join(text for each, text in texts if each.startswith(TEXT_TYPES)))
+        texts = [
+            (each, text)
+            for each, text in texts
+            if each.startswith(TEXT_TYPES) or not own.startswith(_words(text))
+        ]
         plain_texts = [pair for pair in texts if pair[0] != "text/html"]
         if plain_texts and (
             kind == "multipart/alternative" or any(each == "text/plain" for each, _ in texts)
@@ -196,15 +204,12 @@ class _Contents:
 
     def _winmail(self, part: Message) -> str:
         data = part.get_payload(decode=True)
-        texts, names, is_whole = winmail.read(data if isinstance(data, bytes) else b"")
-        shown = [self.texts.text_of(each, "cp1252").strip() for each in (*names, *texts)]
-        kind = "application/octet-stream"
-        self.attachments += [{"name": name, "media_type": kind} for name in shown[: len(names)]]
-        if not is_whole:
-            self.builder.warn(f"A winmail.dat of message {self.number} is damaged: its end is left out.")
-        elif not texts:
-            self.builder.warn(f"Of a winmail.dat of message {self.number} only the names of files are read.")
-        return normal("\n".join(shown[len(names) :]))
+        outlook = winmail.Winmail(data if isinstance(data, bytes) else b"", LEVELS_LIMIT)
+        if not outlook.is_whole:
+            self.builder.warn(
+                f"A winmail.dat of message {self.number} is damaged or too long: a part is left out."
+            )
+        return self.text_of(outlook.message)
 
     def _payload(self, part: Message) -> str:
         data = part.get_payload(decode=True)
@@ -270,6 +275,11 @@ def _people(builder: Builder, texts: MailTexts, headers: Headers) -> Iterator[Pa
             for person in people
         ]
         yield PartField(name.lower().replace("-", "_"), people, builder.add_line(name, ", ".join(shown)))
+
+
+def _words(text: str) -> str:
+    """Return the words alone: plain and rich text differ in marks. A text without a word stays."""
+    return (re.sub(r"\W+", " ", text).strip() or text) + " "
 
 
 @lru_cache(maxsize=1_000)

@@ -53,7 +53,12 @@ def plain(text: str, builder: Builder) -> str:
     if not text.strip():
         return ""
     collected = Builder(builder.limits, builder.format)
-    PageText(collected).add(tree(text))
+    try:
+        PageText(collected).add(tree(text))
+    except ParseFailed as exc:
+        # A comment alone is no text: the message that holds it has more to read.
+        if exc.code != "empty":
+            raise
     return collected.text.strip("\n")
 
 
