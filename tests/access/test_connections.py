@@ -212,8 +212,9 @@ def test_the_shapes_of_the_caller_and_of_connections(
         assert me == {
             "user_id": alice.account.id, "account": alice.name, "owner": alice.account.owner,
             "scopes": ["read", "write"], "authentication": "oauth", "credential": issued["id"],
-            "client": me["client"], "sandbox_mode": False,
+            "client": me["client"], "sandbox_mode": False, "next_write": me["next_write"],
         }  # fmt: skip
+        assert me["next_write"]["written_by"].startswith(f"client `Test client` of {alice.name}")
         (connection,) = (await get("connections"))["connections"]
         assert connection == {
             "connection_id": issued["id"], "client_name": "Test client", "client_id": flow.client_id,

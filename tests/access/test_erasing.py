@@ -63,6 +63,7 @@ def store_everything(instance: Instance, call: Call) -> None:
     call("schemas.register", schema={"entity_type": "shelf", "fields": fields})
     for day in ("2001-01-01", "2002-01-01"):
         call("store", entities=[{"entity_type": "shelf", "name": "a", "row": "b", "born_on": day}])
+    call("writings.withdraw", by_client="test", until="2026-01-01")
     while instance.loop.run(worker.index_vectors(instance.services)):
         pass
 

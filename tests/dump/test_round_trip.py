@@ -218,7 +218,7 @@ def test_every_property_of_a_fact_is_in_the_dump(
             ),
         "Transaction": (
             {"owner", "sequence"},
-            {"id", "recorded_at", "operation", "client", "idempotency_key", "request_hash", "answer"},
+            {"id", "recorded_at", "operation", "client", "by", "idempotency_key", "request_hash", "answer"},
         ),
     }  # fmt: skip
     for label, (derived, dump_properties) in known.items():

@@ -31,7 +31,7 @@ def asked(operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         ("entities.find", {"include_observations": False, "observations_limit": 20, "by": None}),
         ("entities.query", {"exclude_bookkeeping": "false", "published": None, "user_id": "me"}),
         ("entities.snapshot", {"format": "json"}),
-        ("timeline.list", {"order_by": "event_timestamp", "source_id": None}),
+        ("timeline.list", {"order_by": "event_timestamp"}),
         ("schemas.update", {"activate": True, "force": False}),
         ("schemas.register", {"migrate_existing": False, "user_specific": True}),
     ],

@@ -17,7 +17,8 @@ from tests.support.faces import Call
 NO_LISTS = {
     # They read the characters of a text, the hits of one search, or what a dry run would change.
     "files.parse", "sources.get", "sources.search", "search.explain", "sources.withdraw", "sources.reinstate",
-    "interpretations.withdraw", "interpretations.reinstate",
+    "interpretations.withdraw", "interpretations.reinstate", "writings.withdraw", "writings.reinstate",
+    "agents.quarantine", "agents.release", "undo",
 }  # fmt: skip
 LISTS: list[tuple[str, dict[str, Any], str]] = [
     ("graph.neighborhood", {"node_id": "$ada"}, "relationships"),

@@ -307,7 +307,7 @@ def test_an_observation_tells_who_said_it_and_when(run: Call) -> None:
         "identity_basis": "email",
         "transaction_id": answer["transaction_id"],
         "idempotency_key": "k",
-        "provenance": answer["provenance"],
+        "provenance": observation["provenance"],
     }
 
 
@@ -403,6 +403,7 @@ def test_the_counts_are_those_of_what_was_stored(run: Call) -> None:
         "relationships_by_type": {"MANAGES": 1, "OWNS": 1},
         "sequence": 2,
         "last_updated": last,
+        "writers": [{**stats["writers"][0], "client": "test", "transactions": 2}],
     }
 
 

@@ -68,6 +68,7 @@ def test_a_file_is_stored_alone(run: Call, loop: Loop, services: Services, owner
     assert source["names"] == [{
         "name": "letter.txt", "mime_type": "text/plain", "stored_at": answer["recorded_at"],
         "transaction_id": answer["transaction_id"], "client": "test",
+        "provenance": source["names"][0]["provenance"],
     }]  # fmt: skip
     assert (source["original_filename"], source["created_at"]) == ("letter.txt", answer["recorded_at"])
     assert source["storage_url"] == f"graphmem://{answer['source_id']}"

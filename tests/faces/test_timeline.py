@@ -73,6 +73,7 @@ def test_events_are_listed_the_latest_first_with_where_they_come_from(run: Call,
         "observation_id": observation["id"],
         "source_id": None,
         "created_at": observation["recorded_at"],
+        "provenance": observation["provenance"],
     }
     assert run("timeline.get", event_id=start["id"]) == {"event": start}
 

@@ -124,7 +124,7 @@ def test_what_an_agent_says_of_itself_is_a_claim(
 
 
 def test_the_names_of_this_machine_are_all_signed_for_and_no_other() -> None:
-    service = Service("http://127.0.0.1:3080")
+    service = Service("http://127.0.0.1:3080", now=NOW)
     for authority in ("127.0.0.1:3080", "localhost:3080", "[::1]:3080"):
         request = made(authority=authority, scheme="http")
         request.set("host", authority)
@@ -135,7 +135,7 @@ def test_the_names_of_this_machine_are_all_signed_for_and_no_other() -> None:
 
 
 def test_the_path_of_the_public_address_is_signed() -> None:
-    service = Service("https://mem.example/graphmem/")
+    service = Service("https://mem.example/graphmem/", now=NOW)
     request = made(path="/graphmem/store")
     request.path = "/store"  # a proxy took its beginning away
     assert isinstance(outcome(request, service), Actor)

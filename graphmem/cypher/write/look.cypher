@@ -233,19 +233,19 @@ RETURN owner,
       OPTIONAL MATCH (transaction:Transaction {id: subject_id})
       OPTIONAL MATCH (writing:Writing {owner: $owner, id: subject_id})
       OPTIONAL MATCH (split:Split {id: subject_id})
-      WITH subject_id, coalesce(transaction, writing, split) AS subject
-      WITH subject, subject_id WHERE subject.owner = $owner OR subject IS NULL AND EXISTS {
+      WITH subject_id, coalesce(transaction, writing, split) AS held
+      WITH held, subject_id WHERE held.owner = $owner OR held IS NULL AND EXISTS {
         MATCH (agent:Agent)
         USING INDEX SEEK agent:Agent(owner)
         WHERE agent.owner = $owner AND subject_id STARTS WITH 'wrt_' AND substring(subject_id, 44) IN agent.writers
       }
-      RETURN subject
+      RETURN held
     }
     CALL (subject_id) {
       <exclusion._observations>
       RETURN count(DISTINCT observation) AS observations
     }
-    RETURN [subject_id, subject.excluded, observations]
+    RETURN [subject_id, held.excluded, observations]
   } AS subjects,
   COLLECT {
     UNWIND $interpretations AS id
