@@ -84,7 +84,7 @@ class AgentKey:
         if algorithm not in ALGORITHMS:
             raise refused("unsupported_algorithm", f"keys are for {' or '.join(ALGORITHMS)}")
         if _CURVES[algorithm] != curve:
-            raise refused("invalid_key", "the curve of the key is not that of its algorithm")
+            raise refused("invalid_key", f"its curve does not fit its algorithm, {algorithm}")
         try:
             return cls._of_public(algorithm, _public_key(algorithm, jwk))
         except (ValueError, TypeError) as exc:

@@ -14,7 +14,7 @@ from typing import Any, Self
 from graphmem.database.queries import Queries
 from graphmem.dump.batches import BatchPart
 from graphmem.model import canonical, discovery, fact_records, facts, schema
-from graphmem.model.attribution import agent_row
+from graphmem.model.attribution import writers_of
 from graphmem.model.fact_records import Fact, Repeat, SchemaRecord
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.identity_rules import own_rule
@@ -64,8 +64,7 @@ class DumpedTransaction:
 
     def writers(self, owner: str) -> list[str]:
         """Return the keys of who wrote it."""
-        agent = agent_row(owner, self.agent, self.properties["client"], self.properties["by"])
-        return agent["properties"].get("writers", [])
+        return writers_of(owner, self.agent, self.properties["client"], self.properties["by"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,7 +64,7 @@ def encode(members: dict[str, Any]) -> str:
 def agent_row(owner: str, thumbprint: str, client: str, by: str | None) -> dict[str, Any]:
     """Return the node of who wrote a transaction; all transactions of the same writer have one node.
 
-    The id of an unattributed writer is that of its thumbprint alone, as it was before.
+    Without an attribution the id depends on the owner and the thumbprint alone: such nodes are stored.
 
     Args:
         client: the name of the client program.
@@ -91,6 +91,11 @@ def agent_row(owner: str, thumbprint: str, client: str, by: str | None) -> dict[
         "writers": sorted(writer_key(kind, name) for kind, name in keys if name),
     }  # fmt: skip
     return {"id": ids.agent_id(owner, canonical.encode([thumbprint, client, said])), "properties": properties}
+
+
+def writers_of(owner: str, thumbprint: str, client: str, by: str | None) -> list[str]:
+    """Return the keys of who wrote a transaction; none of one that is unattributed. See :func:`agent_row`."""
+    return agent_row(owner, thumbprint, client, by)["properties"].get("writers", [])
 
 
 def writer_key(kind: str, name: str) -> str:

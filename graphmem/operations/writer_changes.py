@@ -9,10 +9,10 @@ from pydantic import Field, model_validator
 from graphmem.arguments import Moment, MomentBefore, NoBool, Spelled, invalid
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, WriterQuarantined
 from graphmem.model import ids, times
-from graphmem.model.attribution import agent_row, writer_key
+from graphmem.model.attribution import agent_row
 from graphmem.model.membership import SubjectKind
 from graphmem.operations.entity_merges import Unmerge, unmerge_entities
-from graphmem.reading.writer_filters import Name
+from graphmem.reading.writer_filters import ByProgram
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import transaction
 from graphmem.storing.withdrawal_changes import WithdrawalResult, apply, change
@@ -28,21 +28,13 @@ _ERRORS = (NotFound, InvalidCursor, IdempotencyMismatch, WriterQuarantined)
 TransactionId = Annotated[str, Field(max_length=100, description="Id of a transaction (txn_…).")]
 
 
-class OneWriter(ChangeWithdrawal):
-    """The arguments that name one writer: an API key, a client program, or an agent that signed."""
-
-    by_key: Annotated[Name | None, Field(description="What this API key wrote (id or name).")] = None
-    by_client: Annotated[Name | None, Field(description="What this client program wrote.")] = None
-    by_agent: Annotated[
-        Name | None, Field(description="What this agent signed (thumbprint, or verified subject).")
-    ] = None
+class OneWriter(ChangeWithdrawal, ByProgram):
+    """The arguments that name one writer."""
 
     @property
     def writer(self) -> str | None:
-        """The key of the writer, ``None`` where none is named."""
-        given = {kind: getattr(self, f"by_{kind}") for kind in ("key", "client", "agent")}
-        keys = [writer_key(kind, name) for kind, name in given.items() if name is not None]
-        return keys[0] if len(keys) == 1 else None
+        """The key of the writer, ``None`` where none or several are named."""
+        return self.writers[0] if len(self.writers) == 1 else None
 
 
 class ChangeWriting(OneWriter):
@@ -57,8 +49,7 @@ class ChangeWriting(OneWriter):
 
     @model_validator(mode="after")
     def _name_one(self) -> Self:
-        given = [self.transaction_id, self.by_key, self.by_client, self.by_agent]
-        if sum(each is not None for each in given) != 1:
+        if len(self.writers) + (self.transaction_id is not None) != 1:
             raise ValueError("name one: transaction_id, by_key, by_client or by_agent")
         if self.transaction_id is not None and (self.since, self.until) != (None, None):
             raise ValueError("a transaction has no span: leave out since and until")
@@ -73,16 +64,12 @@ class ChangeWriting(OneWriter):
         return "writing", ids.writing_id(self.writer, self.since or 0, until)
 
 
-class WritingChange(WithdrawalResult):
-    """The result of a withdrawal by writer or transaction, or of its end."""
-
-
 @operation(
     "writings.withdraw", "POST /withdraw", tool="withdraw_writings", command="withdraw", scope=Scope.WRITE,
     destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
     example={"by_key": "ada-laptop", "since": "2026-01-01T00:00:00Z", "until": "2026-02-01T00:00:00Z"},
 )  # fmt: skip
-async def withdraw_writings(context: Context, arguments: ChangeWriting) -> WritingChange:
+async def withdraw_writings(context: Context, arguments: ChangeWriting) -> WithdrawalResult:
     """Withdraw what one writer wrote, or one transaction: it counts no more. It can be reinstated.
 
     Give `transaction_id`, or one of `by_key`, `by_client` and `by_agent`, with a span of time at which it was
@@ -90,7 +77,7 @@ async def withdraw_writings(context: Context, arguments: ChangeWriting) -> Writi
     recorded too stays. `dry_run` answers what would change.
     """
     _not_oneself(context, arguments, arguments.until is None or arguments.until > times.now())
-    return {**await change(context, "writings.withdraw", arguments, "exclude", arguments.subject)}
+    return await change(context, "writings.withdraw", arguments, "exclude", arguments.subject)
 
 
 @operation(
@@ -98,9 +85,9 @@ async def withdraw_writings(context: Context, arguments: ChangeWriting) -> Writi
     scope=Scope.WRITE, idempotent=True, sandbox=False, errors=_ERRORS,
     example={"by_key": "ada-laptop", "since": "2026-01-01T00:00:00Z", "until": "2026-02-01T00:00:00Z"},
 )  # fmt: skip
-async def reinstate_writings(context: Context, arguments: ChangeWriting) -> WritingChange:
+async def reinstate_writings(context: Context, arguments: ChangeWriting) -> WithdrawalResult:
     """Reinstate what was withdrawn by writer or transaction: give the same arguments as to withdraw it."""
-    return {**await change(context, "writings.reinstate", arguments, "include", arguments.subject)}
+    return await change(context, "writings.reinstate", arguments, "include", arguments.subject)
 
 
 class ChangeQuarantine(OneWriter):
@@ -120,7 +107,7 @@ class ChangeQuarantine(OneWriter):
     scope=Scope.WRITE, destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
     example={"by_agent": "aauth:research-bot@example.org", "reason": "it invents dates"},
 )  # fmt: skip
-async def quarantine(context: Context, arguments: ChangeQuarantine) -> WritingChange:
+async def quarantine(context: Context, arguments: ChangeQuarantine) -> WithdrawalResult:
     """Keep what a writer writes from now on apart: it is stored, and does not count until it is released.
 
     A warning says so to the writer. Anything else than stores is refused to it.
@@ -134,22 +121,27 @@ async def quarantine(context: Context, arguments: ChangeQuarantine) -> WritingCh
     scope=Scope.WRITE, idempotent=True, sandbox=False, errors=_ERRORS,
     example={"by_agent": "aauth:research-bot@example.org"},
 )  # fmt: skip
-async def release(context: Context, arguments: ChangeQuarantine) -> WritingChange:
+async def release(context: Context, arguments: ChangeQuarantine) -> WithdrawalResult:
     """End the quarantine of a writer: what it wrote meanwhile counts, and so does what it writes next."""
     return await _quarantined(context, "agents.release", arguments, is_released=True)
 
 
 async def _quarantined(
     context: Context, name: str, arguments: ChangeQuarantine, *, is_released: bool
-) -> WritingChange:
+) -> WithdrawalResult:
     request = QuarantineRequest(
         **transaction(context, name, arguments),
         writer=arguments.writer or "",
         is_released=is_released,
         reason=arguments.reason,
     )
-    answer = await apply(context, arguments, request)
-    return {**answer, "state": "counting" if is_released else "withdrawn"}
+    return await apply(context, arguments, request)
+
+
+def _caller(context: Context) -> dict[str, Any]:
+    """Return the node of who writes what the caller writes."""
+    actor = context.actor
+    return agent_row(actor.owner, actor.agent, actor.client, actor.by)
 
 
 def _not_oneself(context: Context, arguments: OneWriter, is_open: bool) -> None:
@@ -158,9 +150,7 @@ def _not_oneself(context: Context, arguments: OneWriter, is_open: bool) -> None:
     Raises:
         InvalidInput: the caller is this writer.
     """
-    actor = context.actor
-    own = agent_row(actor.owner, actor.agent, actor.client, actor.by)["properties"]["writers"]
-    if is_open and arguments.writer in own:
+    if is_open and arguments.writer in _caller(context)["properties"]["writers"]:
         message = "this is the writer of this call: give an earlier `until`, or call as another writer"
         raise invalid([{"path": f"$.by_{(arguments.writer or '').partition(':')[0]}", "message": message}])
 
@@ -236,14 +226,12 @@ async def undo(context: Context, arguments: Undo) -> UndoResult:
     an undo, give the id of its transaction: what it took back counts again. `dry_run` answers what would
     change.
     """
-    actor = context.actor
-    writer = agent_row(actor.owner, actor.agent, actor.client, actor.by)
     limit = arguments.last or (1 if arguments.since is None else UNDO_LIMIT)
     rows = await context.graph.only(
         "undo.transactions",
         list[UndoneTransaction],
         transaction_ids=[] if arguments.transaction_id is None else [arguments.transaction_id],
-        agent_id="" if arguments.transaction_id else writer["id"],
+        agent_id="" if arguments.transaction_id else _caller(context)["id"],
         since=times.EARLIEST if arguments.since is None else arguments.since,
         limit=limit,
     )

@@ -360,12 +360,13 @@ async def completed(context: Context, rows: Iterable[EventRow]) -> list[EventRow
         return []
     stored = await answers.stored_observations(context, (event.observation_id for event in rows))
     observations = {observation.id: observation for observation in stored}
+    told = [(event, observations[event.observation_id]) for event in rows]
     return [
         event._replace(
-            recorded_at=observations[event.observation_id].recorded_at,
-            source_id=observations[event.observation_id].source_id,
-            agent=observations[event.observation_id].agent,
-            written=(observations[event.observation_id].client, observations[event.observation_id].by),
+            recorded_at=each.recorded_at,
+            source_id=each.source_id,
+            agent=each.agent,
+            written=(each.client, each.by),
         )
-        for event in rows
+        for event, each in told
     ]

@@ -14,21 +14,28 @@ Name = Annotated[str, Field(min_length=1, max_length=200), NotBlank]
 _KINDS: Final = ("account", "key", "client", "agent")
 
 
-class ByWriter(Arguments):
-    """Which writers a list is about; all that are given must fit. No filter fits what is unattributed."""
+class ByProgram(Arguments):
+    """Arguments that name who wrote: an API key, a client program, an agent that signed."""
 
-    by_account: Annotated[Name | None, Field(description="Only what this account wrote (id or name).")] = None
     by_key: Annotated[Name | None, Field(description="Only by this API key (id or name).")] = None
     by_client: Annotated[
         Name | None, Field(description="Only by this program (its name, or an OAuth connection).")
     ] = None
-    by_agent: Annotated[Name | None, Field(description="Only signed by this agent.")] = None
+    by_agent: Annotated[
+        Name | None, Field(description="Only signed by this agent (thumbprint, or verified subject).")
+    ] = None
 
     @property
     def writers(self) -> list[str]:
-        """The keys of the writers that are wanted; none means every writer."""
-        given = {kind: getattr(self, f"by_{kind}") for kind in _KINDS}
-        return [writer_key(kind, name) for kind, name in given.items() if name is not None]
+        """The keys of the writers that are named."""
+        names = {kind: getattr(self, f"by_{kind}", None) for kind in _KINDS}
+        return [writer_key(kind, name) for kind, name in names.items() if name is not None]
+
+
+class ByWriter(ByProgram):
+    """Which writers a list is about; all that are given must fit. No filter fits what is unattributed."""
+
+    by_account: Annotated[Name | None, Field(description="Only what this account wrote (id or name).")] = None
 
 
 def written(name: LiteralString, writers: list[str]) -> tuple[LiteralString, dict[str, Any]]:

@@ -79,8 +79,7 @@ async def apply(
     Raises:
         NotFound: a subject is not there, or it is withdrawn already, or not withdrawn.
     """
-    kinds = {each.kind for each in request.changes}
-    state = "counting" if kinds == {"include"} else "withdrawn"
+    state = "counting" if request.is_reinstating else "withdrawn"
     try:
         if arguments.is_preview:
             return await _plan(context, arguments, request, state)

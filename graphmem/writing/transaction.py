@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from graphmem.errors import IdempotencyMismatch, VersionConflict, WriterQuarantined
 from graphmem.model import ids, membership
-from graphmem.model.attribution import agent_row
+from graphmem.model.attribution import writers_of
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
@@ -62,7 +62,7 @@ class TransactionRequest(WriteRequest):
     @property
     def writers(self) -> list[str]:
         """The keys of who writes it."""
-        return agent_row(self.owner, self.agent, self.client, self.by)["properties"].get("writers", [])
+        return writers_of(self.owner, self.agent, self.client, self.by)
 
     def touch(self, touched: Touched) -> None:
         """Add the transaction itself, which an earlier attempt may have written, the key, and the writers."""

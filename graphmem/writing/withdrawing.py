@@ -47,13 +47,15 @@ class WithdrawalRequest(TransactionRequest):
             name = kind.plural if kind is not None and kind.plural in SUBJECTS else "subjects"
             getattr(touched, name).add(change.subject)
 
+    @property
+    def is_reinstating(self) -> bool:
+        """Whether all that it changes counts again."""
+        return all(each.kind == "include" for each in self.changes)
+
     def apply(self, draft: Draft) -> Receipt:
         """Withdraw the observations of the subjects, or reinstate them."""
-        return self._changed(draft, self.changes)
-
-    def _changed(self, draft: Draft, changes: tuple[SubjectChange, ...]) -> Receipt:
         state, total, withdrawal_ids = draft.state, 0, list[str]()
-        for change in changes:
+        for change in self.changes:
             observations = state.known.get(change.subject)
             is_withdrawn = not membership.counts(state.read.toggles.get(change.subject))
             path = "$" if change.subject_kind == "writing" else f"$.{change.subject_kind}_id"
@@ -79,6 +81,11 @@ class QuarantineRequest(WithdrawalRequest):
     changes: tuple[SubjectChange, ...] = ()
     writer: str
     is_released: bool = False
+
+    @property
+    def is_reinstating(self) -> bool:
+        """Whether the writer is released."""
+        return self.is_released
 
     @property
     def content(self) -> dict[str, Any]:
