@@ -17,6 +17,7 @@ from graphmem.cli.interpret import interpret
 from graphmem.cli.me import me
 from graphmem.cli.parse import parse
 from graphmem.cli.session import Session, command, console, uses_service
+from graphmem.cli.setup import setup
 from graphmem.cli.upload import upload
 
 app = typer.Typer(
@@ -184,7 +185,7 @@ def rebuild(session: Session) -> dict[str, Any]:
     return dict(run(session))
 
 
-for each in (doctor, upload, parse, interpret, me):
+for each in (doctor, setup, upload, parse, interpret, me):
     command(app)(each)
 for group, name, text in (
     (db.app, "db", "Start, stop and inspect the embedded Neo4j."),

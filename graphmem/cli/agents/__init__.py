@@ -1,0 +1,1 @@
+"""What brings graphmem into the agents of this machine: configuration, instructions and hooks."""

@@ -1,0 +1,152 @@
+"""The agents that `graphmem setup` knows: what ``agent_table.toml`` says of each, for this machine."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from graphmem.cli.agents.config_files import Edit, WholeFile
+from graphmem.cli.agents.jsonc_edit import JsonEntry
+from graphmem.cli.agents.toml_edit import TomlEntry
+
+SetupScope = Literal["user", "project"]
+NAME = "graphmem"
+WRITTEN = "Written by `graphmem setup`; `graphmem setup --undo` removes it."
+EVENTS = ("session-start", "prompt", "stop")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How an agent reaches graphmem: by a command that it starts, or at the address of a service.
+
+    Attributes:
+        command: the program and its global options, such as ``("graphmem", "--env", "demo")``.
+        account: the account that acts, None for the local one.
+        url: the address of MCP at a service; the program is then for hooks only.
+    """
+
+    command: tuple[str, ...]
+    account: str | None = None
+    url: str | None = None
+
+    def line(self, *words: str) -> list[str]:
+        """Return a command line of graphmem."""
+        account = () if self.account is None else ("--account", self.account)
+        return [*self.command, *account, *words]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFile:
+    """A file in which graphmem has entries of one agent, and these entries."""
+
+    path: Path
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One agent, as the table describes it."""
+
+    name: str
+    row: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return self.row["title"]
+
+    @property
+    def has_hooks(self) -> bool:
+        """Whether it can call graphmem by hooks."""
+        return "hooks" in self.row
+
+    def is_installed(self, home: Path) -> bool:
+        """Return whether there is a trace of it under the home directory."""
+        user = _by_platform(self.row["user"])
+        own = user if isinstance(user, str) else user[-1]
+        found_by = self.row.get("found_by", [str(Path(own).parent)])
+        return any((home / each).exists() for each in found_by)
+
+    def can(self, scope: SetupScope, start: Launch) -> bool:
+        """Return whether it can be set up so."""
+        return scope in self.row and ("local" if start.url is None else "remote") in self.row
+
+    def server(self, scope: SetupScope, root: Path, start: Launch) -> AgentFile:
+        """Return the place of its entry for MCP. ``root``: the home directory, or that of the project."""
+        row = self.row
+        path = _path(row[scope], root)
+        command, *arguments = start.line("mcp")
+        values = {
+            "$command": command, "$args": arguments, "$line": [command, *arguments], "$url": start.url
+        }  # fmt: skip
+        value = _filled(row["local" if start.url is None else "remote"], values)
+        if row["format"] == "yaml-file":
+            return AgentFile(path, (WholeFile(_yaml({**row["around"], row["path"][0]: [value]})),))
+        if row["format"] == "toml":
+            return AgentFile(path, (TomlEntry((*row["path"], NAME), value),))
+        older = tuple(row.get("older_path", ()))
+        return AgentFile(path, (JsonEntry(_in_use(path, older) or tuple(row["path"]), value, NAME),))
+
+    def hooks(self, scope: SetupScope, root: Path, start: Launch) -> AgentFile:
+        """Return the place of its hooks."""
+        hooks = self.row["hooks"]
+        path = _path(hooks[scope], root)
+        if "whole" in hooks:
+            template = (Path(__file__).parent / hooks["whole"]).read_text("utf-8")
+            line = json.dumps(start.line("hook"))
+            return AgentFile(path, (WholeFile(template.replace("$LINE", line).replace("$WRITTEN", WRITTEN)),))
+        edits = [JsonEntry((), value, key, is_default=True) for key, value in hooks.get("also", {}).items()]
+        for event in EVENTS:
+            words = ("hook", event, "--agent", self.name)
+            value = _filled(hooks["entry"], {"$hook": shlex.join(start.line(*words))})
+            edits.append(JsonEntry((*hooks["path"], hooks["events"][event]), value, mark=shlex.join(words)))
+        return AgentFile(path, tuple(edits))
+
+
+@cache
+def agents() -> Mapping[str, Agent]:
+    """Return the agents by their names."""
+    table = tomllib.loads((Path(__file__).parent / "agent_table.toml").read_text("utf-8"))
+    return {name: Agent(name, row) for name, row in table.items()}
+
+
+def _by_platform(value: Any) -> Any:
+    return value.get(sys.platform, value["linux"]) if isinstance(value, dict) else value
+
+
+def _path(value: Any, root: Path) -> Path:
+    names = _by_platform(value)
+    paths = [root / name for name in ([names] if isinstance(names, str) else names)]
+    return next((path for path in paths if path.exists()), paths[-1])
+
+
+def _filled(template: Any, values: Mapping[str, Any]) -> Any:
+    if isinstance(template, dict):
+        return {name: _filled(value, values) for name, value in template.items()}
+    if isinstance(template, list):
+        return [_filled(value, values) for value in template]
+    return values.get(template, template) if isinstance(template, str) else template
+
+
+def _in_use(path: Path, older: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the path of earlier versions where the file has servers there, and none at that of today."""
+    try:
+        found = JsonEntry(older[:-1], None, older[-1]).found(path.read_text("utf-8")) if older else None
+    except (OSError, ValueError):
+        return None
+    if not isinstance(found, dict) or "servers" in found:
+        return None
+    return older if any("type" in each for each in found.values()) else None
+
+
+def _yaml(content: Any) -> str:
+    import yaml
+
+    return f"# {WRITTEN}\n" + yaml.safe_dump(content, sort_keys=False, allow_unicode=True)

@@ -1,0 +1,245 @@
+"""Files of agents: read, planned, written and put back.
+
+A *change* is planned first, so that it can be shown. The *record* of a written change says how the file was
+before: what was taken out of it and put into it, never the whole file. It is kept in the user's data
+directory (mode 0600). Undoing gives the earlier bytes where nobody has changed the file since. Where somebody
+has, the entries of graphmem are taken out one by one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import platformdirs
+
+from graphmem.errors import ConfigurationInvalid
+
+
+class Edit(Protocol):
+    """An entry of graphmem in a file."""
+
+    @property
+    def value(self) -> Any:
+        """What it is set to."""
+        ...
+
+    def found(self, text: str) -> Any:
+        """Return what a file has for the entry, None if it has nothing."""
+        ...
+
+    def put(self, text: str) -> str:
+        """Return the text with the entry."""
+        ...
+
+    def missing(self, text: str) -> list[tuple[str, ...]]:
+        """Return the paths that have to be made for it."""
+        ...
+
+    def removed(self, text: str, made: Sequence[Sequence[str]] = ()) -> str:
+        """Return the text without the entry, and without what was made for it and is empty now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file that is graphmem's alone."""
+
+    value: str
+
+    def found(self, text: str) -> Any:
+        """Return the text, None if there is none."""
+        return text or None
+
+    def put(self, text: str) -> str:
+        """Return the value. ValueError: the file is somebody else's."""
+        if text not in ("", self.value):
+            raise ValueError("it is there already, with another content: move it away")
+        return self.value
+
+    def missing(self, text: str) -> list[tuple[str, ...]]:
+        """Return no paths."""
+        return []
+
+    def removed(self, text: str, made: Sequence[Sequence[str]] = ()) -> str:
+        """Return an empty text. ValueError: somebody has changed the content."""
+        if text not in ("", self.value):
+            raise ValueError("it was changed after graphmem wrote it: remove it by hand")
+        return ""
+
+
+class FileChange(NamedTuple):
+    """A planned change of a file; None stands for a file that is not there."""
+
+    path: Path
+    before: str | None
+    after: str | None
+    record: dict[str, Any] | None = None
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the file would be another one."""
+        return self.before != self.after
+
+
+def plan(path: Path, edits: Sequence[Edit]) -> FileChange:
+    """Return the change that puts entries into a file. ConfigurationInvalid: it cannot be changed so."""
+    with _refusing(path):
+        text, record = _read(path), _Records().get(path)
+        if text is not None and all(edit.found(text) == edit.value for edit in edits):
+            return FileChange(path, text, text, record)
+        base = _without(text, record, edits)
+        made = [list(each) for edit in edits for each in edit.missing(base or "")]
+        after, splices = base or "", []
+        for edit in edits:
+            before, after = after, edit.put(after)
+            splices.append(_splice(before, after))
+        folders = [str(each) for each in path.parents if not each.exists()]
+        kept = record or {}
+        return FileChange(path, text, after, {
+            "existed": base is not None, "hash": _hash(after), "splices": splices, "made": made,
+            "folders": kept.get("folders", folders),
+        })  # fmt: skip
+
+
+def plan_undo(path: Path, edits: Sequence[Edit]) -> FileChange:
+    """Return the change that takes entries out again. ConfigurationInvalid: it cannot be changed so."""
+    with _refusing(path):
+        text, record = _read(path), _Records().get(path)
+        return FileChange(path, text, _without(text, record, edits), record)
+
+
+def apply(change: FileChange, *, is_undo: bool = False) -> None:
+    """Write a planned change. ConfigurationInvalid: the file cannot be written, or has changed since."""
+    path, records = change.path, _Records()
+    with _refusing(path):
+        if _read(path) != change.before:
+            raise ValueError("another program has just changed it: run this again")
+        if not is_undo:
+            records.set(path, change.record)
+        if change.after is None:
+            path.resolve().unlink(missing_ok=True)
+        elif change.is_change:
+            _write(path, change.after)
+        if is_undo:
+            for folder in (change.record or {}).get("folders", []):
+                with contextlib.suppress(OSError):
+                    os.rmdir(folder)
+            records.set(path, None)
+
+
+def _without(text: str | None, record: dict[str, Any] | None, edits: Sequence[Edit]) -> str | None:
+    """Return a file as it was before graphmem wrote into it; None if it was not there."""
+    if text is None:
+        return None
+    if record is not None and record["hash"] == _hash(text):
+        if not record["existed"]:
+            return None
+        before = text
+        for at, old, new in reversed(record["splices"]):
+            before = before[:at] + old + before[at + len(new) :]
+        return before
+    made = record["made"] if record else []
+    rest = text
+    for edit in edits:
+        rest = edit.removed(rest, made)
+    if rest == text:
+        return text
+    is_left_over = record is not None and not record["existed"] and not rest.strip("{} \t\r\n")
+    is_whole = any(isinstance(edit, WholeFile) for edit in edits)
+    return None if is_left_over or (is_whole and not rest) else rest
+
+
+def _splice(before: str, after: str) -> tuple[int, str, str]:
+    """Return where two texts differ, and what each of them has there."""
+    begin = _common(before, after)
+    end = _common(before[begin:][::-1], after[begin:][::-1])
+    return begin, before[begin : len(before) - end], after[begin : len(after) - end]
+
+
+def _common(one: str, two: str) -> int:
+    """Return how many characters two texts have in common at their beginnings."""
+    pairs = zip(one, two, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(two)))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextlib.contextmanager
+def _refusing(path: Path) -> Any:
+    """Report what is wrong with a file as ConfigurationInvalid, with what to do."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise ConfigurationInvalid(f"{path} is no UTF-8 text: nothing was changed", file=str(path)) from None
+    except ValueError as exc:
+        raise ConfigurationInvalid(
+            f"{path} was not changed: {exc}. Mend the file, or add the entry by hand", file=str(path)
+        ) from None
+    except OSError as exc:
+        raise ConfigurationInvalid(
+            f"{path} cannot be used: {exc.strerror or exc}. Mend that, and run this again", file=str(path)
+        ) from None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file atomically and keep its mode. A link stays, and what it names is replaced."""
+    target = path.resolve()
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    if mode is not None and not mode & stat.S_IWUSR:
+        raise ValueError("it is read-only: make it writable")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, 0o666 & ~umask if mode is None else mode)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+class _Records:
+    """The records of written changes, by the path of the file."""
+
+    def __init__(self) -> None:
+        self._path = platformdirs.user_data_path("graphmem", appauthor=False) / "setup.json"
+        try:
+            self._all: dict[str, dict[str, Any]] = json.loads(self._path.read_text("utf-8"))
+        except (OSError, ValueError):
+            self._all = {}
+
+    def get(self, path: Path) -> dict[str, Any] | None:
+        """Return the record of a file."""
+        return self._all.get(str(path.resolve()))
+
+    def set(self, path: Path, record: dict[str, Any] | None) -> None:
+        """Keep or forget the record of a file."""
+        from graphmem.neo4j_local.private_files import write_private
+
+        others = {name: value for name, value in self._all.items() if name != str(path.resolve())}
+        self._all = others if record is None else {**others, str(path.resolve()): record}
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(self._path, json.dumps(self._all))

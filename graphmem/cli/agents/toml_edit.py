@@ -1,0 +1,76 @@
+"""Change one table of a TOML file that people edit; everything else stays as it is."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class TomlEntry:
+    """The table at ``path`` of a TOML file, and the value that it is set to."""
+
+    path: tuple[str, ...]
+    value: Any
+
+    def found(self, text: str) -> Any:
+        """Return the value that a file has at the path, None if it has none. ValueError: it is no TOML."""
+        found: Any = tomllib.loads(text)
+        for name in self.path:
+            found = found.get(name) if isinstance(found, dict) else None
+        return found
+
+    def put(self, text: str) -> str:
+        """Return the text of a file with the table. ValueError: it is no TOML, or has no room for it."""
+        import tomlkit
+
+        if self.found(text) == self.value:
+            return text
+        document = tomlkit.parse(text)
+        above: Any = document
+        for name in self.path[:-1]:
+            if name not in above:
+                above.append(name, tomlkit.table(is_super_table=True))
+            above = above[name]
+        table = tomlkit.table()
+        table.update(self.value)
+        # A blank line before the table that follows.
+        table.add(tomlkit.nl())
+        above[self.path[-1]] = table
+        after = tomlkit.dumps(document)
+        return self._checked(text, after[:-1] if after.endswith("\n\n") else after)
+
+    def missing(self, text: str) -> list[tuple[str, ...]]:
+        """Return no paths: tables above others are made by naming them."""
+        return []
+
+    def removed(self, text: str, made: Sequence[Sequence[str]] = ()) -> str:
+        """Return the text without the table."""
+        import tomlkit
+
+        if self.found(text) is None:
+            return text
+        document = tomlkit.parse(text)
+        above: Any = document
+        for name in self.path[:-1]:
+            above = above[name]
+        del above[self.path[-1]]
+        return self._checked(text, tomlkit.dumps(document))
+
+    def _checked(self, before: str, after: str) -> str:
+        """Return ``after`` if nothing but the table differs. ValueError: something else would change."""
+        if self._others(before) != self._others(after):
+            raise ValueError("its tables are written in a way in which nothing can be added")
+        return after
+
+    def _others(self, text: str) -> Any:
+        document = tomllib.loads(text)
+        above: Any = document
+        for name in self.path[:-1]:
+            above = above.get(name, {})
+        above.pop(self.path[-1], None)
+        if not above:
+            document.pop(self.path[0], None)
+        return document

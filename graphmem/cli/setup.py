@@ -1,0 +1,220 @@
+"""``graphmem setup``: write graphmem into the configuration of agents, show it, and take it out again."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from graphmem.cli.session import Session, console, show, stderr
+from graphmem.errors import ConfigurationInvalid, GraphmemError, InvalidInput
+
+if TYPE_CHECKING:
+    from graphmem.cli.agents.agent_table import Agent, AgentFile, Launch
+    from graphmem.cli.agents.config_files import FileChange
+
+CHECK = "check"
+"""The word in place of agents that asks what is set up."""
+
+Word = Literal["user", "project"]
+
+
+def setup(
+    session: Session,
+    agents: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[AGENT]...", help="Agents by name. Default: those that are installed."),
+    ] = None,
+    scope: Annotated[
+        Word, typer.Option(help="Write into your own files, or into those of the project in this directory.")
+    ] = "user",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
+    ] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Take out again what setup wrote.")] = False,
+) -> dict[str, Any] | None:
+    """Give graphmem to the agents of this machine: write it into the configuration of each.
+
+    Agents are claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini-cli, zed, opencode and
+    continue. Comments and the entries of others stay. With --base-url the agent calls that service and logs
+    in there by itself: no secret is written. Run again, it changes nothing that is as asked. A file that is
+    broken or read-only is left alone, and the exit code is 1.
+
+    `graphmem setup check` says where graphmem is set up, and whether it answers there.
+
+    \b
+    Examples:
+      graphmem setup --dry-run
+      graphmem setup cursor claude-code
+      graphmem --base-url https://memory.example.org setup vscode --scope project
+      graphmem setup check
+      graphmem setup --undo
+    """
+    names = list(agents or ())
+    is_check = names[:1] == [CHECK]
+    chosen = _chosen(names[1:] if is_check else names)
+    root = Path.home() if scope == "user" else Path.cwd()
+    start = launch(session, is_shared=scope == "project")
+    if is_check:
+        from graphmem.cli.agents.probe import checked
+
+        return _told(session, checked(chosen, start))
+    rows = [row for agent in chosen for row in _set_up(agent, scope, root, start, False, dry_run, undo)]
+    _told(session, rows)
+    if any(row["result"] == "refused" for row in rows):
+        raise typer.Exit(1)
+    return None
+
+
+def launch(session: Session, *, is_shared: bool = False) -> Launch:
+    """Return how an agent reaches what this command works on. ``is_shared``: for a file of a project."""
+    from graphmem.cli.agents.agent_table import Launch
+
+    settings = session.settings()
+    options = ["--env", settings.env] if settings.env != "development" else []
+    if settings.data_dir is not None:
+        options += ["--data-dir", str(settings.data_dir.expanduser().resolve())]
+    url = None
+    if settings.base_url is not None:
+        if "@" in settings.base_url:
+            raise ConfigurationInvalid(
+                "the address has a password in it: leave it out, the agent logs in itself"
+            )
+        options = ["--base-url", settings.base_url]
+        url = f"{settings.base_url.rstrip('/')}/mcp"
+    return Launch((*_program(is_shared), *options), session.account, url)
+
+
+def _program(is_shared: bool) -> list[str]:
+    """Return the command line of graphmem: with its path, because agents often lack that of a shell."""
+    if is_shared:
+        return ["graphmem"]
+    beside = Path(sys.executable).parent / "graphmem"
+    # uvx runs a program from its cache, where it may be removed.
+    if "/uv/" in beside.as_posix() and "/tools/" not in beside.as_posix():
+        return [shutil.which("uvx") or "uvx", "graphmem"]
+    return [str(beside) if beside.exists() else shutil.which("graphmem") or "graphmem"]
+
+
+def _chosen(names: Sequence[str]) -> list[Agent]:
+    from graphmem.cli.agents.agent_table import agents
+
+    known = agents()
+    if unknown := [name for name in names if name not in known]:
+        message = f"{', '.join(unknown)}: no agent has this name; there are {', '.join(known)}"
+        raise InvalidInput(message, issues=[{"path": "$.agents", "message": message}])
+    chosen = [known[name] for name in dict.fromkeys(names)]
+    chosen = chosen or [agent for agent in known.values() if agent.is_installed(Path.home())]
+    if not chosen:
+        raise ConfigurationInvalid(
+            f"no agent was found in {Path.home()}: name one, such as `graphmem setup cursor`. There are "
+            f"{', '.join(known)}"
+        )
+    return chosen
+
+
+def _set_up(
+    agent: Agent, scope: Word, root: Path, start: Launch, hooks: bool, dry_run: bool, undo: bool
+) -> Iterator[dict[str, Any]]:
+    """Change the files of one agent; yield what became of each."""
+    if not agent.can(scope, start):
+        where = "a service: add its address in the agent's own settings" if start.url else "projects"
+        if not undo:
+            yield {
+                "agent": agent.name,
+                "file": "",
+                "result": "left out",
+                "why": f"it has no file for {where}",
+            }
+        return
+    for file, is_asked in files_of(agent, scope, root, start, hooks or undo):
+        row = {"agent": agent.name, "file": str(file.path)}
+        try:
+            change = _planned(file, is_asked, undo)
+            if change is None:
+                continue
+            if not dry_run:
+                _apply(change, undo)
+        except GraphmemError as exc:
+            yield {**row, "result": "refused", "why": str(exc)}
+            continue
+        yield {**row, **_result(change, dry_run, undo)}
+
+
+def files_of(
+    agent: Agent, scope: Word, root: Path, start: Launch, hooks: bool
+) -> Iterator[tuple[AgentFile, bool]]:
+    """Yield the files of one agent, each once, and whether it was asked for; hooks that are there stay."""
+    from graphmem.cli.agents.agent_table import AgentFile
+
+    server = agent.server(scope, root, start)
+    own = agent.hooks(scope, root, start) if agent.has_hooks else None
+    if own is None:
+        yield server, True
+    elif own.path != server.path:
+        yield server, True
+        yield own, hooks or _has(own)
+    else:
+        yield AgentFile(own.path, (*server.edits, *(own.edits if hooks or _has(own) else ()))), True
+
+
+def _has(file: AgentFile) -> bool:
+    """Return whether a file has one of the entries already."""
+    try:
+        text = file.path.read_text("utf-8")
+        return any(edit.found(text) is not None for edit in file.edits)
+    except (OSError, ValueError):
+        return False
+
+
+def _planned(file: AgentFile, is_asked: bool, undo: bool) -> FileChange | None:
+    from graphmem.cli.agents.config_files import plan, plan_undo
+
+    if undo:
+        return plan_undo(file.path, file.edits)
+    return plan(file.path, file.edits) if is_asked else None
+
+
+def _apply(change: FileChange, undo: bool) -> None:
+    from graphmem.cli.agents.config_files import apply
+
+    if change.is_change or undo:
+        apply(change, is_undo=undo)
+
+
+def _result(change: FileChange, dry_run: bool, undo: bool) -> dict[str, Any]:
+    if not change.is_change:
+        return {"result": "not there" if undo else "as asked"}
+    before, after = change.before or "", change.after or ""
+    done = "taken out" if undo else "added" if len(after) > len(before) else "changed"
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="")
+    diff = {"diff": "\n".join(lines)} if dry_run else {}
+    return {"result": f"would be {done}" if dry_run else done, **diff}
+
+
+def _told(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print what became of each file."""
+    if session.as_json:
+        show({"agents": list(rows)}, True)
+        return
+    from graphmem.cli.tables import List, add, plain
+
+    columns = ["agent", "result", "file", *(["answers"] if any("answers" in row for row in rows) else [])]
+    table = List(None, tuple(columns))
+    for row in rows:
+        add(table, *(str(row.get(column, "")) for column in columns))
+    console.print(table)
+    for row in rows:
+        if row.get("diff"):
+            console.print(plain(f"\n{row['file']}", "bold"))
+            for line in row["diff"].splitlines():
+                console.print(plain(line), highlight=False)
+        if row.get("why"):
+            stderr.print(plain(f"{row['agent']}: {row['why']}", "yellow"), highlight=False)
+    if any(row["result"] in ("added", "changed", "taken out") for row in rows):
+        stderr.print("Start the agents again: they read their configuration at the start.", style="dim")
