@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graphmem import __version__
-from graphmem.cli import backup, cypher, db, local_service, signing, source_content, storage
+from graphmem.cli import backup, cypher, db, instructions, local_service, signing, source_content, storage
 from graphmem.cli.account import app as account_app
 from graphmem.cli.command_groups import add_commands, group_of, show_whole_summaries
 from graphmem.cli.doctor import doctor
@@ -52,6 +52,7 @@ Account = Annotated[
 ]
 WITHOUT_ACCOUNT = frozenset({
     "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "storage", "cypher", "account", "parse",
+    "instructions",
 })  # fmt: skip
 """Commands that act as no account."""
 
@@ -191,6 +192,7 @@ for group, name, text in (
     (db.app, "db", "Start, stop and inspect the embedded Neo4j."),
     (local_service.app, "server", "Start, stop and inspect the local service."),
     (backup.app, "backup", "Write all facts to a file, verify the file, and restore it."),
+    (instructions.app, "instructions", "Tell agents when to look and when to store, in their own files."),
     (storage.app, "storage", "Count the stored files, and remove those that nothing uses."),
     (cypher.app, "cypher", "Show the queries that graphmem sends to Neo4j."),
     (account_app, "account", "Create, list, disable and delete accounts: who may call."),

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from graphmem.cli.session import Session, console, show, stderr
-from graphmem.errors import ConfigurationInvalid, GraphmemError, InvalidInput
+from graphmem.cli.agents.told_changes import changed, chosen_agents, told
+from graphmem.cli.session import Session
+from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
     from graphmem.cli.agents.agent_table import Agent, AgentFile, Launch
-    from graphmem.cli.agents.config_files import FileChange
 
 CHECK = "check"
 """The word in place of agents that asks what is set up."""
@@ -57,15 +56,15 @@ def setup(
     """
     names = list(agents or ())
     is_check = names[:1] == [CHECK]
-    chosen = _chosen(names[1:] if is_check else names)
+    chosen = chosen_agents(names[1:] if is_check else names)
     root = Path.home() if scope == "user" else Path.cwd()
     start = launch(session, is_shared=scope == "project")
     if is_check:
         from graphmem.cli.agents.probe import checked
 
-        return _told(session, checked(chosen, start))
+        return told(session, checked(chosen, start))
     rows = [row for agent in chosen for row in _set_up(agent, scope, root, start, False, dry_run, undo)]
-    _told(session, rows)
+    told(session, rows)
     if any(row["result"] == "refused" for row in rows):
         raise typer.Exit(1)
     return None
@@ -101,23 +100,6 @@ def _program(is_shared: bool) -> list[str]:
     return [str(beside) if beside.exists() else shutil.which("graphmem") or "graphmem"]
 
 
-def _chosen(names: Sequence[str]) -> list[Agent]:
-    from graphmem.cli.agents.agent_table import agents
-
-    known = agents()
-    if unknown := [name for name in names if name not in known]:
-        message = f"{', '.join(unknown)}: no agent has this name; there are {', '.join(known)}"
-        raise InvalidInput(message, issues=[{"path": "$.agents", "message": message}])
-    chosen = [known[name] for name in dict.fromkeys(names)]
-    chosen = chosen or [agent for agent in known.values() if agent.is_installed(Path.home())]
-    if not chosen:
-        raise ConfigurationInvalid(
-            f"no agent was found in {Path.home()}: name one, such as `graphmem setup cursor`. There are "
-            f"{', '.join(known)}"
-        )
-    return chosen
-
-
 def _set_up(
     agent: Agent, scope: Word, root: Path, start: Launch, hooks: bool, dry_run: bool, undo: bool
 ) -> Iterator[dict[str, Any]]:
@@ -125,25 +107,11 @@ def _set_up(
     if not agent.can(scope, start):
         where = "a service: add its address in the agent's own settings" if start.url else "projects"
         if not undo:
-            yield {
-                "agent": agent.name,
-                "file": "",
-                "result": "left out",
-                "why": f"it has no file for {where}",
-            }
+            yield {"agent": agent.name, "result": "left out", "why": f"it has no file for {where}"}
         return
     for file, is_asked in files_of(agent, scope, root, start, hooks or undo):
-        row = {"agent": agent.name, "file": str(file.path)}
-        try:
-            change = _planned(file, is_asked, undo)
-            if change is None:
-                continue
-            if not dry_run:
-                _apply(change, undo)
-        except GraphmemError as exc:
-            yield {**row, "result": "refused", "why": str(exc)}
-            continue
-        yield {**row, **_result(change, dry_run, undo)}
+        if is_asked:
+            yield changed(agent.name, file, dry_run, undo)
 
 
 def files_of(
@@ -170,51 +138,3 @@ def _has(file: AgentFile) -> bool:
         return any(edit.found(text) is not None for edit in file.edits)
     except (OSError, ValueError):
         return False
-
-
-def _planned(file: AgentFile, is_asked: bool, undo: bool) -> FileChange | None:
-    from graphmem.cli.agents.config_files import plan, plan_undo
-
-    if undo:
-        return plan_undo(file.path, file.edits)
-    return plan(file.path, file.edits) if is_asked else None
-
-
-def _apply(change: FileChange, undo: bool) -> None:
-    from graphmem.cli.agents.config_files import apply
-
-    if change.is_change or undo:
-        apply(change, is_undo=undo)
-
-
-def _result(change: FileChange, dry_run: bool, undo: bool) -> dict[str, Any]:
-    if not change.is_change:
-        return {"result": "not there" if undo else "as asked"}
-    before, after = change.before or "", change.after or ""
-    done = "taken out" if undo else "added" if len(after) > len(before) else "changed"
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="")
-    diff = {"diff": "\n".join(lines)} if dry_run else {}
-    return {"result": f"would be {done}" if dry_run else done, **diff}
-
-
-def _told(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print what became of each file."""
-    if session.as_json:
-        show({"agents": list(rows)}, True)
-        return
-    from graphmem.cli.tables import List, add, plain
-
-    columns = ["agent", "result", "file", *(["answers"] if any("answers" in row for row in rows) else [])]
-    table = List(None, tuple(columns))
-    for row in rows:
-        add(table, *(str(row.get(column, "")) for column in columns))
-    console.print(table)
-    for row in rows:
-        if row.get("diff"):
-            console.print(plain(f"\n{row['file']}", "bold"))
-            for line in row["diff"].splitlines():
-                console.print(plain(line), highlight=False)
-        if row.get("why"):
-            stderr.print(plain(f"{row['agent']}: {row['why']}", "yellow"), highlight=False)
-    if any(row["result"] in ("added", "changed", "taken out") for row in rows):
-        stderr.print("Start the agents again: they read their configuration at the start.", style="dim")

@@ -14,10 +14,13 @@ from typing import Any, Literal
 
 from graphmem.cli.agents.config_files import Edit, WholeFile
 from graphmem.cli.agents.jsonc_edit import JsonEntry
+from graphmem.cli.agents.markdown_block import MarkdownBlock
 from graphmem.cli.agents.toml_edit import TomlEntry
 
 SetupScope = Literal["user", "project"]
 NAME = "graphmem"
+TEXT = Path(__file__).parent / "instructions.md"
+"""What agents are told in their files of instructions."""
 WRITTEN = "Written by `graphmem setup`; `graphmem setup --undo` removes it."
 EVENTS = ("session-start", "prompt", "stop")
 
@@ -108,6 +111,14 @@ class Agent:
             value = _filled(hooks["entry"], {"$hook": shlex.join(start.line(*words))})
             edits.append(JsonEntry((*hooks["path"], hooks["events"][event]), value, mark=shlex.join(words)))
         return AgentFile(path, tuple(edits))
+
+    def instructions(self, scope: SetupScope, root: Path) -> AgentFile | None:
+        """Return the file of its instructions, None if it has none."""
+        row = self.row.get("instructions", {})
+        if scope not in row:
+            return None
+        block = MarkdownBlock(TEXT.read_text("utf-8"), row.get("front", "") if scope == "project" else "")
+        return AgentFile(_path(row[scope], root), (block,))
 
 
 @cache

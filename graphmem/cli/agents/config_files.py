@@ -98,10 +98,13 @@ def plan(path: Path, edits: Sequence[Edit]) -> FileChange:
             return FileChange(path, text, text, record)
         base = _without(text, record, edits)
         made = [list(each) for edit in edits for each in edit.missing(base or "")]
-        after, splices = base or "", []
+        # What is there already is changed where it stands.
+        after, splices = text if base is not None and text is not None else "", []
         for edit in edits:
             before, after = after, edit.put(after)
             splices.append(_splice(before, after))
+        if base is not None and base != text:
+            splices = [_splice(base, after)]
         folders = [str(each) for each in path.parents if not each.exists()]
         kept = record or {}
         return FileChange(path, text, after, {

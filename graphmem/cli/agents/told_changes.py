@@ -1,0 +1,85 @@
+"""What `graphmem setup` and `graphmem instructions` do with each file, and how they tell it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphmem.cli.session import Session, console, show, stderr
+from graphmem.errors import ConfigurationInvalid, GraphmemError, InvalidInput
+
+if TYPE_CHECKING:
+    from graphmem.cli.agents.agent_table import Agent, AgentFile
+    from graphmem.cli.agents.config_files import FileChange
+
+
+def chosen_agents(names: Sequence[str]) -> list[Agent]:
+    """Return the agents of these names, by default those that are installed.
+
+    Raises:
+        InvalidInput: no agent has one of the names.
+        ConfigurationInvalid: no agent is installed.
+    """
+    from graphmem.cli.agents.agent_table import agents
+
+    known = agents()
+    if unknown := [name for name in names if name not in known]:
+        message = f"{', '.join(unknown)}: no agent has this name; there are {', '.join(known)}"
+        raise InvalidInput(message, issues=[{"path": "$.agents", "message": message}])
+    chosen = [known[name] for name in dict.fromkeys(names)]
+    chosen = chosen or [agent for agent in known.values() if agent.is_installed(Path.home())]
+    if not chosen:
+        raise ConfigurationInvalid(
+            f"no agent was found in {Path.home()}: name one, such as `graphmem setup cursor`. There are "
+            f"{', '.join(known)}"
+        )
+    return chosen
+
+
+def changed(name: str, file: AgentFile, dry_run: bool, undo: bool) -> dict[str, Any]:
+    """Change a file of an agent, or undo that; return what became of it, as a row."""
+    from graphmem.cli.agents.config_files import apply, plan, plan_undo
+
+    row = {"agent": name, "file": str(file.path)}
+    try:
+        change = (plan_undo if undo else plan)(file.path, file.edits)
+        if not dry_run and (change.is_change or undo):
+            apply(change, is_undo=undo)
+    except GraphmemError as exc:
+        return {**row, "result": "refused", "why": str(exc)}
+    return {**row, **_result(change, dry_run, undo)}
+
+
+def _result(change: FileChange, dry_run: bool, undo: bool) -> dict[str, Any]:
+    if not change.is_change:
+        return {"result": "not there" if undo else "as asked"}
+    before, after = change.before or "", change.after or ""
+    done = "taken out" if undo else "added" if len(after) > len(before) else "changed"
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "before", "after", lineterm="")
+    diff = {"diff": "\n".join(lines)} if dry_run else {}
+    return {"result": f"would be {done}" if dry_run else done, **diff}
+
+
+def told(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print what became of each file."""
+    if session.as_json:
+        show({"agents": list(rows)}, True)
+        return
+    from graphmem.cli.tables import List, add, plain
+
+    columns = ["agent", "result", "file", *(["answers"] if any("answers" in row for row in rows) else [])]
+    table = List(None, tuple(columns))
+    for row in rows:
+        add(table, *(str(row.get(column, "")) for column in columns))
+    console.print(table)
+    for row in rows:
+        if row.get("diff"):
+            console.print(plain(f"\n{row['file']}", "bold"))
+            for line in row["diff"].splitlines():
+                console.print(plain(line), highlight=False)
+        if row.get("why"):
+            stderr.print(plain(f"{row['agent']}: {row['why']}", "yellow"), highlight=False)
+    if any(row["result"] in ("added", "changed", "taken out") for row in rows):
+        stderr.print("Start the agents again: they read their configuration at the start.", style="dim")
