@@ -297,6 +297,14 @@ class WriterQuarantined(Forbidden):
     code = "WRITER_QUARANTINED"
 
 
+class CapabilityDenied(Forbidden):
+    """The grants of the agent do not cover this call: details.operation and details.entity_types say what it
+    touches, as far as the arguments show it. GET /agents/grants lists the grants.
+    """
+
+    code = "CAPABILITY_DENIED"
+
+
 class FileUrlRefused(Forbidden):
     """The URL of the file is not valid: it was not made by this service, was changed, or is that of a
     disabled account. Make a new one with GET /get_file_url.

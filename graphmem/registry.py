@@ -23,6 +23,7 @@ from pydantic import TypeAdapter
 
 from graphmem.arguments import Arguments, named_types, read, with_types
 from graphmem.auth import Actor, Scope
+from graphmem.auth.agent_grants import AgentGrants
 from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.auth.rates import RateClass, meter
 from graphmem.database.availability import Availability
@@ -87,6 +88,7 @@ class Services:
     objects: ObjectStore
     search_copies: SearchCopies
     passage_copies: PassageCopies
+    agent_grants: AgentGrants
     limits: Limits = LIMITS
 
     @property
@@ -244,6 +246,7 @@ class Operation(Generic[A]):
         arguments = read(self.arguments, self.name, asking_something(self.arguments, raw, actor))
         if self.scope is Scope.READ and named_types(arguments):
             arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
+        await services.agent_grants.check(actor, self.name, self.scope, arguments)
         call = self.function(Context(actor, services), arguments)
         if self.indexed:
             answer, pending = await services.pending_refolds.beside(actor.owner, call)

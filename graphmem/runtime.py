@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 import structlog
 
 from graphmem import neo4j_local, operations
+from graphmem.auth.agent_grants import AgentGrants
 from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.database import failpoints, migrations
 from graphmem.database.availability import Availability, needs_restart, wait_until_up
@@ -94,10 +95,12 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
     objects = new_object_store(settings)
     copies = SearchCopies(database, settings.search_memory * 1_000_000)
     passages = PassageCopies(database, settings.search_memory * 500_000, embedder.model)
+    aliases = TypeAliases(database)
     try:
         yield Services(
-            database, availability, vocabulary, TypeAliases(database), PendingRefolds(database), writers,
-            settings, embedder, Guard(database), CredentialCache(), objects, copies, passages,
+            database, availability, vocabulary, aliases, PendingRefolds(database), writers, settings,
+            embedder, Guard(database), CredentialCache(), objects, copies, passages,
+            AgentGrants(database, aliases),
         )  # fmt: skip
     finally:
         await availability.close()

@@ -17,7 +17,7 @@ from graphmem.api.limits import RateLimits
 from graphmem.api.middleware import Gate
 from graphmem.api.refusals import refusal
 from graphmem.api.rest_endpoints import ENDPOINTS
-from graphmem.api.rest_routes import ROUTES, RestRoute
+from graphmem.api.rest_routes import ROUTES, RestRoute, services_of
 from graphmem.arguments import BODY_METHODS, from_query
 from graphmem.auth import Actor, request_actor
 from graphmem.auth.authenticator import Authenticate, Authenticator
@@ -119,6 +119,8 @@ def _rest_endpoint(route: RestRoute) -> Endpoint:
         meter().count(route.rate_class, actor)
         if route.scope is not None and route.scope not in actor.scopes:
             raise Forbidden(needs=route.scope, operation=route.path.strip("/"))
+        if route.scope is not None:
+            await services_of(request).agent_grants.check(actor, route.name, route.scope)
         return await answer(request)
 
     return endpoint

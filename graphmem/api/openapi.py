@@ -20,6 +20,7 @@ from graphmem.errors import (
     AttributionRequired,
     AuthInvalid,
     AuthRequired,
+    CapabilityDenied,
     DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
@@ -46,7 +47,7 @@ ERRORS_OF_ALL = (
     InvalidInput, UnknownField, InternalError, DatabaseUnavailable, DatabaseTimeout, DatabaseFull,
     ServiceBusy, HostRefused,
 )  # fmt: skip
-ERRORS_OF_CREDENTIALS = (AuthRequired, AuthInvalid, AgentSignatureInvalid, Forbidden)
+ERRORS_OF_CREDENTIALS = (AuthRequired, AuthInvalid, AgentSignatureInvalid, CapabilityDenied, Forbidden)
 _STATUSES = {
     200: "OK", 201: "Created", 206: "Partial Content", 302: "Found", 303: "See Other", 304: "Not Modified",
     400: "", 403: "",

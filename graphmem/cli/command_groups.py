@@ -15,7 +15,7 @@ from graphmem.cli.session import plain_refusals
 from graphmem.cli.usage import proposing, telling_usage
 
 GROUP_HELPS: Mapping[str, str] = {
-    "agents": "Keep what a writer writes apart until it is released.",
+    "agents": "Say what agents that sign may do for the account; keep what a writer writes apart.",
     "auth": "Log in at a service; say who the caller is; make API keys, and keys with which agents sign.",
     "auth connections": "List and end what programs were allowed by OAuth.",
     "auth keys": "Make, list and revoke API keys, with which programs call the service.",

@@ -20,8 +20,9 @@ from cachetools import TTLCache
 from typer.testing import CliRunner, Result
 
 from graphmem.api.app import create_app
-from graphmem.auth import credentials
+from graphmem.auth import agent_grants, credentials
 from graphmem.auth.accounts import Account, Accounts
+from graphmem.auth.agent_grants import AgentGrants
 from graphmem.auth.authenticator import Authenticate
 from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.cli.main import app
@@ -103,7 +104,10 @@ class Instance:
         """Return an HTTP application with some settings, as a process of its own has it."""
         changed = self.services.settings.model_copy(update=settings)
         guard, credentials = Guard(self.services.database), CredentialCache()
-        services = replace(self.services, settings=changed, guard=guard, credentials=credentials)
+        services = replace(
+            self.services, settings=changed, guard=guard, credentials=credentials,
+            agent_grants=AgentGrants(self.services.database, self.services.type_aliases),
+        )  # fmt: skip
         app = create_app(services, authenticate)
         started = asyncio.Event()
 
@@ -131,7 +135,7 @@ class Instance:
     def close(self) -> None:
         """End the applications and erase the accounts."""
         self.end()
-        self.rows("MATCH (n:ApiKey|OneTimeCode) DETACH DELETE n")
+        self.rows("MATCH (n:ApiKey|OneTimeCode|AgentGrant) DETACH DELETE n")
         self.rows("MATCH (n:Account) WHERE n.name <> 'local' DETACH DELETE n")
         self.rows("MATCH (n:Account) REMOVE n.password, n.disabled")
 
@@ -198,6 +202,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     ahead = [0.0]
     cache = partial(TTLCache, timer=lambda: ahead[0])
     monkeypatch.setattr(credentials, "TTLCache", cache)
+    monkeypatch.setattr(agent_grants, "TTLCache", cache)
 
     def put(seconds: float) -> None:
         ahead[0] += seconds

@@ -32,8 +32,8 @@ from tests.support.forked_services import forks
 from tests.support.object_places import listing, parts
 
 INSTANCE_LABELS = {
-    "Account", "ApiKey", "OneTimeCode", "OAuthClient", "OAuthRequest", "OAuthCode", "OAuthGrant",
-    "OAuthToken", "RelationshipType", "Model", "InstanceSecret",
+    "Account", "AgentGrant", "ApiKey", "OneTimeCode", "OAuthClient", "OAuthRequest", "OAuthCode",
+    "OAuthGrant", "OAuthToken", "RelationshipType", "Model", "InstanceSecret",
 }  # fmt: skip
 """The labels of nodes that belong to the instance and to no owner."""
 QUERIES = Path(graphmem.__file__).parent / "cypher"

@@ -149,9 +149,9 @@ def stored(loop: Loop, services: Services) -> Iterator[Stored]:
 READS = [(m, path, name) for m, path, name in OPERATIONS if REGISTRY[name].scope is Scope.READ]
 READ_TOOLS = [(toolset, tool) for toolset, tool in TOOLS if all_tools()[tool].scope is Scope.READ]
 SILENT = {
-    "auth.session", "auth.whoami", "connections.list", "connections.status", "entities.duplicates",
-    "keys.list",
-    "relationship_types.list", "schemas.recommend", "server.health", "server.info",
+    "agents.grants", "auth.session", "auth.whoami", "connections.list", "connections.status",
+    "entities.duplicates", "keys.list", "relationship_types.list", "schemas.recommend", "server.health",
+    "server.info",
     "server.ready", "server.stats", "sources.url",
 }  # fmt: skip
 """Reads that answer no stored text, or that no example finds."""

@@ -34,9 +34,9 @@ SMALL = 20_000
 """The limit of bodies in these tests, so that a file of some kilobytes is a large one."""
 
 
-def issued() -> str:
+def issued(**claims: Any) -> str:
     """Return ``Signature-Key`` with a token of the issuer."""
-    return f'jwt;jwt="{ISSUER.token(AGENT, time.time())}"'
+    return f'jwt;jwt="{ISSUER.token(AGENT, time.time(), **claims)}"'
 
 
 def body_of(name: str) -> bytes:

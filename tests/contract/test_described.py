@@ -23,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from graphmem.api import openapi
+from graphmem.registry import REGISTRY
 from tests.support.dumps import store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import by_rest
@@ -59,6 +60,7 @@ class World:
             "event_id": call("timeline.list")["events"][0]["id"],
             "observation_id": event["entities"][0]["observation_id"],
             "key_id": call("keys.create", name="of a test")["key"]["key_id"],
+            "grant_id": call("agents.grant", **REGISTRY["agents.grant"].example)["grant"]["grant_id"],
         }
 
     def known_things(self, arguments: Any, pick: int) -> Any:

@@ -21,6 +21,7 @@ import graphmem
 from graphmem import cypher, worker
 from graphmem.auth import tokens
 from graphmem.auth.accounts import Account, Accounts
+from graphmem.auth.agent_grants import Capability
 from graphmem.auth.client_rules import ClientMetadata, code_challenge_of, make_code_verifier
 from graphmem.auth.grants import Grants, NewRequest, Presented
 from graphmem.database import migrations, typed_rows
@@ -126,6 +127,11 @@ async def write_account(services: Services) -> None:
     key, record = await accounts.create_key(account.id, "a key", ["read"], 1)
     await accounts.use_key(tokens.digest(key), 1)
     await accounts.revoke_key(account.id, record.id)
+    of_subject = None, "https://issuer.example", "aauth:bot@issuer.example"
+    grant = await services.agent_grants.create(account.id, "bot", of_subject, [Capability("store", ["task"])])
+    of_key = "thumbprint", None, None
+    await services.agent_grants.create(account.id, "bot", of_key, [Capability("*", [])])
+    await services.agent_grants.change(account.id, grant.id, "revoked")
     code, _ = await accounts.create_code(account.id)
     assert await accounts.prove("", code) is None
     await accounts.close(name)

@@ -21,6 +21,7 @@ STORED = {
     arguments.EXAMPLE_SOURCE_ID: "$source",
     arguments.EXAMPLE_KEY_ID: "$key",
     arguments.EXAMPLE_CONNECTION_ID: "$connection",
+    arguments.EXAMPLE_GRANT_ID: "$grant",
     EXAMPLE_INTERPRETATION_ID: "$interpretation",
     EXAMPLE_SPLIT_ID: "$split",
 }
@@ -319,6 +320,12 @@ SPECIAL = [
     Row("timeline.list", {"entity_id": NOBODY}, "RESOURCE_NOT_FOUND"),
     Row("timeline.list", {"start_date": "soon"}, "VALIDATION_INVALID_FORMAT", True),
     Row("timeline.list", {"cursor": "AAAA"}, "INVALID_CURSOR"),
+    Row("agents.grant", {**REGISTRY["agents.grant"].example}),
+    Row("agents.grant", {"label": "x", "capabilities": [{"op": "store"}]}, "VALIDATION_INVALID_FORMAT"),
+    Row("agents.suspend", {"grant_id": "$grant"}),
+    Row("agents.suspend", {"grant_id": "agr_0"}, "RESOURCE_NOT_FOUND"),
+    Row("agents.revoke", {"grant_id": "$grant"}),
+    Row("agents.revoke", {"grant_id": "agr_0"}, "RESOURCE_NOT_FOUND"),
     Row("keys.revoke", {"key_id": "$key"}),
     Row("keys.revoke", {"key_id": "key_0"}, "RESOURCE_NOT_FOUND"),
     Row("connections.list", {}),
@@ -341,7 +348,9 @@ MAY_DIFFER = {
     "search.explain": {"milliseconds"},
     "server.stats": {"sequence", "last_updated", "writers"},
     "server.info": {"api_base", "mcp_url", "openapi_url"},
-    # Each face makes a key of its own.
+    # Each face makes a grant and a key of its own.
+    "agents.grant": {"grant"},
+    "agents.grants": {"grants"},
     "keys.create": {"key", "secret"},
     "keys.list": {"keys"},
     # Each face asks at a time of its own, and the service has an address of its own.

@@ -110,6 +110,7 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     known["$key"] = run("keys.create", {"name": "parity"})["key"]["key_id"]
     loop.run(bring_connection(services, service.owner))
     known["$connection"] = connection_of(service.owner)
+    known["$grant"] = run("agents.grant", dict(REGISTRY["agents.grant"].example))["grant"]["grant_id"]
     known["$source"] = run("store", FILE)["source_id"]
     example = REGISTRY["interpretations.create"].example
     read = {**with_stored_ids(dict(example)), "source_id": known["$source"], "idempotency_key": "parity read"}

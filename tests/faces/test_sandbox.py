@@ -17,7 +17,8 @@ CLOSED = {
     "entities.merge", "entities.unmerge", "entities.split", "entities.unsplit", "entities.dismiss_duplicates",
     "schemas.register", "schemas.update", "relationship_types.register",
     "sources.withdraw", "sources.reinstate", "interpretations.withdraw", "interpretations.reinstate",
-    "writings.withdraw", "writings.reinstate", "agents.quarantine", "agents.release", "undo",
+    "writings.withdraw", "writings.reinstate", "agents.grant", "agents.grants", "agents.quarantine",
+    "agents.release", "agents.revoke", "agents.suspend", "undo",
     "server.check_snapshots", "keys.create", "keys.list", "keys.revoke", "connections.revoke",
 }  # fmt: skip
 ADA = {"entity_type": "person", "name": "Ada"}

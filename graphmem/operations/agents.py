@@ -1,0 +1,160 @@
+"""Agents: what an agent that signs its requests may do for the caller's account."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import EXAMPLE_GRANT_ID, Arguments, NotBlank, invalid
+from graphmem.auth.agent_grants import AgentGrant, Capability, GrantStatus
+from graphmem.errors import InvalidCursor, NotFound
+from graphmem.model import times
+from graphmem.model.identity import normalise_type
+from graphmem.reading import cursors
+from graphmem.reading.budgets import within_budget
+from graphmem.reading.pages import Paged, PageEnvelope, page_of
+from graphmem.registry import REGISTRY, Context, Face, Scope, operation
+
+_NO_MODEL: Final = "an agent does not manage what it may do"
+_KINDS: Final = frozenset({"*", "read", "write"})
+Text = Annotated[str, Field(min_length=1, max_length=500), NotBlank]
+
+
+class GrantedCapability(Arguments):
+    """Some operations on entities of some types."""
+
+    op: str = Field(description="The name of an operation, such as store or entities.get; read, write or *.")
+    entity_types: list[Text] = Field(default=[], max_length=100, description="Default: every type.")
+
+
+class GrantAgent(Arguments):
+    """The arguments of ``agents.grant``: one key, or one subject of an issuer that the service trusts."""
+
+    label: Text = Field(description="What the agent is.")
+    thumbprint: Text | None = Field(default=None, description="Thumbprint of its key.")
+    issuer: Text | None = Field(default=None, description="Issuer of its tokens, together with subject.")
+    subject: Text | None = Field(default=None, description="Subject for which the issuer vouches.")
+    capabilities: list[GrantedCapability] = Field(
+        min_length=1, max_length=100, description="What it may do; all else is refused."
+    )
+
+
+class Grant(TypedDict):
+    """What one agent may do."""
+
+    grant_id: str
+    label: str
+    status: GrantStatus
+    thumbprint: str | None
+    issuer: str | None
+    subject: str | None
+    capabilities: list[dict[str, Any]]
+    created_at: str
+
+
+class GrantAnswer(TypedDict):
+    """The grant that was made or changed."""
+
+    grant: Grant
+
+
+class AgentGrantPage(PageEnvelope):
+    """A page of the grants of an account, newest first, with those that are revoked."""
+
+    grants: list[Grant]
+
+
+@operation(
+    "agents.grant", "POST /agents/grants", command="agents grant", scope=Scope.WRITE, sandbox=False,
+    faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
+    example={
+        "label": "planner", "thumbprint": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+        "capabilities": [{"op": "store", "entity_types": ["task"]}],
+    },
+)  # fmt: skip
+async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
+    """Narrow what an agent may do for the caller's account, by its key or by a subject of a trusted issuer.
+
+    From then on every other agent that signs needs a grant too. What an agent says of itself fits no grant.
+    """
+    if (arguments.thumbprint is None) == (arguments.issuer is None or arguments.subject is None):
+        raise invalid([{"path": "$", "message": "name either thumbprint, or issuer and subject"}])
+    capabilities: list[Capability] = []
+    for index, each in enumerate(arguments.capabilities):
+        tools = {entry.tool: entry.name for entry in REGISTRY.values() if entry.tool}
+        name = tools.get(each.op, each.op)
+        if name not in _KINDS | REGISTRY.keys():
+            message = f"there is no operation {each.op[:100]!r}"
+            raise invalid([{"path": f"$.capabilities[{index}].op", "message": message}])
+        try:
+            types = sorted({normalise_type(entity_type) for entity_type in each.entity_types})
+        except ValueError as exc:
+            path = f"$.capabilities[{index}].entity_types"
+            raise invalid([{"path": path, "message": str(exc)}]) from None
+        capabilities.append(Capability(name, types))
+    agent = arguments.thumbprint, arguments.issuer, arguments.subject
+    grants = context.services.agent_grants
+    return {"grant": _grant(await grants.create(context.actor.account, arguments.label, agent, capabilities))}
+
+
+@operation(
+    "agents.grants", "GET /agents/grants", command="agents list", scope=Scope.READ, sandbox=False,
+    faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(InvalidCursor,),
+)  # fmt: skip
+@within_budget("grants", is_page=True)
+async def list_grants(context: Context, arguments: Paged) -> AgentGrantPage:
+    """List what agents may do for the caller's account."""
+    grants = await context.services.agent_grants.of_account(context.actor.account)
+    query = cursors.fingerprint(context, "agents.grants", arguments)
+    page = page_of(arguments, query, grants, lambda grant: grant.id)
+    return {"grants": [_grant(grant) for grant in page.items], **page.envelope(arguments, query)}
+
+
+class NameGrant(Arguments):
+    """Which grant."""
+
+    grant_id: str = Field(min_length=1, max_length=100, description="Id of the grant.")
+
+
+class SuspendGrant(NameGrant):
+    """The arguments of ``agents.suspend``."""
+
+    undo: bool = Field(default=False, description="Bring a suspended grant back.")
+
+
+@operation(
+    "agents.suspend", "POST /agents/grants/{grant_id}/suspend", command="agents suspend", scope=Scope.WRITE,
+    idempotent=True, sandbox=False, faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
+    example={"grant_id": EXAMPLE_GRANT_ID},
+)  # fmt: skip
+async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswer:
+    """Suspend a grant, or bring it back. In all processes it takes effect within 5 seconds."""
+    status = "active" if arguments.undo else "suspended"
+    grants = context.services.agent_grants
+    return {"grant": _grant(await grants.change(context.actor.account, arguments.grant_id, status))}
+
+
+@operation(
+    "agents.revoke", "DELETE /agents/grants/{grant_id}", command="agents revoke", scope=Scope.WRITE,
+    idempotent=True, sandbox=False, faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
+    example={"grant_id": EXAMPLE_GRANT_ID},
+)  # fmt: skip
+async def revoke_grant(context: Context, arguments: NameGrant) -> GrantAnswer:
+    """Revoke a grant for good. Its agent may do nothing in any process after 5 seconds."""
+    grants = context.services.agent_grants
+    return {"grant": _grant(await grants.change(context.actor.account, arguments.grant_id, "revoked"))}
+
+
+def _grant(grant: AgentGrant) -> Grant:
+    return {
+        "grant_id": grant.id,
+        "label": grant.label,
+        "status": grant.status,
+        "thumbprint": grant.thumbprint,
+        "issuer": grant.issuer,
+        "subject": grant.subject,
+        "capabilities": [each._asdict() for each in grant.allowed],
+        "created_at": times.render(grant.created_at),
+    }
