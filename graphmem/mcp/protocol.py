@@ -1,4 +1,4 @@
-"""What an MCP server over stdio answers by itself: the handshake, its tools, and refusals.
+"""What an MCP server over stdio answers by itself: the handshake, its lists, and refusals.
 
 The MCP package answers the same. It is not imported here because its import takes a second of processor time
 and 63 MB; the answers of its server are recorded in the files of :data:`LISTED`, which `make snapshots`
@@ -21,11 +21,16 @@ LISTED = Path(__file__).parent / "listed"
 """One file per toolset, with the answers of an MCP server that lists it; `make snapshots` writes them."""
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+INTERNAL_ERROR = -32603
 UNSUPPORTED_VERSION = -32022
 CONNECTION_CLOSED = -32000
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+
+CALL = "tools/call"
+NAMES = {CALL: "name", "prompts/get": "name", "resources/read": "uri"}
+"""The methods of requests that name something, each with the parameter that has the name."""
 
 RequestId = int | str
 
@@ -39,20 +44,23 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A call of a tool, which the service answers. ``version`` is that of the protocol."""
+class ForwardedRequest:
+    """A request that the service answers, such as a call of a tool. ``version`` is that of the protocol."""
 
     id: RequestId
+    method: str
     params: Mapping[str, Any]
     version: str
     has_envelope: bool
 
     @property
     def headers(self) -> dict[str, str]:
-        """The HTTP headers under which the service takes the call."""
+        """The HTTP headers under which the service takes the request."""
         headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": self.version}
         if self.has_envelope:
-            headers |= {"Mcp-Method": "tools/call", "Mcp-Name": _header(self.params["name"])}
+            headers["Mcp-Method"] = self.method
+            if self.method in NAMES:
+                headers["Mcp-Name"] = _header(self.params[NAMES[self.method]])
         return headers
 
     @property
@@ -70,7 +78,8 @@ class Answers:
     Attributes:
         initialize: the answer to ``initialize``, but for the version.
         discover: the answer to ``server/discover``.
-        tools: the answer to ``tools/list`` in the handshake era.
+        lists: the answers in the handshake era to methods that list what the toolset fixes.
+        forwarded: the methods that the service answers.
         envelope: what each answer in the era of envelopes has besides.
         handshake_versions: the versions of the handshake era; the last one is proposed to others.
         envelope_versions: the versions of the era of envelopes.
@@ -78,7 +87,8 @@ class Answers:
 
     initialize: Mapping[str, Any]
     discover: Mapping[str, Any]
-    tools: Mapping[str, Any]
+    lists: Mapping[str, Mapping[str, Any]]
+    forwarded: list[str]
     envelope: Mapping[str, Any]
     handshake_versions: list[str]
     envelope_versions: list[str]
@@ -86,7 +96,7 @@ class Answers:
     @property
     def has_output_schemas(self) -> bool:
         """Whether the tools are listed with the schemas of their answers, which no error fits."""
-        return any("outputSchema" in tool for tool in self.tools["tools"])
+        return any("outputSchema" in tool for tool in self.lists["tools/list"]["tools"])
 
 
 def recorded(toolset: ToolsetName) -> Answers:
@@ -103,7 +113,7 @@ class Protocol:
         self._version: str | None = None
 
     def answer(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> Any:
-        """Return the result of a request, or the :class:`ToolCall` that the service has to answer.
+        """Return the result of a request, or the :class:`ForwardedRequest` that the service has to answer.
 
         Raises:
             Refusal: the request is not valid.
@@ -125,13 +135,13 @@ class Protocol:
             )
         if method == "ping":
             return {}
-        if method not in ("tools/list", "tools/call"):
+        if method not in self._answers.lists and method not in self._answers.forwarded:
             raise Refusal(METHOD_NOT_FOUND, "Method not found", method)
         if self._version is None:
             raise _invalid_params()
-        if method == "tools/list":
-            return self._answers.tools
-        return _tool_call(request_id, params, self._version, has_envelope=False)
+        if method in self._answers.lists:
+            return self._answers.lists[method]
+        return _forwarded(ForwardedRequest(request_id, method, params, self._version, has_envelope=False))
 
     def _initialize(self, params: Mapping[str, Any]) -> Any:
         version, client = params.get("protocolVersion"), params.get("clientInfo")
@@ -159,10 +169,10 @@ class Protocol:
         version = _envelope_version(params, versions)
         if method == "server/discover":
             return self._answers.discover
-        if method == "tools/list":
-            return {**self._answers.tools, **self._answers.envelope}
-        if method == "tools/call":
-            return _tool_call(request_id, params, version, has_envelope=True)
+        if method in self._answers.lists:
+            return {**self._answers.lists[method], **self._answers.envelope}
+        if method in self._answers.forwarded:
+            return _forwarded(ForwardedRequest(request_id, method, params, version, has_envelope=True))
         raise Refusal(METHOD_NOT_FOUND, "Method not found", method)
 
 
@@ -196,13 +206,13 @@ def _envelope_version(params: Mapping[str, Any], versions: list[str]) -> str:
     return version
 
 
-def _tool_call(
-    request_id: RequestId, params: Mapping[str, Any], version: str, *, has_envelope: bool
-) -> ToolCall:
-    arguments = params.get("arguments")
-    if not isinstance(params.get("name"), str) or not (arguments is None or isinstance(arguments, dict)):
+def _forwarded(request: ForwardedRequest) -> ForwardedRequest:
+    """Return a request after checking what its headers and this program need of it."""
+    name, arguments = request.params.get(NAMES.get(request.method, "")), request.params.get("arguments")
+    is_named = request.method not in NAMES or isinstance(name, str)
+    if not is_named or not (arguments is None or isinstance(arguments, dict)):
         raise _invalid_params()
-    return ToolCall(request_id, params, version, has_envelope)
+    return request
 
 
 def _invalid_params() -> Refusal:

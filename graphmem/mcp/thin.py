@@ -1,7 +1,8 @@
 """MCP over stdin and stdout as a client of the local service.
 
-``graphmem/mcp/protocol.py`` answers the handshake and lists the tools, at once. Calls of tools go to the
-service, which is started in the background. Neither the operations nor the database are imported.
+``graphmem/mcp/protocol.py`` answers the handshake and lists tools and prompts, at once. All other requests,
+such as calls of tools, go to the service, which is started in the background. Neither the operations nor the
+database are imported.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ from typing import Any
 from graphmem.errors import GraphmemError, InternalError
 from graphmem.ingest import own_files
 from graphmem.mcp.protocol import (
+    CALL,
     CONNECTION_CLOSED,
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     PARSE_ERROR,
+    ForwardedRequest,
     Protocol,
     Refusal,
     RequestId,
-    ToolCall,
     is_id,
     recorded,
 )
@@ -60,7 +63,7 @@ def run(settings: Settings, account: str | None = None) -> None:
 class StdioClient:
     """The client at the other end of stdin and stdout.
 
-    Each call of a tool waits for its answer in a thread of its own.
+    Each request to the service waits for its answer in a thread of its own.
     """
 
     def __init__(self, settings: Settings, wire: int, account: str | None = None) -> None:
@@ -70,7 +73,7 @@ class StdioClient:
         self._protocol = Protocol(self._answers)
         self._wire = wire
         self._writing = threading.Lock()
-        self._calls: dict[str, tuple[ToolCall, threading.Thread]] = {}
+        self._calls: dict[str, tuple[ForwardedRequest, threading.Thread]] = {}
         """The calls under way by request id. A call that is cancelled is taken out, and not answered."""
 
     def take(self, line: bytes) -> None:
@@ -107,30 +110,30 @@ class StdioClient:
         except Refusal as refusal:
             self._write(_error(request_id, refusal))
             return
-        if isinstance(answer, ToolCall):
+        if isinstance(answer, ForwardedRequest):
             thread = threading.Thread(target=self._call, args=(answer,), daemon=True)
             self._calls[str(request_id)] = answer, thread
             thread.start()
         else:
             self._write(_line({"jsonrpc": "2.0", "id": request_id, "result": answer}))
 
-    def _call(self, call: ToolCall) -> None:
-        """Let the service answer a call. Faults of its start are told as errors of the tool."""
+    def _call(self, call: ForwardedRequest) -> None:
+        """Let the service answer a call. Faults of its start are told as errors of a tool, or of JSON-RPC."""
         try:
             answer = self._forward(call)
         except GraphmemError as exc:
-            answer = self._tool_error(call, exc)
+            answer = self._failed(call, exc)
         except Exception as exc:
             traceback.print_exc()  # on stderr, which the client's program shows
-            answer = self._tool_error(call, InternalError(f"an unexpected fault ({type(exc).__name__})"))
+            answer = self._failed(call, InternalError(f"an unexpected fault ({type(exc).__name__})"))
         self._answer(call, answer)
 
-    def _forward(self, call: ToolCall) -> bytes:
+    def _forward(self, call: ForwardedRequest) -> bytes:
         """Return what the service answers, as one line of JSON-RPC."""
         params = {**call.params}
-        if params["name"] in own_files.TOOLS and params.get("arguments"):
+        if call.method == CALL and params["name"] in own_files.TOOLS and params.get("arguments"):
             params["arguments"] = own_files.with_content(params["arguments"])
-        request = {"jsonrpc": "2.0", "id": call.id, "method": "tools/call", "params": params}
+        request = {"jsonrpc": "2.0", "id": call.id, "method": call.method, "params": params}
         url = f"/mcp/{self._settings.mcp_tools}"
         headers = {"X-Client-Name": "mcp", **call.headers, **self._account_headers}
         numbers = itertools.count(1)
@@ -150,8 +153,10 @@ class StdioClient:
             return _line({**answer, "id": call.id})
         raise GraphmemError.of(answer)
 
-    def _tool_error(self, call: ToolCall, error: GraphmemError) -> bytes:
+    def _failed(self, call: ForwardedRequest, error: GraphmemError) -> bytes:
         text = json.dumps(error.envelope(secrets.token_hex(16)), default=str)
+        if call.method != CALL:
+            return _error(call.id, Refusal(INTERNAL_ERROR, str(error), json.loads(text)))
         result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}
         if not self._answers.has_output_schemas:
             result["structuredContent"] = json.loads(text)
@@ -160,11 +165,11 @@ class StdioClient:
             result |= {name: envelope[name] for name in ("resultType", "_meta") if name in envelope}
         return _line({"jsonrpc": "2.0", "id": call.id, "result": result})
 
-    def _answer(self, call: ToolCall, line: bytes) -> None:
+    def _answer(self, call: ForwardedRequest, line: bytes) -> None:
         """Answer a call, unless it is answered or cancelled."""
         self._write_of(call, line, is_answer=True)
 
-    def _write_of(self, call: ToolCall, line: bytes, is_answer: bool = False) -> None:
+    def _write_of(self, call: ForwardedRequest, line: bytes, is_answer: bool = False) -> None:
         """Write a message about a call that is under way. Its answer is the last one."""
         with self._writing:
             if self._calls.get(str(call.id), (None,))[0] is call:

@@ -10,7 +10,6 @@ from typing import Any, Final
 import mcp_types as types
 import orjson
 import structlog
-from mcp import MCPError
 from mcp.server.context import CallNext, ServerMiddleware, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -21,10 +20,10 @@ from graphmem.auth.rates import RateClass, meter
 from graphmem.errors import Forbidden, GraphmemError, RateLimited, RouteNotFound
 from graphmem.ingest import own_files
 from graphmem.mcp import memory_tools
+from graphmem.mcp.beside_tools import BesideTools, refusal, traced
 from graphmem.mcp.tool_schemas import shortened, untitled
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.model import canonical
-from graphmem.observability.logs import new_trace_id
 from graphmem.registry import Face, Operation, Services
 from graphmem.settings import ToolsetName
 
@@ -42,6 +41,9 @@ EXCEPTIONS: Final[Mapping[str, frozenset[str]]] = {
 
 Who reads one entity asks where its values come from. A context has a budget of its own.
 """
+
+HEAVY: Final = frozenset({"prompts/get", "completion/complete"})
+"""The messages beside tool calls that search."""
 
 
 def defaults_of(operation: Operation[Any]) -> dict[str, Any]:
@@ -139,9 +141,7 @@ def create_server(
         return types.ListToolsResult(tools=tools)
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        bound = structlog.contextvars.get_contextvars()
-        trace = services.tracer.trace_id() or bound.get("trace_id") or new_trace_id()
-        with structlog.contextvars.bound_contextvars(trace_id=trace):
+        with traced(services) as trace:
             try:
                 operation = _operation(name, params.name)
                 arguments = {**defaults_of(operation), **(params.arguments or {})}
@@ -169,20 +169,23 @@ def create_server(
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    # `listChanged` is false, as it is without `NotificationOptions`: the tools and prompts that are listed
+    # depend on the toolset and on the scopes of the credential, and it is the client that changes either. A
+    # new type adds its schema to the resources; a client lists these again when somebody looks for one.
+    BesideTools(services, actor, TOOLSETS[name]).add_to(server)
     server.middleware.append(_counting(actor))
     return server
 
 
 def _counting(actor: Callable[[], Actor]) -> ServerMiddleware[Any]:
-    """Return what counts a message as a read for its caller. A tool call counts as its operation."""
+    """Return what counts a message for its caller. A tool call counts as its operation."""
 
     async def count(ctx: ServerRequestContext[Any], call_next: CallNext) -> Any:
         if ctx.method != "tools/call":
             try:
-                meter().count(RateClass.READ, actor())
+                meter().count(RateClass.HEAVY if ctx.method in HEAVY else RateClass.READ, actor())
             except RateLimited as exc:
-                trace = structlog.contextvars.get_contextvars().get("trace_id", "")
-                raise MCPError(types.INTERNAL_ERROR, str(exc), dict(exc.envelope(trace))) from exc
+                raise refusal(exc, structlog.contextvars.get_contextvars().get("trace_id", "")) from exc
         return await call_next(ctx)
 
     return count

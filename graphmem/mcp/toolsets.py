@@ -37,6 +37,7 @@ MEMORY: Final = " ".join((
     "`add_observations` for what is known, `create_relations` for who has to do with whom. One observation",
     "is one fact. Do not store guesses, small talk or secrets.",
 ))  # fmt: skip
+OFFERS: Final = "There are resources and prompts too."
 PURPOSE: Final = "graphmem is a structured memory: observations of entities, and snapshots that name them."
 
 
@@ -99,6 +100,10 @@ class Toolset:
         listed = [every[name] for name in names if self.scope in (None, every[name].scope)]
         return {operation.tool: operation for operation in listed}
 
+    def answers(self, *operations: str) -> bool:
+        """Return whether it answers the tools of operations, whether it lists them or not."""
+        return not self.is_closed or {REGISTRY[name].tool for name in operations} <= self.tools().keys()
+
 
 TOOLSETS: Final[Mapping[ToolsetName, Toolset]] = {
     "core": Toolset(
@@ -107,16 +112,18 @@ TOOLSETS: Final[Mapping[ToolsetName, Toolset]] = {
             PURPOSE, READING, WRITING,
             "Tools that are not listed answer too, such as `delete_entity`, `list_observations`",
             "and `register_relationship_type`; `get_source` with `include_text` reads a stored file back.",
-            DATA,
+            OFFERS, DATA,
         )),
         operations=tuple(CORE),
     ),
     "full": Toolset(
-        "every tool, with the schema of its answer", " ".join((PURPOSE, READING, WRITING, DATA)),
+        "every tool, with the schema of its answer", " ".join((PURPOSE, READING, WRITING, OFFERS, DATA)),
         output_schemas=True,
     ),
     "readonly": Toolset(
-        "every tool that only reads", " ".join((PURPOSE, READING, DATA)), scope=Scope.READ, is_closed=True
+        "every tool that only reads", " ".join((PURPOSE, READING, OFFERS, DATA)),
+        scope=Scope.READ,
+        is_closed=True,
     ),
     "memory": Toolset(
         "the nine tools of the reference MCP memory server, for its users", " ".join((MEMORY, DATA)),

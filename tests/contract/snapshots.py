@@ -29,11 +29,15 @@ from graphmem.observability.metrics import Metrics
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings, ToolsetName, variable
 from tests.contract.command_list import listing
-from tests.support.mcp_conversation import DISCOVER, TOOLS, conversation, opening, server, with_envelope
+from tests.support.mcp_conversation import DISCOVER, conversation, opening, server, with_envelope
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
 REFERENCE = ROOT / "docs" / "reference.md"
+STATIC_LISTS = ("tools/list", "prompts/list", "resources/templates/list")
+"""The lists of MCP that a toolset fixes."""
+FORWARDED = ("tools/call", "prompts/get", "resources/list", "resources/read", "completion/complete")
+"""The requests of MCP that need the database."""
 
 
 def contents() -> dict[Path, str]:
@@ -55,20 +59,25 @@ def contents() -> dict[Path, str]:
 
 def toolset_file(name: ToolsetName) -> str:
     """Return the recorded answers of a toolset, from which `graphmem mcp` answers without the database."""
-    initialized, listed = asyncio.run(conversation(server(name), [opening("2025-11-25"), TOOLS]))
-    discovered, enveloped = asyncio.run(
-        conversation(server(name), [with_envelope(DISCOVER), with_envelope(TOOLS)])
+    toolset = server(name)
+    lists = [method for method in STATIC_LISTS if toolset.get_request_handler(method)]
+    requests = [{"method": method} for method in lists]
+    initialized, *listed = asyncio.run(conversation(server(name), [opening("2025-11-25"), *requests]))
+    discovered, *enveloped = asyncio.run(
+        conversation(server(name), [with_envelope(DISCOVER), *map(with_envelope, requests)])
     )
-    tools = listed["result"]
-    envelope = {part: value for part, value in enveloped["result"].items() if part not in tools}
-    if enveloped["result"] != tools | envelope:
-        raise SystemExit("the two eras of MCP list different tools: graphmem/mcp/protocol.py lists one")
+    results = {method: answer["result"] for method, answer in zip(lists, listed, strict=True)}
+    tools = results["tools/list"]
+    envelope = {part: value for part, value in enveloped[0]["result"].items() if part not in tools}
+    if [answer["result"] for answer in enveloped] != [each | envelope for each in results.values()]:
+        raise SystemExit("the two eras of MCP list different things: graphmem/mcp/protocol.py lists one")
     content = {
         "initialize": {
             part: value for part, value in initialized["result"].items() if part != "protocolVersion"
         },
         "discover": discovered["result"],
-        "tools": tools,
+        "lists": results,
+        "forwarded": [method for method in FORWARDED if toolset.get_request_handler(method)],
         "envelope": envelope,
         "handshake_versions": HANDSHAKE_PROTOCOL_VERSIONS,
         "envelope_versions": MODERN_PROTOCOL_VERSIONS,

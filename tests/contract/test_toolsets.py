@@ -12,6 +12,7 @@ import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem.arguments import Spelled, nested_filters
 from graphmem.auth import Scope
 from graphmem.mcp import memory_tools
+from graphmem.mcp.protocol import recorded
 from graphmem.mcp.tool_schemas import shortened, untitled
 from graphmem.mcp.tools import defaults_of, described
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
@@ -67,6 +68,14 @@ def test_the_settings_know_the_toolsets() -> None:
 def test_a_toolset_fits_its_bytes(name: ToolsetName) -> None:
     tools = json.dumps({"tools": listed(name)}, ensure_ascii=False, separators=(",", ":"))
     assert len(tools.encode()) + len(TOOLSETS[name].instructions.encode()) <= BYTES_LIMITS[name]
+
+
+def test_prompts_and_templates_fit_the_tokens_that_the_docs_say() -> None:
+    page = (ROOT / "docs/agents.md").read_text()
+    (tokens,) = re.findall(r"Prompts and templates together\ntake under (\d+) tokens", page)
+    lists = [recorded("core").lists[method] for method in ("prompts/list", "resources/templates/list")]
+    sizes = [len(json.dumps(each, ensure_ascii=False, separators=(",", ":")).encode()) for each in lists]
+    assert sum(sizes) <= 4 * int(tokens)
 
 
 BOUNDED = {

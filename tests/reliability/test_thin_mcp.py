@@ -10,8 +10,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
+from mcp_types import ResourceTemplateReference
 
+from graphmem.mcp.beside_tools import KINDS
+from graphmem.mcp.prompts import PROMPTS
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.service import calling, greeting
 from graphmem.service.place import is_locked, place
@@ -77,6 +80,36 @@ def test_with_nothing_running_it_lists_and_then_stores(
     assert all("…" in line for line in messages)
     assert (refused.is_error, refused.structured_content["error_code"]) == (True, "ERR_UNKNOWN_FIELD")
     assert total(local) == 1
+
+
+@pytest.mark.parametrize("words", [("mcp",), ("--offline", "mcp")], ids=["thin", "offline"])
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_resources_prompts_and_completion_are_answered(
+    local: Settings, talk: Callable[..., Any], mode: Mode, words: tuple[str, ...]
+) -> None:
+    async def conversation(client: Client) -> Any:
+        prompts = [prompt.name for prompt in (await client.list_prompts()).prompts]
+        templates = [
+            each.uri_template for each in (await client.list_resource_templates()).resource_templates
+        ]
+        stored: Any = await client.call_tool("store", STORE)
+        entity_id = stored.structured_content["entities"][0]["entity_id"]
+        listed = [each.uri for each in (await client.list_resources()).resources]
+        read: Any = await client.read_resource(f"graphmem://entity/{entity_id}")
+        reference = ResourceTemplateReference(uri="graphmem://entity/{id}")
+        completed = await client.complete(reference, {"name": "id", "value": "Ada"})
+        known: Any = await client.get_prompt("what_do_we_know", {"about": "Ada Lovelace"})
+        with pytest.raises(MCPError) as refused:
+            await client.read_resource("graphmem://schema/nothing")
+        assert (prompts, templates) == (list(PROMPTS), list(KINDS))
+        assert listed == ["graphmem://schema/person"]
+        assert json.loads(read.contents[0].text)["entity_id"] == entity_id
+        assert completed.completion.values == [entity_id]
+        assert "Ada Lovelace" in known.messages[1].content.text
+        return refused.value.error.data
+
+    environ = {} if "--offline" in words else {"GRAPHMEM_OFFLINE": "0"}
+    assert talk(conversation, *words, mode=mode, **environ)["error_code"] == "RESOURCE_NOT_FOUND"
 
 
 def test_after_the_service_was_killed_the_next_call_starts_it(

@@ -16,7 +16,7 @@ import pytest
 
 from graphmem.errors import AuthRequired, ServiceUnreachable
 from graphmem.mcp import thin
-from graphmem.mcp.protocol import Protocol, Refusal, ToolCall, recorded
+from graphmem.mcp.protocol import ForwardedRequest, Protocol, Refusal, recorded
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.service import calling
 from graphmem.settings import Settings, ToolsetName
@@ -34,6 +34,7 @@ from tests.support.walks import walk_over
 
 PING = {"method": "ping"}
 UNKNOWN = {"method": "resources/list"}
+PROMPTS, TEMPLATES = {"method": "prompts/list"}, {"method": "resources/templates/list"}
 NO_NAME = {"method": "tools/call", "params": {"arguments": {}}}
 NO_OBJECT = {"method": "tools/call", "params": {"name": "store", "arguments": []}}
 CONVERSATIONS = [
@@ -83,6 +84,13 @@ def test_protocol_answers_what_the_server_of_the_mcp_package_answers(requests: l
     assert answered("memory", requests) == asyncio.run(conversation(server("memory"), requests))
 
 
+def test_protocol_lists_prompts_and_templates_as_the_server_of_the_mcp_package_does() -> None:
+    lists = [PROMPTS, TEMPLATES]
+    for toolset in TOOLSETS:
+        for requests in ([opening("2025-11-25"), *lists], [with_envelope(each) for each in lists]):
+            assert answered(toolset, requests) == asyncio.run(conversation(server(toolset), requests))
+
+
 @pytest.mark.parametrize("toolset", TOOLSETS)
 def test_each_toolset_lists_its_tools_and_instructions(toolset: ToolsetName) -> None:
     initialized, listed = answered(toolset, [opening("2025-11-25"), TOOLS])
@@ -95,7 +103,7 @@ def test_a_call_has_the_headers_of_its_era() -> None:
     protocol = Protocol(recorded("core"))
     protocol.answer(1, "initialize", opening("2025-06-18")["params"])
     older = protocol.answer("a", "tools/call", call["params"])
-    assert isinstance(older, ToolCall)
+    assert isinstance(older, ForwardedRequest)
     assert (older.id, older.progress_token, older.headers["MCP-Protocol-Version"]) == ("a", 7, "2025-06-18")
     newer = Protocol(recorded("core")).answer(1, "tools/call", with_envelope(call)["params"])
     assert newer.headers["Mcp-Name"] == "=?base64?c3TDtnJl?="
@@ -171,6 +179,42 @@ def test_a_call_is_passed_on_and_its_wait_told_under_the_token(wire: Wire) -> No
     assert answer == {"jsonrpc": "2.0", "id": "x", "result": {"content": []}}
     ((url, request),) = wire.sent
     assert (url, request["params"]) == ("/mcp/core", params)
+
+
+REQUESTS: list[tuple[str, dict[str, Any], str | None]] = [
+    ("resources/list", {"cursor": "x"}, None),
+    ("resources/read", {"uri": "graphmem://schema/é"}, "=?base64?Z3JhcGhtZW06Ly9zY2hlbWEvw6k=?="),
+    ("prompts/get", {"name": "what_do_we_know", "arguments": {"about": "Ada"}}, "what_do_we_know"),
+    ("completion/complete", {"argument": {"name": "id", "value": "A"}}, None),
+]
+
+
+@walk_over("method, params, name", REQUESTS)
+def test_a_request_that_needs_the_database_has_the_headers_of_its_method(
+    method: str, params: dict[str, Any], name: str | None
+) -> None:
+    call = with_envelope({"method": method, "params": params})
+    headers = Protocol(recorded("core")).answer(1, method, call["params"]).headers
+    assert (headers["Mcp-Method"], headers.get("Mcp-Name")) == (method, name)
+
+
+def test_requests_that_need_the_database_are_passed_on(wire: Wire) -> None:
+    wire.may_answer.set()
+    for number, (method, params, _) in enumerate(REQUESTS):
+        wire.take(method=method, id=number, params=params)
+    assert sorted(message["id"] for message in wire.messages()) == [0, 1, 2, 3]
+    passed_on = {request["method"]: (url, request["params"]) for url, request in wire.sent}
+    assert passed_on == {method: ("/mcp/core", params) for method, params, _ in REQUESTS}
+
+
+def test_a_request_that_fails_here_has_an_error_with_the_envelope(wire: Wire) -> None:
+    wire.answer = ServiceUnreachable("it ended")
+    wire.may_answer.set()
+    wire.take(method="resources/read", id=1, params={"uri": "graphmem://schema/person"})
+    wire.take(method="prompts/get", id=2, params={})
+    by_id = {message["id"]: message["error"] for message in wire.messages()}
+    assert (by_id[1]["code"], by_id[1]["data"]["error_code"]) == (-32603, "SERVICE_UNREACHABLE")
+    assert by_id[2]["code"] == -32602
 
 
 def test_without_a_token_no_progress_is_sent(wire: Wire) -> None:

@@ -160,6 +160,25 @@ def test_other_messages_count_as_reads(loop: Loop, app_with: Make, owner: str, m
     assert error["data"]["error_code"] == "RATE_LIMITED"
 
 
+def test_prompts_and_completion_count_as_searches_and_resources_as_reads(
+    loop: Loop, app_with: Make, owner: str
+) -> None:
+    caller = Caller(loop, app_with(limit_reads="9/minute", limit_heavy="9/minute"), f"good-{owner}")
+    typed = {
+        "ref": {"type": "ref/prompt", "name": "what_do_we_know"},
+        "argument": {"name": "about", "value": "A"},
+    }
+    messages: Any = (
+        ("prompts/get", {"name": "what_do_we_know", "arguments": {"about": "Ada"}}, '"heavy";r=8;'),
+        ("completion/complete", typed, '"heavy";r=7;'),
+        ("resources/list", {}, '"read";r=8;'),
+    )
+    for method, params, left in messages:
+        answer = caller.message(method, **params)
+        assert "result" in answer.json(), answer.text
+        assert answer.headers["ratelimit"].startswith(left)
+
+
 def test_a_batch_of_messages_is_refused(loop: Loop, app_with: Make, owner: str) -> None:
     """A request counts once. It must therefore hold one message."""
     caller = Caller(loop, app_with(), f"good-{owner}")
