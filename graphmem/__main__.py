@@ -1,5 +1,5 @@
 """``python -m graphmem``."""
 
-from graphmem.cli.main import main
+from graphmem.cli.entry import main
 
 main()

@@ -32,6 +32,9 @@ def setup(
     scope: Annotated[
         Word, typer.Option(help="Write into your own files, or into those of the project in this directory.")
     ] = "user",
+    hooks: Annotated[
+        bool, typer.Option("--hooks", help="Also let agents call graphmem by themselves: `graphmem hook`.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
     ] = False,
@@ -49,7 +52,7 @@ def setup(
     \b
     Examples:
       graphmem setup --dry-run
-      graphmem setup cursor claude-code
+      graphmem setup cursor claude-code --hooks
       graphmem --base-url https://memory.example.org setup vscode --scope project
       graphmem setup check
       graphmem setup --undo
@@ -63,7 +66,7 @@ def setup(
         from graphmem.cli.agents.probe import checked
 
         return told(session, checked(chosen, start))
-    rows = [row for agent in chosen for row in _set_up(agent, scope, root, start, False, dry_run, undo)]
+    rows = [row for agent in chosen for row in _set_up(agent, scope, root, start, hooks, dry_run, undo)]
     told(session, rows)
     if any(row["result"] == "refused" for row in rows):
         raise typer.Exit(1)

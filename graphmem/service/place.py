@@ -18,10 +18,12 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphmem.errors import DataDirectoryRefused
-from graphmem.settings import Settings
+
+if TYPE_CHECKING:
+    from graphmem.settings import Settings
 
 SOCKET_PATH_BYTES_LIMIT = 103
 """Bytes of a socket's path: macOS takes 103, Linux 107."""

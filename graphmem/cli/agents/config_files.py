@@ -208,16 +208,17 @@ def _write(path: Path, text: str) -> None:
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     if mode is not None and not mode & stat.S_IWUSR:
         raise ValueError("it is read-only: make it writable")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    for folder in reversed([each for each in target.parents if not each.exists()]):
+        folder.mkdir()
+        folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode) & 0o755)
     handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask if mode is None else mode)
+        # A new file may be read by whoever may read its folder.
+        os.chmod(name, stat.S_IMODE(target.parent.stat().st_mode) & 0o644 if mode is None else mode)
         os.replace(name, target)
     except BaseException:
         Path(name).unlink(missing_ok=True)

@@ -1,0 +1,89 @@
+"""What `.graphmem.toml` says of a folder, and which of these files the person has approved.
+
+off     true, or a list of session-start, prompt and stop: what is not done here
+types   the types of entities that are told here
+redact  texts that are never stored
+about   whom or what the folder is about; account and base_url, which memory is used here: these three hold
+        only after an approval, because a repository may bring the file
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+FILE = ".graphmem.toml"
+_WITH_APPROVAL = ("about", "account", "base_url")
+
+
+@dataclass(frozen=True, slots=True)
+class FolderRules:
+    """What holds in a folder. ``unapproved``: what its file says beside, and the person has not approved."""
+
+    off: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+    redact: tuple[str, ...] = ()
+    about: str = ""
+    account: str | None = None
+    base_url: str | None = None
+    unapproved: tuple[str, ...] = ()
+
+
+def rules_of(folder: Path) -> FolderRules:
+    """Return the rules of the nearest file in a folder or above it. A file that is broken turns all off."""
+    path = nearest(folder)
+    if path is None:
+        return FolderRules(about=folder.name)
+    content = path.read_bytes()
+    try:
+        said = tomllib.loads(content.decode())
+    except ValueError:
+        return FolderRules(off=frozenset({"session-start", "prompt", "stop"}))
+    unapproved = [name for name in _WITH_APPROVAL if name in said]
+    if approvals().get(str(path)) == hashlib.sha256(content).hexdigest():
+        unapproved = []
+    off = said.get("off", [])
+    held: Mapping[str, Any] = {} if unapproved else said
+    return FolderRules(
+        frozenset(("session-start", "prompt", "stop") if off is True else off or ()),
+        frozenset(said.get("types", ())),
+        tuple(said.get("redact", ())),
+        held.get("about", folder.name),
+        held.get("account"),
+        held.get("base_url"),
+        tuple(unapproved),
+    )
+
+
+def nearest(folder: Path) -> Path | None:
+    """Return the file that holds for a folder, None if there is none."""
+    folder = folder.resolve()
+    return next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
+
+
+def approvals() -> dict[str, str]:
+    """Return the hashes of the approved files by their paths."""
+    try:
+        return json.loads(_approvals_path().read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+def approve(path: Path) -> None:
+    """Approve a file as it is now."""
+    from graphmem.neo4j_local.private_files import write_private
+
+    known = {**approvals(), str(path): hashlib.sha256(path.read_bytes()).hexdigest()}
+    _approvals_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_private(_approvals_path(), json.dumps(known))
+
+
+def _approvals_path() -> Path:
+    return platformdirs.user_data_path("graphmem", appauthor=False) / "approved.json"

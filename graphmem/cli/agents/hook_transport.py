@@ -1,0 +1,90 @@
+"""How a hook calls the service: only one that runs, with as few imports as possible, and never for long.
+
+A hook runs before each prompt. The settings take a quarter of a second to import, so the few that a hook
+needs are read here in the same way; a test compares them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote
+
+OPERATION_PATH = "/service/operation"
+ACCOUNT_HEADER = "X-Graphmem-Account"
+
+
+class NoAnswer(Exception):
+    """The service does not run, or refuses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which service a hook calls, by the global options of the command line."""
+
+    client: str
+    base_url: str | None = None
+    env: str | None = None
+    data_dir: str | None = None
+    account: str | None = None
+
+    def call(self, operation: str, arguments: Mapping[str, Any]) -> Any:
+        """Return the answer of an operation. NoAnswer: there is none."""
+        base_url = self.base_url or os.environ.get("GRAPHMEM_BASE_URL")
+        return json.loads(self._remote(base_url, operation, arguments) if base_url else self._local(
+            {"operation": operation, "arguments": arguments}))  # fmt: skip
+
+    def place(self) -> Any:
+        """Return the place of the local service."""
+        import platformdirs
+
+        from graphmem.service.place import place
+
+        environment = os.environ.get
+        env = self.env or environment("GRAPHMEM_ENV") or "development"
+        default = platformdirs.user_data_path("graphmem", appauthor=False) / env
+        data = os.path.realpath(self.data_dir or environment("GRAPHMEM_DATA_DIR") or default)
+        database = environment("NEO4J_DATABASE") or "neo4j"
+        settings: Any = SimpleNamespace(
+            data_path=Path(data), neo4j_uri=environment("NEO4J_URI") or None, neo4j_database=database
+        )
+        return place(settings)
+
+    def _local(self, content: Mapping[str, Any]) -> bytes:
+        from graphmem.service import wire
+
+        socket = self.place().record().get("socket")
+        headers = {"X-Client-Name": self.client}
+        if self.account:
+            headers[ACCOUNT_HEADER] = quote(self.account, safe="")
+        sign = None
+        if os.environ.get("GRAPHMEM_AGENT_KEY"):
+            from graphmem.client.agent_signing import AgentSigner
+            from graphmem.settings import load
+
+            agent = AgentSigner.configured(load())
+            sign = agent and agent.headers
+        try:
+            path = Path(socket or os.devnull)
+            status, body = wire.request(path, "POST", OPERATION_PATH, content, headers, sign=sign)
+        except (wire.NotConnected, wire.Interrupted) as exc:
+            raise NoAnswer(str(exc)) from exc
+        if status != 200:
+            raise NoAnswer(body[:500].decode(errors="replace"))
+        return body
+
+    def _remote(self, base_url: str, operation: str, arguments: Mapping[str, Any]) -> bytes:
+        from graphmem.cli.commands import entry_of
+        from graphmem.client import Client
+        from graphmem.errors import GraphmemError
+
+        try:
+            with Client(base_url, os.environ.get("SERVICE_BEARER_TOKEN") or None, self.client) as client:
+                return client.call(entry_of(operation).routes[0], arguments)
+        except GraphmemError as exc:
+            raise NoAnswer(str(exc)) from exc

@@ -1,0 +1,35 @@
+"""Where the program starts: a hook without the command line, whose imports take longer than its work."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+_OPTIONS = {"--base-url": "base_url", "--env": "env", "--data-dir": "data_dir", "--account": "account"}
+
+
+def main() -> None:
+    """Run the command line, or a hook. Files that it writes are readable by this user only."""
+    hook = hook_words(sys.argv[1:])
+    if hook is None:
+        from graphmem.cli.main import main as command_line
+
+        command_line()
+        return
+    from graphmem.cli.agents.hook_events import run
+    from graphmem.cli.agents.hook_transport import Reach
+
+    os.umask(0o077)
+    kind, client, options = hook
+    sys.stdout.write(run(kind, Reach(client, **options), sys.stdin.buffer.read()))
+
+
+def hook_words(words: Sequence[str]) -> tuple[str, str, dict[str, str]] | None:
+    """Return event, agent and options of a hook as `graphmem setup` writes it; None for any other words."""
+    options, rest = {}, list(words)
+    while len(rest) > 1 and rest[0] in _OPTIONS:
+        options[_OPTIONS[rest[0]]] = rest[1]
+        del rest[:2]
+    is_hook = len(rest) == 4 and rest[0] == "hook" and rest[2] == "--agent"
+    return (rest[1], rest[3], options) if is_hook and rest[1] in ("session-start", "prompt", "stop") else None
