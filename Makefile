@@ -15,7 +15,7 @@ INSTALL := $(if $(UV),$(UV) pip install --python $(BIN)/python,$(BIN)/python -m 
 LOCKED := $(INSTALL) --no-deps --require-hashes -r
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-long check format snapshots bench lock clean
+.PHONY: help demo run test test-long check packages format snapshots bench lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -54,6 +54,10 @@ check: $(VENV)/installed-dev ## Format, lint, types, import contracts, contract 
 	@$(BIN)/basedpyright
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m tests.contract.snapshots --check
+	@$(BIN)/python packaging/make_packages.py --check
+
+packages: $(VENV)/installed-dev ## Make the Claude Code plugin, the MCP bundle, server.json and install links in dist/
+	@$(BIN)/python packaging/make_packages.py
 
 format: $(VENV)/installed-dev ## Format and sort imports
 	@$(BIN)/ruff format .
