@@ -72,6 +72,7 @@ def bundle() -> dict[str, str]:
     manifest = {
         "manifest_version": "0.4", **ABOUT, "display_name": "graphmem", "author": {"name": "graphmem"},
         "license": PROJECT["license"], "keywords": PROJECT["keywords"], "tools_generated": True,
+        "prompts_generated": True,
         "server": {
             "type": "uv", "entry_point": "server.py",
             "mcp_config": {"command": "uv", "args": ["run", "--directory", "${__dirname}", "server.py"]},

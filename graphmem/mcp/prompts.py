@@ -63,7 +63,7 @@ PROMPTS: Final[Mapping[str, PromptText]] = {
         "Prepare for a meeting: who comes, what was decided, what is open.",
         "meeting", "The meeting, or with whom: a title, names, a day.", True,
         " ".join((
-            "Prepare me for the meeting {about}. What graphmem has of it is below. Find out when and where",
+            "Prepare me for this meeting: {about}. What graphmem has of it is below. Find out when and where",
             "it is (`list_timeline_events`), who comes (`retrieve_related_entities`), and what is known of",
             "each (`retrieve_context`). Then write one page: purpose, people, what was decided before, open",
             "tasks and questions, and what to settle. Say what you did not find; do not guess.", DATA,

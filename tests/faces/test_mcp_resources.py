@@ -233,7 +233,7 @@ def test_prompts_ask_for_tools_and_bring_the_context_along(ask: Ask, ids: list[s
     assert "ada@example.org" in context
     assert "ada@example.org" not in said(unknown)[1]
     assert ("in this conversation." in learned[0], "about Acme." in learned[1]) == (True, True)
-    assert "meeting Planning meeting with Ada." in said(meeting)[0]
+    assert "meeting: Planning meeting with Ada." in said(meeting)[0]
     assert "2026-05-01" in said(meeting)[1]
 
 
