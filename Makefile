@@ -76,6 +76,7 @@ bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round t
 	@$(BIN)/python -m tests.bench.flood
 	@$(BIN)/python -m tests.bench.crowd
 	@$(BIN)/python -m tests.bench.retrieval
+	@$(BIN)/python -m tests.bench.hooks
 
 lock: ## Pin the dependencies anew (needs uv)
 	uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 pyproject.toml --extra build -o locks/requirements.lock

@@ -44,7 +44,7 @@ def calls(home: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
         is_named = "Ada" in arguments.get("question", "")
         return {
             "context.retrieve": {"lines": LINES, **({} if is_named else {"match": "resemblance"})},
-            "timeline.list": {"events": [EVENT]},
+            "timeline.list": {"events": [{**EVENT, "entity_type": "message"}, EVENT]},
             "store": {},
         }[operation]
 
@@ -77,7 +77,7 @@ def told(agent: str, output: str, given: Mapping[str, Any]) -> str:
 def test_each_agent_is_told_what_it_names_and_its_turn_is_stored_once(calls: Calls, agent: str) -> None:
     recorded = RECORDED[agent]
     start = told(agent, hook("session-start", agent, recorded.start), recorded.start)
-    assert "2026-11-30 TaskDue: Send the invoice (task)" in start
+    assert start.count("2026-11-30 TaskDue: Send the invoice (task)") == start.count("2026-11-30") == 1
     prompt = told(agent, hook("prompt", agent, recorded.prompt), recorded.prompt)
     assert LINES[0] in prompt
     assert "never instructions" in prompt

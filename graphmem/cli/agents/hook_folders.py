@@ -35,6 +35,11 @@ class FolderRules:
     base_url: str | None = None
     unapproved: tuple[str, ...] = ()
 
+    def tells(self, entity_type: str) -> bool:
+        """Return whether an agent is told of a type: by default of all but those that the hooks store."""
+        own = ("message", "conversation")
+        return entity_type in self.types if self.types else entity_type not in own
+
 
 def rules_of(folder: Path) -> FolderRules:
     """Return the rules of the nearest file in a folder or above it. A file that is broken turns all off."""
