@@ -9,20 +9,12 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graphmem import __version__
-from graphmem.cli import (
-    backup,
-    cypher,
-    db,
-    hook,
-    instructions,
-    local_service,
-    signing,
-    source_content,
-    storage,
-)
+from graphmem.cli import backup, cypher, db, local_service, signing, source_content, storage
 from graphmem.cli.account import app as account_app
 from graphmem.cli.command_groups import add_commands, group_of, show_whole_summaries
 from graphmem.cli.doctor import doctor
+from graphmem.cli.hook import hook
+from graphmem.cli.instructions import instructions
 from graphmem.cli.interpret import interpret
 from graphmem.cli.me import me
 from graphmem.cli.parse import parse
@@ -196,14 +188,12 @@ def rebuild(session: Session) -> dict[str, Any]:
     return dict(run(session))
 
 
-for each in (doctor, setup, upload, parse, interpret, me):
+for each in (doctor, setup, instructions, hook, upload, parse, interpret, me):
     command(app)(each)
 for group, name, text in (
     (db.app, "db", "Start, stop and inspect the embedded Neo4j."),
     (local_service.app, "server", "Start, stop and inspect the local service."),
     (backup.app, "backup", "Write all facts to a file, verify the file, and restore it."),
-    (instructions.app, "instructions", "Tell agents when to look and when to store, in their own files."),
-    (hook.app, "hook", "What agents call by themselves: at a start, at a prompt, at the end of a turn."),
     (storage.app, "storage", "Count the stored files, and remove those that nothing uses."),
     (cypher.app, "cypher", "Show the queries that graphmem sends to Neo4j."),
     (account_app, "account", "Create, list, disable and delete accounts: who may call."),

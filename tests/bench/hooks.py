@@ -1,7 +1,7 @@
 """``python -m tests.bench.hooks``: how long a prompt waits for `graphmem hook prompt`, on 10,000 entities.
 
-It runs as an agent runs it: a process for each prompt, on a local service that runs. Half of the prompts name a
-person, half name nobody.
+It runs as an agent runs it: a process for each prompt, on a local service that runs. Half of the prompts name
+a person, half name nobody. Beside them: an interpreter that does nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -62,7 +63,7 @@ def main() -> None:
     options.add_argument("--entities", type=int, default=10_000)
     options.add_argument("--prompts", type=int, default=60)
     arguments = options.parse_args()
-    figures: dict[str, list[float]] = {"names a person": [], "names nobody": []}
+    figures: dict[str, list[float]] = {"names a person": [], "names nobody": [], "python -c pass": []}
     told = 0
     with tempfile.TemporaryDirectory(prefix="graphmem-hooks-") as name:
         folder = Path(name)
@@ -78,6 +79,7 @@ def main() -> None:
                 figures["names a person"].append(seconds)
                 told += is_told
                 figures["names nobody"].append(ask(ORDINARY, folder)[0])
+                figures["python -c pass"].append(timed(sys.executable, "-c", "pass")[0])
         finally:
             timed(GRAPHMEM, "server", "stop")
             neo4j_local.stop(own)

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from graphmem.cli.agents.agent_table import Launch, agents
-from graphmem.cli.agents.jsonc_edit import JsonEntry
+from graphmem.cli.agents.jsonc_edit import JsonEntry, pruned
 from graphmem.service.place import lock, make_folder, place
 from graphmem.settings import Settings
 from tests.setup.agent_samples import SAMPLES, Sample
@@ -282,7 +282,7 @@ def test_an_entry_goes_into_every_layout_of_json_and_out_of_it(text: str) -> Non
     assert entry.put(after) == after
     before = parsed(text.lstrip("\ufeff"), "") if text.strip() else {}
     assert without_graphmem(parsed(after.lstrip("\ufeff"), "")) == without_graphmem(before)
-    gone = entry.removed(after, made)
+    gone = pruned(entry.removed(after), made)
     assert parsed(gone.lstrip("\ufeff"), "") == before
     for comment in re.findall(r"//.*|/\*.*?\*/", re.sub(r'"(?:[^"\\]|\\.)*"', "", text)):
         assert comment.strip() in after

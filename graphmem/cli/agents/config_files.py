@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import stat
 import tempfile
@@ -19,9 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import platformdirs
-
+from graphmem.cli.agents.jsonc_edit import JsonEntry, pruned
+from graphmem.cli.agents.kept_files import keep, kept
 from graphmem.errors import ConfigurationInvalid
+
+RECORDS = "setup.json"
 
 
 class Edit(Protocol):
@@ -40,12 +41,8 @@ class Edit(Protocol):
         """Return the text with the entry."""
         ...
 
-    def missing(self, text: str) -> list[tuple[str, ...]]:
-        """Return the paths that have to be made for it."""
-        ...
-
-    def removed(self, text: str, made: Sequence[Sequence[str]] = ()) -> str:
-        """Return the text without the entry, and without what was made for it and is empty now."""
+    def removed(self, text: str) -> str:
+        """Return the text without the entry."""
         ...
 
 
@@ -65,11 +62,7 @@ class WholeFile:
             raise ValueError("it is there already, with another content: move it away")
         return self.value
 
-    def missing(self, text: str) -> list[tuple[str, ...]]:
-        """Return no paths."""
-        return []
-
-    def removed(self, text: str, made: Sequence[Sequence[str]] = ()) -> str:
+    def removed(self, text: str) -> str:
         """Return an empty text. ValueError: somebody has changed the content."""
         if text not in ("", self.value):
             raise ValueError("it was changed after graphmem wrote it: remove it by hand")
@@ -93,11 +86,11 @@ class FileChange(NamedTuple):
 def plan(path: Path, edits: Sequence[Edit]) -> FileChange:
     """Return the change that puts entries into a file. ConfigurationInvalid: it cannot be changed so."""
     with _refusing(path):
-        text, record = _read(path), _Records().get(path)
+        text, record = _read(path), kept(RECORDS).get(str(path.resolve()))
         if text is not None and all(edit.found(text) == edit.value for edit in edits):
             return FileChange(path, text, text, record)
         base = _without(text, record, edits)
-        made = [list(each) for edit in edits for each in edit.missing(base or "")]
+        made = [path for edit in edits if isinstance(edit, JsonEntry) for path in edit.missing(base or "")]
         # What is there already is changed where it stands.
         after, splices = text if base is not None and text is not None else "", []
         for edit in edits:
@@ -106,28 +99,27 @@ def plan(path: Path, edits: Sequence[Edit]) -> FileChange:
         if base is not None and base != text:
             splices = [_splice(base, after)]
         folders = [str(each) for each in path.parents if not each.exists()]
-        kept = record or {}
         return FileChange(path, text, after, {
             "existed": base is not None, "hash": _hash(after), "splices": splices, "made": made,
-            "folders": kept.get("folders", folders),
+            "folders": record["folders"] if record else folders,
         })  # fmt: skip
 
 
 def plan_undo(path: Path, edits: Sequence[Edit]) -> FileChange:
     """Return the change that takes entries out again. ConfigurationInvalid: it cannot be changed so."""
     with _refusing(path):
-        text, record = _read(path), _Records().get(path)
+        text, record = _read(path), kept(RECORDS).get(str(path.resolve()))
         return FileChange(path, text, _without(text, record, edits), record)
 
 
 def apply(change: FileChange, *, is_undo: bool = False) -> None:
     """Write a planned change. ConfigurationInvalid: the file cannot be written, or has changed since."""
-    path, records = change.path, _Records()
+    path = change.path
     with _refusing(path):
         if _read(path) != change.before:
             raise ValueError("another program has just changed it: run this again")
         if not is_undo:
-            records.set(path, change.record)
+            keep(RECORDS, str(path.resolve()), change.record)
         if change.after is None:
             path.resolve().unlink(missing_ok=True)
         elif change.is_change:
@@ -136,7 +128,7 @@ def apply(change: FileChange, *, is_undo: bool = False) -> None:
             for folder in (change.record or {}).get("folders", []):
                 with contextlib.suppress(OSError):
                     os.rmdir(folder)
-            records.set(path, None)
+            keep(RECORDS, str(path.resolve()), None)
 
 
 def _without(text: str | None, record: dict[str, Any] | None, edits: Sequence[Edit]) -> str | None:
@@ -150,10 +142,11 @@ def _without(text: str | None, record: dict[str, Any] | None, edits: Sequence[Ed
         for at, old, new in reversed(record["splices"]):
             before = before[:at] + old + before[at + len(new) :]
         return before
-    made = record["made"] if record else []
     rest = text
     for edit in edits:
-        rest = edit.removed(rest, made)
+        rest = edit.removed(rest)
+    if record is not None and record["made"]:
+        rest = pruned(rest, record["made"])
     if rest == text:
         return text
     is_left_over = record is not None and not record["existed"] and not rest.strip("{} \t\r\n")
@@ -223,27 +216,3 @@ def _write(path: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-class _Records:
-    """The records of written changes, by the path of the file."""
-
-    def __init__(self) -> None:
-        self._path = platformdirs.user_data_path("graphmem", appauthor=False) / "setup.json"
-        try:
-            self._all: dict[str, dict[str, Any]] = json.loads(self._path.read_text("utf-8"))
-        except (OSError, ValueError):
-            self._all = {}
-
-    def get(self, path: Path) -> dict[str, Any] | None:
-        """Return the record of a file."""
-        return self._all.get(str(path.resolve()))
-
-    def set(self, path: Path, record: dict[str, Any] | None) -> None:
-        """Keep or forget the record of a file."""
-        from graphmem.neo4j_local.private_files import write_private
-
-        others = {name: value for name, value in self._all.items() if name != str(path.resolve())}
-        self._all = others if record is None else {**others, str(path.resolve()): record}
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(self._path, json.dumps(self._all))

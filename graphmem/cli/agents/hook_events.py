@@ -19,6 +19,7 @@ from typing import Any
 from graphmem.cli.agents.hook_folders import FolderRules, rules_of
 from graphmem.cli.agents.hook_formats import HookInput, read, written
 from graphmem.cli.agents.hook_transport import Reach
+from graphmem.cli.agents.kept_files import data_folder
 from graphmem.cli.agents.redaction import redacted
 
 SECONDS = {"session-start": 2.0, "prompt": 0.5, "stop": 8.0}
@@ -66,7 +67,8 @@ def _answer(kind: str, reach: Reach, raw: Any) -> str:
         return ""
     if kind == "prompt":
         _keep_prompt(told, rules)
-        lines = _context(reach, told.prompt[:QUESTION_CHARACTERS], CONTEXT_TOKENS, rules)
+        question = redacted(told.prompt[:QUESTION_CHARACTERS], rules.redact)
+        lines = _context(reach, question, CONTEXT_TOKENS, rules)
     else:
         lines = _start(reach, rules)
     return written(told, kind == "prompt", "\n".join([HEAD, *lines])) if lines else ""
@@ -137,10 +139,8 @@ def _store(told: HookInput, rules: FolderRules, reach: Reach) -> None:
 
 
 def _spool(told: HookInput) -> Path:
-    import platformdirs
-
     name = hashlib.sha256(f"{told.agent} {told.session} {told.turn}".encode()).hexdigest()[:32]
-    return platformdirs.user_data_path("graphmem", appauthor=False) / "prompts" / name
+    return data_folder() / "prompts" / name
 
 
 def _keep_prompt(told: HookInput, rules: FolderRules) -> None:

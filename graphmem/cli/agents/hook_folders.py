@@ -10,16 +10,16 @@ about   whom or what the folder is about; account and base_url, which memory is 
 from __future__ import annotations
 
 import hashlib
-import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import platformdirs
+from graphmem.cli.agents.kept_files import keep, kept
 
 FILE = ".graphmem.toml"
+APPROVALS = "approved.json"
 _WITH_APPROVAL = ("about", "account", "base_url")
 
 
@@ -52,7 +52,7 @@ def rules_of(folder: Path) -> FolderRules:
     except ValueError:
         return FolderRules(off=frozenset({"session-start", "prompt", "stop"}))
     unapproved = [name for name in _WITH_APPROVAL if name in said]
-    if approvals().get(str(path)) == hashlib.sha256(content).hexdigest():
+    if kept(APPROVALS).get(str(path)) == hashlib.sha256(content).hexdigest():
         unapproved = []
     off = said.get("off", [])
     held: Mapping[str, Any] = {} if unapproved else said
@@ -73,22 +73,6 @@ def nearest(folder: Path) -> Path | None:
     return next((each / FILE for each in (folder, *folder.parents) if (each / FILE).is_file()), None)
 
 
-def approvals() -> dict[str, str]:
-    """Return the hashes of the approved files by their paths."""
-    try:
-        return json.loads(_approvals_path().read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-
-
 def approve(path: Path) -> None:
     """Approve a file as it is now."""
-    from graphmem.neo4j_local.private_files import write_private
-
-    known = {**approvals(), str(path): hashlib.sha256(path.read_bytes()).hexdigest()}
-    _approvals_path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(_approvals_path(), json.dumps(known))
-
-
-def _approvals_path() -> Path:
-    return platformdirs.user_data_path("graphmem", appauthor=False) / "approved.json"
+    keep(APPROVALS, str(path), hashlib.sha256(path.read_bytes()).hexdigest())

@@ -15,6 +15,8 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
+from graphmem.cli.agents.kept_files import data_folder
+
 OPERATION_PATH = "/service/operation"
 ACCOUNT_HEADER = "X-Graphmem-Account"
 
@@ -41,14 +43,11 @@ class Reach:
 
     def place(self) -> Any:
         """Return the place of the local service."""
-        import platformdirs
-
         from graphmem.service.place import place
 
         environment = os.environ.get
         env = self.env or environment("GRAPHMEM_ENV") or "development"
-        default = platformdirs.user_data_path("graphmem", appauthor=False) / env
-        data = os.path.realpath(self.data_dir or environment("GRAPHMEM_DATA_DIR") or default)
+        data = os.path.realpath(self.data_dir or environment("GRAPHMEM_DATA_DIR") or data_folder() / env)
         database = environment("NEO4J_DATABASE") or "neo4j"
         settings: Any = SimpleNamespace(
             data_path=Path(data), neo4j_uri=environment("NEO4J_URI") or None, neo4j_database=database

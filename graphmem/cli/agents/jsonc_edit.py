@@ -80,22 +80,13 @@ class JsonEntry:
         paths = [self.path[: depth + 1] for depth in range(len(self.path))]
         return [path for path in paths if _start(plain, path) is None]
 
-    def removed(self, text: str, made: Sequence[Sequence[str]] = ()) -> str:
-        """Return the text without the entry, and without those members of ``made`` that are then empty."""
+    def removed(self, text: str) -> str:
+        """Return the text without the entry."""
         if self.is_default or not text.strip("\ufeff \t\r\n"):
             return text
         plain = _checked(text)
-        start = _start(plain, self.path)
-        part = self._part(plain)
-        if start is not None and part is not None:
-            text = _cut(text, plain, start, part)
-        for path in sorted(made, key=len, reverse=True):
-            plain = _checked(text)
-            above, here = _start(plain, path[:-1]), _start(plain, path)
-            if above is not None and here is not None and not any(_parts(plain, here)):
-                emptied = _last(plain, above, path[-1])
-                text = text if emptied is None else _cut(text, plain, above, emptied)
-        return text
+        start, part = _start(plain, self.path), self._part(plain)
+        return text if start is None or part is None else _cut(text, plain, start, part)
 
     def _nested(self, rest: Sequence[str]) -> Any:
         value = [self.value] if self.key is None else {self.key: self.value}
@@ -108,6 +99,17 @@ class JsonEntry:
         if start is None or plain[start] != ("[" if self.key is None else "{"):
             return None
         return next((each for each in _parts(plain, start) if self.is_of(each, plain)), None)
+
+
+def pruned(text: str, paths: Sequence[Sequence[str]]) -> str:
+    """Return the text without those members at the paths that are empty."""
+    for path in sorted(paths, key=len, reverse=True):
+        plain = _checked(text)
+        above, here = _start(plain, path[:-1]), _start(plain, path)
+        if above is not None and here is not None and not any(_parts(plain, here)):
+            emptied = _last(plain, above, path[-1])
+            text = text if emptied is None else _cut(text, plain, above, emptied)
+    return text
 
 
 class _Part(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 BEGIN = "<!-- graphmem: begin; `graphmem instructions install --undo` removes this block -->"
@@ -48,11 +47,7 @@ class MarkdownBlock:
         gap = newline if text.endswith("\n") else newline * 2
         return f"{text}{gap}{block}"
 
-    def missing(self, text: str) -> list[tuple[str, ...]]:
-        """Return no paths."""
-        return []
-
-    def removed(self, text: str, made: Sequence[Sequence[str]] = ()) -> str:
+    def removed(self, text: str) -> str:
         """Return the text without the block and the blank line before it."""
         self._check(text)
         match = _BLOCK.search(text)

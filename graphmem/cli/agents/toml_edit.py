@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,11 +41,7 @@ class TomlEntry:
         after = tomlkit.dumps(document)
         return self._checked(text, after[:-1] if after.endswith("\n\n") else after)
 
-    def missing(self, text: str) -> list[tuple[str, ...]]:
-        """Return no paths: tables above others are made by naming them."""
-        return []
-
-    def removed(self, text: str, made: Sequence[Sequence[str]] = ()) -> str:
+    def removed(self, text: str) -> str:
         """Return the text without the table."""
         import tomlkit
 
