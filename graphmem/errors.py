@@ -121,6 +121,12 @@ class InvalidCursor(InvalidInput):
     code = "INVALID_CURSOR"
 
 
+class CursorOfAnotherDatabase(GraphmemError):
+    """The cursor is of other data: read what is known now, then go on from its resume_cursor."""
+
+    code, status, exit_code = "CURSOR_OF_ANOTHER_DATABASE", 410, 5
+
+
 class FileContentInvalid(InvalidInput):
     """The file cannot be read from the request: send its bytes in base64 (RFC 4648), at least one byte."""
 

@@ -49,6 +49,7 @@ from graphmem.settings import LIMITS, Limits, Settings, TierName
 from graphmem.writing import Writers
 
 if TYPE_CHECKING:
+    from graphmem.changes.change_feed import ChangeFeed
     from graphmem.observability.metrics import Metrics
     from graphmem.observability.tracing import Tracer
     from graphmem.search.passage_copies import PassageCopies
@@ -89,6 +90,7 @@ class Services:
     search_copies: SearchCopies
     passage_copies: PassageCopies
     agent_grants: AgentGrants
+    change_feed: ChangeFeed
     limits: Limits = LIMITS
 
     @property

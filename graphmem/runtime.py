@@ -13,6 +13,7 @@ import structlog
 from graphmem import neo4j_local, operations
 from graphmem.auth.agent_grants import AgentGrants
 from graphmem.auth.credentials import CredentialCache, Guard
+from graphmem.changes.change_feed import ChangeFeed
 from graphmem.database import failpoints, migrations
 from graphmem.database.availability import Availability, needs_restart, wait_until_up
 from graphmem.database.driver import Database, OnNotification
@@ -94,16 +95,18 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
     availability = Availability(database)
     objects = new_object_store(settings)
     copies = SearchCopies(database, settings.search_memory * 1_000_000)
+    feed = ChangeFeed(database, writers)
     passages = PassageCopies(database, settings.search_memory * 500_000, embedder.model)
     aliases = TypeAliases(database)
     try:
         yield Services(
             database, availability, vocabulary, aliases, PendingRefolds(database), writers, settings,
             embedder, Guard(database), CredentialCache(), objects, copies, passages,
-            AgentGrants(database, aliases),
+            AgentGrants(database, aliases), feed,
         )  # fmt: skip
     finally:
         await availability.close()
+        await feed.close()
         await copies.close()
         await passages.close()
         await writers.close()

@@ -14,6 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from graphmem.changes.change_sentences import sentence
 from graphmem.cli import context_tables
 from graphmem.cli.tables import (
     WARNINGS,
@@ -28,6 +29,7 @@ from graphmem.cli.tables import (
     short,
     time_text,
 )
+from graphmem.model import attribution
 from graphmem.model.identity import CANONICAL_NAME
 
 _PAGING = frozenset({"limit", "offset", "omitted", "understood"})
@@ -276,6 +278,17 @@ def _events(answer: Row) -> List:
     return table
 
 
+def _changes(answer: Row) -> List:
+    """Return changes, one a line, with who made them."""
+    table = List(None, ("when", "change", "by", "entity"), optional=("by", "entity"))
+    for row in answer["changes"]:
+        by = row["provenance"]
+        writer = attribution.described(by["by"], by["client"])
+        subject = row.get("entity_id") or row.get("source_id") or ""
+        add(table, time_text(row["timestamp"]), short(sentence(row, short)), short(writer), subject)
+    return table
+
+
 def _sources(answer: Row) -> List:
     """Return sources, one a line, the last stored first."""
     table = List(None, ("name", "type", "bytes", "stored", "state", "source"), optional=("stored",))
@@ -382,6 +395,7 @@ LAYOUTS: dict[str, Layout] = {
         _relationships, "relationships", "outgoing", "incoming", "related_entities"
     ),
     "relationships.snapshot": _RELATIONSHIP,
+    "changes.list": _layout(_changes, "changes"),
     "schemas.get": _layout(_schema, "fields", "field_names"),
     "schemas.list": _layout(_schemas, "schemas"),
     "search.explain": _layout(_ranked, "entities", "strategies"),

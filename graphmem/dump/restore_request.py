@@ -75,6 +75,8 @@ class RestoreRequest(WriteRequest):
         transactions: in the order in which they were recorded. A merge, or its end, comes alone.
         schemas: the newest schema of each type with the time (microseconds) of its registration; set before
             any transaction of the type is written.
+        is_living: whether the owner had written something before the restore: watchers are then told of the
+            restore, and not of each of its transactions.
         is_newest_merge: whether the merge, or its end, is the newest of its entity: an older one changes
             nothing that is shown.
     """
@@ -84,6 +86,7 @@ class RestoreRequest(WriteRequest):
     transactions: tuple[DumpedTransaction, ...] = ()
     schemas: Mapping[str, tuple[Active, int]] = field(default_factory=dict)
     is_newest_merge: bool = True
+    is_living: bool = False
 
     @property
     def observations(self) -> list[Observation]:
@@ -170,8 +173,15 @@ class RestoreRequest(WriteRequest):
             rule_merging.settle(draft)
             for observation_id in transaction.repeated:
                 draft.repeat(observation_id, transaction.id)
-            draft.accept(_row(state, transaction) if is_new else None)
+            draft.accept(self._row(state, transaction) if is_new else None)
         return Receipt(self.transaction_id, state.read.recorded_at)
+
+    def _row(self, state: State, transaction: DumpedTransaction) -> dict[str, Any]:
+        properties = {**transaction.properties, **({"restored": True} if self.is_living else {})}
+        if properties.get("idempotency_key") in state.by_key:
+            # Another transaction of the database has the key: this one is written without it.
+            properties["idempotency_key"] = None
+        return {"agent": transaction.agent, "properties": properties}
 
     def _activate(self, state: State) -> None:
         """Set the schema of each type, unless the database has the same or a greater version."""
@@ -199,14 +209,6 @@ class RestoreRequest(WriteRequest):
             merging.restore_observation(draft, observation, is_newest=self.is_newest_merge)
         else:
             draft.observe_entity(observation)
-
-
-def _row(state: State, transaction: DumpedTransaction) -> dict[str, Any]:
-    properties = dict(transaction.properties)
-    if properties.get("idempotency_key") in state.by_key:
-        # Another transaction of the database has the key: this one is written without it.
-        properties["idempotency_key"] = None
-    return {"agent": transaction.agent, "properties": properties}
 
 
 def _observation(record: fact_records.ObservationRecord, transaction_id: str) -> Observation:

@@ -172,6 +172,8 @@ class _Restorer:
         """By owner: the observations that wait until all others are written."""
         self._late: set[str] = set()
         """Owners with an observation that was written after later ones."""
+        self._living: set[str] = set()
+        """Owners who had written something before the restore."""
         self._written: set[str] = set()
         """Owners with a transaction that was missing."""
 
@@ -264,6 +266,8 @@ class _Restorer:
         owner, result = start.owner, self.result
         result.owners += 1
         self._versions = {}
+        if (await self._database.reads(owner).only("audit.types", _RestoredTypes)).total:
+            self._living.add(owner)
         by_id = {ids.schema_id(owner, schema.entity_type, schema.version): schema for schema in start.schemas}
         present = await self._present(Batch(owner, []), list(by_id))
         stored = {schema.id: schema.document for schema in present.schemas}
@@ -343,7 +347,7 @@ class _Restorer:
         transactions = tuple(
             DumpedTransaction.of(part, self._versions.get(part.transaction.id, ())) for part in parts
         )
-        request = _request(owner, transactions=transactions)
+        request = _request(owner, transactions=transactions, is_living=owner in self._living)
         if request.merge is not None:
             is_newest = await self._is_newest_merge(owner, request.merge)
             request = replace(request, is_newest_merge=is_newest)

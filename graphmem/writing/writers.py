@@ -64,6 +64,10 @@ class Writers:
         """
         return lambda entity_type: self._known.detections.get((owner, entity_type))
 
+    def whole_revision(self, owner: str) -> int | None:
+        """Return the revision of an owner up to which this process sees every commit whole, if it knows."""
+        return self._known.revisions.get(owner)
+
     async def submit(self, request: WriteRequest) -> Receipt:
         """Have a request decided and written; return its answer once it is durable.
 

@@ -43,6 +43,8 @@ NOT_PER_OWNER = {
     "meaning.waiting", "passages.waiting",
     "schema.pending", "server.ping",
     "relationship_type.all", "relationship_type.register", "dump.owners", "dump.relationship_types",
+    # One read for all owners who are watched in a process.
+    "change.heads",
 }  # fmt: skip
 """May only shrink: every other query is bound to an owner, but for those of accounts (``OF_ACCOUNTS``)."""
 OF_ACCOUNTS = ("account.", "oauth.", "secret.")
@@ -50,8 +52,8 @@ OF_ACCOUNTS = ("account.", "oauth.", "secret.")
 
 WRITTEN_LATER = (
     "account", "alternative", "attempts", "by", "client", "due_at", "error", "evidence", "locked",
-    "merge_rule", "merged_by", "replaces", "ruled", "separated", "stamped", "stamping", "token", "undated",
-    "unstamped",
+    "merge_rule", "merged_by", "replaces", "restored", "ruled", "separated", "stamped", "stamping", "token",
+    "undated", "unstamped",
     "until", "vectors_changed",
     "is_cut", "key", "packed", "passages_changed", "places", "reader", "texts", "title",
 )  # fmt: skip

@@ -136,6 +136,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "sources.url": {"path": "$source"},
     "sources.withdraw": {"source_id": "$source", "reason": ODD},
     "sources.reinstate": {"source_id": "$source", "reason": ODD},
+    "changes.list": {},
     "timeline.list": {},
     "timeline.get": {"event_id": "$event"},
     "agents.quarantine": {"by_key": "odd", "reason": ODD},

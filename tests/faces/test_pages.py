@@ -37,6 +37,7 @@ LISTS: list[tuple[str, dict[str, Any], str]] = [
     ("entities.find", {"identifier": "Analytical Engine"}, "entities"),
     ("entities.provenance", {"entity_id": "$union", "field": "grapes"}, "observations"),
     ("timeline.list", {}, "events"),
+    ("changes.list", {}, "changes"),
 ]
 
 

@@ -1,0 +1,173 @@
+"""Pages of changes: the newest first, or those after a place, the oldest first."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from graphmem.changes import recorded_transactions
+from graphmem.changes.change_cursors import END, Place
+from graphmem.changes.change_feed import Part, grouped
+from graphmem.changes.derived_changes import Change, changes_of
+from graphmem.changes.recorded_transactions import RecordedTransaction
+from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.errors import NotFound
+from graphmem.registry import Context
+
+SCANNED_TRANSACTIONS: Final = 2_000
+"""Transactions that one page looks through; its cursor goes on."""
+SURROUNDING_RELATIONSHIPS: Final = 200
+"""Relationships of an entity, in each direction, whose changes are among its changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewestFirst:
+    """What a page of the newest changes is of.
+
+    Attributes:
+        since, until: recorded from the one on and before the other (microseconds).
+        place: recorded_at and index of the last change of the page before.
+        count: changes to find.
+        surroundings: entities whose changes are wanted, with those of their relationships; ``depth`` 1 adds
+            the changes of their neighbours.
+    """
+
+    wanted: WantedChanges
+    since: int
+    until: int
+    place: tuple[int, int] | None
+    count: int
+    surroundings: tuple[str, ...] = ()
+    depth: int = 0
+
+
+class FoundChanges(NamedTuple):
+    """Changes of a page; ``place`` is where the look ended if it did not reach the end."""
+
+    changes: list[Change]
+    place: tuple[int, int] | None
+
+
+class _Surroundings(NamedTuple):
+    """The row of ``change/surroundings.cypher``."""
+
+    entities: list[str]
+    keys: list[str]
+
+
+async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
+    """Return the newest changes that are wanted.
+
+    Raises:
+        NotFound: the owner has none of the entities.
+    """
+    subject_ids: list[str] | None = None
+    wanted = request.wanted
+    if request.surroundings:
+        row = await context.graph.only(
+            "change.surroundings", _Surroundings, entity_ids=list(request.surroundings),
+            neighbours=request.depth > 0, limit=SURROUNDING_RELATIONSHIPS,
+        )  # fmt: skip
+        if not row.entities:
+            raise NotFound(
+                "there is no such entity: look it up by its name", entity_id=request.surroundings[0]
+            )
+        subject_ids = row.entities + row.keys
+        wanted = replace(wanted, entity_ids=frozenset(row.entities))
+    found: list[Change] = []
+    before, scanned = request.until, 0
+    if request.place is not None:
+        before = min(before, request.place[0] + 1)
+    while scanned < SCANNED_TRANSACTIONS:
+        limit = recorded_transactions.TRANSACTIONS_PER_READ
+        stretch = await recorded_transactions.newest(context, request.since, before, subject_ids, limit)
+        if not stretch.transactions:
+            return FoundChanges(found, None)
+        scanned += len(stretch.transactions)
+        found += await _fitting(context, stretch.transactions, wanted, request.place)
+        if len(found) >= request.count:
+            return FoundChanges(found, None)
+        before = stretch.transactions[-1].recorded_at
+    return FoundChanges(found, (before, 0))
+
+
+async def _fitting(
+    context: Context,
+    transactions: Sequence[RecordedTransaction],
+    wanted: WantedChanges,
+    place: tuple[int, int] | None,
+) -> list[Change]:
+    """Return the wanted changes of transactions that stand newest first, in this order."""
+    owner = context.actor.owner
+    changes: list[Change] = []
+    for run in _runs(owner, transactions, wanted):
+        parts = grouped(run, await changes_of(context, run))
+        changes += [each for part in reversed(parts) for each in reversed(part.changes)]
+    return [each for each in changes if wanted.fits(owner, each) and (place is None or each.place < place)]
+
+
+def _runs(
+    owner: str, transactions: Sequence[RecordedTransaction], wanted: WantedChanges
+) -> list[list[RecordedTransaction]]:
+    """Return runs of neighbouring transactions that may fit, the newest run first, each oldest first."""
+    runs: list[list[RecordedTransaction]] = [[]]
+    for each in transactions:
+        if wanted.writers and not wanted.writers <= {*each.writers(owner)}:
+            runs.append([])
+        else:
+            runs[-1].append(each)
+    return [run[::-1] for run in runs if run]
+
+
+class ChangesAfter(NamedTuple):
+    """Changes after a place, the oldest first; ``place`` is where to go on."""
+
+    changes: list[Change]
+    place: Place
+    has_more: bool
+
+
+async def after(
+    context: Context, place: Place, wanted: WantedChanges, count: int, wait_seconds: float
+) -> ChangesAfter:
+    """Return up to ``count`` changes after a place; with none yet, wait for some."""
+    feed, owner = context.services.change_feed, context.actor.owner
+    deadline = time.monotonic() + wait_seconds
+    with feed.watching(owner):
+        while True:
+            head = await feed.head(owner)
+            found, place, has_more = await _up_to(context, place, wanted, count, head.sequence)
+            left = deadline - time.monotonic()
+            if found or has_more or left <= 0:
+                return ChangesAfter(found, place, has_more)
+            await feed.news(owner, head, min(left, 1.0))
+
+
+async def _up_to(
+    context: Context, place: Place, wanted: WantedChanges, count: int, sequence: int
+) -> tuple[list[Change], Place, bool]:
+    found: list[Change] = []
+    scanned = place.sequence
+    while place.sequence < sequence or (place.part != END and sequence):
+        parts, following = await context.services.change_feed.after(context, place, sequence)
+        for part in parts:
+            for change in part.changes:
+                if not wanted.fits(context.actor.owner, change):
+                    continue
+                if len(found) == count:
+                    last = found[-1]
+                    return found, Place(last.transaction.sequence, last.index), True
+                found.append(change)
+        place = following
+        if place.sequence - scanned > SCANNED_TRANSACTIONS:
+            return found, place, place.sequence < sequence
+        await asyncio.sleep(0)
+    return found, place, False
+
+
+def wanted_part(owner: str, parts: Sequence[Part], wanted: WantedChanges) -> list[Change]:
+    """Return the wanted changes of some transactions."""
+    return [change for part in parts for change in part.changes if wanted.fits(owner, change)]

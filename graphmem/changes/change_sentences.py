@@ -1,0 +1,39 @@
+"""Changes in words, for people: what happened to what. Commands import it, so it imports little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from graphmem.model import canonical
+
+
+def sentence(told: Mapping[str, Any], value: Callable[[Any], str] = canonical.encode) -> str:
+    """Return a change as a person reads it: what happened to what.
+
+    Args:
+        told: an answer.
+        value: writes a value.
+    """
+    action = str(told["action"])
+    if "relationship_key" in told and told["event_type"].startswith("relationship"):
+        ends = [told.get(f"{side}_name") or told[f"{side}_entity_id"] for side in ("source", "target")]
+        what = f"{ends[0]} {told['relationship_type']} {ends[1]}"
+    else:
+        named = (
+            told.get("name") or told.get("entity_id") or told.get("source_id") or told.get("subject") or ""
+        )
+        what = f"{told.get('entity_type', told['event_type'].partition('.')[0])} {named}".strip()
+    changed = [_field(name, sides, value) for name, sides in told.get("fields", {}).items()]
+    rest = f": {', '.join(changed)}" if changed else ""
+    return f"{what} {action}{rest}"
+
+
+def _field(name: str, sides: Mapping[str, Any], value: Callable[[Any], str]) -> str:
+    after, before = sides.get("after"), sides.get("before")
+    if after is None:
+        return f"{name} cleared"
+    if "value" not in after:
+        return name
+    was = f" (was {value(before['value'])})" if before else ""
+    return f"{name} {value(after['value'])}{was}"

@@ -1,0 +1,436 @@
+"""Changes, worked out from transactions: what each entity and relationship showed before and after it.
+
+Both states are those that a read as of ``at_ingested`` answers, so that whoever applies all changes in their
+order has what such a read has, as long as no schema changed. Most transactions add values to entities that
+were never merged: these are folded forward from one read for all of them. For a merge, a withdrawal, a split
+and the like, both states are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from graphmem.changes.recorded_transactions import RecordedObservation, RecordedTransaction
+from graphmem.model import canonical, ending, identity, ids, membership, reduction, times
+from graphmem.model.reduction import Fold
+from graphmem.model.rules import PLAIN, Rules
+from graphmem.model.schema import SchemaDocument
+from graphmem.model.schema.changes import FIRST_VERSION
+from graphmem.reading import as_of, recomputed
+from graphmem.reading.as_of import Clocks
+from graphmem.reading.recomputed import RecomputedEntities
+from graphmem.reading.shared_rows import RelationshipRow
+from graphmem.registry import Context
+
+KINDS: Final = (
+    "entity.created", "entity.updated", "entity.corrected", "entity.deleted", "entity.restored",
+    "entity.merged", "entity.unmerged", "entity.split", "relationship.created", "relationship.changed",
+    "relationship.ended", "relationship.deleted", "relationship.restored", "source.stored",
+    "source.interpreted", "source.withdrawn", "source.reinstated", "writing.withdrawn", "writing.reinstated",
+    "schema.registered", "schema.changed", "database.restored", "observation.created",
+)  # fmt: skip
+"""The kinds of changes. Those of observations repeat what others say: they are told on request alone."""
+ON_REQUEST: Final = frozenset({"observation.created"})
+SUBJECTS_PER_READ: Final = 200
+"""Entities or relationships whose states one query reads."""
+_PLAIN_KINDS: Final = frozenset({"value", "correction"})
+
+
+class Shown(NamedTuple):
+    """The value of a field, canonical JSON, and the observation that set it."""
+
+    value: str
+    observation_id: str
+
+
+Fields = Mapping[str, Shown]
+_NO_FIELDS: Final[Fields] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one transaction changed of one subject.
+
+    Attributes:
+        index: its place among the changes of its transaction.
+        subject: the id of the entity, source, observation or transaction, the key of the relationship, or
+            the type of the schema.
+        before, after: the fields whose values changed, as they were shown before and after.
+        ends: of a relationship, its source and its target.
+        details: what only some kinds have.
+    """
+
+    transaction: RecordedTransaction
+    index: int
+    kind: str
+    subject: str
+    entity_type: str | None = None
+    name: str | None = None
+    observation: RecordedObservation | None = None
+    before: Fields = field(default_factory=dict[str, Shown])
+    after: Fields = field(default_factory=dict[str, Shown])
+    ends: tuple[Known, ...] = ()
+    details: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Its place in the order in which changes were recorded: the time, and the index."""
+        return self.transaction.recorded_at, self.index
+
+    @property
+    def id(self) -> str:
+        """Its id: 40 hexadecimal digits, the same whenever it is read."""
+        return canonical.digest([self.transaction.id, self.kind, self.subject])[:40]
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the fields whose values changed."""
+        return sorted({*self.before, *self.after}, key=canonical.name_order)
+
+    @property
+    def entity_ids(self) -> tuple[str, ...]:
+        """The entities that it is about."""
+        own = (self.subject,) if self.subject.startswith("ent_") else ()
+        into = self.details.get("merged_into")
+        return (*own, *((into,) if into else ()), *(end.id for end in self.ends))
+
+
+class Known(NamedTuple):
+    """An entity with its name of now."""
+
+    id: str
+    type: str
+    name: str | None
+    is_merging: bool = False
+
+
+class _Subjects(NamedTuple):
+    """The row of ``change/subjects.cypher``."""
+
+    entities: list[Known]
+    older: list[str]
+    documents: list[list[str]]
+
+
+class _Withdrawn(NamedTuple):
+    """The row of ``change/withdrawn.cypher``."""
+
+    subject_ids: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What is shown of an entity or a relationship; ``into`` is the survivor of a merged entity."""
+
+    is_live: bool
+    fold: Fold = field(default_factory=dict)
+    into: str | None = None
+    is_entity: bool = True
+
+    @property
+    def is_shown(self) -> bool:
+        return self.is_live and self.into is None
+
+    @property
+    def fields(self) -> Fields:
+        """The fields that are shown."""
+        if not self.is_shown:
+            return _NO_FIELDS
+        without = identity.CANONICAL_NAME if self.is_entity else None
+        pairs = reduction.snapshot_fields(self.fold, without)
+        return {name: Shown(winner.value, winner.observation_id) for name, winner in pairs}
+
+
+_States = dict[str, _State | None]
+
+
+async def changes_of(context: Context, transactions: Sequence[RecordedTransaction]) -> list[Change]:
+    """Return the changes of some transactions, which stand in the order in which they were recorded."""
+    if not transactions:
+        return []
+    deriver = _Deriver(context, transactions)
+    await deriver.read()
+    return [change for each in transactions for change in await deriver.changes(each)]
+
+
+class _Deriver:
+    def __init__(self, context: Context, transactions: Sequence[RecordedTransaction]) -> None:
+        self._context = context
+        self._transactions = transactions
+        self._known: dict[str, Known] = {}
+        self._rules: dict[str, Rules] = {}
+        self._seen: set[str] = set()
+        """Entities and relationships that were observed before."""
+        self._states: _States = {}
+        """What is shown after the transactions so far; what is not in it was not observed before."""
+
+    async def read(self) -> None:
+        """Read what the transactions observed, as it was before the first of them."""
+        start = self._transactions[0].recorded_at
+        entity_ids = sorted({each for every in self._transactions for each in every.entity_ids})
+        keys = sorted({each for every in self._transactions for each in every.relationship_keys})
+        await self._know(
+            [*entity_ids, *(end for key in keys for end in ids.ends(key))], entity_ids + keys, start
+        )
+        self._states |= await self._entities([each for each in entity_ids if each in self._seen], start - 1)
+        self._states |= await self._relationships([key for key in keys if key in self._seen], start - 1)
+
+    async def _know(self, entity_ids: Iterable[str], subject_ids: Iterable[str], before: int) -> None:
+        wanted = sorted({*entity_ids} - self._known.keys())
+        asked = sorted(subject_ids)
+        if not wanted and not asked:
+            return
+        row = await self._context.graph.only(
+            "change.subjects", _Subjects, entity_ids=wanted, subject_ids=asked, before=before
+        )
+        self._known |= {each.id: each for each in row.entities}
+        self._seen.update(row.older)
+        for entity_type, document in row.documents:
+            self._rules[entity_type] = SchemaDocument.read(document).rules()
+
+    async def _entities(self, entity_ids: Sequence[str], at_ingested: int) -> _States:
+        """Return what is shown of entities as of a time of recording, survivors of merged ones included."""
+        states = _States()
+        for start in range(0, len(entity_ids), SUBJECTS_PER_READ):
+            some = entity_ids[start : start + SUBJECTS_PER_READ]
+            then = await recomputed.entities(self._context, some, times.LATEST, at_ingested)
+            members = {*some, *then.into, *then.into.values()}
+            states |= {each: _entity_state(then, each) for each in members}
+        return states
+
+    async def _relationships(self, keys: Sequence[str], at_ingested: int) -> _States:
+        states: _States = dict.fromkeys(keys)
+        for start in range(0, len(keys), SUBJECTS_PER_READ):
+            some, clocks = keys[start : start + SUBJECTS_PER_READ], Clocks(at_ingested=at_ingested)
+            rows = await as_of.relationships(self._context, some, clocks, include_deleted=True)
+            states |= {row.key: _relationship_state(row) for row in rows}
+        return states
+
+    async def changes(self, transaction: RecordedTransaction) -> list[Change]:
+        """Return the changes of the next transaction."""
+        before, after = await self._around(transaction)
+        found = [
+            *_of_files(transaction),
+            *(_of_schema(transaction, entity_type, version) for entity_type, version in transaction.schemas),
+            *(self._of_entity(transaction, each, before, after) for each in sorted(after) if ":" not in each),
+            *(
+                self._of_relationship(transaction, each, before, after)
+                for each in sorted(after)
+                if ":" in each
+            ),
+            *(self._of_observation(transaction, each) for each in transaction.observations),
+        ]
+        self._states |= after
+        self._seen |= after.keys()
+        return [_placed(each, index) for index, each in enumerate(found) if each is not None]
+
+    async def _around(self, transaction: RecordedTransaction) -> tuple[_States, _States]:
+        """Return what is shown before and after a transaction of all that it may have changed."""
+        entity_ids, keys = transaction.entity_ids, transaction.relationship_keys
+        at = transaction.recorded_at
+        if not self._is_plain(transaction):
+            return await self._both(transaction)
+        before = {each: self._states.get(each) for each in [*entity_ids, *keys]}
+        after = dict(before)
+        for each in transaction.observations:
+            observation = each.at(at)
+            if observation is not None and ":" not in each.subject_id:
+                known = after[each.subject_id] or _State(is_live=True)
+                rules = self._rules.get(each.entity_type or "", PLAIN)
+                folded = reduction.fold(known.fold, observation, rules)
+                after[each.subject_id] = _State(known.is_live, folded)
+        if keys:
+            after |= dict.fromkeys(keys, None) | self._created(transaction)
+            if more := [key for key in keys if key in self._seen]:
+                after |= await self._relationships(more, at)
+        return before, after
+
+    def _is_plain(self, transaction: RecordedTransaction) -> bool:
+        """Return whether folding forward tells what a transaction changed."""
+        named = [
+            *transaction.entity_ids,
+            *(end for key in transaction.relationship_keys for end in ids.ends(key)),
+        ]
+        return not (
+            transaction.withdrawals
+            or transaction.splits
+            or any(each.kind not in _PLAIN_KINDS for each in transaction.observations if each.entity_type)
+            or any(each in self._known and self._known[each].is_merging for each in named)
+            or len(transaction.relationship_keys)
+            < sum(":" in each.subject_id for each in transaction.observations)
+        )
+
+    def _created(self, transaction: RecordedTransaction) -> _States:
+        """Return the relationships that a transaction made, from their only observations."""
+        states: _States = {}
+        for each in transaction.observations:
+            observation = each.at(transaction.recorded_at)
+            if observation is not None and ":" in each.subject_id and each.kind == "create":
+                states[each.subject_id] = _State(
+                    True, reduction.fold({}, observation, PLAIN), is_entity=False
+                )
+        return states
+
+    async def _both(self, transaction: RecordedTransaction) -> tuple[_States, _States]:
+        """Read what is shown before and after a transaction."""
+        entity_ids, keys = set(transaction.entity_ids), set(transaction.relationship_keys)
+        for split in transaction.splits:
+            entity_ids |= {split.source, split.target}
+            keys |= {each for each in split.subjects if ":" in each}
+        if subjects := [each.subject for each in transaction.withdrawals]:
+            row = await self._context.graph.only("change.withdrawn", _Withdrawn, subjects=subjects)
+            entity_ids |= {each for each in row.subject_ids if ":" not in each}
+            keys |= {each for each in row.subject_ids if ":" in each}
+        at = transaction.recorded_at
+        await self._know(
+            {*entity_ids, *(end for key in keys for end in ids.ends(key))}, keys | entity_ids, at
+        )
+        before, after = _States(), _States()
+        waiting = sorted(entity_ids)
+        # A merge, or its end, changes its survivor too, and that may be another one before than after.
+        while waiting:
+            before |= await self._entities(waiting, at - 1)
+            after |= await self._entities(waiting, at)
+            waiting = sorted(before.keys() ^ after.keys())
+        await self._know(before, (), at)
+        before |= await self._relationships(sorted(keys), at - 1)
+        after |= await self._relationships(sorted(keys), at)
+        return before, {each: after.get(each) for each in {*before, *after}}
+
+    def _of_entity(
+        self, transaction: RecordedTransaction, entity_id: str, before: _States, after: _States
+    ) -> Change | None:
+        was, now = before.get(entity_id), after[entity_id]
+        fields = _difference(was, now)
+        observation = _first(transaction, entity_id)
+        splits = {each.source for each in transaction.splits}
+        kind = _entity_kind(was, now, is_new=entity_id not in self._seen)
+        if kind is None and entity_id in splits:
+            kind = "entity.split"
+        elif kind is None and (fields[0] or fields[1]):
+            is_correction = observation is not None and observation.kind == "correction"
+            kind = "entity.corrected" if is_correction else "entity.updated"
+        if kind is None:
+            return None
+        known = self._known.get(entity_id)
+        entity_type = known.type if known else observation.entity_type if observation else None
+        texts = {name: winner.value for name, winner in now.fold.items()} if now and not now.into else {}
+        name = known.name if known else None
+        if entity_type is not None and texts:
+            name = identity.name_of(entity_type, entity_id, texts)
+        into = {"merged_into": now.into} if now is not None and now.into else {}
+        for split in transaction.splits:
+            into |= {"split_into": split.target} if entity_id == split.source else {}
+        return Change(transaction, 0, kind, entity_id, entity_type, name, observation, *fields, details=into)
+
+    def _of_relationship(
+        self, transaction: RecordedTransaction, key: str, before: _States, after: _States
+    ) -> Change | None:
+        was, now = before.get(key), after[key]
+        fields = _difference(was, now)
+        was_shown, is_shown = was is not None and was.is_shown, now is not None and now.is_shown
+        if was_shown != is_shown:
+            done = "deleted" if was_shown else "restored" if key in self._seen else "created"
+        elif fields[0] or fields[1]:
+            ended = [_has_ended(each, transaction.recorded_at) for each in (was, now)]
+            done = "ended" if ended == [False, True] else "changed"
+        else:
+            return None
+        ends = tuple(self._known.get(end) or Known(end, "", None) for end in ids.ends(key))
+        observation = _first(transaction, key)
+        kind = f"relationship.{done}"
+        return Change(transaction, 0, kind, key, None, None, observation, *fields, ends=ends)
+
+    def _of_observation(self, transaction: RecordedTransaction, observation: RecordedObservation) -> Change:
+        known = self._known.get(observation.subject_id)
+        after = {
+            name: Shown(value, observation.id)
+            for name, value in zip(observation.fields, observation.values, strict=True)
+        }
+        name = known.name if known else None
+        return Change(
+            transaction, 0, "observation.created", observation.id, observation.entity_type, name, observation,
+            after=after,
+        )  # fmt: skip
+
+
+def _placed(change: Change, index: int) -> Change:
+    object.__setattr__(change, "index", index)
+    return change
+
+
+def _entity_state(then: RecomputedEntities, entity_id: str) -> _State | None:
+    survivor = membership.survivor(entity_id, then.into)
+    row = then.rows.get(survivor)
+    if row is None or not row.observation_count:
+        return None
+    into = survivor if survivor != entity_id else None
+    return _State(row.live, then.folds[survivor], into)
+
+
+def _relationship_state(row: RelationshipRow) -> _State:
+    fold = {
+        name: reduction.Winner("", winner, value)
+        for name, value, winner in zip(row.fields, row.values, row.winners, strict=True)
+    }
+    return _State(row.live, fold, is_entity=False)
+
+
+def _difference(was: _State | None, now: _State | None) -> tuple[Fields, Fields]:
+    """Return the fields whose values differ, as they were and as they are."""
+    before = was.fields if was else _NO_FIELDS
+    after = now.fields if now else _NO_FIELDS
+    names = [
+        name for name in {*before, *after} if name not in before or name not in after
+        or before[name].value != after[name].value
+    ]  # fmt: skip
+    return (
+        {name: before[name] for name in names if name in before},
+        {name: after[name] for name in names if name in after},
+    )
+
+
+def _entity_kind(was: _State | None, now: _State | None, *, is_new: bool) -> str | None:
+    """Return the kind of a change that is more than one of fields."""
+    if now is None:
+        return "entity.deleted" if was is not None and was.is_shown else None
+    if was is None:
+        return "entity.created" if is_new else "entity.restored"
+    if now.into is not None and was.into != now.into:
+        return "entity.merged"
+    if was.into is not None and now.into is None:
+        return "entity.unmerged"
+    if now.into is not None or was.is_live == now.is_live:
+        return None
+    return "entity.restored" if now.is_live else "entity.deleted"
+
+
+def _has_ended(state: _State | None, at: int) -> bool:
+    metadata = ((name, shown.value) for name, shown in state.fields.items()) if state else ()
+    return ending.ended(metadata, at) is not None
+
+
+def _first(transaction: RecordedTransaction, subject_id: str) -> RecordedObservation | None:
+    """Return the observation of a subject; a correction before others."""
+    own = [each for each in transaction.observations if each.subject_id == subject_id]
+    return next((each for each in own if each.kind == "correction"), own[0] if own else None)
+
+
+def _of_files(transaction: RecordedTransaction) -> Iterator[Change]:
+    for source in transaction.sources:
+        yield Change(transaction, 0, "source.stored", source.id, name=source.name)
+    for each in transaction.interpretations:
+        details = {"interpretation_id": each.id, "error": each.error}
+        yield Change(transaction, 0, "source.interpreted", each.source_id, details=details)
+    for withdrawal in transaction.withdrawals:
+        noun = "source" if withdrawal.subject_kind in ("source", "interpretation") else "writing"
+        done = "withdrawn" if withdrawal.kind == "exclude" else "reinstated"
+        details = {"subject_kind": withdrawal.subject_kind}
+        yield Change(transaction, 0, f"{noun}.{done}", withdrawal.subject, details=details)
+
+
+def _of_schema(transaction: RecordedTransaction, entity_type: str, version: str) -> Change:
+    kind = "schema.registered" if version == FIRST_VERSION else "schema.changed"
+    return Change(transaction, 0, kind, entity_type, entity_type, details={"version": version})

@@ -1,0 +1,159 @@
+"""Transactions with what each recorded, as changes are worked out from them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from graphmem.model import attribution, facts, membership
+from graphmem.model.reduction import Observation
+from graphmem.registry import Context
+
+
+class RecordedObservation(NamedTuple):
+    """An observation of a transaction; times are microseconds."""
+
+    id: str
+    subject_id: str
+    kind: facts.Kind
+    entity_type: str | None
+    observed_at: int
+    fields: list[str]
+    values: list[str]
+    priority: float
+    specificity: float
+    observation_source: str
+    source_id: str | None
+    excluded: list[int] | None
+
+    def at(self, recorded_at: int) -> Observation | None:
+        """Return the observation to fold, ``None`` if it did not count when it was recorded."""
+        if not membership.counts(self.excluded, recorded_at):
+            return None
+        return Observation(
+            id=self.id,
+            subject_id=self.subject_id,
+            entity_type=self.entity_type or "",
+            kind=self.kind,
+            observed_at=self.observed_at,
+            recorded_at=recorded_at,
+            fields=dict(zip(self.fields, self.values, strict=True)),
+            transaction_id="",
+            priority=self.priority,
+            specificity=self.specificity,
+            observation_source=self.observation_source,
+        )
+
+
+class RecordedSource(NamedTuple):
+    """A file that a transaction stored, under the name that it gave."""
+
+    id: str
+    name: str | None
+
+
+class RecordedInterpretation(NamedTuple):
+    """An interpretation that a transaction ended; ``error`` says why it failed."""
+
+    id: str
+    source_id: str
+    error: str | None
+
+
+class RecordedWithdrawal(NamedTuple):
+    """A withdrawal (``exclude``) or its end (``include``)."""
+
+    kind: str
+    subject_kind: membership.SubjectKind
+    subject: str
+
+
+class RecordedSplit(NamedTuple):
+    """A split: observations count for ``subjects`` from then on."""
+
+    source: str
+    target: str
+    subjects: list[str]
+
+
+class RecordedSchema(NamedTuple):
+    """A version of a schema that a transaction registered."""
+
+    entity_type: str
+    version: str
+
+
+class RecordedTransaction(NamedTuple):
+    """A row of ``change/_recorded.cypher``. ``is_restored``: a restore wrote it, from a dump."""
+
+    id: str
+    sequence: int
+    recorded_at: int
+    operation: str
+    client: str
+    agent: str
+    by: str | None
+    is_restored: bool
+    observations: list[RecordedObservation]
+    sources: list[RecordedSource]
+    interpretations: list[RecordedInterpretation]
+    withdrawals: list[RecordedWithdrawal]
+    splits: list[RecordedSplit]
+    schemas: list[RecordedSchema]
+
+    def writers(self, owner: str) -> list[str]:
+        """Return the keys of who wrote it."""
+        return attribution.writers_of(owner, self.agent, self.client, self.by)
+
+    @property
+    def entity_ids(self) -> list[str]:
+        """The entities that it observed, by id."""
+        return sorted({each.subject_id for each in self.observations if ":" not in each.subject_id})
+
+    @property
+    def relationship_keys(self) -> list[str]:
+        """The relationships that it observed, by key."""
+        return sorted({each.subject_id for each in self.observations if ":" in each.subject_id})
+
+
+class Stretch(NamedTuple):
+    """The row of the queries of transactions; ``cut``: some were left out, as their values are large."""
+
+    transactions: list[RecordedTransaction]
+    cut: bool
+
+
+class _Moments(NamedTuple):
+    moments: list[int]
+
+
+TRANSACTIONS_PER_READ = 100
+
+
+async def since(context: Context, after: int, until: int, limit: int = TRANSACTIONS_PER_READ) -> Stretch:
+    """Return transactions in the owner's order, after one sequence and up to another.
+
+    Of what a restore wrote one after another, only the first transaction is among them.
+    """
+    return await context.graph.only("change.since", Stretch, after=after, until=until, limit=limit)
+
+
+async def newest(
+    context: Context,
+    start: int,
+    before: int,
+    subject_ids: list[str] | None,
+    limit: int = TRANSACTIONS_PER_READ,
+) -> Stretch:
+    """Return the transactions that were recorded from ``start`` on and before ``before``, the newest first.
+
+    Args:
+        subject_ids: only those that changed one of these entities or relationships.
+    """
+    if subject_ids is None:
+        return await context.graph.only("change.newest", Stretch, since=start, before=before, limit=limit)
+    touched = await context.graph.only(
+        "change.touches", _Moments, subject_ids=subject_ids, since=start, before=before, limit=limit
+    )
+    if not touched.moments:
+        return Stretch([], cut=False)
+    return await context.graph.only("change.at_moments", Stretch, moments=touched.moments)

@@ -1,0 +1,156 @@
+"""Which changes somebody wants, and how an answer has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired
+
+import orjson
+from typing_extensions import TypedDict
+
+from graphmem.changes import change_cursors
+from graphmem.changes.derived_changes import ON_REQUEST, Change, Shown
+from graphmem.model import ids, times
+from graphmem.reading import answers
+
+
+class ChangedField(TypedDict):
+    """A field whose value changed: what set it before and after, and on request the values."""
+
+    before: NotRequired[Mapping[str, Any]]
+    after: NotRequired[Mapping[str, Any]]
+
+
+class ChangeAnswer(TypedDict):
+    """A change.
+
+    ``event_id`` is the same whenever the change is read, ``cursor`` is the place after it. ``fields_changed``
+    are the names of ``fields``. A relationship has its ends in place of an entity. ``timestamp`` is when it
+    was recorded.
+    """
+
+    event_id: str
+    event_type: str
+    action: str
+    cursor: str
+    timestamp: str
+    user_id: str
+    entity_id: NotRequired[str]
+    entity_type: NotRequired[str]
+    name: NotRequired[str]
+    merged_into: NotRequired[str]
+    split_into: NotRequired[str]
+    relationship_key: NotRequired[str]
+    relationship_type: NotRequired[str]
+    source_entity_id: NotRequired[str]
+    source_name: NotRequired[str]
+    target_entity_id: NotRequired[str]
+    target_name: NotRequired[str]
+    observation_id: NotRequired[str]
+    source_id: NotRequired[str]
+    interpretation_id: NotRequired[str]
+    error: NotRequired[str]
+    subject: NotRequired[str]
+    subject_kind: NotRequired[str]
+    version: NotRequired[str]
+    fields_changed: list[str]
+    fields: NotRequired[Mapping[str, ChangedField]]
+    transaction_id: str
+    operation: str
+    agent_thumbprint: NotRequired[str]
+    provenance: answers.Writer
+
+
+@dataclass(frozen=True, slots=True)
+class WantedChanges:
+    """A filter of changes: what is empty is not filtered by.
+
+    Attributes:
+        kinds: of :data:`~graphmem.changes.derived_changes.KINDS`.
+        writers: keys of writers; all must fit.
+    """
+
+    kinds: frozenset[str] = frozenset()
+    entity_types: frozenset[str] = frozenset()
+    entity_ids: frozenset[str] = frozenset()
+    fields: frozenset[str] = frozenset()
+    writers: frozenset[str] = frozenset()
+
+    def fits(self, owner: str, change: Change) -> bool:
+        """Return whether somebody wants a change of an owner."""
+        if change.kind not in self.kinds if self.kinds else change.kind in ON_REQUEST:
+            return False
+        if self.entity_types and not self.entity_types & {
+            change.entity_type,
+            *(end.type for end in change.ends),
+        }:
+            return False
+        if self.entity_ids and self.entity_ids.isdisjoint(change.entity_ids):
+            return False
+        if self.fields and self.fields.isdisjoint(change.fields):
+            return False
+        return not self.writers or self.writers <= {*change.transaction.writers(owner)}
+
+
+def answer(owner: str, node_key: str, change: Change, *, values: bool = False) -> ChangeAnswer:
+    """Return a change as an answer has it; ``values``: with the values of its fields."""
+    transaction, observation = change.transaction, change.observation
+    told: dict[str, Any] = {
+        "event_id": change.id,
+        "event_type": change.kind,
+        "action": change.kind.partition(".")[2],
+        "cursor": change_cursors.cursor(node_key, change),
+        "timestamp": times.render(transaction.recorded_at),
+        "user_id": owner,
+        **_subject(change),
+        **{name: value for name, value in change.details.items() if value is not None},
+    }
+    if observation is not None:
+        told["observation_id"] = observation.id
+        if observation.source_id:
+            told["source_id"] = observation.source_id
+    told["fields_changed"] = change.fields
+    if change.fields:
+        told["fields"] = {
+            name: {
+                side: _shown(shown, values)
+                for side, every in (("before", change.before), ("after", change.after))
+                if (shown := every.get(name)) is not None
+            }
+            for name in change.fields
+        }
+    told |= {"transaction_id": transaction.id, "operation": transaction.operation}
+    if transaction.agent != answers.ANONYMOUS:
+        told["agent_thumbprint"] = transaction.agent
+    told["provenance"] = answers.writer(transaction.agent, transaction.client, transaction.by)
+    return told  # type: ignore[return-value]
+
+
+def _subject(change: Change) -> dict[str, Any]:
+    """Return the members that say what a change is about."""
+    noun = change.kind.partition(".")[0]
+    if noun == "relationship":
+        told: dict[str, Any] = {
+            "relationship_key": change.subject, "relationship_type": change.subject.partition(":")[0]
+        }  # fmt: skip
+        for side, end in zip(("source", "target"), change.ends, strict=True):
+            told[f"{side}_entity_id"] = end.id
+            told |= {f"{side}_name": end.name} if end.name else {}
+        return told
+    if noun == "source":
+        key = "source_id" if ids.SOURCE_ID.fullmatch(change.subject) else "interpretation_id"
+        return {key: change.subject, **({"name": change.name} if change.name else {})}
+    told = {"entity_type": change.entity_type} if change.entity_type else {}
+    told |= {"name": change.name} if change.name else {}
+    if noun == "entity":
+        return {"entity_id": change.subject, **told}
+    if noun == "observation" and change.observation is not None:
+        subject = change.observation.subject_id
+        return {"relationship_key" if ":" in subject else "entity_id": subject, **told}
+    return told if noun == "schema" else {"subject": change.subject}
+
+
+def _shown(shown: Shown, values: bool) -> dict[str, Any]:
+    told: dict[str, Any] = {"observation_id": shown.observation_id}
+    return {**told, "value": orjson.Fragment(shown.value)} if values else told

@@ -1,0 +1,202 @@
+"""What changed: a list of changes, the newest first, or those after a place as they come."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, Self
+
+from pydantic import Field, model_validator
+
+from graphmem.arguments import EntityId, Moment, MomentBefore, Spelled, TypeFilters, invalid
+from graphmem.changes import change_cursors, change_pages, wanted_changes
+from graphmem.changes.change_pages import NewestFirst
+from graphmem.changes.derived_changes import KINDS, Change
+from graphmem.changes.wanted_changes import ChangeAnswer, WantedChanges
+from graphmem.errors import CursorOfAnotherDatabase, InvalidCursor, NotFound
+from graphmem.model import times
+from graphmem.model.identity import NAME_LIMIT
+from graphmem.reading import cursors, names_in_use
+from graphmem.reading.budgets import within_budget
+from graphmem.reading.names_in_use import Warned
+from graphmem.reading.pages import Page, Paged, PageEnvelope
+from graphmem.reading.writer_filters import ByWriter
+from graphmem.registry import Context, Scope, operation
+
+WAIT_LIMIT = 25
+"""Seconds that a call may wait for a change."""
+
+Kind = Annotated[str, Field(pattern=f"^({'|'.join(KINDS)})$")]
+FieldName = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT)]
+
+
+class ChangeFilters(ByWriter, TypeFilters):
+    """Which changes a caller wants; all that is given must fit."""
+
+    event_type: Annotated[
+        Kind | None, Spelled("kind"), Field(description=f"Kind of the changes: {', '.join(KINDS)}.")
+    ] = None
+    event_types: list[Kind] = Field(default=[], max_length=50, description="Any of these kinds.")
+    entity_id: EntityId | None = None
+    entity_ids: list[EntityId] = Field(default=[], max_length=200, description="Any of these entities.")
+    field: Annotated[FieldName | None, Field(description="Only changes of this field.")] = None
+    fields: list[FieldName] = Field(default=[], max_length=50, description="Any of these fields.")
+
+    @property
+    def wanted(self) -> WantedChanges:
+        """The filter."""
+        return WantedChanges(
+            kinds=frozenset({*self.event_types, *filter(None, [self.event_type])}),
+            entity_types=frozenset(self.types),
+            entity_ids=frozenset({*self.entity_ids, *filter(None, [self.entity_id])}),
+            fields=frozenset({*self.fields, *filter(None, [self.field])}),
+            writers=frozenset(self.writers),
+        )
+
+
+class ListChanges(Paged, ChangeFilters):
+    """The arguments of ``changes.list``."""
+
+    depth: Annotated[
+        int, Field(ge=0, le=1, description="1: also changes of the neighbours of the entity.")
+    ] = 0
+    since: Annotated[
+        Moment | None,
+        Spelled("from"),
+        Field(description="Recorded from this time on; a date is its start in UTC."),
+    ] = None
+    until: Annotated[
+        MomentBefore | None,
+        Spelled("to"),
+        Field(description="Recorded before this time; a date is the whole day."),
+    ] = None
+    after: Annotated[
+        Annotated[str, Field(max_length=100)] | None,
+        Field(
+            description="`cursor` of a change, or `resume_cursor`: what came after it, the oldest first. An "
+            "empty text: from the beginning."
+        ),
+    ] = None
+    wait_seconds: Annotated[
+        float,
+        Field(ge=0, le=WAIT_LIMIT, description="With after: wait so long for a change, if there is none."),
+    ] = 0
+    values: Annotated[bool, Field(description="Also the values of the fields, before and after.")] = False
+
+    @model_validator(mode="after")
+    def _one_order(self) -> Self:
+        alone = {"cursor", "offset", "since", "until", "depth", "include_total_count"}
+        if self.after is not None and (both := sorted(alone & self.model_fields_set)):
+            raise ValueError(f"with after, leave out {', '.join(both)}")
+        if self.after is None and self.wait_seconds:
+            raise ValueError("give after with wait_seconds: the newest changes are there at once")
+        if self.depth and not self.wanted.entity_ids:
+            raise ValueError("give entity_id with depth")
+        return self
+
+
+class ChangesPage(Warned, PageEnvelope):
+    """A page of changes.
+
+    ``resume_cursor`` is the place after all of them; give it as ``after`` to see what comes later. ``more``
+    stands where more came after it already.
+    """
+
+    changes: list[ChangeAnswer]
+    resume_cursor: NotRequired[str]
+    more: NotRequired[bool]
+
+
+@operation(
+    "changes.list",
+    "GET /changes",
+    tool="list_recent_changes",
+    command="changes",
+    scope=Scope.READ,
+    heavy=True,
+    errors=(NotFound, InvalidCursor, CursorOfAnotherDatabase),
+    example={"entity_type": "task", "since": "2026-01-01", "limit": 20},
+    people={"values": True},
+)
+@within_budget("changes")
+async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
+    """List what changed, the newest first: which entities, relationships, files and schemas, in which fields.
+
+    Filter by kind, type, entity, field, writer and time; `depth` 1 adds the neighbours of the entity. Each
+    change names its transaction and who wrote it. With `after` it lists what came after a cursor, the oldest
+    first, and `wait_seconds` waits for it. One page looks through 2,000 transactions at most; its
+    `next_cursor` goes on.
+    """
+    if arguments.after is not None:
+        return await _after(context, arguments, arguments.after)
+    query = cursors.fingerprint(context, "changes.list", arguments, apart=("values",))
+    cursors.refuse_both(arguments.cursor, arguments.offset)
+    place = None
+    if arguments.cursor is not None:
+        decoded = cursors.decode(query, arguments.cursor, {"at": int, "index": int})
+        place = decoded["at"], decoded["index"]
+    is_first = arguments.cursor is None
+    head = await context.services.change_feed.head(context.actor.owner, settled=False)
+    end = head.recorded_at + 1
+    since = times.EARLIEST if arguments.since is None else arguments.since
+    until = end if arguments.until is None else min(arguments.until, end)
+    if arguments.until is not None and since > arguments.until:
+        message = "it lies before `since`: give a range that begins before it ends"
+        raise invalid([{"path": "$.until", "message": message}])
+    wanted = arguments.wanted
+    request = NewestFirst(
+        wanted,
+        since,
+        until,
+        None if arguments.include_total_count else place,
+        count=1_000_000 if arguments.include_total_count else arguments.offset + arguments.limit + 1,
+        surroundings=tuple(sorted(wanted.entity_ids)),
+        depth=arguments.depth,
+    )
+    found = await change_pages.newest_first(context, request)
+    rest = [each for each in found.changes if place is None or each.place < place][arguments.offset :]
+    shown = rest[: arguments.limit]
+    following: dict[str, int] | None = None
+    if len(rest) > len(shown):
+        following = dict(zip(("at", "index"), shown[-1].place, strict=True))
+    elif found.place is not None:
+        following = dict(zip(("at", "index"), found.place, strict=True))
+    page = Page(
+        shown,
+        following,
+        truncated=len(rest) <= len(shown) and found.place is not None,
+        total=len(found.changes) if found.place is None else None,
+        least=len(found.changes),
+        scanned=change_pages.SCANNED_TRANSACTIONS if found.place is not None else None,
+    )
+    answer: ChangesPage = {
+        "changes": _told(context, head.node_key, shown, arguments),
+        **page.envelope(arguments, query),
+        **await names_in_use.warned(context, shown, arguments.types),
+    }
+    if is_first and (resume := await change_cursors.at_end(context, head.sequence)):
+        answer["resume_cursor"] = resume
+    return answer
+
+
+async def _after(context: Context, arguments: ListChanges, cursor: str) -> ChangesPage:
+    place = await change_cursors.place_of(context, cursor)
+    found = await change_pages.after(
+        context, place, arguments.wanted, arguments.limit, arguments.wait_seconds
+    )
+    head = await context.services.change_feed.head(context.actor.owner, settled=False)
+    told = _told(context, head.node_key, found.changes, arguments)
+    answer: ChangesPage = {"changes": told, "limit": arguments.limit, "offset": 0}
+    if found.has_more and told:
+        resume = told[-1]["cursor"]
+    else:
+        resume = await change_cursors.at_end(context, found.place.sequence)
+    answer["resume_cursor"] = resume or cursor
+    if found.has_more:
+        answer["more"] = True
+    return answer
+
+
+def _told(
+    context: Context, node_key: str, changes: list[Change], arguments: ListChanges
+) -> list[ChangeAnswer]:
+    owner = context.actor.owner
+    return [wanted_changes.answer(owner, node_key, each, values=arguments.values) for each in changes]
