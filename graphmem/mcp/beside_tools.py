@@ -45,14 +45,14 @@ _PART_OF_ID: Final = re.compile(r"(ent_[0-9a-f]{0,24})?", re.ASCII)
 
 
 class ResourceKind(NamedTuple):
-    """The operation that reads the resources of one template, and its argument that their URI has."""
+    """The operation that reads a resource, and its argument that the URI of a template has."""
 
     operation: str
     argument: str
     description: str
 
 
-ENTITY, SCHEMA = "graphmem://entity/{id}", "graphmem://schema/{type}"
+ENTITY, SCHEMA, RECENT = "graphmem://entity/{id}", "graphmem://schema/{type}", "graphmem://recent"
 KINDS: Final[Mapping[str, ResourceKind]] = {
     ENTITY: ResourceKind(
         "entities.get", "entity_id", "An entity: its snapshot, each field with the observation that set it."
@@ -62,8 +62,9 @@ KINDS: Final[Mapping[str, ResourceKind]] = {
         "entity_type",
         "The schema of an entity type: its fields, and what identifies an entity.",
     ),
+    RECENT: ResourceKind("changes.list", "", "What changed lately, the newest first."),
 }
-"""The kinds of resources by their templates."""
+"""The kinds of resources by their URI or their template."""
 
 
 @contextlib.contextmanager
@@ -120,10 +121,11 @@ class BesideTools:
                 mime_type=MIME_TYPE,
             )
             for template, kind in KINDS.items()
+            if kind.argument
         ])  # fmt: skip
 
     async def _list_resources(self, params: types.PaginatedRequestParams) -> types.ListResourcesResult:
-        """List the schemas in use. Entities have a template alone: they are many, and tools find them."""
+        """List what changed and the schemas in use. Entities have a template alone, because they are many."""
         if Scope.READ not in self._actor().scopes:
             return types.ListResourcesResult(resources=[])
         page = canonical.decode(await self._run("schemas.list", cursor=params.cursor, limit=PAGE_SIZE))
@@ -136,13 +138,17 @@ class BesideTools:
             )
             for name in names
         ]
+        if params.cursor is None:
+            about = KINDS[RECENT].description
+            recent = types.Resource(uri=RECENT, name="recent", description=about, mime_type=MIME_TYPE)
+            resources.insert(0, recent)
         return types.ListResourcesResult(resources=resources, next_cursor=page.get("next_cursor"))
 
     async def _read(self, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         for template, kind in KINDS.items():
             start = template.partition("{")[0]
-            if params.uri.startswith(start):
-                arguments = {kind.argument: unquote(params.uri.removeprefix(start))}
+            if params.uri.startswith(start) if kind.argument else params.uri == start:
+                arguments = {kind.argument: unquote(params.uri.removeprefix(start))} if kind.argument else {}
                 body = await self._run(kind.operation, **arguments, max_characters=CHARACTERS_LIMIT)
                 contents = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=body.decode())
                 return types.ReadResourceResult(contents=[contents])

@@ -16,7 +16,7 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 from graphmem.auth import Scope
 from graphmem.mcp import beside_tools
-from graphmem.mcp.beside_tools import ENTITY, KINDS, SCHEMA
+from graphmem.mcp.beside_tools import ENTITY, RECENT, SCHEMA
 from graphmem.mcp.prompts import ARGUMENT_LIMIT, PROMPTS, prompts_of
 from graphmem.mcp.tools import create_server
 from graphmem.mcp.toolsets import TOOLSETS, all_tools
@@ -97,10 +97,15 @@ def test_a_resource_is_the_answer_of_its_operation(ask: Ask, run: Call, ids: lis
         types = [await client.read_resource(each.uri) for each in listed.resources]
         return listed, templates, entity, types
 
-    listed, templates, entity, types = ask(talk, mode=mode)
-    assert [each.uri_template for each in templates] == [ENTITY, SCHEMA] == list(KINDS)
+    listed, templates, entity, (recent, *types) = ask(talk, mode=mode)
+    assert [each.uri_template for each in templates] == [ENTITY, SCHEMA]
+    changed = json.loads(text(recent))["changes"]
+    assert {each["entity_id"] for each in changed if "entity_id" in each} == set(ids)
+    assert changed == run("changes.list", max_characters=20_000)["changes"]
     assert json.loads(text(entity)) == run("entities.get", entity_id=ids[0])
-    assert [each.uri for each in listed.resources] == ["graphmem://schema/event", "graphmem://schema/person"]
+    assert [each.uri for each in listed.resources] == [
+        RECENT, "graphmem://schema/event", "graphmem://schema/person"
+    ]  # fmt: skip
     assert [json.loads(text(each))["entity_type"] for each in types] == ["event", "person"]
     assert json.loads(text(types[1])) == run("schemas.get", entity_type="person")
 
@@ -127,7 +132,7 @@ def test_resources_are_listed_in_pages(ask: Ask, run: Call, monkeypatch: pytest.
             await client.list_resources(cursor="x")
         return pages
 
-    assert ask(talk) == [["0", "1"], ["2", "3"], ["4"]]
+    assert ask(talk) == [[RECENT, "0", "1"], ["2", "3"], ["4"]]
 
 
 def test_what_is_not_there_is_refused_with_an_envelope(ask: Ask, ids: list[str]) -> None:
@@ -138,6 +143,7 @@ def test_what_is_not_there_is_refused_with_an_envelope(ask: Ask, ids: list[str])
             ("graphmem://entity/Ada%20Lovelace", "RESOURCE_NOT_FOUND"),
             ("graphmem://schema/nothing_such", "RESOURCE_NOT_FOUND"),
             ("graphmem://nothing", "NOT_FOUND"),
+            ("graphmem://recent/x", "NOT_FOUND"),
             ("file:///etc/passwd", "NOT_FOUND"),
         ):
             async with refused(code):
@@ -201,7 +207,9 @@ def test_another_owner_sees_nothing(ask: Ask, ids: list[str]) -> None:
         for reference, name, texts in ((entity, "id", ("", "Ada", ids[0])), (prompt, "meeting", ("", "Ada"))):
             for typed in texts:
                 found.append(values(await client.complete(reference, {"name": name, "value": typed})))
-        found.append((await client.list_resources()).resources)
+        found.append([each.uri for each in (await client.list_resources()).resources][1:])
+        recent = text(await client.read_resource(RECENT))
+        assert json.loads(recent)["changes"] == []
         prepared = await client.get_prompt("prepare_for_meeting", {"meeting": "Planning meeting with Ada"})
         return found, said(prepared)[1]
 

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import ResourceTemplateReference
 
-from graphmem.mcp.beside_tools import KINDS
+from graphmem.mcp.beside_tools import ENTITY, RECENT, SCHEMA
 from graphmem.mcp.prompts import PROMPTS
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.service import calling, greeting
@@ -96,13 +96,13 @@ def test_resources_prompts_and_completion_are_answered(
         entity_id = stored.structured_content["entities"][0]["entity_id"]
         listed = [each.uri for each in (await client.list_resources()).resources]
         read: Any = await client.read_resource(f"graphmem://entity/{entity_id}")
-        reference = ResourceTemplateReference(uri="graphmem://entity/{id}")
+        reference = ResourceTemplateReference(uri=ENTITY)
         completed = await client.complete(reference, {"name": "id", "value": "Ada"})
         known: Any = await client.get_prompt("what_do_we_know", {"about": "Ada Lovelace"})
         with pytest.raises(MCPError) as refused:
             await client.read_resource("graphmem://schema/nothing")
-        assert (prompts, templates) == (list(PROMPTS), list(KINDS))
-        assert listed == ["graphmem://schema/person"]
+        assert (prompts, templates) == (list(PROMPTS), [ENTITY, SCHEMA])
+        assert listed == [RECENT, "graphmem://schema/person"]
         assert json.loads(read.contents[0].text)["entity_id"] == entity_id
         assert completed.completion.values == [entity_id]
         assert "Ada Lovelace" in known.messages[1].content.text
