@@ -6,6 +6,8 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -15,12 +17,14 @@ from graphmem.api.body import Replayed, drained
 from graphmem.api.headers import BrowserHeaders, HostCheck, SentHeaders
 from graphmem.api.limits import RateLimits, RequestMeter
 from graphmem.api.refusals import challenged, refusal
-from graphmem.api.rest_routes import is_public
+from graphmem.api.rest_routes import is_public, is_stream
 from graphmem.api.turns import Turns
 from graphmem.auth import Actor, public_actor
+from graphmem.auth import Scope as AuthScope
 from graphmem.auth.authenticator import Authenticate, Caller
 from graphmem.auth.rates import Meter, measured
-from graphmem.errors import GraphmemError, InternalError, ServiceBusy
+from graphmem.auth.signed_requests import HEADERS as SIGNATURE_HEADERS
+from graphmem.errors import Forbidden, GraphmemError, InternalError, ServiceBusy
 from graphmem.observability.logs import new_trace_id
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import Tracer
@@ -97,7 +101,7 @@ class Gate:
                 return
             actor = await self._actor(scope, headers, body, meter)
             scope.setdefault("state", {})["actor"] = actor
-            if self._turns is None or not actor.account:
+            if self._turns is None or not actor.account or is_stream(scope["path"]):
                 await self._app(scope, body.receive, answer.send)
             else:
                 async with self._turns.turn(actor.account):
@@ -117,7 +121,22 @@ class Gate:
             caller = Caller(scope["method"], path, query, headers, scope["headers"], body)
             with meter.attempt(headers.get("authorization")):
                 actor = await self._authenticate(caller)
+            if is_stream(scope["path"]):
+                scope.setdefault("state", {})["credential_holds"] = partial(self._check_again, caller)
         return actor.named(headers.get("x-client-name", "rest"))
+
+    async def _check_again(self, caller: Caller, needed: AuthScope) -> None:
+        """Check that the credential of a request that lasts still holds.
+
+        The signature of an agent is for a moment: it was checked when the request came.
+
+        Raises:
+            AuthInvalid, AuthRequired, Forbidden: it does not, or has lost the scope.
+        """
+        kept = ((name, value) for name, value in caller.headers.items() if name not in SIGNATURE_HEADERS)
+        headers = SentHeaders(kept)
+        if needed not in (await self._authenticate(replace(caller, headers=headers))).scopes:
+            raise Forbidden(needs=needed)
 
     def _ended(self, scope: Scope, status: int, begin: float) -> None:
         self._metrics.response(status)

@@ -8,7 +8,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphmem.api import downloads, oauth_consent, oauth_routes, openapi
+from graphmem.api import downloads, event_stream, oauth_consent, oauth_routes, openapi
 from graphmem.api.application import Endpoint
 from graphmem.api.rest_routes import JSON, RESOURCES, services_of
 from graphmem.auth import signed_requests
@@ -60,6 +60,7 @@ ENDPOINTS: Final[dict[str, Endpoint]] = {
     "openid_configuration": oauth_routes.server_metadata,
     **{name: oauth_routes.resource_metadata(path) for name, path in RESOURCES.items()},
     "aauth_resource": describe_signing,
+    "stream_changes": event_stream.stream,
     "get_source_content": downloads.content,
     "get_signed_file": downloads.signed_content,
 }

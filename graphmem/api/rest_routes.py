@@ -16,6 +16,7 @@ from starlette.requests import Request
 from graphmem.auth import Scope, file_urls, signed_requests
 from graphmem.auth.rates import RateClass
 from graphmem.errors import (
+    CursorOfAnotherDatabase,
     DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
@@ -32,6 +33,7 @@ from graphmem.errors import (
     ObjectStoreUnavailable,
     PayloadTooLarge,
     RangeNotSatisfiable,
+    ServiceBusy,
     UnknownField,
     UnsupportedMediaType,
 )
@@ -46,6 +48,7 @@ PUBLIC_PATHS: Final = frozenset({
     "/mcp/oauth/register", "/mcp/oauth/revoke",
 })  # fmt: skip
 """The paths, without the prefix ``/api``, of operations and other routes that need no credential."""
+STREAM_PATH: Final = "/events/stream"
 PUBLIC_PREFIX: Final = "/.well-known/"
 """No path below it needs a credential: a client that looks for a document gets 404 there, and not 401."""
 
@@ -53,6 +56,11 @@ PUBLIC_PREFIX: Final = "/.well-known/"
 def is_public(path: str) -> bool:
     """Return whether a path, without the prefix ``/api``, needs no credential."""
     return path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIX)
+
+
+def is_stream(path: str) -> bool:
+    """Return whether an answer lasts until its caller goes away."""
+    return path.removeprefix("/api") == STREAM_PATH
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +276,18 @@ _FILES: Final = (
     ),
 )  # fmt: skip
 
+_STREAM: Final = RestRoute(
+    "GET", STREAM_PATH, "stream_changes", "The changes as they come, as server-sent events.",
+    "changes", scope=Scope.READ, answers=(Answer(200, "text/event-stream", _TEXT),),
+    query={
+        **_texts("event_type", "entity_type", "entity_id", "field", "after"),
+        **_texts("by_account", "by_key", "by_client", "by_agent"), "values": {"type": "boolean"},
+    },
+    headers=_texts("Last-Event-ID"),
+    errors=(CursorOfAnotherDatabase, ServiceBusy, InvalidInput, UnknownField, *_DATABASE),
+)  # fmt: skip
 ROUTES: Final = (
+    _STREAM,
     RestRoute(
         "GET", "/", "get_faces", "The paths of the faces.",
         answers=(Answer(schema=_FACES_SCHEMA),),

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import structlog
 
@@ -57,11 +57,13 @@ class _Heads(NamedTuple):
     heads: list[_HeadRow]
 
 
-class Part(NamedTuple):
-    """The changes of one transaction."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The changes of one transaction; ``written`` has what streams send of them, by index and form."""
 
     sequence: int
     changes: list[Change]
+    written: dict[tuple[int, bool], bytes] = field(default_factory=dict[Any, bytes], compare=False)
 
 
 @dataclass(slots=True)
@@ -114,6 +116,8 @@ class ChangeFeed:
         self._writers = writers
         self._watched: dict[str, _Watched] = {}
         self._task: asyncio.Task[None] | None = None
+        self.is_ending = False
+        """Whether the process stops."""
 
     @contextlib.contextmanager
     def watching(self, owner: str) -> Iterator[None]:
@@ -129,8 +133,19 @@ class ChangeFeed:
             if not watched.watchers:
                 self._watched.pop(owner, None)
 
+    def end(self) -> None:
+        """Let all who wait for changes end: the process stops."""
+        self.is_ending = True
+        for watched in self._watched.values():
+            watched.advance(watched.head)
+
+    def node_key(self, owner: str) -> str:
+        """Return what tells the node of a watched owner from one that was there before."""
+        return self._watched[owner].head.node_key
+
     async def close(self) -> None:
         """Stop asking how far owners have written."""
+        self.end()
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -156,10 +171,13 @@ class ChangeFeed:
                 return found, Place(max(watched.end, place.sequence))
         return await _read_after(context, place, sequence)
 
-    async def follow(self, context: Context, place: Place | None) -> AsyncIterator[tuple[list[Part], Place]]:
-        """Yield changes after a place for ever, and the place after them; ``None`` is the newest place.
+    async def follow(self, context: Context, place: Place | None) -> AsyncGenerator[tuple[list[Part], Place]]:
+        """Yield changes after a place until the process ends; with the place after them.
 
         It yields no parts once in a while when nothing happens, so that its caller can look after itself.
+
+        Args:
+            place: ``None`` is the newest place.
         """
         owner = context.actor.owner
         with self.watching(owner):
@@ -168,7 +186,7 @@ class ChangeFeed:
                 at = Place((await self.head(owner, settled=False)).sequence)
             watched = self._watched[owner]
             yield [], at
-            while True:
+            while not self.is_ending:
                 if at.sequence < watched.head.sequence or (at.part != END and watched.head.sequence):
                     parts, at = await self.after(context, at, watched.head.sequence)
                     yield parts, at
@@ -179,7 +197,7 @@ class ChangeFeed:
     async def news(self, owner: str, head: Head, seconds: float) -> None:
         """Wait until a watched owner has written more than up to a head, but no longer than some seconds."""
         watched = self._watched[owner]
-        if watched.head.sequence <= head.sequence:
+        if watched.head.sequence <= head.sequence and not self.is_ending:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(watched.news.wait(), seconds)
 

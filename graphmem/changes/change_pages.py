@@ -141,7 +141,7 @@ async def after(
             head = await feed.head(owner)
             found, place, has_more = await _up_to(context, place, wanted, count, head.sequence)
             left = deadline - time.monotonic()
-            if found or has_more or left <= 0:
+            if found or has_more or left <= 0 or feed.is_ending:
                 return ChangesAfter(found, place, has_more)
             await feed.news(owner, head, min(left, 1.0))
 

@@ -21,6 +21,7 @@ from graphmem.cli.parse import parse
 from graphmem.cli.session import Session, command, console, uses_service
 from graphmem.cli.setup import setup
 from graphmem.cli.upload import upload
+from graphmem.cli.watch import watch
 
 app = typer.Typer(
     cls=group_of(),
@@ -188,6 +189,7 @@ def rebuild(session: Session) -> dict[str, Any]:
     return dict(run(session))
 
 
+command(app, has_json=False)(watch)
 for each in (doctor, setup, instructions, hook, upload, parse, interpret, me):
     command(app)(each)
 for group, name, text in (

@@ -21,7 +21,7 @@ from graphmem.service.listening import server_config
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
-    from graphmem.auth.credentials import Guard
+    from graphmem.registry import Services
 
 HEAD_START_SECONDS = 5.0
 """Seconds before the worker begins over stdio: the first call of the client comes at once."""
@@ -30,13 +30,12 @@ HEAD_START_SECONDS = 5.0
 class _RestServer(uvicorn.Server):
     """A server that tells that it is bound and ``planned``, and that does not raise its signal again."""
 
-    def __init__(
-        self, config: uvicorn.Config, settings: Settings, planned: asyncio.Event, guard: Guard
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, settings: Settings, services: Services) -> None:
         super().__init__(config)
         self._settings = settings
-        self._planned = planned
-        self._guard = guard
+        self._planned = services.database.planning.planned
+        self._guard = services.guard
+        self._feed = services.change_feed
         self._announcing: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -44,6 +43,11 @@ class _RestServer(uvicorn.Server):
         if self.started:
             port = self.servers[0].sockets[0].getsockname()[1]
             self._announcing = asyncio.create_task(self._announce(port))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Streams of changes would last: their clients come again.
+        self._feed.end()
+        await super().shutdown(sockets)
 
     async def _announce(self, port: int) -> None:
         """Print the addresses of the service on stderr."""
@@ -123,9 +127,7 @@ async def _serve(
         where = {"host": settings.host, "port": settings.service_port}
         config = server_config(settings, create_app(services), **where, timeout_keep_alive=75)
         async with background_work(services), beside.opened(socket_server, services):
-            await _RestServer(config, settings, services.database.planning.planned, services.guard).serve(
-                sockets
-            )
+            await _RestServer(config, settings, services).serve(sockets)
 
 
 @contextlib.contextmanager

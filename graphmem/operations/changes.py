@@ -52,6 +52,23 @@ class ChangeFilters(ByWriter, TypeFilters):
         )
 
 
+After = Annotated[
+    Annotated[str, Field(max_length=100)] | None,
+    Field(
+        description="`cursor` of a change, or `resume_cursor`: what came after it, the oldest first. An "
+        "empty text: from the beginning."
+    ),
+]
+Values = Annotated[bool, Field(description="Also the values of the fields, before and after.")]
+
+
+class StreamChanges(ChangeFilters):
+    """The arguments of the stream of changes."""
+
+    after: After = None
+    values: Values = False
+
+
 class ListChanges(Paged, ChangeFilters):
     """The arguments of ``changes.list``."""
 
@@ -68,18 +85,12 @@ class ListChanges(Paged, ChangeFilters):
         Spelled("to"),
         Field(description="Recorded before this time; a date is the whole day."),
     ] = None
-    after: Annotated[
-        Annotated[str, Field(max_length=100)] | None,
-        Field(
-            description="`cursor` of a change, or `resume_cursor`: what came after it, the oldest first. An "
-            "empty text: from the beginning."
-        ),
-    ] = None
+    after: After = None
     wait_seconds: Annotated[
         float,
         Field(ge=0, le=WAIT_LIMIT, description="With after: wait so long for a change, if there is none."),
     ] = 0
-    values: Annotated[bool, Field(description="Also the values of the fields, before and after.")] = False
+    values: Values = False
 
     @model_validator(mode="after")
     def _one_order(self) -> Self:

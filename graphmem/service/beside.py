@@ -92,4 +92,5 @@ async def opened(server: SocketServer | None, services: Services) -> AsyncIterat
         try:
             yield
         finally:
+            services.change_feed.end()
             await server.end()

@@ -81,6 +81,7 @@ async def _live(settings: Settings, front: Front, end: Callable[[], Awaitable[No
             front.doing = ""
             front.ready(app)
             await _until_end(settings, front)
+            app.state.services.change_feed.end()
             await end()
     except Exception as exc:
         if front.is_ready:

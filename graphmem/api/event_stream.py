@@ -1,0 +1,111 @@
+"""The stream of changes as server-sent events (``text/event-stream`` of the HTML standard).
+
+Each event has the cursor of its change as its id, so that a client that comes again with ``Last-Event-ID``
+goes on after the last change that it read. A stream reads changes only as fast as its client reads them:
+nothing is buffered for a slow client, and one that reads nothing for a while is cut.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any, Final
+
+import orjson
+from sse_starlette import EventSourceResponse
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphmem.api.rest_routes import services_of
+from graphmem.arguments import from_query, read, with_types
+from graphmem.auth import Scope, request_actor
+from graphmem.changes import change_cursors, wanted_changes
+from graphmem.changes.change_cursors import Place
+from graphmem.changes.change_feed import Part
+from graphmem.changes.derived_changes import Change
+from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.errors import GraphmemError, ServiceBusy
+from graphmem.observability.logs import new_trace_id
+from graphmem.operations.changes import StreamChanges
+from graphmem.registry import Context
+
+PING_SECONDS: Final = 25
+SEND_SECONDS: Final = 60
+"""Seconds in which a client has to read what was sent."""
+CHECK_SECONDS: Final = 5.0
+"""Seconds between two looks whether the credential of a stream still holds."""
+STREAMS_LIMIT: Final = 1_000
+"""Streams of one process."""
+_streams = [0]
+
+
+async def stream(request: Request) -> Response:
+    """Answer the changes from now on, or after the cursor of ``Last-Event-ID`` or ``after``.
+
+    Raises:
+        CursorOfAnotherDatabase: the cursor is not of this database.
+        ServiceBusy: the process has as many streams as it serves.
+    """
+    services, actor = services_of(request), request_actor(request.scope)
+    raw = from_query(StreamChanges, request.query_params.multi_items())
+    if (last := request.headers.get("last-event-id")) is not None:
+        raw["after"] = last
+    arguments = read(StreamChanges, "changes.stream", raw)
+    arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
+    await services.agent_grants.check(actor, "changes.list", Scope.READ, arguments)
+    context = Context(actor, services)
+    place = None if arguments.after is None else await change_cursors.place_of(context, arguments.after)
+    if _streams[0] >= STREAMS_LIMIT:
+        raise ServiceBusy(f"this process serves {STREAMS_LIMIT:,} streams already: try again later")
+    chunks = _chunks(request, context, arguments.wanted, place, values=arguments.values)
+    return EventSourceResponse(chunks, ping=PING_SECONDS, send_timeout=SEND_SECONDS)
+
+
+async def _chunks(
+    request: Request, context: Context, wanted: WantedChanges, place: Place | None, *, values: bool
+) -> AsyncIterator[bytes]:
+    """Yield what the stream sends: several events at once where there are several."""
+    feed, checked = context.services.change_feed, time.monotonic()
+    _streams[0] += 1
+    try:
+        async with aclosing(feed.follow(context, place)) as parts_after:
+            sent: Place | None = None
+            async for parts, at in parts_after:
+                found = b"".join([await _frames(context, part, wanted, values=values) for part in parts])
+                if sent is None:
+                    # So that a client that comes again before the first change misses none.
+                    cursor = await change_cursors.at_end(context, at.sequence)
+                    yield f"retry: 2000\nid: {cursor}\n\n".encode()
+                    sent = at
+                if found:
+                    yield found
+                if time.monotonic() - checked > CHECK_SECONDS:
+                    checked = time.monotonic()
+                    await request.scope["state"]["credential_holds"](Scope.READ)
+    except GraphmemError as exc:
+        yield _frame("error", exc.envelope(new_trace_id()))
+    finally:
+        _streams[0] -= 1
+
+
+async def _frames(context: Context, part: Part, wanted: WantedChanges, *, values: bool) -> bytes:
+    """Return the events of the wanted changes of a transaction; each is written once for all streams."""
+    owner = context.actor.owner
+    fitting = [change for change in part.changes if wanted.fits(owner, change)]
+    return b"".join([await _written(context, part, change, values=values) for change in fitting])
+
+
+async def _written(context: Context, part: Part, change: Change, *, values: bool) -> bytes:
+    written = part.written.get((change.index, values))
+    if written is None:
+        node_key = context.services.change_feed.node_key(context.actor.owner)
+        told: Any = wanted_changes.answer(context.actor.owner, node_key, change, values=values)
+        await context.services.vocabulary.show(context.actor.owner, told)
+        written = part.written[change.index, values] = _frame(change.kind, told, told["cursor"])
+    return written
+
+
+def _frame(event: str, data: Mapping[str, Any], cursor: str | None = None) -> bytes:
+    line = f"id: {cursor}\n" if cursor else ""
+    return b"%sevent: %s\ndata: %s\n\n" % (line.encode(), event.encode(), orjson.dumps(data))

@@ -1,0 +1,88 @@
+"""``graphmem watch``: changes as they come, one a line."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated, Any, Final
+
+import typer
+
+from graphmem.cli.session import Session, console, tell_progress
+from graphmem.errors import Unavailable
+
+WAIT_SECONDS: Final = 20
+"""Seconds that one call waits for a change."""
+PAUSE_SECONDS: Final = 2.0
+"""Seconds before a service that does not answer is asked again."""
+
+
+def watch(
+    session: Session,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(help="Only changes of this kind, such as entity.created; several: any."),
+    ] = None,
+    entity_type: Annotated[
+        list[str] | None, typer.Option("--type", help="Only entities of this type; several: any.")
+    ] = None,
+    entity: Annotated[str | None, typer.Option(help="Only this entity: id or name.")] = None,
+    field: Annotated[list[str] | None, typer.Option(help="Only this field; several: any.")] = None,
+    after: Annotated[
+        str | None, typer.Option(metavar="CURSOR", help="From this cursor on; default: from now on.")
+    ] = None,
+) -> None:
+    """Print what changes, as it comes, until Ctrl-C.
+
+    A service that goes away is waited for, and nothing is missed meanwhile. With --json each change is one
+    line of JSON, with the cursor from which another watch goes on.
+
+    \b
+    Examples:
+      graphmem watch
+      graphmem watch --type task --kind entity.created --json
+      graphmem watch --entity "Ada Lovelace"
+    """
+    from graphmem.cli.commands import entry_of
+    from graphmem.cli.entity_names import with_ids
+    from graphmem.model import canonical
+
+    entry = entry_of("changes.list")
+    wanted: dict[str, Any] = {"event_types": kind, "entity_types": entity_type, "fields": field}
+    wanted = {name: value for name, value in wanted.items() if value}
+    if entity is not None:
+        wanted |= with_ids(session, entry, {"entity_id": entity})
+    cursor, is_away = after, False
+    while True:
+        place = {"limit": 1} if cursor is None else {"after": cursor, "wait_seconds": WAIT_SECONDS}
+        try:
+            answer = canonical.decode(session.run(entry, {**wanted, **place, "values": True}))
+        except Unavailable as exc:
+            if not is_away:
+                tell_progress(f"waiting: {exc}")
+            is_away = True
+            time.sleep(PAUSE_SECONDS)
+            continue
+        if is_away or cursor is None:
+            tell_progress("watching: Ctrl-C ends it")
+        is_away = False
+        for change in answer["changes"] if cursor is not None else ():
+            _print(change, session.as_json)
+        cursor = answer.get("resume_cursor", "")
+
+
+def _print(change: dict[str, Any], as_json: bool) -> None:
+    import json
+
+    from graphmem.changes.change_sentences import sentence
+    from graphmem.cli.tables import plain, short, time_text
+    from graphmem.model import attribution
+
+    if as_json:
+        print(json.dumps(change, ensure_ascii=False))
+    else:
+        by = change["provenance"]
+        line = f"{time_text(change['timestamp'])}  {sentence(change, short)}"
+        writer = attribution.described(by["by"], by["client"])
+        console.print(plain(line), plain(f"by {writer}", "dim"), highlight=False, soft_wrap=True)
+    sys.stdout.flush()
