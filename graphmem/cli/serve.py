@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -21,7 +21,7 @@ from graphmem.service.listening import server_config
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
-    from graphmem.registry import Services
+    from graphmem.auth.credentials import Guard
 
 HEAD_START_SECONDS = 5.0
 """Seconds before the worker begins over stdio: the first call of the client comes at once."""
@@ -30,12 +30,19 @@ HEAD_START_SECONDS = 5.0
 class _RestServer(uvicorn.Server):
     """A server that tells that it is bound and ``planned``, and that does not raise its signal again."""
 
-    def __init__(self, config: uvicorn.Config, settings: Settings, services: Services) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        settings: Settings,
+        planned: asyncio.Event,
+        guard: Guard,
+        end_streams: Callable[[], None],
+    ) -> None:
         super().__init__(config)
         self._settings = settings
-        self._planned = services.database.planning.planned
-        self._guard = services.guard
-        self._feed = services.change_feed
+        self._planned = planned
+        self._guard = guard
+        self._end_streams = end_streams
         self._announcing: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -46,7 +53,7 @@ class _RestServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Streams of changes would last: their clients come again.
-        self._feed.end()
+        self._end_streams()
         await super().shutdown(sockets)
 
     async def _announce(self, port: int) -> None:
@@ -127,7 +134,9 @@ async def _serve(
         where = {"host": settings.host, "port": settings.service_port}
         config = server_config(settings, create_app(services), **where, timeout_keep_alive=75)
         async with background_work(services), beside.opened(socket_server, services):
-            await _RestServer(config, settings, services).serve(sockets)
+            await _RestServer(
+                config, settings, services.database.planning.planned, services.guard, services.change_feed.end
+            ).serve(sockets)
 
 
 @contextlib.contextmanager

@@ -183,7 +183,7 @@ def test_a_service_announces_whether_callers_need_a_credential(
     planned = asyncio.Event()
     planned.set()
     settings, guarding = instance.services.settings, instance.services.guard
-    server = serve._RestServer(uvicorn.Config("x:y"), settings, planned, guarding)
+    server = serve._RestServer(uvicorn.Config("x:y"), settings, planned, guarding, lambda: None)
     instance.loop.run(server._announce(1234))
     (line,) = [line for line in printed.getvalue().splitlines() if line.strip().startswith("Token")]
     assert ("Bearer" in line, "none" in line) == (not is_open, is_open)

@@ -313,8 +313,8 @@ SPECIAL = [
         "entities.find", "entities.merge", "entities.provenance", "graph.neighborhood", "observations.create",
         "relationship_types.register", "relationships.restore",
     )),
-    Row("changes.list", {"entity_id": "$ada", "values": True}),
-    Row("changes.list", {"entity_id": "$acme", "depth": 1, "limit": 2}),
+    Row("changes.list", {"entity_id": "$ada", "event_type": "entity.created", "values": True}),
+    Row("changes.list", {"entity_id": "$acme", "depth": 1, "kind": "relationship.created"}),
     Row("changes.list", {"after": "", "limit": 3, "event_types": ["entity.created"]}),
     Row("changes.list", {"after": "01234567.1.1.01234567"}, "CURSOR_OF_ANOTHER_DATABASE"),
     Row("changes.list", {"event_type": "entity.seen"}, "VALIDATION_INVALID_FORMAT"),
@@ -351,6 +351,7 @@ MAY_DIFFER = {
     "observations.create": {"transaction_id"},
     # Each face's stores are transactions of their own.
     "search.explain": {"milliseconds"},
+    "changes.list": {"resume_cursor"},
     "server.stats": {"sequence", "last_updated", "writers"},
     "server.info": {"api_base", "mcp_url", "openapi_url"},
     # Each face makes a grant and a key of its own.

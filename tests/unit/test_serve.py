@@ -173,7 +173,7 @@ def test_the_address_that_was_bound_is_announced_once_statements_are_planned(
 
     async def begin() -> int:
         planned = asyncio.Event()
-        server = serve._RestServer(config, settings, planned, Unguarded())
+        server = serve._RestServer(config, settings, planned, Unguarded(), lambda: None)
         config.load()
         server.lifespan = config.lifespan_class(config)
         try:

@@ -1,0 +1,180 @@
+"""The stream of changes: what it sends, where it goes on, and when it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from typing import Any
+
+import pytest
+
+from graphmem.api import event_stream
+from graphmem.api.app import create_app
+from graphmem.auth import Actor
+from graphmem.auth.authenticator import Caller
+from graphmem.errors import AuthInvalid, CursorOfAnotherDatabase
+from graphmem.registry import Services
+from tests.support.actors import full_actor
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+
+SECONDS = 60.0
+
+
+class Stream:
+    """One stream, read by a client of its own."""
+
+    def __init__(self, loop: Loop, app: Any, owner: str, query: str = "", last: str | None = None) -> None:
+        self._loop, self.status, self.text = loop, 0, ""
+        headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {owner}".encode())]
+        headers += [(b"last-event-id", last.encode())] if last is not None else []
+        path = "/events/stream"
+        scope = {
+            "type": "http", "http_version": "1.1", "method": "GET", "path": path, "raw_path": path.encode(),
+            "query_string": query.encode(), "headers": headers, "scheme": "http", "root_path": "",
+            "server": ("localhost", 80), "client": ("127.0.0.1", 1), "app": app,
+        }  # fmt: skip
+        self._gone = loop.run(self._event())
+        self._task = loop.run(self._start(app, scope))
+
+    async def _event(self) -> asyncio.Event:
+        return asyncio.Event()
+
+    async def _start(self, app: Any, scope: dict[str, Any]) -> asyncio.Task[None]:
+        async def receive() -> dict[str, Any]:
+            await self._gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: dict[str, Any]) -> None:
+            self.status = message.get("status", self.status)
+            self.text += message.get("body", b"").decode()
+
+        return asyncio.create_task(app(scope, receive, send))
+
+    def until(self, count: int) -> list[dict[str, Any]]:
+        """Return the changes that came, once there are so many."""
+        deadline = time.monotonic() + SECONDS
+        while len(self.changes) < count:
+            assert time.monotonic() < deadline, self.text
+            time.sleep(0.05)
+        return self.changes
+
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """The changes that came; the id of each event is its cursor, and its name its kind."""
+        told = []
+        for event in self.text.split("\n\n"):
+            lines = dict(line.split(": ", 1) for line in event.split("\n") if ": " in line)
+            if "data" in lines:
+                told.append(json.loads(lines["data"]))
+                if "id" in lines:
+                    assert (lines["id"], lines["event"]) == (told[-1]["cursor"], told[-1]["event_type"])
+        return told
+
+    def started(self) -> Stream:
+        """Wait until it says from which place on it tells changes."""
+        deadline = time.monotonic() + SECONDS
+        while "retry:" not in self.text:
+            assert time.monotonic() < deadline, (self.status, self.text)
+            time.sleep(0.05)
+        return self
+
+    def ended(self) -> str:
+        """Return what it sent, once it has ended by itself."""
+
+        async def wait() -> None:
+            await asyncio.wait_for(asyncio.shield(self._task), SECONDS)
+
+        self._loop.run(wait())
+        return self.text
+
+    def close(self) -> None:
+        """Go away."""
+
+        async def go() -> None:
+            self._gone.set()
+            await asyncio.wait_for(self._task, SECONDS)
+
+        self._loop.run(go())
+
+
+def note(call: Call, *titles: str, entity_type: str = "note") -> None:
+    """Store notes, in one transaction."""
+    call("store", entities=[{"entity_type": entity_type, "title": title} for title in titles])
+
+
+def titles(changes: list[dict[str, Any]]) -> list[str]:
+    """Return the names of what changed."""
+    return [change["name"] for change in changes]
+
+
+def test_streams_tell_each_change_once_in_order_and_go_on_where_the_client_was(
+    loop: Loop, services: Services, app: Any, owner: str
+) -> None:
+    call = by_runner(loop, services, owner)
+    note(call, "before")
+    every = Stream(loop, app, owner).started()
+    of_tasks = Stream(loop, app, owner, "entity_type=task&values=true").started()
+    others = Stream(loop, app, str(uuid.uuid4())).started()
+    for number in range(3):
+        note(call, f"a{number}", f"b{number}")
+        note(call, f"t{number}", entity_type="task")
+    told = every.until(9)
+    assert sorted(titles(told[:2])) == ["a0", "b0"]
+    assert sorted(titles(told)) == sorted(f"{letter}{n}" for n in range(3) for letter in "abt")
+    assert titles(of_tasks.until(3)) == ["t0", "t1", "t2"]
+    assert of_tasks.changes[0]["fields"]["title"]["after"]["value"] == "t0"
+    for number, change in enumerate(told):
+        again = Stream(loop, app, owner, last=change["cursor"]).started()
+        assert again.until(8 - number) == told[number + 1 :]
+        again.close()
+    from_the_beginning = Stream(loop, app, owner, "after=").started()
+    assert titles(from_the_beginning.until(10))[0] == "before"
+    assert others.changes == []
+    for stream in (every, of_tasks, others, from_the_beginning):
+        stream.close()
+    assert services.change_feed._watched == {}
+
+
+def test_a_cursor_of_other_data_is_refused(loop: Loop, services: Services, app: Any, owner: str) -> None:
+    call, other = by_runner(loop, services, owner), by_runner(loop, services, str(uuid.uuid4()))
+    note(call, "mine")
+    note(other, "theirs")
+    mine, theirs = (each("changes.list")["changes"][0]["cursor"] for each in (call, other))
+    node, sequence, part, transaction = mine.split(".")
+    wrong = "0" * 8 if transaction != "0" * 8 else "1" * 8
+    for cursor in (theirs, f"{node}.{sequence}.{part}.{wrong}", f"{node}.99.{part}.{transaction}", "x"):
+        stream = Stream(loop, app, owner, last=cursor)
+        assert "CURSOR_OF_ANOTHER_DATABASE" in stream.ended()
+        assert stream.status == 410
+        with pytest.raises(CursorOfAnotherDatabase):
+            call("changes.list", after=cursor)
+
+
+@pytest.mark.parametrize("is_over", ["credential", "process"])
+def test_a_stream_ends_with_its_credential_and_with_the_process(
+    loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch, is_over: str
+) -> None:
+    monkeypatch.setattr(event_stream, "CHECK_SECONDS", 0.0)
+    valid = [True]
+
+    async def authenticate(caller: Caller) -> Actor:
+        if not valid[0]:
+            raise AuthInvalid
+        return full_actor(owner)
+
+    stream = Stream(loop, create_app(services, authenticate), owner).started()
+    if is_over == "credential":
+        valid[0] = False
+        assert AuthInvalid.code in stream.ended()
+    else:
+        monkeypatch.setattr(services.change_feed, "is_ending", False)
+        loop.run(ending(services))
+        assert "error" not in stream.ended()
+
+
+async def ending(services: Services) -> None:
+    """Let the streams of a process end."""
+    services.change_feed.end()
