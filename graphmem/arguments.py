@@ -185,7 +185,7 @@ At = Annotated[
 ]
 AtIngested = Annotated[
     Moment | None,
-    Field(description="The state as known at this time, by time of recording."),
+    Field(description="The state as recorded by this time."),
     ReadAs("until"),
 ]
 IncludeDeleted = Annotated[bool, Field(description="Whether to include what is deleted.")]

@@ -43,6 +43,7 @@ from graphmem.reading.shaping import (
     Shaped,
     shaped,
 )
+from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Context, Scope, operation
 from graphmem.search.lookup import NamedEntity, named_entities
 from graphmem.search.passage_search import FoundPassage
@@ -64,22 +65,22 @@ def _known_way(sort_order: Any) -> Any:
     return sort_order.strip().lower() if isinstance(sort_order, str) else sort_order
 
 
-class EntityFilters(TypeFilters):
+class EntityFilters(ByWriter, TypeFilters):
     """Filters of entities."""
 
     include_deleted: IncludeDeleted = False
     include_merged: bool = Field(default=False, description="Whether to include what is merged into others.")
     updated_since: Annotated[
-        Moment | None, Field(description="Only entities with an observation recorded at or after this time.")
+        Moment | None, Field(description="With an observation recorded since this time.")
     ] = None
     created_since: Annotated[
         Moment | None,
-        Field(description="Only entities first recorded at or after this time."),
+        Field(description="First recorded at or after this time."),
     ] = None
     snapshot_filters: SnapshotFilters = Field(default={})
     related_to: Annotated[
         EntityId | None,
-        Field(description="Only entities that current relationships join to this one."),
+        Field(description="Only what current relationships join to this one."),
     ] = None
     relationship_types: list[RelationshipType] = Field(
         default=[], max_length=100, description="Of these types; all if empty."
@@ -102,7 +103,7 @@ class QueryEntities(Paged):
     sort_order: Annotated[
         Way,
         BeforeValidator(_known_way),
-        Field(description="Equal keys are ordered by id, in the same direction."),
+        Field(description="Equal keys go by id, in the same direction."),
     ] = "asc"
     include_snapshots: bool = Field(default=True, description="Whether each entity has its snapshot.")
     fields: FieldNames = EVERY_FIELD
@@ -272,6 +273,7 @@ async def _request(context: Context, arguments: QueryEntities) -> EntityRequest:
         offset=arguments.offset,
         counted=arguments.include_total_count,
         related=await _related(context, filters),
+        writers=filters.writers,
     )
 
 
@@ -303,6 +305,7 @@ def _refuse_as_of(arguments: QueryEntities) -> None:
     filters = arguments.filters
     why = "not together with at or at_ingested: entities as of a time are listed by id, ascending"
     refused: Mapping[str, bool] = {
+        **{f"$.filters.{name}": True for name in filters.sent() if name in ByWriter.model_fields},
         "$.sort_by": arguments.sort_by != "entity_id",
         "$.sort_order": arguments.sort_order != "asc",
         "$.filters.snapshot_filters": bool(filters.snapshot_filters),

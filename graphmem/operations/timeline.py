@@ -30,10 +30,11 @@ from graphmem.reading.fresh import read_fresh
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import NEWEST, IndexedPageEnvelope, Page, Paged, start_of
 from graphmem.reading.timeline_pages import Event, EventRow, WantedEvents
+from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Context, Scope, operation
 
 
-class ListTimeline(Paged):
+class ListTimeline(ByWriter, Paged):
     """What ``timeline.list`` takes."""
 
     event_type: Annotated[
@@ -55,7 +56,7 @@ class ListTimeline(Paged):
     entity_id: EntityId | None = None
     source_id: Annotated[
         Annotated[str, Field(max_length=200), NotBlank] | None,
-        Field(description="Only events whose date comes from this source."),
+        Field(description="Only dates from this source."),
     ] = None
     order: Annotated[
         Literal["asc", "desc"], Spelled("sort_order"), Field(description="desc: the latest event first.")
@@ -98,9 +99,8 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
 
     Events are the dates in the fields of live entities: those that the schema of their type declares as
     temporal fields, else those whose names say so (date_start, due_date, ...). The range includes its
-    beginning and excludes its end; an end without a time is the whole day. `include_total_count` adds
-    `total`; `next_cursor` answers the next page. `at` and `at_ingested` answer the events of that time, of up
-    to 2,000 entities.
+    beginning and excludes its end; an end without a time is the whole day. `at` and `at_ingested`
+    answer the events of that time, of up to 2,000 entities.
     """
     since, until = _range(arguments)
     query = cursors.fingerprint(context, "timeline.list", arguments)
@@ -120,6 +120,7 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
         offset=arguments.offset,
         limit=arguments.limit,
         counted=arguments.include_total_count,
+        writers=arguments.writers,
     )
     timeline = await timeline_pages.page(context, request, clocks)
     events = timeline.events[: arguments.limit]

@@ -94,7 +94,7 @@ async def _chosen(
     following = None
     if part and (last or len(behind) > skip + len(part)):
         following = place_of(request, places[(last or part[-1]).id])
-    scanned = scan.scanned if request.filters or request.order.field else None
+    scanned = scan.scanned if request.filters or request.writers or request.order.field else None
     return Page(rows, following, last is not None, len(ordered), scanned)
 
 
@@ -304,7 +304,7 @@ async def _usable(scan: Scan) -> ByValue | None:
     # Few entities fit an equality; a range may fit all of them.
     filters.sort(key=lambda each: (each.keys is None, each.op in ("contains", "contains_word"), each.field))
     by_field = request.order.field in filterable and not (
-        request.counted and (request.filters or request.since)
+        request.counted and (request.filters or request.writers or request.since)
     )
     if by_field and not (filters and filters[0].keys):
         return ByValue(scan, request.order.field or "", None)

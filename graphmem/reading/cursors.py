@@ -20,7 +20,7 @@ from graphmem.registry import Context
 
 Cursor = Annotated[
     Annotated[str, Field(max_length=2_000)] | None,
-    Field(description="`next_cursor` of the page before, with the same arguments."),
+    Field(description="`next_cursor` of the last page; same arguments."),
 ]
 
 Query = Callable[[], str]

@@ -108,6 +108,7 @@ class EntityRequest:
     filters: Mapping[str, Filter] = field(default_factory=dict)
     counted: bool = False
     related: RelatedTo | None = None
+    writers: list[str] = field(default_factory=list)
 
     @property
     def since(self) -> str | None:
@@ -130,7 +131,12 @@ class EntityRequest:
     def is_indexed(self) -> bool:
         """Whether an index has exactly these entities in this order, so that no value is compared."""
         plain = self.since is None or (self.least is not None and not self.counted)
-        return plain and not self.filters and self.order.field is None and self.related is None
+        return plain and not self.is_compared and self.order.field is None
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it has filters that no index of an order has."""
+        return bool(self.filters or self.writers) or self.related is not None
 
     @property
     def which(self) -> dict[str, Any]:
@@ -272,6 +278,6 @@ SnapshotFilters = Annotated[
     AfterValidator(_named),
     Field(
         max_length=FILTERS_LIMIT,
-        description="What fields of the snapshot must be: {field: {op, value}}, all of them.",
+        description="What fields must be: {field: {op, value}}, all of them.",
     ),
 ]

@@ -287,6 +287,13 @@ class Scan:
             and (created is None or each.created_at >= created)
             and not self._excluded(each)
         ]
+        if self.request.writers and kept:
+            ids = await self.context.graph.only(
+                "entity.by_writers", list[str],
+                entity_ids=[each.id for each in kept], writers=self.request.writers,
+            )  # fmt: skip
+            by_writers = frozenset(ids)
+            kept = [each for each in kept if each.id in by_writers]
         cut = [each.id for each in kept if each.texts is None or "" in each.texts]
         if not cut:
             return kept, len(candidates)

@@ -22,9 +22,7 @@ from graphmem.registry import Context
 OBSERVATIONS_LIMIT: Final = 1_000
 """Observations that a list holds for the provenance of its entities."""
 
-FieldNames = Annotated[
-    list[str], Field(max_length=100, description="Only these fields of each entity; all if empty.")
-]
+FieldNames = Annotated[list[str], Field(max_length=100, description="Only these fields; all if empty.")]
 EVERY_FIELD: Final[list[str]] = []
 """The default of :data:`FieldNames`."""
 ProvenanceLevel = Annotated[

@@ -15,6 +15,7 @@ from graphmem.model import dates, timeline_fields, times
 from graphmem.model.reduction import Stale
 from graphmem.reading import answers, recomputed
 from graphmem.reading.as_of import Clocks
+from graphmem.reading.writer_filters import written
 from graphmem.registry import Context
 
 EVENT_ID: Final = re.compile(r"evt_[0-9a-f]{24}", re.ASCII)
@@ -113,6 +114,7 @@ class WantedEvents:
     offset: int = 0
     limit: int = 100
     counted: bool = False
+    writers: list[str] = field(default_factory=list)
 
     @property
     def way(self) -> cypher.Way:
@@ -196,8 +198,14 @@ def _selecting(wanted: WantedEvents) -> dict[str, Any]:
 async def _read(context: Context, wanted: WantedEvents) -> _EventRows:
     """Return the page by the index that fits."""
     if wanted.source_id is not None:
-        return await context.graph.only("event.of_source", _EventRows, **_selecting(wanted))
+        name, by = written("event.of_source", wanted.writers)
+        return await context.graph.only(name, _EventRows, **_selecting(wanted), **by)
     common = {**_common(wanted), "counted": wanted.counted}
+    if wanted.writers:
+        return await context.graph.only(
+            cypher.form("event.of_writers", wanted.way), _EventRows, writers=wanted.writers,
+            event_type=wanted.event_type, entity_type=wanted.entity_type, **common,
+        )  # fmt: skip
     if wanted.event_type is None and wanted.entity_type is None:
         return await context.graph.only(cypher.form("event.page", wanted.way), _EventRows, **common)
     is_of_event = wanted.event_type is not None
@@ -211,12 +219,8 @@ async def _read(context: Context, wanted: WantedEvents) -> _EventRows:
 
 
 async def _of_entity(context: Context, wanted: WantedEvents, entity_id: str) -> EventPage:
-    row = await context.graph.one(
-        "event.of_entity",
-        _EventsOfEntity,
-        entity_id=entity_id,
-        **_selecting(wanted),
-    )
+    name, by = written("event.of_entity", wanted.writers)
+    row = await context.graph.one(name, _EventsOfEntity, entity_id=entity_id, **_selecting(wanted), **by)
     if row is None:
         raise answers.no_entity(entity_id)
     if row.stale:
@@ -289,6 +293,13 @@ async def _then(context: Context, wanted: WantedEvents, clocks: Clocks) -> Event
     ]
     if wanted.source_id is not None:
         events = [event for event in await completed(context, events) if event.source_id == wanted.source_id]
+    if wanted.writers:
+        kept = await context.graph.only(
+            "observation.by_writers", list[str],
+            observation_ids=[event.observation_id for event in events], writers=wanted.writers,
+        )  # fmt: skip
+        by_writers = frozenset(kept)
+        events = [event for event in events if event.observation_id in by_writers]
     events.sort(key=_place, reverse=wanted.descending)
     start = wanted.start
     rest = [

@@ -17,13 +17,9 @@ _KINDS: Final = ("account", "key", "client", "agent")
 class ByProgram(Arguments):
     """Arguments that name who wrote: an API key, a client program, an agent that signed."""
 
-    by_key: Annotated[Name | None, Field(description="Only by this API key (id or name).")] = None
-    by_client: Annotated[
-        Name | None, Field(description="Only by this program (its name, or an OAuth connection).")
-    ] = None
-    by_agent: Annotated[
-        Name | None, Field(description="Only signed by this agent (thumbprint, or verified subject).")
-    ] = None
+    by_key: Annotated[Name | None, Field(description="Only by this API key.")] = None
+    by_client: Annotated[Name | None, Field(description="Only by this program.")] = None
+    by_agent: Annotated[Name | None, Field(description="Only signed by this agent.")] = None
 
     @property
     def writers(self) -> list[str]:
@@ -35,7 +31,7 @@ class ByProgram(Arguments):
 class ByWriter(ByProgram):
     """Which writers a list is about; all that are given must fit. No filter fits what is unattributed."""
 
-    by_account: Annotated[Name | None, Field(description="Only what this account wrote (id or name).")] = None
+    by_account: Annotated[Name | None, Field(description="Only by this account.")] = None
 
 
 def written(name: LiteralString, writers: list[str]) -> tuple[LiteralString, dict[str, Any]]:

@@ -195,7 +195,7 @@ async def search_page(
     A page with filters reads hits in their order until it is full, or until it has compared
     ``Limits.compared_entities``: then ``next_cursor`` goes on behind them.
     """
-    has_filters = bool(request.filters) or request.since is not None or request.related is not None
+    has_filters = request.is_compared or request.since is not None
     scan = Scan(context, request)
     among = None if request.related is None else await scan.related(request.related)
     limit = context.services.limits.compared_entities if has_filters else request.limit

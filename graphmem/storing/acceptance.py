@@ -28,7 +28,7 @@ from graphmem.writing.new_interpretation import Interpretation
 
 Key = Annotated[
     Annotated[str, Field(min_length=1, max_length=255)] | None,
-    Field(description="A repeat with the same key is answered again, and stored once."),
+    Field(description="A repeat with this key is stored once."),
 ]
 ObservedAt = Annotated[
     Moment | None,

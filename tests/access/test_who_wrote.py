@@ -105,3 +105,85 @@ def test_a_caller_reads_what_the_next_write_would_carry(instance: Instance) -> N
         application.tool(laptop, "get_session_identity").json()["result"]["structuredContent"]["tier"]
         == "anonymous"
     )
+
+
+def test_entities_and_the_timeline_filter_by_who_wrote(instance: Instance) -> None:
+    studio = instance.account("studio")
+    create = instance.accounts.create_key
+    keys = {
+        name: instance.loop.run(create(studio.id, name, ["read", "write"], None))[0]
+        for name in ("laptop", "phone")
+    }
+    application = instance.application()
+
+    def task(name: str, due: str) -> dict[str, Any]:
+        return {"entity_type": "task", "title": name, "due_date": due, "observed_at": "2026-01-01T00:00:00Z"}
+
+    file = {"file_content": "U29tZSB3b3Jkcy4=", "original_filename": "words.txt"}
+    first = stored(
+        application, keys["laptop"], "notes-app",
+        task("a", "2026-01-01"), task("b", "2026-01-02"), task("both", "2026-01-03"),
+    )  # fmt: skip
+    said = stored(application, keys["phone"], "rest", task("c", "2026-01-04"), **file)
+    # The same words by another key: one observation, which both recorded.
+    stored(application, keys["phone"], "rest", task("both", "2026-01-03"))
+    ids = {each["canonical_name"]: each["entity_id"] for each in (*first["entities"], *said["entities"])}
+
+    def read(path: str, **query: Any) -> Any:
+        answer = application("GET", path, keys["laptop"], params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def titles(**query: Any) -> list[str]:
+        page = read("/entities", **query)
+        if query.get("include_total_count"):
+            assert page["total"] == len(page["entities"])
+        return sorted(each["canonical_name"] for each in page["entities"])
+
+    def dates(**query: Any) -> list[str]:
+        page = read("/timeline", **query)
+        if query.get("include_total_count"):
+            assert page["total"] == len(page["events"])
+        return [each["entity_name"] for each in page["events"]]
+
+    for more in (
+        {}, {"include_total_count": True}, {"entity_type": "task"}, {"sort_by": "canonical_name"},
+        {"sort_by": "snapshot.due_date"}, {"created_since": "2020-01-01"}, {"include_deleted": True},
+        {"search": "tasks"},
+    ):  # fmt: skip
+        assert titles(by_key="phone", **more) == ["both", "c"], more
+        assert titles(by_client="notes-app", **more) == ["a", "b", "both"], more
+        assert titles(by_key="phone", by_client="notes-app", **more) == [], more
+    pages = [read("/entities", by_client="notes-app", limit=2)]
+    pages.append(read("/entities", by_client="notes-app", limit=2, cursor=pages[0]["next_cursor"]))
+    assert sorted(each["canonical_name"] for page in pages for each in page["entities"]) == ["a", "b", "both"]
+    named = {"by_key": "laptop", "filters": {"snapshot_filters": {"title": {"op": "eq", "value": "b"}}}}
+    found = application("POST", "/entities/query", keys["laptop"], json=named).json()["entities"]
+    assert [each["canonical_name"] for each in found] == ["b"]
+    assert application("GET", "/entities?by_key=x&at=2026-01-01", keys["laptop"]).status_code == 400
+    for more in (
+        {}, {"include_total_count": True}, {"entity_type": "task"}, {"event_type": "TaskDue"},
+        {"at": "2100-01-01", "include_total_count": True},
+    ):  # fmt: skip
+        assert dates(by_key="phone", **more) == ["c", "both"], more
+        assert dates(by_account="studio", by_key="laptop", order="asc", **more) == ["a", "b", "both"], more
+        assert dates(by_agent="nobody", **more) == [], more
+    assert dates(by_key="phone", source_id=said["source_id"]) == ["c"]
+    assert dates(by_key="laptop", source_id=said["source_id"]) == []
+    assert dates(by_key="laptop", entity_id=ids["both"], include_total_count=True) == ["both"]
+    assert dates(by_key="phone", entity_id=ids["a"], include_total_count=True) == []
+    first_page = read("/timeline", by_key="laptop", limit=2)
+    rest = dates(by_key="laptop", limit=2, cursor=first_page["next_cursor"])
+    assert [*(each["entity_name"] for each in first_page["events"]), *rest] == ["both", "b", "a"]
+    fields = {"title": {"type": "string"}, "due_date": {"type": "date", "filterable": True}}
+    schema = {"schema": {"entity_type": "task", "fields": fields}}
+    assert application("POST", "/register_schema", keys["laptop"], json=schema).status_code == 200
+    by_value = {"entity_type": "task", "sort_by": "snapshot.due_date", "include_total_count": True}
+    assert titles(by_key="phone", **by_value) == ["both", "c"]
+    # What is withdrawn does not count; what is merged belongs to what it is merged into.
+    merge = {"source_entity_id": ids["c"], "target_entity_id": ids["a"]}
+    assert application("POST", "/entities/merge", keys["laptop"], json=merge).status_code == 200
+    assert titles(by_key="phone") == ["a", "both"]
+    withdraw = f"/sources/{said['source_id']}/withdraw"
+    assert application("POST", withdraw, keys["laptop"], json={"reason": "wrong"}).status_code == 200
+    assert titles(by_key="phone") == ["both"]

@@ -18,6 +18,8 @@ ENTITIES = 400
 PER_ROW = 40
 """Hits of an event that is answered: its index entry, itself, its entity and its observation."""
 PER_COUNTED = 3
+PER_WRITTEN = 16
+"""Hits of an event that is looked at for who wrote it."""
 PER_QUERY = 60
 PAGE = 50
 KINDS = ("task", "trip")
@@ -86,6 +88,21 @@ def test_a_page_reads_what_it_answers(
     assert hit_count <= PER_QUERY + PER_ROW * size
     # The index gives the order: nothing but what both seeks found is ever sorted.
     assert not plan & (SCANS | {"PartialTop", "PartialSort"})
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_page_by_writer_reads_no_more_of_an_event_than_who_wrote_it(
+    loop: Loop, services: Services, owner: str, counted: bool
+) -> None:
+    for writer, size in (("client:test", PAGE), ("client:other", 0)):
+        hit_count, plan, row = profiled(
+            loop, services, owner, "event.of_writers[desc]", writers=[writer], event_type=None,
+            entity_type="trip", **parameters("desc", deep=False, counted=counted),
+        )  # fmt: skip
+        assert (len(row["page"]), row["total"]) == (size, ENTITIES if counted and size else 0)
+        read = (2 * ENTITIES if counted else 0) + (size * 2 if size else 2 * ENTITIES)
+        assert hit_count <= PER_QUERY + PER_ROW * size + PER_WRITTEN * read
+        assert not plan & SCANS
 
 
 @pytest.mark.parametrize(("name", "of", "wanted"), [

@@ -2,11 +2,13 @@
 // it is not the owner's, or is deleted.
 //
 // params  entity_id: STRING, source_id: STRING, event_type: STRING, entity_type: STRING, since: INTEGER,
-//         until: INTEGER, descending: BOOLEAN, at: INTEGER, after: STRING, offset: INTEGER, reach: INTEGER
+//         until: INTEGER, descending: BOOLEAN, at: INTEGER, after: STRING, offset: INTEGER, reach: INTEGER,
+//         writers: LIST<STRING>
 // returns page: LIST<LIST>, total: INTEGER, stale: STRING
 // mode    read
 // index   entity_id, schema_head, observation_id
 // cost    light
+// forms   written
 // An entity has at most 100 events, which are all sorted. `stale` is the survivor's id if it was folded by rules that
 // have changed since.
 MATCH (requested_entity:Entity {id: $entity_id})
@@ -25,6 +27,7 @@ CALL (survivor) {
       MATCH (observation:Observation {id: event.observation_id})
       WHERE observation.source_id = $source_id
     })
+    <event._written>
   WITH event ORDER BY event.listed_at, event.id
   RETURN collect(event) AS matches
 }

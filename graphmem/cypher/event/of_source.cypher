@@ -2,11 +2,12 @@
 // total.
 //
 // params  source_id: STRING, event_type: STRING, entity_type: STRING, since: INTEGER, until: INTEGER,
-//         descending: BOOLEAN, at: INTEGER, after: STRING, offset: INTEGER, reach: INTEGER
+//         descending: BOOLEAN, at: INTEGER, after: STRING, offset: INTEGER, reach: INTEGER, writers: LIST<STRING>
 // returns page: LIST<LIST>, total: INTEGER, pending: LIST<LIST>
 // mode    read
 // index   source_id, entity_id, schema_waiting (owner, pending)
 // cost    heavy
+// forms   written
 // Each observation of the source is read, and the events of its entity, which are at most 100. `at`, `after` and
 // `reach` are those of event.page.
 <event._pending>
@@ -19,6 +20,7 @@ CALL () {
   WHERE event.observation_id = observation.id AND event.listed_at >= $since AND event.listed_at < $until
     AND ($event_type IS NULL OR event.event_type = $event_type)
     AND ($entity_type IS NULL OR event.entity_type = $entity_type)
+    <event._written>
   WITH DISTINCT event ORDER BY event.listed_at, event.id
   RETURN collect(event) AS matches
 }
