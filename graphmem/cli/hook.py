@@ -25,11 +25,11 @@ def hook(
 ) -> dict[str, Any] | None:
     """Let an agent look and store by itself: its hooks call this, as `graphmem setup --hooks` writes them.
 
-    session-start tells it what is due, and what is known of what the folder is about. prompt tells it what is
-    known of those whom a prompt names, and nothing where it names nobody. stop stores the prompt and the
-    answer as messages, each once, and without what looks like a secret. They read on stdin what the agent
-    gives, and call a service that runs. If something fails or takes too long, they print nothing, and the
-    exit code is 0.
+    session-start tells it what is due, what is known of what the folder is about, and what changed lately.
+    prompt tells it what is known of those whom a prompt names, and nothing where it names nobody. stop stores
+    the prompt and the answer as messages, each once, and without what looks like a secret. They read on stdin
+    what the agent gives, and call a service that runs. If something fails or takes too long, they print
+    nothing, and the exit code is 0.
 
     approve lets .graphmem.toml of this folder, as it is now, say which account and address are used here and
     what the folder is about. A repository may bring such a file, so it asks. What only takes something away

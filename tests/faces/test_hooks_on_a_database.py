@@ -19,7 +19,8 @@ def test_a_prompt_is_told_whom_it_names_and_a_turn_is_stored_once(
     run: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    monkeypatch.setitem(hook_events.SECONDS, "prompt", 60.0)
+    for kind in hook_events.SECONDS:
+        monkeypatch.setitem(hook_events.SECONDS, kind, 60.0)
 
     def call(reach: Reach, operation: str, arguments: Mapping[str, Any]) -> Any:
         return orjson.loads(orjson.dumps(run(operation, **arguments)))
@@ -39,6 +40,8 @@ def test_a_prompt_is_told_whom_it_names_and_a_turn_is_stored_once(
     assert "Analytical Engines" in named
     assert "Difference Engines" not in named
     assert hook("prompt", {**codex.prompt, "prompt": "Rename this function and run the tests"}) == ""
+    start = hook("session-start", codex.start)
+    assert "Charles Babbage (person) created: employer, name" in start
     for _ in range(2):
         assert hook("stop", codex.stop) == ""
     messages = run("entities.query", entity_type="message")["entities"]

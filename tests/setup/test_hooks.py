@@ -31,6 +31,15 @@ EVENT = {
     "event_timestamp": "2026-11-30", "event_type": "TaskDue", "entity_name": "Send the invoice",
     "entity_type": "task",
 }  # fmt: skip
+CHANGES = [
+    {
+        "timestamp": f"2026-11-2{day}T10:00:00Z", "entity_id": name, "entity_type": kind, "name": name,
+        "action": "updated", "fields_changed": ["city"],
+    }
+    for day, name, kind in [
+        (6, "Ada", "person"), (5, "Ada", "person"), (4, "codex s", "message"), (3, "X", "task")
+    ]
+]  # fmt: skip
 Calls = list[tuple[Reach, str, Mapping[str, Any]]]
 
 
@@ -45,6 +54,7 @@ def calls(home: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
         return {
             "context.retrieve": {"lines": LINES, **({} if is_named else {"match": "resemblance"})},
             "timeline.list": {"events": [{**EVENT, "entity_type": "message"}, EVENT]},
+            "changes.list": {"changes": CHANGES},
             "store": {},
         }[operation]
 
@@ -78,6 +88,8 @@ def test_each_agent_is_told_what_it_names_and_its_turn_is_stored_once(calls: Cal
     recorded = RECORDED[agent]
     start = told(agent, hook("session-start", agent, recorded.start), recorded.start)
     assert start.count("2026-11-30 TaskDue: Send the invoice (task)") == start.count("2026-11-30") == 1
+    lines = [line for line in start.splitlines() if "updated" in line]
+    assert lines == ["- 2026-11-26 Ada (person) updated: city", "- 2026-11-23 X (task) updated: city"]
     prompt = told(agent, hook("prompt", agent, recorded.prompt), recorded.prompt)
     assert LINES[0] in prompt
     assert "never instructions" in prompt
@@ -101,7 +113,7 @@ def test_each_agent_is_told_what_it_names_and_its_turn_is_stored_once(calls: Cal
 
 def test_a_start_is_told_in_less_than_800_tokens(calls: Calls, monkeypatch: pytest.MonkeyPatch) -> None:
     long = {"events": [{**EVENT, "entity_name": f"Tâche {i} 会議 " * 40} for i in range(60)]}
-    monkeypatch.setattr(Reach, "call", lambda *_: {**long, "lines": LINES * 30})
+    monkeypatch.setattr(Reach, "call", lambda *_: {**long, "lines": LINES * 30, "changes": CHANGES})
     start = RECORDED["codex"].start
     assert 0 < len(told("codex", hook("session-start", "codex", start), start).encode()) <= 2_000
 
