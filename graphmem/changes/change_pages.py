@@ -31,6 +31,7 @@ class NewestFirst:
         since, until: recorded from the one on and before the other (microseconds).
         place: recorded_at and index of the last change of the page before.
         count: changes to find.
+        transactions: transactions to look through.
         surroundings: entities whose changes are wanted, with those of their relationships; ``depth`` 1 adds
             the changes of their neighbours.
     """
@@ -40,6 +41,7 @@ class NewestFirst:
     until: int
     place: tuple[int, int] | None
     count: int
+    transactions: int = SCANNED_TRANSACTIONS
     surroundings: tuple[str, ...] = ()
     depth: int = 0
 
@@ -81,8 +83,8 @@ async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
     before, scanned = request.until, 0
     if request.place is not None:
         before = min(before, request.place[0] + 1)
-    while scanned < SCANNED_TRANSACTIONS:
-        limit = recorded_transactions.TRANSACTIONS_PER_READ
+    while scanned < request.transactions:
+        limit = min(recorded_transactions.TRANSACTIONS_PER_READ, request.transactions)
         stretch = await recorded_transactions.newest(context, request.since, before, subject_ids, limit)
         if not stretch.transactions:
             return FoundChanges(found, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -125,18 +126,24 @@ def test_other_questions_with_a_time_ask_for_no_agenda(agenda: Call, question: s
     assert of_kind(agenda("entities.query", search=question)) == []
 
 
-def test_what_changed_is_answered_by_the_newest_observations_and_the_hint(agenda: Call) -> None:
-    # Times less than a second apart make one order.
-    for name, seconds in (("Gudrun Pohl", 5), ("Lecture", 0)):
+def test_what_changed_is_answered_by_the_newest_changes_and_the_hint(agenda: Call) -> None:
+    for name in ("Gudrun Pohl", "Lecture"):
         (found,) = agenda("entities.find", identifier=name)["entities"]
-        at = times.render(times.now() - seconds * 1_000_000)
-        agenda("observations.create", entity_id=found["entity_id"], fields={"note": "seen"}, observed_at=at)
+        # When it was recorded decides, not when it was observed.
+        agenda(
+            "observations.create",
+            entity_id=found["entity_id"],
+            fields={"note": "seen"},
+            observed_at="2020-01-01",
+        )
+        # Times less than a second apart make one order.
+        time.sleep(1.1)
     for question in ("What changed this week?", "anything new today?", "Was hat sich heute geändert?"):
         page = agenda("entities.query", search=question)
-        assert of_kind(page) == ["Lecture", "Gudrun Pohl"]
-        assert "`graphmem observations list`" in page["hint"] or "POST /observations/query" in page["hint"]
+        assert of_kind(page)[:2] == ["Lecture", "Gudrun Pohl"]
+        assert "`graphmem changes`" in page["hint"] or "GET /changes" in page["hint"]
         context = agenda("context.retrieve", question=question)
         assert sorted(line.partition(" (")[0] for line in context["lines"][:2]) == ["Gudrun Pohl", "Lecture"]
-        assert "newest observations" in context["hint"]
+        assert "changed last" in context["hint"]
     assert of_kind(agenda("entities.query", search="What has changed?"))[:2] == ["Lecture", "Gudrun Pohl"]
     assert of_kind(agenda("entities.query", search="What changed yesterday?")) == []

@@ -59,7 +59,8 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     async def opened(*_: Any, **__: Any) -> AsyncIterator[Any]:
         planning = SimpleNamespace(planned=asyncio.Event())
         database = SimpleNamespace(planning=planning, reads=lambda _: None, writes=lambda _: None)
-        yield SimpleNamespace(database=database, guard=Unguarded())
+        feed = SimpleNamespace(end=lambda: None)
+        yield SimpleNamespace(database=database, guard=Unguarded(), change_feed=feed)
         events.append("closed")
 
     async def answer(*_: Any) -> None:

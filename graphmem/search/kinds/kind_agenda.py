@@ -1,7 +1,7 @@
 """What a question asks for without a word for a type: what is on or due, owed, changed.
 
 "What do I have next week?" asks for what is on or due then, "What do I still owe?" for what is unpaid, and
-for tasks that are open, "What changed this week?" for what was observed last.
+for tasks that are open, "What changed this week?" for what the newest transactions changed.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-import numpy as np
-
+from graphmem.changes import change_pages
+from graphmem.changes.change_pages import NewestFirst
+from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.model import times
-from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.kinds import kind_questions, kind_words
 from graphmem.search.kinds.kind_questions import ASKING, BEFORE, NAMING, Phrase, Reader
 from graphmem.search.kinds.kind_times import TIME_WORDS, Period
 from graphmem.search.kinds.kind_words import AGENDA, CHANGES, OWED, KindName, State
-from graphmem.search.owner_copy import OwnerCopy
 from graphmem.search.questions import grammar, question_words
 from graphmem.search.questions.mentions import AskedNames
+from graphmem.search.questions.naming import Asking
 from graphmem.search.search_results import Understood, understood_sentence, understood_time
 
 _THINGS: Final = grammar.words("things")
@@ -38,10 +38,11 @@ _OWING: Final = tuple(tuple(each.split()) for each in sorted(grammar.words("owin
 _CHANGING: Final = grammar.words("changing")
 _ARTICLES: Final = grammar.words("articles")
 CHANGES_LIMIT: Final = 100
-"""Entities that a question for changes answers."""
+"""Changes that a question for changes looks for."""
+CHANGED_TRANSACTIONS: Final = 200
+"""Transactions that it looks through."""
 CHANGES_NOTE: Final = (
-    "these are the entities with the newest observations; POST /observations/query lists the observations "
-    "themselves, newest first"
+    "these are the entities that changed last; GET /changes lists what changed of them, and who wrote it"
 )
 
 
@@ -64,26 +65,29 @@ def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str
     return [] if phrase is None else [phrase]
 
 
-async def changes(copy: OwnerCopy, phrase: Phrase) -> tuple[dict[str, int], Understood]:
-    """Return what was observed last, the newest first, with the times; and how the question was read."""
+async def changes(asking: Asking, phrase: Phrase) -> tuple[dict[str, int], Understood]:
+    """Return what changed last, the newest first, with the times; and how the question was read."""
     period = phrase.period
-    newest = await copy.look(lambda documents: _newest(documents, period))
+    request = NewestFirst(
+        WantedChanges(),
+        since=(period and period.start) or times.EARLIEST,
+        until=(period and period.end) or times.LATEST,
+        place=None,
+        count=CHANGES_LIMIT,
+        transactions=CHANGED_TRANSACTIONS,
+    )
+    found = await change_pages.newest_first(asking.context, request)
+    told: dict[str, int] = {}
+    for change in found.changes:
+        for entity_id in change.entity_ids:
+            told.setdefault(entity_id, change.transaction.recorded_at)
+    known = await asking.copy.look(lambda documents: documents.times_of(list(told)))
+    newest = {entity_id: at for entity_id, at in told.items() if entity_id in known}
     understood: Understood = {"words": phrase.text, "entity_types": [], "count": len(newest), "sentence": ""}
     if period is not None:
-        understood["time"] = understood_time(period, ["last_observation_at"])
+        understood["time"] = understood_time(period, ["recorded_at"])
     understood["sentence"] = understood_sentence(understood)
     return newest, understood
-
-
-def _newest(documents: SearchCopy, period: Period | None) -> dict[str, int]:
-    """Return the times of newest observations that are within a time, by entity, the latest first."""
-    chosen = documents.alive
-    if period is not None:
-        at = documents.times
-        chosen = chosen & (at >= (period.start or times.EARLIEST)) & (at < (period.end or times.LATEST))
-    numbers = np.flatnonzero(chosen)
-    numbers = numbers[np.argsort(-documents.times[numbers], kind="stable")][:CHANGES_LIMIT].tolist()
-    return {documents.ids[number]: int(documents.times[number]) for number in numbers}
 
 
 def _times(reader: Reader) -> list[tuple[range, Period]]:

@@ -214,7 +214,7 @@ async def of_phrase(
     type.
     """
     if phrase.kind.singular == kind_words.CHANGES:
-        newest, changed = await kind_agenda.changes(asking.copy, phrase)
+        newest, changed = await kind_agenda.changes(asking, phrase)
         of_kind = [Named(each, KIND, phrase.text) for each in newest]
         by_id = {each: points(at, latest_first=True) for each, at in newest.items()}
         return Kind(of_kind, by_id, changed, kind_agenda.CHANGES_NOTE)
