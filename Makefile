@@ -75,6 +75,7 @@ bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round t
 	@$(BIN)/python -m tests.bench.credentials
 	@$(BIN)/python -m tests.bench.flood
 	@$(BIN)/python -m tests.bench.crowd
+	@$(BIN)/python -m tests.bench.watchers
 	@$(BIN)/python -m tests.bench.retrieval
 	@$(BIN)/python -m tests.bench.hooks
 

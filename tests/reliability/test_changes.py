@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import signal
 import uuid
+from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.registry import Services
+from graphmem.changes.change_cursors import Place
+from graphmem.changes.change_feed import INTERVAL_SECONDS
+from graphmem.registry import REGISTRY, Context, Services
+from graphmem.settings import Settings
 from graphmem.writing import forms
 from tests.reliability.test_withdrawals import FILES, HISTORY, Run, Step
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
 from tests.support.faces import Call, by_runner
+from tests.support.service import Service, running
 
 
 def every_change(call: Call, page: int, start: str = "", **wanted: Any) -> list[dict[str, Any]]:
@@ -94,3 +105,72 @@ def test_all_changes_in_their_order_come_to_what_each_time_shows(
         }
 
     compare()
+
+
+async def store(services: Services, owner: str, names: list[str]) -> None:
+    """Store notes, in one transaction."""
+    raw = {"entities": [{"entity_type": "note", "title": name} for name in names]}
+    await REGISTRY["store"].run(services, full_actor(owner), raw)
+
+
+def store_by_http(service: Service, letter: str, count: int, stored: list[str]) -> None:
+    """Store notes by a service until it is killed; note those that were answered."""
+    with contextlib.suppress(httpx.TransportError), service.http() as http:
+        for number in range(count):
+            name = f"{letter}{number}"
+            # The next transaction changes one of the notes again.
+            items = [{"title": name}, {"title": letter, "number": number}]
+            body = {"entities": [{"entity_type": "note", **item} for item in items]}
+            if http.post("/store", json=body).is_success:
+                stored.append(name)
+
+
+def test_watchers_see_each_change_once_in_order_beside_writers_of_two_processes_and_a_kill(
+    loop: Loop, services: Services, settings: Settings, owner: str, tmp_path: Path
+) -> None:
+    stored: list[str] = []
+
+    async def watch(place: Place | None, told: list[str], done: asyncio.Event) -> None:
+        context = Context(full_actor(owner), services)
+        async with aclosing(services.change_feed.follow(context, place)) as parts_after:
+            async for parts, _ in parts_after:
+                told += [
+                    change.id
+                    for part in parts
+                    for change in part.changes
+                    if change.kind != "observation.created"
+                ]
+                if done.is_set() and not parts:
+                    return
+
+    async def beside(service: Service) -> list[list[str]]:
+        told: list[list[str]] = [[], []]
+        done = asyncio.Event()
+        watching = [asyncio.create_task(watch(Place(), each, done)) for each in told]
+        clients = [
+            asyncio.create_task(asyncio.to_thread(store_by_http, service, letter, 60, stored))
+            for letter in "ab"
+        ]
+        for number in range(12):
+            await asyncio.gather(*(store(services, owner, [f"{letter}{number}", letter]) for letter in "cd"))
+            if number == 6:
+                service.send(signal.SIGKILL)
+        await asyncio.gather(*clients)
+        # The last commit of the killed service may still be on its way.
+        await asyncio.sleep(2 * INTERVAL_SECONDS)
+        await store(services, owner, ["the last"])
+        await asyncio.sleep(2 * INTERVAL_SECONDS)
+        done.set()
+        await asyncio.wait_for(asyncio.gather(*watching), 60)
+        return told
+
+    call = by_runner(loop, services, owner)
+    with running(settings, tmp_path / "service", owner) as service:
+        told = loop.run(beside(service))
+    read = every_change(call, 500)
+    assert [each["event_id"] for each in read] == told[0] == told[1]
+    assert len(set(told[0])) == len(told[0])
+    created = [each["name"] for each in read if each["event_type"] == "entity.created"]
+    assert {*stored, *(f"{letter}{number}" for letter in "cd" for number in range(12))} <= {*created}
+    shown = {each["entity_id"]: each["snapshot"] for each in call("entities.query", limit=500)["entities"]}
+    assert applied(read) == shown

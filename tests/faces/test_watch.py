@@ -1,0 +1,45 @@
+"""``graphmem watch``: a line for each change, a service that goes away, and where the next watch goes on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from graphmem.cli import watch
+from graphmem.cli.session import Session
+from graphmem.errors import DatabaseUnavailable
+from tests.faces.conftest import Command
+from tests.support.faces import Call
+
+
+def test_watch_prints_what_comes_and_waits_for_a_service_that_went_away(
+    run: Call, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(watch, "WAIT_SECONDS", 0)
+    run("store", entities=[{"entity_type": "note", "title": "before"}])
+    done, cursors = Session.run, list[str | None]()
+
+    def ran(session: Session, operation: Any, raw: dict[str, Any]) -> bytes:
+        cursors.append(raw.get("after"))
+        if len(cursors) == 2:
+            items = [{"entity_type": "note", "title": "tea\x1b[2J"}, {"entity_type": "task", "title": "x"}]
+            run("store", entities=items)
+            raise DatabaseUnavailable
+        if len(cursors) == 4:
+            raise KeyboardInterrupt
+        return done(session, operation, raw)
+
+    monkeypatch.setattr(Session, "run", ran)
+    _, printed, errors = command("watch", "--type", "note", "--kind", "entity.created")
+    (line,) = printed.splitlines()
+    assert "note tea [2J created: title tea [2J by " in line
+    assert errors.count("waiting: ") == 1
+    assert cursors[1] == cursors[2] != cursors[3]
+    start = str(cursors[1])
+    cursors[:] = [None, None]
+    _, printed, _ = command("--json", "watch", "--after", start)
+    changes = [json.loads(each) for each in printed.splitlines()]
+    assert sorted(each["name"] for each in changes) == ["tea\x1b[2J", "x"]
