@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -98,7 +99,7 @@ def _program(is_shared: bool) -> list[str]:
         return ["graphmem"]
     beside = Path(sys.executable).parent / "graphmem"
     # uvx runs a program from its cache, where it may be removed.
-    if "/uv/" in beside.as_posix() and "/tools/" not in beside.as_posix():
+    if re.search(r"/(archive|environments)-v\d+/", beside.as_posix()):
         return [shutil.which("uvx") or "uvx", "graphmem"]
     return [str(beside) if beside.exists() else shutil.which("graphmem") or "graphmem"]
 

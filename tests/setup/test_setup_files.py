@@ -127,20 +127,44 @@ def test_a_broken_file_is_refused_with_what_to_do_and_stays(home: Path, run: Run
             continue  # nothing of graphmem is in it
         assert result.exit_code == 1, result.output
         assert "Mend" in result.output or "UTF-8" in result.output
+        assert content != b'{"mcpServers": 3}' or "mcpServers in it is no object" in result.output
     assert file.read_bytes() == content
 
 
-@pytest.mark.parametrize(
-    "content", ['mcp_servers = {docs = {command = "a"}}\n', "[mcp_servers\n", "a = 1\na = 2\n"]
-)
-def test_a_broken_or_closed_toml_file_is_refused_or_kept_whole(home: Path, run: Run, content: str) -> None:
+TOMLS = [
+    "", "a = 1", "# only\n", "[mcp_servers]\n", 'mcp_servers.docs.command = "x"\n', "mcp_servers = {}\n",
+    'mcp_servers = {docs = {command = "a"}} # mine\n', '[[x]]\na = 1\n\n\n',
+    '[mcp_servers.graphmem]\ncommand = "old"\n[mcp_servers.graphmem.env]\nA = "1"\n\n[x]\n',
+    '[a]\r\nb = 1 # c\r\n\r\n[mcp_servers.d]\r\nc = 1\r\n\r\n[tui]\r\n',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", TOMLS)
+def test_an_entry_goes_into_every_layout_of_toml_and_undo_gives_the_bytes_back(
+    home: Path, run: Run, content: str
+) -> None:
+    file = home / ".codex/config.toml"
+    file.parent.mkdir()
+    file.write_bytes(content.encode())
+    assert run("setup", "codex").exit_code == 0
+    text = file.read_bytes().decode()
+    after, before = tomllib.loads(text), tomllib.loads(content)
+    assert after["mcp_servers"]["graphmem"]["args"] == ["mcp"]
+    assert without_graphmem(after) == without_graphmem(before)
+    assert not ("\r\n" in content and re.search(r"(?<!\r)\n", text))
+    assert run("setup", "codex", "--undo").exit_code == 0
+    had_one = "graphmem" in content
+    assert file.read_bytes() == ("[x]\n" if had_one else content).encode()
+
+
+@pytest.mark.parametrize("content", ["[mcp_servers\n", "a = 1\na = 2\n", "mcp_servers = 3\n"])
+def test_a_broken_toml_file_is_refused_and_stays(home: Path, run: Run, content: str) -> None:
     file = home / ".codex/config.toml"
     file.parent.mkdir()
     file.write_text(content)
     result = run("setup", "codex")
-    if result.exit_code == 0:
-        assert tomllib.loads(file.read_text())["mcp_servers"]["docs"] == {"command": "a"}
-        assert run("setup", "codex", "--undo").exit_code == 0
+    assert result.exit_code == 1
+    assert "Mend the" in result.output
     assert file.read_text() == content
 
 
@@ -219,6 +243,22 @@ def test_options_go_with_the_command_and_secrets_do_not(
     assert "s3cret" not in shared
     assert run("--base-url", "https://ada:pw@memory.example.org", "setup", "cursor").exit_code == 6
     assert "left out" in run(*SERVICE, "setup", "claude-desktop").output
+
+
+def test_the_command_is_uvx_where_uv_runs_it_from_its_cache(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, name in (
+        (".cache/uv/archive-v0/x/bin", "uvx"), (".cache/uv/environments-v2/x/bin", "uvx"),
+        (".local/share/uv/tools/graphmem/bin", "graphmem"), ("uv/project/.venv/bin", "graphmem"),
+    ):  # fmt: skip
+        monkeypatch.setattr("sys.executable", str(home / folder / "python"))
+        (home / folder).mkdir(parents=True)
+        (home / folder / "graphmem").touch()
+        assert run("setup", *CLAUDE).exit_code == 0
+        entry = json.loads((home / ".claude.json").read_text())["mcpServers"]["graphmem"]
+        assert Path(entry["command"]).name == name
+        assert entry["args"] == (["graphmem", "mcp"] if name == "uvx" else ["mcp"])
 
 
 def test_names_that_are_none_and_a_home_without_agents_are_told(run: Run) -> None:

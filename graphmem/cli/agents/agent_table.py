@@ -61,11 +61,6 @@ class Agent:
     row: Mapping[str, Any]
 
     @property
-    def title(self) -> str:
-        """Its name for people."""
-        return self.row["title"]
-
-    @property
     def has_hooks(self) -> bool:
         """Whether it can call graphmem by hooks."""
         return "hooks" in self.row

@@ -16,10 +16,6 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 
 
-class NotAContainer(ValueError):
-    """A member on the path is neither an object nor the list that is needed; the argument is its path."""
-
-
 @dataclass(frozen=True, slots=True)
 class JsonEntry:
     """An entry of graphmem in a JSON file: a member of the object at ``path``, or an element of the list.
@@ -65,8 +61,9 @@ class JsonEntry:
                 return _inserted(text, plain, start, name, self._nested(self.path[depth + 1 :]))
             start = part.value
             is_last = depth == len(self.path) - 1
-            if plain[start] != ("[" if is_last and self.key is None else "{"):
-                raise NotAContainer(".".join(self.path[: depth + 1]))
+            kind, bracket = ("list", "[") if is_last and self.key is None else ("object", "{")
+            if plain[start] != bracket:
+                raise ValueError(f"{'.'.join(self.path[: depth + 1])} in it is no {kind}")
         part = next((each for each in _parts(plain, start) if self.is_of(each, plain)), None)
         if part is None:
             return _inserted(text, plain, start, self.key, self.value)

@@ -24,6 +24,7 @@ class TomlEntry:
     def put(self, text: str) -> str:
         """Return the text of a file with the table. ValueError: it is no TOML, or has no room for it."""
         import tomlkit
+        from tomlkit.items import InlineTable
 
         if self.found(text) == self.value:
             return text
@@ -33,13 +34,20 @@ class TomlEntry:
             if name not in above:
                 above.append(name, tomlkit.table(is_super_table=True))
             above = above[name]
-        table = tomlkit.table()
+            if not hasattr(above, "keys"):
+                raise ValueError(f"{name} in it is no table")
+        is_inline = isinstance(above, InlineTable)
+        table = tomlkit.inline_table() if is_inline else tomlkit.table()
         table.update(self.value)
-        # A blank line before the table that follows.
-        table.add(tomlkit.nl())
+        if not is_inline:
+            # A blank line before the table that follows.
+            table.add(tomlkit.nl())
         above[self.path[-1]] = table
         after = tomlkit.dumps(document)
-        return self._checked(text, after[:-1] if after.endswith("\n\n") else after)
+        after = after[:-1] if after.endswith("\n\n") and not text.endswith("\n\n") else after
+        if "\n" not in text.replace("\r\n", ""):
+            after = after.replace("\r\n", "\n").replace("\n", "\r\n" if "\r\n" in text else "\n")
+        return self._checked(text, after)
 
     def removed(self, text: str) -> str:
         """Return the text without the table."""
