@@ -134,6 +134,12 @@ class Settings(BaseSettings):
         description="What becomes of signatures of agents: off ignores them, verify refuses a wrong one, "
         "required refuses writes without one too.",
     )
+    aauth_strict: bool = _own(
+        "SERVICE_AAUTH_STRICT",
+        default=False,
+        description="Whether keys and tokens of agents must name their algorithm, Ed25519 or ES256. Else a "
+        "key without `alg`, or with EdDSA, is for the algorithm of its curve.",
+    )
     min_tier: TierName = _own(
         "SERVICE_MIN_TIER",
         default="anonymous",

@@ -67,10 +67,11 @@ class AgentKey:
     _public: PublicKey = field(repr=False)
 
     @classmethod
-    def of(cls, jwk: Mapping[str, Any]) -> AgentKey:
+    def of(cls, jwk: Mapping[str, Any], *, is_strict: bool = False) -> AgentKey:
         """Return the key of a JSON Web Key.
 
         A key without ``alg``, or with ``EdDSA``, is for the algorithm of its curve: older signers send them.
+        If ``is_strict``, it is refused.
 
         Raises:
             AgentSignatureInvalid: it has another algorithm, a private member, or no point of its curve.
@@ -79,7 +80,7 @@ class AgentKey:
             raise refused("invalid_key", "the key has private or symmetric members")
         curve = (jwk.get("kty"), jwk.get("crv"))
         algorithm = jwk.get("alg")
-        if algorithm in (None, "EdDSA"):
+        if algorithm in (None, "EdDSA") and not is_strict:
             algorithm = _BY_CURVE.get(curve) if _is_text(*curve) else None
         if algorithm not in ALGORITHMS:
             raise refused("unsupported_algorithm", f"keys are for {' or '.join(ALGORITHMS)}")

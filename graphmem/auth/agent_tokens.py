@@ -41,8 +41,8 @@ class AgentToken:
     _signature: bytes
 
     @classmethod
-    def of(cls, text: Any, now: float) -> AgentToken:
-        """Read a token.
+    def of(cls, text: Any, now: float, *, is_strict: bool = False) -> AgentToken:
+        """Read a token. ``is_strict``: its algorithms have their own names; see :meth:`AgentKey.of`.
 
         Raises:
             AgentSignatureInvalid: it is no token of an agent, has expired, or is valid for more than a day.
@@ -58,13 +58,13 @@ class AgentToken:
             raise refused("invalid_jwt", f"dwk of the token is not {DOCUMENT}")
         _check_token_times(claims, now)
         return cls(
-            AgentKey.of(jwk),
+            AgentKey.of(jwk, is_strict=is_strict),
             _name(claims, "iss"),
             _name(claims, "sub"),
             _name(claims, "jti") if "jti" in claims else None,
             _name(header, "kid") if "kid" in header else None,
             # The older name of the same algorithm.
-            "Ed25519" if header.get("alg") == "EdDSA" else str(header.get("alg")),
+            "Ed25519" if header.get("alg") == "EdDSA" and not is_strict else str(header.get("alg")),
             signed,
             signature,
         )

@@ -69,7 +69,7 @@ class SignedRequests:
         port = f":{parts.port}" if parts.port else ""
         local = {f"{name}{port}" for name in ("localhost", "127.0.0.1", "[::1]")} if is_local else set()
         self._authorities = local | {parts.netloc}
-        self._is_off = settings.aauth_mode == "off"
+        self._is_off, self._is_strict = settings.aauth_mode == "off", settings.aauth_strict
         self._issuers = issuers or Issuers(settings.aauth_issuers)
         self._clock = clock
         # A process that was started again has forgotten what was sent before.
@@ -123,11 +123,11 @@ class SignedRequests:
         """Return the key that a signature names, and whose it is."""
         if signature.scheme == "hwk":
             members = {name: value for name, value in signature.key_members.items() if isinstance(value, str)}
-            key = AgentKey.of(members)
+            key = AgentKey.of(members, is_strict=self._is_strict)
             return key, SignedAgent(key.thumbprint, key.algorithm, "software")
         if signature.scheme != "jwt":
             raise refused("unsupported_scheme", f"Signature-Key has one of the schemes {', '.join(SCHEMES)}")
-        token = AgentToken.of(signature.key_members.get("jwt"), now)
+        token = AgentToken.of(signature.key_members.get("jwt"), now, is_strict=self._is_strict)
         key = token.key
         # A trusted issuer has signed its tokens itself: its name alone is worth nothing.
         is_issued = token.issuer in self._issuers

@@ -101,6 +101,20 @@ def test_an_agent_of_a_trusted_issuer_is_attested(request_of: Callable[[], Reque
     assert (signer.claimed_issuer, signer.claimed_subject) == (None, None)
 
 
+def test_a_strict_service_takes_only_keys_and_tokens_that_name_their_algorithm() -> None:
+    strict, own = Service(now=NOW, aauth_strict=True), {"by": AGENT, "iss": "https://me.example"}
+    for reason, key_header in (
+        ("unsupported_algorithm", hwk(AGENT, alg=None)),
+        ("unsupported_algorithm", hwk(AGENT, alg="EdDSA")),
+        ("unsupported_algorithm", jwt(cnf={"jwk": {**AGENT.public.jwk, "alg": "EdDSA"}})),
+        ("invalid_jwt", jwt(header={"alg": "EdDSA"}, **own)),
+    ):
+        assert outcome(made(key_header=key_header), strict) == reason
+        assert isinstance(outcome(made(key_header=key_header)), Actor)
+    for request in (made(), made(P256), made(key_header=jwt(**own))):
+        assert isinstance(outcome(request, strict), Actor)
+
+
 @pytest.mark.parametrize(
     ("request_of", "claimed"),
     [
