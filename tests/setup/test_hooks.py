@@ -16,6 +16,7 @@ import pytest
 from graphmem.auth import ACCOUNT_HEADER
 from graphmem.cli.agents import hook_events, hook_transport
 from graphmem.cli.agents.agent_table import agents
+from graphmem.cli.agents.hook_folders import approve
 from graphmem.cli.agents.hook_transport import NoAnswer, Reach
 from graphmem.cli.agents.redaction import redacted
 from graphmem.cli.entry import hook_words
@@ -103,6 +104,7 @@ def test_each_agent_is_told_what_it_names_and_its_turn_is_stored_once(calls: Cal
     assert conversation == {"entity_type": "conversation", "title": f"{agent} abc123"}
     assert question["content"] == "Write to Ada Lovelace about the engine; my password is [redacted]"
     assert (question["sender"], answer["sender"], answer["content"]) == ("user", agent, ANSWER)
+    assert question["sent_at"] < answer["sent_at"]
     assert [link["source_index"] for link in first["relationships"]] == [1, 2]
     assert first["idempotency_key"] == again["idempotency_key"]
     assert [each.get("message_id") for each in first["entities"]] == [
@@ -203,6 +205,36 @@ HARMLESS = [
     "The password field is empty.", "Send the keys to Ada.", "https://example.org/a:b", "a token of thanks",
     "sk-learn and risk-averse people", "Der Ausweis ist da.",
 ]  # fmt: skip
+
+
+def test_a_token_goes_to_the_service_that_is_set_and_to_none_that_a_folder_names(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[str, str | None]] = []
+
+    class Fake:
+        def __init__(self, base_url: str, token: str | None, name: str) -> None:
+            made.append((base_url, token))
+
+        def __enter__(self) -> Fake:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+        def call(self, route: tuple[str, str], raw: Mapping[str, Any]) -> bytes:
+            return json.dumps({"lines": LINES}).encode()
+
+    monkeypatch.setattr("graphmem.client.Client", Fake)
+    monkeypatch.setitem(hook_events.SECONDS, "prompt", 60.0)
+    monkeypatch.setenv("SERVICE_BEARER_TOKEN", "t0ken")
+    prompt = RECORDED["codex"].prompt
+    assert LINES[0] in hook("prompt", "codex", prompt, base_url="https://own.example")
+    file = home / "project/.graphmem.toml"
+    file.write_text('base_url = "https://other.example"')
+    approve(file)
+    assert LINES[0] in hook("prompt", "codex", prompt, base_url="https://own.example")
+    assert made == [("https://own.example", "t0ken"), ("https://other.example", None)]
 
 
 def test_what_looks_like_a_secret_is_redacted_and_other_text_is_not() -> None:

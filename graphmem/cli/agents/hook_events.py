@@ -63,7 +63,7 @@ def _answer(kind: str, reach: Reach, raw: Any) -> str:
     if kind in rules.off:
         return ""
     account, base_url = rules.account or reach.account, rules.base_url or reach.base_url
-    reach = replace(reach, account=account, base_url=base_url)
+    reach = replace(reach, account=account, base_url=base_url, sends_token=rules.base_url is None)
     if kind == "stop":
         _store(told, rules, reach)
         return ""
@@ -131,15 +131,17 @@ def _store(told: HookInput, rules: FolderRules, reach: Reach) -> None:
     prompt = told.prompt or _kept_prompt(told)
     told = replace(told, prompt=prompt)
     conversation = f"{told.agent} {told.session}".strip()
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    now = datetime.datetime.now(datetime.UTC)
     entities: list[dict[str, Any]] = [{"entity_type": "conversation", "title": conversation}]
-    for sender, text in (("user", prompt), (told.agent, told.answer)):
+    for order, (sender, text) in enumerate((("user", prompt), (told.agent, told.answer))):
         content = redacted(text[:MESSAGE_CHARACTERS], rules.redact)
         if content.strip():
             entities.append({
                 "entity_type": "message", "message_id": f"{conversation} {told.key} {sender}",
                 "sender": sender, "content": content, "channel": told.agent,
-                "conversation": conversation, "sent_at": now,
+                "conversation": conversation,
+                # A millisecond later, so that lists have the answer behind its prompt.
+                "sent_at": (now + datetime.timedelta(milliseconds=order)).isoformat(timespec="milliseconds"),
             })  # fmt: skip
     if len(entities) == 1 or not told.session:
         return

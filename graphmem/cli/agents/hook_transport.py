@@ -34,6 +34,8 @@ class Reach:
     env: str | None = None
     data_dir: str | None = None
     account: str | None = None
+    # Whether SERVICE_BEARER_TOKEN is for this service: not where a folder names another one.
+    sends_token: bool = True
 
     def call(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Return the answer of an operation. NoAnswer: there is none."""
@@ -82,8 +84,9 @@ class Reach:
         from graphmem.client import Client
         from graphmem.errors import GraphmemError
 
+        token = os.environ.get("SERVICE_BEARER_TOKEN") if self.sends_token else None
         try:
-            with Client(base_url, os.environ.get("SERVICE_BEARER_TOKEN") or None, self.client) as client:
+            with Client(base_url, token or None, self.client) as client:
                 return client.call(entry_of(operation).routes[0], arguments)
         except GraphmemError as exc:
             raise NoAnswer(str(exc)) from exc

@@ -34,7 +34,7 @@ class JsonEntry:
     mark: str = ""
     is_default: bool = False
 
-    def is_of(self, part: _Part, plain: str) -> bool:
+    def is_of(self, part: _JsonPart, plain: str) -> bool:
         """Return whether a part of its object or list is this entry."""
         if self.key is not None:
             return part.key == self.key
@@ -91,7 +91,7 @@ class JsonEntry:
             value = {name: value}
         return value
 
-    def _part(self, plain: str) -> _Part | None:
+    def _part(self, plain: str) -> _JsonPart | None:
         start = _start(plain, self.path)
         if start is None or plain[start] != ("[" if self.key is None else "{"):
             return None
@@ -109,7 +109,7 @@ def pruned(text: str, paths: Sequence[Sequence[str]]) -> str:
     return text
 
 
-class _Part(NamedTuple):
+class _JsonPart(NamedTuple):
     """A member of an object or an element of a list: where it, its value and its end stand."""
 
     key: str | None
@@ -138,7 +138,7 @@ def _skip(plain: str, at: int) -> int:
     return at if match is None else match.end()
 
 
-def _parts(plain: str, start: int) -> Iterator[_Part]:
+def _parts(plain: str, start: int) -> Iterator[_JsonPart]:
     """Yield the parts of the object or list that begins at ``start``."""
     at = _skip(plain, start + 1)
     while plain[at] not in "}]":
@@ -147,13 +147,13 @@ def _parts(plain: str, start: int) -> Iterator[_Part]:
             key, at = _DECODER.raw_decode(plain, at)
             at = _skip(plain, _skip(plain, at) + 1)
         _, end = _DECODER.raw_decode(plain, at)
-        yield _Part(key, begin, at, end)
+        yield _JsonPart(key, begin, at, end)
         at = _skip(plain, end)
         if plain[at] == ",":
             at = _skip(plain, at + 1)
 
 
-def _last(plain: str, start: int, name: str) -> _Part | None:
+def _last(plain: str, start: int, name: str) -> _JsonPart | None:
     """Return the member of a name; of several the last one counts, as in every reader of JSON."""
     named = [part for part in _parts(plain, start) if part.key == name]
     return named[-1] if named else None
@@ -223,7 +223,7 @@ def _line_end(text: str, at: int) -> int:
     return at if match is None else at + len(match[0].rstrip())
 
 
-def _cut(text: str, plain: str, start: int, part: _Part) -> str:
+def _cut(text: str, plain: str, start: int, part: _JsonPart) -> str:
     """Return the text without one part of the object or list that begins at ``start``."""
     parts, close = list(_parts(plain, start)), _end(plain, start)
     at = parts.index(part)
