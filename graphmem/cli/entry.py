@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 _OPTIONS = {"--base-url": "base_url", "--env": "env", "--data-dir": "data_dir", "--account": "account"}
 
@@ -25,7 +26,7 @@ def main() -> None:
     sys.stdout.write(run(kind, Reach(client, **options), sys.stdin.buffer.read()))
 
 
-def hook_words(words: Sequence[str]) -> tuple[str, str, dict[str, str]] | None:
+def hook_words(words: Sequence[str]) -> tuple[str, str, dict[str, Any]] | None:
     """Return event, agent and options of a hook as `graphmem setup` writes it; None for any other words."""
     options, rest = {}, list(words)
     while len(rest) > 1 and rest[0] in _OPTIONS:

@@ -44,7 +44,9 @@ def hook(
         from graphmem.cli.agents.hook_events import run
         from graphmem.cli.agents.hook_transport import Reach
 
-        options = {name: str(value) for name, value in session.overrides.items() if name != "offline"}
+        options: dict[str, Any] = {
+            name: str(value) for name, value in session.overrides.items() if name != "offline"
+        }
         reach = Reach(agent, account=session.account, **options)
         sys.stdout.write(run(event, reach, sys.stdin.buffer.read(), tell_errors=errors))
         return None

@@ -65,7 +65,7 @@ def calls(home: Path, monkeypatch: pytest.MonkeyPatch) -> Calls:
     return made
 
 
-def hook(kind: str, agent: str, given: Mapping[str, Any], **options: str) -> str:
+def hook(kind: str, agent: str, given: Mapping[str, Any], **options: Any) -> str:
     text = json.dumps(given).replace("$cwd", str(Path.cwd()))
     return hook_events.run(kind, Reach(agent, **options), text.encode())
 
@@ -292,6 +292,7 @@ def test_hooks_are_taken_out_of_a_file_that_somebody_changed(home: Path, run: Ru
 
 
 def test_a_hook_finds_the_service_that_the_settings_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options: dict[str, Any]
     for options, variables in (
         ({}, {}), ({"env": "demo"}, {}), ({"data_dir": str(home)}, {}), ({}, {"GRAPHMEM_DATA_DIR": "x"}),
         ({}, {"GRAPHMEM_ENV": "production", "NEO4J_URI": "bolt://h:1", "NEO4J_DATABASE": "other"}),
