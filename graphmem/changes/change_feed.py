@@ -50,7 +50,8 @@ class _HeadRow(NamedTuple):
     sequence: int
     revision: int | None
     recorded_at: int
-    is_settled: bool
+    is_stamped: bool
+    is_dated: bool
 
 
 class _Heads(NamedTuple):
@@ -151,13 +152,14 @@ class ChangeFeed:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
-    async def head(self, owner: str, *, settled: bool = True) -> Head:
+    async def head(self, owner: str, *, stamped: bool = True, dated: bool = True) -> Head:
         """Return how far an owner has written and all of it can be read.
 
         Args:
-            settled: nothing while a withdrawal is being folded in: what it changed is not known yet.
+            stamped, dated: nothing while it is not noted which observations a withdrawal concerns, or when
+                merges by rule held: what the withdrawal changed is not wholly known yet.
         """
-        heads = await self._read([owner], settled=settled)
+        heads = await self._read([owner], stamped=stamped, dated=dated)
         return heads.get(owner, Head())
 
     async def after(self, context: Context, place: Place, sequence: int) -> tuple[list[Part], Place]:
@@ -183,7 +185,7 @@ class ChangeFeed:
         with self.watching(owner):
             at = place
             if at is None:
-                at = Place((await self.head(owner, settled=False)).sequence)
+                at = Place((await self.head(owner, stamped=False, dated=False)).sequence)
             watched = self._watched[owner]
             yield [], at
             while not self.is_ending:
@@ -226,12 +228,12 @@ class ChangeFeed:
             except Exception:
                 _log.exception("unexpected fault of the feed of changes: it goes on")
 
-    async def _read(self, owners: list[str], *, settled: bool = True) -> dict[str, Head]:
+    async def _read(self, owners: list[str], *, stamped: bool = True, dated: bool = True) -> dict[str, Head]:
         """Return how far owners have written."""
         row = await self._database.reads(None).only("change.heads", _Heads, owners=owners)
         heads: dict[str, Head] = {}
         for each in row.heads:
-            if each.revision is None or (settled and not each.is_settled):
+            if each.revision is None or (stamped > each.is_stamped) or (dated > each.is_dated):
                 continue
             sequence, recorded_at = each.sequence, each.recorded_at
             watched = self._watched.get(each.owner)

@@ -10,15 +10,18 @@ from typing import Final, NamedTuple
 
 from graphmem.changes import recorded_transactions
 from graphmem.changes.change_cursors import END, Place
-from graphmem.changes.change_feed import Part, grouped
+from graphmem.changes.change_feed import Head, Part, grouped
 from graphmem.changes.derived_changes import Change, changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction
 from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.checking import rule_dates
 from graphmem.errors import NotFound
 from graphmem.registry import Context
 
 SCANNED_TRANSACTIONS: Final = 2_000
 """Transactions that one page looks through; its cursor goes on."""
+SETTLED_LIMIT: Final = 2_000
+"""Entities and relationships that a call folds in, where no worker has done so yet."""
 SURROUNDING_RELATIONSHIPS: Final = 200
 """Relationships of an entity, in each direction, whose changes are among its changes."""
 
@@ -141,11 +144,25 @@ async def after(
     with feed.watching(owner):
         while True:
             head = await feed.head(owner)
+            if not head.node_key:
+                head = await _settled(context)
             found, place, has_more = await _up_to(context, place, wanted, count, head.sequence)
             left = deadline - time.monotonic()
             if found or has_more or left <= 0 or feed.is_ending:
                 return ChangesAfter(found, place, has_more)
             await feed.news(owner, head, min(left, 1.0))
+
+
+async def _settled(context: Context) -> Head:
+    """Return how far an owner has written, after what the worker of a service would have noted.
+
+    Where schemas wait to be folded too, which a worker does, it is not known when merges by rule held.
+    """
+    services, owner = context.services, context.actor.owner
+    if (await services.change_feed.head(owner, stamped=False, dated=False)).node_key:
+        await services.writers.refold_withdrawn(owner, SETTLED_LIMIT)
+        await rule_dates.mend_undated(services.database, owner, services.writers)
+    return await services.change_feed.head(owner, dated=False)
 
 
 async def _up_to(

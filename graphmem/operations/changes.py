@@ -145,7 +145,7 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
         decoded = cursors.decode(query, arguments.cursor, {"at": int, "index": int})
         place = decoded["at"], decoded["index"]
     is_first = arguments.cursor is None
-    head = await context.services.change_feed.head(context.actor.owner, settled=False)
+    head = await context.services.change_feed.head(context.actor.owner, stamped=False, dated=False)
     end = head.recorded_at + 1
     since = times.EARLIEST if arguments.since is None else arguments.since
     until = end if arguments.until is None else min(arguments.until, end)
@@ -193,7 +193,7 @@ async def _after(context: Context, arguments: ListChanges, cursor: str) -> Chang
     found = await change_pages.after(
         context, place, arguments.wanted, arguments.limit, arguments.wait_seconds
     )
-    head = await context.services.change_feed.head(context.actor.owner, settled=False)
+    head = await context.services.change_feed.head(context.actor.owner, stamped=False, dated=False)
     told = _told(context, head.node_key, found.changes, arguments)
     answer: ChangesPage = {"changes": told, "limit": arguments.limit, "offset": 0}
     if found.has_more and told:

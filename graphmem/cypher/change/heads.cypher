@@ -6,11 +6,12 @@
 // index   owner_id
 // cost    light
 // tenancy global: one read of a process is for all owners whose changes somebody watches there
-// An owner is settled while no withdrawal is being folded in: until then, what it changed is not known.
+// The last two columns say whether it is noted on every observation when it counts, and when merges by rule held: until
+// then, what the last withdrawal, or restore, changed is not wholly known.
 CALL () {
   UNWIND $owners AS id
   MATCH (owner:Owner {id: id})
-  RETURN collect([owner.id, owner.node_key, owner.sequence, owner.revision, owner.recorded_at, owner.unstamped IS NULL
-    AND owner.undated IS NULL AND NOT coalesce(owner.refolding, false) AND owner.erased_at IS NULL]) AS heads
+  RETURN collect([owner.id, owner.node_key, owner.sequence, owner.revision, owner.recorded_at, owner.unstamped IS NULL,
+    owner.undated IS NULL]) AS heads
 }
 RETURN heads
