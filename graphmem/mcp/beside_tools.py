@@ -6,9 +6,10 @@ proposed, what is another owner's.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, unquote
@@ -17,11 +18,13 @@ import mcp_types as types
 import structlog
 from mcp import MCPError
 from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 
 from graphmem.arguments import PAGE_LIMIT
 from graphmem.auth import Actor, Scope
 from graphmem.errors import GraphmemError, RouteNotFound
 from graphmem.mcp.prompts import context_text, prompts_of
+from graphmem.mcp.resource_updates import ENTITY, OPERATION, RECENT, RETRY_SECONDS, SCHEMA, Watch
 from graphmem.mcp.toolsets import Toolset
 from graphmem.model import canonical
 from graphmem.model.comparison import fold_text
@@ -52,7 +55,6 @@ class ResourceKind(NamedTuple):
     description: str
 
 
-ENTITY, SCHEMA, RECENT = "graphmem://entity/{id}", "graphmem://schema/{type}", "graphmem://recent"
 KINDS: Final[Mapping[str, ResourceKind]] = {
     ENTITY: ResourceKind(
         "entities.get", "entity_id", "An entity: its snapshot, each field with the observation that set it."
@@ -62,7 +64,7 @@ KINDS: Final[Mapping[str, ResourceKind]] = {
         "entity_type",
         "The schema of an entity type: its fields, and what identifies an entity.",
     ),
-    RECENT: ResourceKind("changes.list", "", "What changed lately, the newest first."),
+    RECENT: ResourceKind(OPERATION, "", "What changed lately, the newest first."),
 }
 """The kinds of resources by their URI or their template."""
 
@@ -89,9 +91,14 @@ class BesideTools:
         self._services = services
         self._actor = actor
         self._prompts = prompts_of(toolset)
+        self._subscribed: set[str] = set()
+        self._telling: asyncio.Task[None] | None = None
 
-    def add_to(self, server: Server[Any]) -> None:
-        """Let a server answer the methods; a toolset with no prompt has no use for the rest either."""
+    def add_to(self, server: Server[Any], *, is_stdio: bool) -> None:
+        """Let a server answer the methods; a toolset with no prompt has no use for the rest either.
+
+        Only over stdio may a client subscribe to resources: over HTTP there are no sessions.
+        """
         if not self._prompts:
             return
         page, answer = types.PaginatedRequestParams, server.add_request_handler
@@ -101,6 +108,10 @@ class BesideTools:
         answer("resources/read", types.ReadResourceRequestParams, partial(self._answered, self._read))
         answer("prompts/get", types.GetPromptRequestParams, partial(self._answered, self._get_prompt))
         answer("completion/complete", types.CompleteRequestParams, partial(self._answered, self._complete))
+        if is_stdio:
+            answer("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
+            answer("resources/unsubscribe", types.UnsubscribeRequestParams, self._subscribe)
+            answer("subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen)
 
     async def _answered(self, handler: Callable[[Any], Awaitable[Any]], message: Any, params: Any) -> Any:
         with traced(self._services) as trace:
@@ -228,3 +239,42 @@ class BesideTools:
         )
         names = [schema["entity_type"] for schema in canonical.decode(body)["schemas"]]
         return sorted((n for n in names if typed in n), key=lambda name: (not name.startswith(typed), name))
+
+    async def _subscribe(self, message: Any, params: Any) -> types.EmptyResult:
+        if isinstance(params, types.UnsubscribeRequestParams):
+            self._subscribed.discard(params.uri)
+            return types.EmptyResult()
+        self._subscribed.add(params.uri)
+        if self._telling is None:
+            watch = await self._answered(self._follow, message, Watch())
+            tell = self._tell(watch, self._subscribed, message.session.send_resource_updated)
+            self._telling = asyncio.create_task(tell)
+        return types.EmptyResult()
+
+    async def _listen(self, message: Any, params: types.SubscriptionsListenRequestParams) -> Any:
+        """Tell of changes until the client ends the request."""
+        uris, bus = params.notifications.resource_subscriptions or [], InMemorySubscriptionBus()
+        watch = await self._answered(self._follow, message, Watch())
+        tell = self._tell(watch, uris, lambda uri: bus.publish(ResourceUpdated(uri=uri)))
+        telling = asyncio.create_task(tell)
+        try:
+            return await ListenHandler(bus)(message, params)
+        finally:
+            telling.cancel()
+
+    async def _follow(self, watch: Watch, uris: Collection[str] = ()) -> Watch:
+        """Ask what changed, or at first from which place on."""
+        watch.take(canonical.decode(await self._run(OPERATION, **watch.arguments)), uris)
+        return watch
+
+    async def _tell(
+        self, watch: Watch, uris: Collection[str], tell: Callable[[str], Awaitable[None]]
+    ) -> None:
+        while True:
+            try:
+                await self._follow(watch, uris)
+            except GraphmemError as exc:
+                watch.fail(exc, uris)
+                await asyncio.sleep(RETRY_SECONDS)
+            for uri in watch.changed:
+                await tell(uri)

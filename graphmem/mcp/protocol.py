@@ -29,7 +29,8 @@ VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 
 CALL = "tools/call"
-NAMES = {CALL: "name", "prompts/get": "name", "resources/read": "uri"}
+SUBSCRIBE, UNSUBSCRIBE, LISTEN = "resources/subscribe", "resources/unsubscribe", "subscriptions/listen"
+NAMES = {CALL: "name", "prompts/get": "name", "resources/read": "uri", SUBSCRIBE: "uri", UNSUBSCRIBE: "uri"}
 """The methods of requests that name something, each with the parameter that has the name."""
 
 RequestId = int | str
@@ -79,7 +80,7 @@ class Answers:
         initialize: the answer to ``initialize``, but for the version.
         discover: the answer to ``server/discover``.
         lists: the answers in the handshake era to methods that list what the toolset fixes.
-        forwarded: the methods that the service answers.
+        forwarded: the methods that the service answers, or this program with its help.
         envelope: what each answer in the era of envelopes has besides.
         handshake_versions: the versions of the handshake era; the last one is proposed to others.
         envelope_versions: the versions of the era of envelopes.
@@ -135,7 +136,7 @@ class Protocol:
             )
         if method == "ping":
             return {}
-        if method not in self._answers.lists and method not in self._answers.forwarded:
+        if method == LISTEN or method not in (*self._answers.lists, *self._answers.forwarded):
             raise Refusal(METHOD_NOT_FOUND, "Method not found", method)
         if self._version is None:
             raise _invalid_params()
@@ -171,7 +172,7 @@ class Protocol:
             return self._answers.discover
         if method in self._answers.lists:
             return {**self._answers.lists[method], **self._answers.envelope}
-        if method in self._answers.forwarded:
+        if method in self._answers.forwarded and method not in (SUBSCRIBE, UNSUBSCRIBE):
             return _forwarded(ForwardedRequest(request_id, method, params, version, has_envelope=True))
         raise Refusal(METHOD_NOT_FOUND, "Method not found", method)
 
@@ -210,6 +211,8 @@ def _forwarded(request: ForwardedRequest) -> ForwardedRequest:
     """Return a request after checking what its headers and this program need of it."""
     name, arguments = request.params.get(NAMES.get(request.method, "")), request.params.get("arguments")
     is_named = request.method not in NAMES or isinstance(name, str)
+    if request.method == LISTEN:
+        is_named = isinstance(request.params.get("notifications"), dict)
     if not is_named or not (arguments is None or isinstance(arguments, dict)):
         raise _invalid_params()
     return request

@@ -16,17 +16,21 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
-from graphmem.errors import GraphmemError, InternalError
+from graphmem.errors import GraphmemError, InternalError, ServiceUnreachable
 from graphmem.ingest import own_files
 from graphmem.mcp.protocol import (
     CALL,
     CONNECTION_CLOSED,
     INTERNAL_ERROR,
     INVALID_REQUEST,
+    LISTEN,
     PARSE_ERROR,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
     ForwardedRequest,
     Protocol,
     Refusal,
@@ -34,7 +38,8 @@ from graphmem.mcp.protocol import (
     is_id,
     recorded,
 )
-from graphmem.service import calling
+from graphmem.mcp.resource_updates import OPERATION, RETRY_SECONDS, Watch
+from graphmem.service import calling, greeting
 from graphmem.service.place import make_folder, place
 from graphmem.settings import Settings
 
@@ -68,13 +73,16 @@ class StdioClient:
 
     def __init__(self, settings: Settings, wire: int, account: str | None = None) -> None:
         self._settings = settings
-        self._account_headers = calling.account_headers(account)
+        self._account = account
         self._answers = recorded(settings.mcp_tools)
         self._protocol = Protocol(self._answers)
         self._wire = wire
         self._writing = threading.Lock()
         self._calls: dict[str, tuple[ForwardedRequest, threading.Thread]] = {}
         """The calls under way by request id. A call that is cancelled is taken out, and not answered."""
+        self._subscribed: set[str] = set()
+        self._telling: threading.Thread | None = None
+        self._starting = threading.Lock()
 
     def take(self, line: bytes) -> None:
         """Take one line from the client."""
@@ -99,7 +107,8 @@ class StdioClient:
         """Wait for the calls under way, but not for long: nobody may be there to read their answers."""
         deadline = time.monotonic() + DRAIN_SECONDS
         with self._writing:
-            calls = list(self._calls.values())
+            # A request that listens ends with the client.
+            calls = [each for each in self._calls.values() if each[0].method != LISTEN]
         for call, thread in calls:
             thread.join(max(0.0, deadline - time.monotonic()))
             self._answer(call, _error(call.id, Refusal(CONNECTION_CLOSED, "Connection closed")))
@@ -120,7 +129,8 @@ class StdioClient:
     def _call(self, call: ForwardedRequest) -> None:
         """Let the service answer a call. Faults of its start are told as errors of a tool, or of JSON-RPC."""
         try:
-            answer = self._forward(call)
+            watches = {SUBSCRIBE: self._subscribe, UNSUBSCRIBE: self._subscribe, LISTEN: self._listen}
+            answer = watches.get(call.method, self._forward)(call)
         except GraphmemError as exc:
             answer = self._failed(call, exc)
         except Exception as exc:
@@ -135,14 +145,12 @@ class StdioClient:
             params["arguments"] = own_files.with_content(params["arguments"])
         request = {"jsonrpc": "2.0", "id": call.id, "method": call.method, "params": params}
         url = f"/mcp/{self._settings.mcp_tools}"
-        headers = {"X-Client-Name": "mcp", **call.headers, **self._account_headers}
+        headers = {"X-Client-Name": "mcp", **call.headers, **calling.account_headers(self._account)}
         numbers = itertools.count(1)
 
         def tell(line: str) -> None:
             params = {"progressToken": call.progress_token, "progress": next(numbers), "message": line}
-            self._write_of(
-                call, _line({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
-            )
+            self._write_of(call, _notification("notifications/progress", params))
 
         wants_progress = call.progress_token is not None
         status, body = calling.send(self._settings, url, request, headers, tell if wants_progress else None)
@@ -152,6 +160,50 @@ class StdioClient:
         if "error" in answer:
             return _line({**answer, "id": call.id})
         raise GraphmemError.of(answer)
+
+    def _subscribe(self, call: ForwardedRequest) -> bytes:
+        with self._starting:
+            change = self._subscribed.add if call.method == SUBSCRIBE else self._subscribed.discard
+            change(call.params["uri"])
+            if self._telling is None:
+                told = (self._follow(Watch()), self._subscribed, self._write, lambda: True, {})
+                self._telling = threading.Thread(target=self._tell, args=told, daemon=True)
+                self._telling.start()
+        return _line({"jsonrpc": "2.0", "id": call.id, "result": {}})
+
+    def _listen(self, call: ForwardedRequest) -> bytes:
+        """Tell of changes until the client cancels the request, which has no answer then."""
+        wanted = call.params["notifications"].get("resourceSubscriptions")
+        uris = [uri for uri in wanted if isinstance(uri, str)] if isinstance(wanted, list) else []
+        meta = {"_meta": {"io.modelcontextprotocol/subscriptionId": call.id}}
+        honored = {"notifications": {"resourceSubscriptions": uris} if uris else {}, **meta}
+        watch = self._follow(Watch())
+        write = partial(self._write_of, call)
+        write(_notification("notifications/subscriptions/acknowledged", honored))
+        self._tell(watch, uris, write, lambda: str(call.id) in self._calls, meta)
+        return b""
+
+    def _follow(self, watch: Watch, uris: Collection[str] = ()) -> Watch:
+        """Ask what changed, or at first from which place on."""
+        body = calling.call(self._settings, OPERATION, watch.arguments, "mcp", account=self._account)
+        watch.take(json.loads(body), [*uris])
+        return watch
+
+    def _tell(
+        self, watch: Watch, uris: Collection[str], write: Callable[[bytes], None],
+        is_open: Callable[[], bool], meta: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        """Tell of changed resources. A service that has ended is not started again for that."""
+        while is_open():
+            try:
+                if (calling.greet(place(self._settings)) or {}).get("state") != greeting.READY:
+                    raise ServiceUnreachable
+                self._follow(watch, uris)
+            except GraphmemError as exc:
+                watch.fail(exc, [*uris])
+                time.sleep(RETRY_SECONDS)
+            for uri in watch.changed:
+                write(_notification("notifications/resources/updated", {"uri": uri, **meta}))
 
     def _failed(self, call: ForwardedRequest, error: GraphmemError) -> bytes:
         text = json.dumps(error.envelope(secrets.token_hex(16)), default=str)
@@ -191,6 +243,10 @@ class StdioClient:
 
 def _line(message: Mapping[str, Any]) -> bytes:
     return json.dumps(message, ensure_ascii=False).encode(errors="backslashreplace")
+
+
+def _notification(method: str, params: Mapping[str, Any]) -> bytes:
+    return _line({"jsonrpc": "2.0", "method": method, "params": params})
 
 
 def _error(request_id: RequestId | None, refusal: Refusal) -> bytes:

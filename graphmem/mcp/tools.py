@@ -118,6 +118,20 @@ def _text(tool: str, body: bytes, answer: dict[str, Any]) -> str:
     return memory_tools.text(tool, answer) if having(tool) == ["memory"] else body.decode()
 
 
+class _McpServer(Server[Any]):
+    """A server whose lists do not change while a client is connected, so that `listChanged` is false.
+
+    What it lists depends on the toolset and on the scopes of the credential, and it is the client that
+    changes either. A new type adds its schema to the resources; clients list these when they look for one.
+    """
+
+    def get_capabilities(self, *arguments: Any, **named: Any) -> types.ServerCapabilities:
+        offered = super().get_capabilities(*arguments, **named)
+        for part in filter(None, (offered.tools, offered.prompts, offered.resources)):
+            part.list_changed = False
+        return offered
+
+
 def create_server(
     services: Services,
     actor: Callable[[], Actor],
@@ -130,8 +144,8 @@ def create_server(
     Args:
         actor: returns the actor of the running call.
         toolset: the tools that it lists; by default those of the settings.
-        reads_files: whether it reads the files that ``file_path`` names, because it runs for the user whose
-            files they are.
+        reads_files: whether it serves one user over stdio: it reads the files that ``file_path`` names, and
+            tells of changes of resources.
     """
     name = toolset or services.settings.mcp_tools
 
@@ -162,17 +176,14 @@ def create_server(
             is_error=failed,
         )
 
-    server: Server[Any] = Server(
+    server = _McpServer(
         "graphmem",
         version=__version__,
         instructions=TOOLSETS[name].instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
-    # `listChanged` is false, as it is without `NotificationOptions`: the tools and prompts that are listed
-    # depend on the toolset and on the scopes of the credential, and it is the client that changes either. A
-    # new type adds its schema to the resources; a client lists these again when somebody looks for one.
-    BesideTools(services, actor, TOOLSETS[name]).add_to(server)
+    BesideTools(services, actor, TOOLSETS[name]).add_to(server, is_stdio=reads_files)
     server.middleware.append(_counting(actor))
     return server
 

@@ -36,7 +36,10 @@ ROOT = FOLDER.parents[1]
 REFERENCE = ROOT / "docs" / "reference.md"
 STATIC_LISTS = ("tools/list", "prompts/list", "resources/templates/list")
 """The lists of MCP that a toolset fixes."""
-FORWARDED = ("tools/call", "prompts/get", "resources/list", "resources/read", "completion/complete")
+FORWARDED = (
+    "tools/call", "prompts/get", "resources/list", "resources/read", "completion/complete",
+    "resources/subscribe", "resources/unsubscribe", "subscriptions/listen",
+)  # fmt: skip
 """The requests of MCP that need the database."""
 
 

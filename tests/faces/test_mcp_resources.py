@@ -16,8 +16,8 @@ from mcp_types import PromptReference, ResourceTemplateReference
 
 from graphmem.auth import Scope
 from graphmem.mcp import beside_tools
-from graphmem.mcp.beside_tools import ENTITY, RECENT, SCHEMA
 from graphmem.mcp.prompts import ARGUMENT_LIMIT, PROMPTS, prompts_of
+from graphmem.mcp.resource_updates import ENTITY, RECENT, SCHEMA
 from graphmem.mcp.tools import create_server
 from graphmem.mcp.toolsets import TOOLSETS, all_tools
 from graphmem.registry import REGISTRY, Services

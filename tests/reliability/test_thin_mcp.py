@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -11,10 +12,11 @@ from typing import Any, Literal
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import ResourceTemplateReference
 
-from graphmem.mcp.beside_tools import ENTITY, RECENT, SCHEMA
 from graphmem.mcp.prompts import PROMPTS
+from graphmem.mcp.resource_updates import ENTITY, RECENT, SCHEMA
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.service import calling, greeting
 from graphmem.service.place import is_locked, place
@@ -34,12 +36,12 @@ Talk = Callable[[Client], Awaitable[Any]]
 def talk(local: Settings, owner: str, loop: Loop) -> Callable[..., Any]:
     """Let the official client talk with `graphmem mcp`, started with ``words`` and ``variables``."""
 
-    def run(talk: Talk, *words: str, mode: Mode = "auto", **variables: str) -> Any:
+    def run(talk: Talk, *words: str, mode: Mode = "auto", hear: Any = None, **variables: str) -> Any:
         async def converse() -> Any:
             program, *arguments = command(owner, *(words or ("mcp",)))
             environ = environment(local, local.data_path, GRAPHMEM_SHUTDOWN_SECONDS="5", **variables)
             server = StdioServerParameters(command=program, args=arguments, env=environ)
-            async with Client(server, mode=mode) as client:
+            async with Client(server, mode=mode, message_handler=hear) as client:
                 return await talk(client)
 
         return loop.run(converse())
@@ -110,6 +112,45 @@ def test_resources_prompts_and_completion_are_answered(
 
     environ = {} if "--offline" in words else {"GRAPHMEM_OFFLINE": "0"}
     assert talk(conversation, *words, mode=mode, **environ)["error_code"] == "RESOURCE_NOT_FOUND"
+
+
+@pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
+@pytest.mark.parametrize("words", [("mcp",), ("--offline", "mcp")], ids=["thin", "offline"])
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_is_told_of_the_resources_that_it_subscribed_to(
+    local: Settings, talk: Callable[..., Any], mode: Mode, words: tuple[str, ...]
+) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+
+    async def hear(message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/resources/updated":
+            heard.put_nowait(message.params.uri)
+
+    async def conversation(client: Client) -> None:
+        others = {"entities": [{**ADA, "name": name} for name in ("Alan Turing", "Grace Hopper")]}
+        stored: Any = (await client.call_tool("store", others)).structured_content
+        alan, grace = (ENTITY.replace("{id}", each["entity_id"]) for each in stored["entities"])
+
+        async def change(uri: str) -> None:
+            entity = {"target_id": uri.rpartition("/")[2], "entity_type": "person", "city": "Wilmslow"}
+            assert not (await client.call_tool("store", {"entities": [entity]})).is_error
+
+        if mode == "legacy":
+            await client.subscribe_resource(alan)
+            await client.subscribe_resource(RECENT)
+            await change(grace)
+            assert await heard.get() == RECENT
+            await client.unsubscribe_resource(RECENT)
+            await change(alan)
+            assert await heard.get() == alan
+            return
+        async with client.listen(resource_subscriptions=[alan]) as subscription:
+            await change(grace)
+            await change(alan)
+            assert await anext(aiter(subscription)) == ResourceUpdated(uri=alan)
+
+    environ = {} if "--offline" in words else {"GRAPHMEM_OFFLINE": "0"}
+    talk(conversation, *words, mode=mode, hear=hear, **environ)
 
 
 def test_after_the_service_was_killed_the_next_call_starts_it(

@@ -28,8 +28,8 @@ Message = Mapping[str, Any]
 
 
 def server(toolset: ToolsetName) -> Server[Any]:
-    """Return the server of a toolset. It has no services: none of its tools can be called."""
-    return create_server(cast(Services, None), lambda: local_actor("test"), toolset)
+    """Return the server of a toolset over stdio. It has no services: none of its tools can be called."""
+    return create_server(cast(Services, None), lambda: local_actor("test"), toolset, reads_files=True)
 
 
 def opening(version: str) -> dict[str, Any]:

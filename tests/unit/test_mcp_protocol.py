@@ -14,9 +14,18 @@ from typing import Any
 import orjson
 import pytest
 
-from graphmem.errors import AuthRequired, ServiceUnreachable
+from graphmem.errors import AuthRequired, CursorOfAnotherDatabase, ServiceUnreachable
 from graphmem.mcp import thin
-from graphmem.mcp.protocol import ForwardedRequest, Protocol, Refusal, recorded
+from graphmem.mcp.protocol import (
+    LISTEN,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+    ForwardedRequest,
+    Protocol,
+    Refusal,
+    recorded,
+)
+from graphmem.mcp.resource_updates import Watch
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.service import calling
 from graphmem.settings import Settings, ToolsetName
@@ -215,6 +224,41 @@ def test_a_request_that_fails_here_has_an_error_with_the_envelope(wire: Wire) ->
     by_id = {message["id"]: message["error"] for message in wire.messages()}
     assert (by_id[1]["code"], by_id[1]["data"]["error_code"]) == (-32603, "SERVICE_UNREACHABLE")
     assert by_id[2]["code"] == -32602
+
+
+def test_each_era_has_its_own_way_to_subscribe() -> None:
+    newer = [{"method": method, "params": {"uri": "x"}} for method in (SUBSCRIBE, UNSUBSCRIBE)]
+    for requests in (
+        [opening("2025-11-25"), {"method": LISTEN, "params": {"notifications": {}}}],
+        [with_envelope(DISCOVER), *map(with_envelope, newer)],
+        [with_envelope({"method": LISTEN})],
+        [opening("2025-11-25"), {"method": SUBSCRIBE, "params": {}}],
+    ):  # fmt: skip
+        assert answered("core", requests) == asyncio.run(conversation(server("core"), requests))
+
+
+CHANGE = {"event_type": "entity.updated", "entity_id": "ent_1", "entity_type": "person"}
+
+
+@walk_over("changes, told", [
+    ([], []),
+    ([CHANGE], ["graphmem://entity/ent_1", "graphmem://recent"]),
+    ([{**CHANGE, "entity_id": "ent_2", "merged_into": "ent_1"}], ["graphmem://entity/ent_1", "graphmem://recent"]),
+    ([{"event_type": "schema.changed", "entity_type": "a/b"}], ["graphmem://recent", "graphmem://schema/a%2Fb"]),
+    ([{"event_type": "database.restored"}],
+     ["graphmem://entity/ent_1", "graphmem://recent", "graphmem://schema/a%2Fb"]),
+])  # fmt: skip
+def test_changes_touch_the_resources_that_show_them(changes: list[Any], told: list[str]) -> None:
+    watch, uris = Watch(), ["graphmem://recent", "graphmem://schema/a%2Fb", "graphmem://entity/ent_1"]
+    watch.take({"changes": [CHANGE], "resume_cursor": "1"}, uris)
+    assert watch.changed == []
+    assert watch.arguments["after"] == "1"
+    watch.take({"changes": changes, "resume_cursor": "2"}, uris)
+    assert watch.changed == told
+    watch.fail(ServiceUnreachable(), uris)
+    assert (watch.changed, watch.arguments["after"]) == ([], "2")
+    watch.fail(CursorOfAnotherDatabase(), uris)
+    assert (watch.changed, "after" in watch.arguments) == (sorted(uris), False)
 
 
 def test_without_a_token_no_progress_is_sent(wire: Wire) -> None:
