@@ -37,7 +37,7 @@ MEMORY: Final = " ".join((
     "`add_observations` for what is known, `create_relations` for who has to do with whom. One observation",
     "is one fact. Do not store guesses, small talk or secrets.",
 ))  # fmt: skip
-OFFERS: Final = "There are resources and prompts too."
+OFFERS: Final = "Resources and prompts exist."
 PURPOSE: Final = "graphmem is a structured memory: observations of entities, and snapshots that name them."
 
 
@@ -110,7 +110,7 @@ TOOLSETS: Final[Mapping[ToolsetName, Toolset]] = {
         "the tools that an agent needs most",
         " ".join((
             PURPOSE, READING, WRITING,
-            "Tools that are not listed answer too, such as `delete_entity`, `list_observations`",
+            "Other tools answer too, such as `delete_entity`, `list_observations`",
             "and `register_relationship_type`; `get_source` with `include_text` reads a stored file back.",
             OFFERS, DATA,
         )),
