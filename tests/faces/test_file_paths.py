@@ -28,7 +28,7 @@ from graphmem.errors import (
     SandboxDisabled,
 )
 from graphmem.mcp import thin
-from graphmem.mcp.protocol import ToolCall
+from graphmem.mcp.protocol import ForwardedRequest
 from graphmem.mcp.tools import create_server
 from graphmem.registry import Services
 from graphmem.settings import Settings, load
@@ -140,7 +140,7 @@ def test_the_client_of_the_local_service_sends_the_content(
     client = thin.StdioClient(settings, wire)
     for tool in ("store", "list_sources"):
         params = {"name": tool, "arguments": {"file_path": str(root / "letter.txt")}}
-        client._forward(ToolCall(1, params, "2025-11-25", False))
+        client._forward(ForwardedRequest(1, "tools/call", params, "2025-11-25", False))
     os.close(answered)
     os.close(wire)
     assert sent[0]["params"]["arguments"] == {
