@@ -127,6 +127,18 @@ class CursorOfAnotherDatabase(GraphmemError):
     code, status, exit_code = "CURSOR_OF_ANOTHER_DATABASE", 410, 5
 
 
+class InvalidDelivery(InvalidInput):
+    """Changes cannot be delivered so: a webhook needs an https URL of a public host, and sse takes none."""
+
+    code = "INVALID_DELIVERY"
+
+
+class SubscriptionInactive(GraphmemError):
+    """The subscription sleeps, and details.last_error says why: POST /subscribe with its id wakes it."""
+
+    code, status, exit_code = "SUBSCRIPTION_INACTIVE", 410, 5
+
+
 class FileContentInvalid(InvalidInput):
     """The file cannot be read from the request: send its bytes in base64 (RFC 4648), at least one byte."""
 

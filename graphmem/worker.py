@@ -1,9 +1,9 @@
-"""The background work of a service: interpreting files, folding entities again, making and indexing vectors.
+"""The background work of a service: interpreting files, folding entities again, vectors, webhooks.
 
-Large files wait for it. No other request depends on it. A request folds a stale entity before it reads or
-writes it, and compares vectors that are not in the index one by one; the work only spares requests that time.
-Entities without a vector of the model in use are given one. The work continues where another process left
-off.
+Large files and webhooks wait for it. No other request depends on it. A request folds a stale entity before it
+reads or writes it, and compares vectors that are not in the index one by one; the work only spares requests
+that time. Entities without a vector of the model in use are given one. The work continues where another
+process left off.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 import structlog
 
+from graphmem.changes.webhooks import deliver_waiting
 from graphmem.checking import rule_dates
 from graphmem.database.halving import in_halves
 from graphmem.embedding import meaning
@@ -263,5 +264,6 @@ KINDS: Final = (
     WorkKind("exclusion", refold_withdrawn, batch_size=WITHDRAWN_LIMIT),
     WorkKind("vector", make_vectors, batch_size=EMBEDDED_LIMIT),
     WorkKind("index", index_vectors, batch_size=INDEXED_LIMIT),
+    WorkKind("deliver", deliver_waiting),
 )
 """All kinds of work; a service does them at the same time."""

@@ -1,14 +1,16 @@
 """The guarded fetch of a JSON document whose address a stranger chose, and the documents that are kept.
 
-A client ID metadata document is fetched from a URL that an unauthenticated caller names. The fetch must not
-reach a host of the internal network, and must not cost more than a few kilobytes and seconds:
+A client ID metadata document is fetched from a URL that an unauthenticated caller names, and a webhook is
+sent to one that an account names. Neither may reach a host of the internal network, or cost more than a few
+kilobytes and seconds:
 
 - The URL is ``https``, has a host name with a dot, no user information, no fragment, and port 443.
 - The name is resolved once. Every address of the answer must be public. The connection goes to one of these
   addresses, never to the name, so that a second answer of the resolver (DNS rebinding) changes nothing.
   SNI and the check of the certificate use the name.
 - No redirect is followed, no proxy of the environment is used, no compression is accepted.
-- The body has at most :data:`DOCUMENT_BYTES_LIMIT` bytes; everything takes at most :data:`FETCH_SECONDS`.
+- A document has at most :data:`DOCUMENT_BYTES_LIMIT` bytes; what answers a webhook is not read. Everything
+  takes at most the seconds of the fetcher, by default :data:`FETCH_SECONDS`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -38,7 +40,7 @@ DOCUMENT_BYTES_LIMIT: Final = 5 * 1024
 FETCH_SECONDS: Final = 3.0
 """Time for resolving, connecting, TLS and the whole answer."""
 CONNECT_SECONDS: Final = 1.0
-"""Time for one address to accept a connection; then the next address is tried."""
+"""Time for one address to accept a connection, or a third of the whole time; then the next is tried."""
 HOST_CHARACTERS_LIMIT: Final = 253
 ADDRESSES_TRIED_LIMIT: Final = 3
 RESOLVER_THREADS: Final = 4
@@ -54,6 +56,7 @@ KEPT_SECONDS_DEFAULT: Final = 300.0
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
 """A host name: ASCII, at least one dot, the last label begins with a letter. No IP address fits."""
 _HEADERS: Final = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "graphmem"}
+_NO_HEADERS: Final[Mapping[str, str]] = {}
 _MEDIA_TYPE = re.compile(r"application/(?:[a-z0-9.+-]+\+)?json", re.IGNORECASE)
 _GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -185,29 +188,48 @@ class Fetcher:
 
     async def fetch_json(self, url: str) -> FetchedDocument:
         """Return the JSON object at a URL."""
-        target = read_url(url)
+        return await self._exchange(read_url(url), _read)
+
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
+        """Send a JSON body to a URL. Its answer must have a status from 200 to 299; the rest is not read."""
+        await self._exchange(read_url(url), _accepted, body, headers)
+
+    async def _exchange(
+        self,
+        target: Target,
+        read: Callable[[str, httpx.Response], Awaitable[T]],
+        body: bytes | None = None,
+        headers: Mapping[str, str] = _NO_HEADERS,
+    ) -> T:
         try:
             async with asyncio.timeout(self._seconds):
-                return await self._fetch(target)
+                return await self._send(target, read, body, headers)
         except (TimeoutError, httpx.TimeoutException) as exc:
             raise FetchRefused("time", f"{target.host} did not answer within {self._seconds:g} s") from exc
         except (httpx.HTTPError, OSError) as exc:
             raise FetchRefused("connection", f"{target.host} broke the connection") from exc
 
-    async def _fetch(self, target: Target) -> FetchedDocument:
+    async def _send(
+        self,
+        target: Target,
+        read: Callable[[str, httpx.Response], Awaitable[T]],
+        body: bytes | None,
+        headers: Mapping[str, str],
+    ) -> T:
         addresses = await self._public_addresses(target.host)
         async with httpx.AsyncClient(
             transport=self._connections(),
             trust_env=False,
             follow_redirects=False,
-            timeout=httpx.Timeout(self._seconds, connect=CONNECT_SECONDS),
+            timeout=httpx.Timeout(self._seconds, connect=max(CONNECT_SECONDS, self._seconds / 3)),
         ) as client:
             for address in addresses[:ADDRESSES_TRIED_LIMIT]:
                 url = httpx.URL(scheme="https", host=address, raw_path=target.path.encode("ascii"))
                 # SNI and certificate are those of the host, whatever its address.
                 sni = {"sni_hostname": target.host}
-                headers = {"Host": target.host, **_HEADERS}
-                request = client.build_request("GET", url, headers=headers, extensions=sni)
+                sent = {"Host": target.host, **_HEADERS, **headers}
+                method = "GET" if body is None else "POST"
+                request = client.build_request(method, url, headers=sent, content=body, extensions=sni)
                 try:
                     response = await client.send(request, stream=True)
                 except (httpx.ConnectError, httpx.ConnectTimeout) as exc:
@@ -216,7 +238,7 @@ class Fetcher:
                         raise FetchRefused("certificate", text) from exc
                     continue
                 try:
-                    return await _read(target.host, response)
+                    return await read(target.host, response)
                 finally:
                     await response.aclose()
         raise FetchRefused("connection", f"{target.host} cannot be reached")
@@ -240,12 +262,17 @@ def _is_tls(error: BaseException | None) -> bool:
     return False
 
 
-async def _read(host: str, response: httpx.Response) -> FetchedDocument:
-    """Return the document of an answer, and how long it may be kept."""
+async def _accepted(host: str, response: httpx.Response, statuses: range = range(200, 300)) -> None:
+    """Refuse an answer of another status."""
     if response.is_redirect or 300 <= response.status_code < 400:
         raise FetchRefused("redirect", f"{host} answered a redirect, and redirects are not followed")
-    if response.status_code != 200:
+    if response.status_code not in statuses:
         raise FetchRefused("status", f"{host} answered status {response.status_code}")
+
+
+async def _read(host: str, response: httpx.Response) -> FetchedDocument:
+    """Return the document of an answer, and how long it may be kept."""
+    await _accepted(host, response, range(200, 201))
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise FetchRefused("encoding", f"{host} answered a compressed body")
     media_type = response.headers.get("Content-Type", "").partition(";")[0].strip()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NotRequired
 
 import orjson
@@ -76,6 +76,19 @@ class WantedChanges:
     entity_ids: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
     writers: frozenset[str] = frozenset()
+
+    def encode(self) -> str:
+        """Return it as JSON, with the names that callers know, for :meth:`decode`."""
+        named = {
+            "event_types" if name == "kinds" else name: sorted(v) for name, v in asdict(self).items() if v
+        }
+        return orjson.dumps(named).decode()
+
+    @staticmethod
+    def decode(text: str) -> WantedChanges:
+        """Return the filter that :meth:`encode` made."""
+        named = {name: frozenset[str](values) for name, values in orjson.loads(text).items()}
+        return WantedChanges(kinds=named.pop("event_types", frozenset()), **named)
 
     def fits(self, owner: str, change: Change) -> bool:
         """Return whether somebody wants a change of an owner."""

@@ -29,6 +29,7 @@ GROUP_HELPS: Mapping[str, str] = {
     "ordered its entities.",
     "snapshots": "Check the stored snapshots against their observations, and repair them.",
     "sources": "List and read the files that were stored.",
+    "subscriptions": "Be told of what changes by webhooks; list and remove subscriptions.",
     "timeline": "List and read events: the dates in the fields of entities.",
 }
 """The help of each group of commands that are operations, by the words that its commands begin with."""

@@ -135,7 +135,7 @@ class Instance:
     def close(self) -> None:
         """End the applications and erase the accounts."""
         self.end()
-        self.rows("MATCH (n:ApiKey|OneTimeCode|AgentGrant) DETACH DELETE n")
+        self.rows("MATCH (n:ApiKey|OneTimeCode|AgentGrant|Subscription) DETACH DELETE n")
         self.rows("MATCH (n:Account) WHERE n.name <> 'local' DETACH DELETE n")
         self.rows("MATCH (n:Account) REMOVE n.password, n.disabled")
 

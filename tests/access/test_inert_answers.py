@@ -152,7 +152,7 @@ SILENT = {
     "agents.grants", "auth.session", "auth.whoami", "connections.list", "connections.status",
     "entities.duplicates", "keys.list", "relationship_types.list", "schemas.recommend", "server.health",
     "server.info",
-    "server.ready", "server.stats", "sources.url",
+    "server.ready", "server.stats", "sources.url", "subscriptions.list",
 }  # fmt: skip
 """Reads that answer no stored text, or that no example finds."""
 

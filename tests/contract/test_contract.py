@@ -18,7 +18,7 @@ from tests.contract import snapshots
 from tests.support.walks import walk_over
 
 OPERATIONS = list(REGISTRY.values())
-STATUSES = {200, 201, 400, 401, 403, 404, 409, 413, 429, 500, 503}
+STATUSES = {200, 201, 400, 401, 403, 404, 409, 410, 413, 429, 500, 503}
 """Those of the interface; 405 is for GET and DELETE at /mcp alone."""
 REDIRECTS = {"/mcp/oauth/authorize": {302}, "/mcp/oauth/consent": {302, 303}}
 """The statuses of the routes that a browser follows."""

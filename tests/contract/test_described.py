@@ -60,6 +60,7 @@ class World:
             "event_id": call("timeline.list")["events"][0]["id"],
             "observation_id": event["entities"][0]["observation_id"],
             "key_id": call("keys.create", name="of a test")["key"]["key_id"],
+            "subscription_id": call("subscriptions.add", delivery_method="sse")["subscription_id"],
             "grant_id": call("agents.grant", **REGISTRY["agents.grant"].example)["grant"]["grant_id"],
         }
 

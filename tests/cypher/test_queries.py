@@ -24,10 +24,13 @@ from graphmem.auth.accounts import Account, Accounts
 from graphmem.auth.agent_grants import Capability
 from graphmem.auth.client_rules import ClientMetadata, code_challenge_of, make_code_verifier
 from graphmem.auth.grants import Grants, NewRequest, Presented
+from graphmem.changes import stored_subscriptions
+from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.database import migrations, typed_rows
 from graphmem.database.planning import PLANNED_FIRST
 from graphmem.model.relationship import BUILTIN, REGISTERED_LIMIT
-from graphmem.registry import Services
+from graphmem.registry import Context, Services
+from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
 from tests.support.walks import walk_over
@@ -47,11 +50,12 @@ NOT_PER_OWNER = {
     "change.heads",
 }  # fmt: skip
 """May only shrink: every other query is bound to an owner, but for those of accounts (``OF_ACCOUNTS``)."""
-OF_ACCOUNTS = ("account.", "oauth.", "secret.")
-"""The beginnings of names of queries about who may call, and about secrets: these are no owner's data."""
+OF_ACCOUNTS = ("account.", "oauth.", "secret.", "subscription.")
+"""The beginnings of names of queries about who may call or is told: these are no owner's data."""
 
 WRITTEN_LATER = (
-    "account", "alternative", "attempts", "by", "client", "due_at", "error", "evidence", "locked",
+    "account", "alternative", "attempts", "by", "client", "due_at", "error", "evidence", "last_error",
+    "last_delivered_at", "locked",
     "merge_rule", "merged_by", "replaces", "restored", "ruled", "separated", "stamped", "stamping", "token",
     "undated", "unstamped",
     "until", "vectors_changed",
@@ -136,9 +140,17 @@ async def write_account(services: Services) -> None:
     await services.agent_grants.change(account.id, grant.id, "revoked")
     code, _ = await accounts.create_code(account.id)
     assert await accounts.prove("", code) is None
+    await write_subscription(services, account)
     await accounts.close(name)
     await services.database.write("owner.close", account.owner, erased_at=1)
     await accounts.delete(name)
+
+
+async def write_subscription(services: Services, account: Account) -> None:
+    """Write a subscription of an account."""
+    context = Context(full_actor(account.owner), services)
+    url = "https://hooks.example.org"
+    await stored_subscriptions.create(context, WantedChanges(), "webhook", url, 10)
 
 
 async def write_connection(services: Services, account: Account) -> None:
@@ -400,6 +412,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         31: "5c77d953781de0b4f8a12f1b00edb1501963b346f3d765f994bfb646c627c66b",
         32: "ad957ca60016b8a59da84a0b90595cbbfe4c328d18bf42df85e7781c5cc9ae5e",
         33: "c5f1ad627ac92b7a0c2e857448ba87562f4e32d908e49777ab725c772ede923e",
+        34: "6068deba04b958d8673cb1efcdb3d51c9a04ee0bf945034db125a26c74e9a56b",
     }
 
 

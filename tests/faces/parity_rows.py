@@ -22,6 +22,7 @@ STORED = {
     arguments.EXAMPLE_KEY_ID: "$key",
     arguments.EXAMPLE_CONNECTION_ID: "$connection",
     arguments.EXAMPLE_GRANT_ID: "$grant",
+    arguments.EXAMPLE_SUBSCRIPTION_ID: "$subscription",
     EXAMPLE_INTERPRETATION_ID: "$interpretation",
     EXAMPLE_SPLIT_ID: "$split",
 }
@@ -331,6 +332,12 @@ SPECIAL = [
     Row("agents.suspend", {"grant_id": "agr_0"}, "RESOURCE_NOT_FOUND"),
     Row("agents.revoke", {"grant_id": "$grant"}),
     Row("agents.revoke", {"grant_id": "agr_0"}, "RESOURCE_NOT_FOUND"),
+    Row("subscriptions.add", {**REGISTRY["subscriptions.add"].example}),
+    Row("subscriptions.add", {"subscription_id": "$subscription"}),
+    Row("subscriptions.add", {"webhook_url": "https://10.0.0.1/"}, "INVALID_DELIVERY"),
+    Row("subscriptions.add", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
+    Row("subscriptions.remove", {"subscription_id": "$subscription"}),
+    Row("subscriptions.remove", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
     Row("keys.revoke", {"key_id": "$key"}),
     Row("keys.revoke", {"key_id": "key_0"}, "RESOURCE_NOT_FOUND"),
     Row("connections.list", {}),
@@ -354,7 +361,9 @@ MAY_DIFFER = {
     "changes.list": {"resume_cursor"},
     "server.stats": {"sequence", "last_updated", "writers"},
     "server.info": {"api_base", "mcp_url", "openapi_url"},
-    # Each face makes a grant and a key of its own.
+    # Each face makes a grant, a key and a subscription of its own.
+    "subscriptions.add": {"subscription_id", "webhook_secret"},
+    "subscriptions.list": {"subscriptions"},
     "agents.grant": {"grant"},
     "agents.grants": {"grants"},
     "keys.create": {"key", "secret"},

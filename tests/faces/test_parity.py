@@ -35,7 +35,7 @@ from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
 from tests.faces.parity_rows import AT, FILE, MAY_DIFFER, ROWS, SPLIT, STORE, Row, with_stored_ids
-from tests.support.actors import CONNECTION, DISABLED_ACCOUNT, always, full_actor
+from tests.support.actors import CONNECTION, DISABLED_ACCOUNT, SUBSCRIPTION, always, full_actor
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
 from tests.support.faces import argv, flat, in_query, share_services
@@ -71,6 +71,13 @@ async def bring_connection(services: Services, owner: str) -> None:
     await services.database.script(CONNECTION, account=owner, id=connection_of(owner), name="parity")
 
 
+async def bring_subscription(services: Services, owner: str) -> str:
+    """Have the subscription of an owner's account, and return its id."""
+    subscription = f"sub_{owner[:16]}"
+    await services.database.script(SUBSCRIPTION, account=owner, id=subscription)
+    return subscription
+
+
 @dataclass(frozen=True)
 class World:
     """The data that every face is asked about."""
@@ -86,9 +93,11 @@ class World:
         return full_actor(self.service.owner, client="test")
 
     async def bring_back(self, row: Row) -> None:
-        """Bring back the connection that a row ends, so that every face may end it."""
+        """Bring back the connection or subscription that a row names, so that every face may end it."""
         if row.name == "connections.revoke" and not row.code:
             await bring_connection(self.services, self.service.owner)
+        if row.name in ("subscriptions.add", "subscriptions.remove") and not row.code:
+            await bring_subscription(self.services, self.service.owner)
 
     def each(self, face: Face, ask: Callable[[Row], list[Outcome]]) -> Outcomes:
         return {i: ask(row) for i, row in enumerate(self.rows) if face in REGISTRY[row.name].faces}
@@ -110,6 +119,7 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     known["$key"] = run("keys.create", {"name": "parity"})["key"]["key_id"]
     loop.run(bring_connection(services, service.owner))
     known["$connection"] = connection_of(service.owner)
+    known["$subscription"] = loop.run(bring_subscription(services, service.owner))
     known["$grant"] = run("agents.grant", dict(REGISTRY["agents.grant"].example))["grant"]["grant_id"]
     known["$source"] = run("store", FILE)["source_id"]
     example = REGISTRY["interpretations.create"].example
@@ -219,6 +229,7 @@ def by_wire(world: World) -> Outcomes:
 
 async def ask_tools(world: World, client: McpClient) -> Outcomes:
     async def ask(row: Row) -> list[Outcome]:
+        await world.bring_back(row)
         answer = await client.call_tool(REGISTRY[row.name].tool, row.arguments)
         (content,) = answer.content
         assert isinstance(content, TextContent)

@@ -20,6 +20,7 @@ CLOSED = {
     "writings.withdraw", "writings.reinstate", "agents.grant", "agents.grants", "agents.quarantine",
     "agents.release", "agents.revoke", "agents.suspend", "undo",
     "server.check_snapshots", "keys.create", "keys.list", "keys.revoke", "connections.revoke",
+    "subscriptions.add", "subscriptions.list", "subscriptions.remove",
 }  # fmt: skip
 ADA = {"entity_type": "person", "name": "Ada"}
 BOB = {"entity_type": "person", "name": "Bob"}

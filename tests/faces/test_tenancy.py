@@ -68,8 +68,10 @@ class Alice:
         observation_ids = [item["observation_id"] for item in answer["entities"]]
         (event,) = run("timeline.list")["events"]
         key_id = run("keys.create", name=self.marker)["key"]["key_id"]
+        url = "https://hooks.example.org/alice"
+        subscription = run("subscriptions.add", webhook_url=url)["subscription_id"]
         self.secrets = {
-            self.marker, self.owner, ada, acme, *observation_ids, answer["transaction_id"],
+            subscription, url, self.marker, self.owner, ada, acme, *observation_ids, answer["transaction_id"],
             link["relationship_key"], link["relationship_id"], link["observation_id"], event["id"], key_id,
             self.connection,
         }  # fmt: skip
@@ -93,6 +95,7 @@ class Alice:
             "observation_id": observation_ids,
             "event_id": [event["id"]],
             "key_id": [key_id],
+            "subscription_id": [subscription],
             "id": [self.connection],
             "connection_id": [self.connection],
             "event_type": ["Birthday"],
@@ -279,7 +282,8 @@ def test_nothing_of_another_owner_is_changed(loop: Loop, services: Services, ali
 
     def state() -> list[Any]:
         entities = [hers("entities.get", entity_id=entity_id) for entity_id in entity_ids]
-        return [hers("server.stats"), hers("keys.list"), hers("connections.list"), *entities]
+        lists = [hers(f"{noun}.list") for noun in ("keys", "connections", "subscriptions")]
+        return [hers("server.stats"), *lists, *entities]
 
     before = state()
     assert [each["connectionId"] for each in before[2]["connections"]] == [alice.connection]

@@ -22,6 +22,14 @@ CONNECTION: Final = (
 )
 """Creates a connection of an account, or brings it back."""
 
+SUBSCRIPTION: Final = (
+    "MATCH (account:Account {id: $account}) MERGE (account)-[:subscribed]->(stored:Subscription {id: $id}) "
+    "SET stored += {account: $account, owner: $account, credential: '', signer: '[\"\",null,null]', "
+    "wanted: '{}', delivery: 'sse', node_key: '', sequence: 0, part: 0, failures: 0, max_failures: 1, "
+    "status: 'active', created_at: 0}"
+)
+"""Creates a subscription of an account, or brings it back."""
+
 
 def full_actor(owner: str, client: str = "unknown") -> Actor:
     """Return an actor of an owner with every scope."""

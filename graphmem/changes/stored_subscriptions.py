@@ -1,0 +1,167 @@
+"""Subscriptions: who is told of which changes, and how far. They are data of the instance: no dump has them.
+
+A subscription acts with the account, the credential and the agent that made it. A webhook is in the queue of
+the worker while it has a time at which it is due; one that sleeps has none.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import orjson
+
+from graphmem.auth import Actor, Scope, SignedAgent
+from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.errors import NotFound, SubscriptionInactive
+from graphmem.model import times
+from graphmem.registry import Context, Services
+
+Delivery = Literal["webhook", "sse"]
+SubscriptionStatus = Literal["active", "asleep"]
+
+
+class Subscription(NamedTuple):
+    """A row of ``subscription/_row.cypher``. Times are microseconds.
+
+    ``sequence`` and ``part`` are the place after the last change that was delivered, in the order of the
+    owner's node that ``node_key`` names; it is empty while the owner has written nothing. ``failures`` counts
+    those since the last delivery. ``signer`` is the JSON of the agent that signed the request.
+    """
+
+    id: str
+    owner: str
+    account: str
+    credential: str
+    signer: str
+    wanted: str
+    delivery: Delivery
+    webhook_url: str | None
+    secret: str | None
+    node_key: str
+    sequence: int
+    part: int
+    status: SubscriptionStatus
+    failures: int
+    max_failures: int
+    last_error: str | None
+    last_delivered_at: int | None
+    due_at: int | None
+    created_at: int
+
+    @property
+    def actor(self) -> Actor:
+        """Who reads for it."""
+        thumbprint, issuer, subject = orjson.loads(self.signer)
+        signer = thumbprint and SignedAgent(thumbprint, "", "software", issuer, subject)
+        return Actor(
+            self.owner, frozenset({Scope.READ}), account=self.account, credential=self.credential,
+            signer=signer or None,
+        )  # fmt: skip
+
+
+class SubscriptionResult(NamedTuple):
+    """The row of queries that answer one subscription."""
+
+    subscription: Subscription
+
+
+class _Removed(NamedTuple):
+    removed: bool
+
+
+async def create(
+    context: Context, wanted: WantedChanges, delivery: Delivery, url: str | None, max_failures: int
+) -> Subscription:
+    """Store a subscription to what changes from now on.
+
+    Raises:
+        NotFound: the caller has no account.
+    """
+    account_id = context.actor.account
+    properties: dict[str, Any] = {
+        **_awake(context.actor),
+        "wanted": wanted.encode(),
+        "delivery": delivery,
+        "webhook_url": url,
+        "secret": url and f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}",
+        "max_failures": max_failures,
+        "created_at": times.now(),
+    }
+    row = await context.services.database.writes(None).one(
+        "subscription.create", SubscriptionResult, account_id=account_id, id=f"sub_{secrets.token_hex(8)}",
+        properties=properties,
+    )  # fmt: skip
+    if row is None:
+        raise NotFound("the caller has no account on this instance", account_id=account_id)
+    return row.subscription
+
+
+async def of_account(context: Context) -> list[Subscription]:
+    """Return the subscriptions of the caller's account, newest first."""
+    rows = await context.services.database.reads(None).all(
+        "subscription.of_account", SubscriptionResult, account_id=context.actor.account
+    )
+    return [row.subscription for row in rows]
+
+
+async def filter_of(context: Context, subscription_id: str) -> WantedChanges:
+    """Return the filter of an active subscription of the caller's account.
+
+    Raises:
+        NotFound: the account has no such subscription.
+        SubscriptionInactive: it sleeps.
+    """
+    for subscription in await of_account(context):
+        if subscription.id == subscription_id:
+            if subscription.status != "active":
+                raise SubscriptionInactive(
+                    subscription_id=subscription_id, last_error=subscription.last_error
+                )
+            return await wanted_by(context.services, subscription)
+    raise _missing(subscription_id)
+
+
+async def wanted_by(services: Services, subscription: Subscription) -> WantedChanges:
+    """Return the filter of a subscription, with its entity types by their names of now."""
+    wanted = WantedChanges.decode(subscription.wanted)
+    aliases = await services.type_aliases.of(subscription.owner)
+    return replace(wanted, entity_types=frozenset(aliases.get(each, each) for each in wanted.entity_types))
+
+
+async def wake(context: Context, subscription_id: str) -> None:
+    """Have a subscription go on for the caller: after its place, or from now on if that is of other data.
+
+    Raises:
+        NotFound: the account has no such subscription.
+    """
+    row = await context.services.database.writes(None).one(
+        "subscription.wake", SubscriptionResult, account_id=context.actor.account, id=subscription_id,
+        properties=_awake(context.actor),
+    )  # fmt: skip
+    if row is None:
+        raise _missing(subscription_id)
+
+
+async def remove(context: Context, subscription_id: str) -> None:
+    """Remove a subscription; NotFound: the account has none of this id."""
+    row = await context.services.database.writes(None).one(
+        "subscription.remove", _Removed, account_id=context.actor.account, id=subscription_id
+    )
+    if row is None:
+        raise _missing(subscription_id)
+
+
+def _missing(subscription_id: str) -> NotFound:
+    message = f"there is no subscription {subscription_id}: GET /subscriptions has the ids"
+    return NotFound(message, subscription_id=subscription_id)
+
+
+def _awake(actor: Actor) -> dict[str, Any]:
+    """Return the properties of a subscription that begins or goes on for a caller."""
+    signer = actor.signer
+    agent = (signer.thumbprint, signer.issuer, signer.subject) if signer else ("", None, None)
+    credential = {"credential": actor.credential, "signer": orjson.dumps(agent).decode()}
+    return {**credential, "status": "active", "failures": 0, "last_error": None}

@@ -1,0 +1,198 @@
+"""Webhooks: what changed is sent to a URL, in the owner's order, at least once, one request for each change.
+
+A process has a subscription for a lease, which each delivery renews. What was delivered is noted after each
+delivery, so that after a kill one change at most is sent a second time, under the same ``webhook-id``. What
+fails is tried again later, as the database says: nothing waits in memory. Requests are signed as Standard
+Webhooks has it, and go through the guarded fetch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+import orjson
+import structlog
+from standardwebhooks import Webhook
+
+from graphmem.auth import Scope
+from graphmem.auth.fetching import Fetcher, FetchRefused
+from graphmem.changes import stored_subscriptions, wanted_changes
+from graphmem.changes.change_cursors import END, Place
+from graphmem.changes.change_pages import wanted_part
+from graphmem.changes.derived_changes import Change
+from graphmem.changes.stored_subscriptions import Subscription
+from graphmem.errors import CapabilityDenied, GraphmemError
+from graphmem.model import canonical, times
+from graphmem.registry import Context, Services
+
+CONCURRENT_DELIVERIES_LIMIT: Final = 16
+"""Subscriptions to which a process delivers at once, so that one that hangs holds up no other."""
+DELIVERY_SECONDS: Final = 10.0
+"""Time for one request with its answer."""
+LEASE_SECONDS: Final = 30.0
+BATCH_SECONDS: Final = 5.0
+"""How long a process delivers to one subscription, before it asks again whether that may read."""
+LOOK_SECONDS: Final = 1.0
+"""Pause between two looks for subscriptions that wait, while others are delivered to."""
+BACKOFF_SECONDS: Final = (1, 5, 30, 300)
+"""Seconds before what failed is tried again; the last ones again and again."""
+FETCHER: Final = Fetcher(seconds=DELIVERY_SECONDS)
+_MICROSECONDS: Final = 1_000_000
+
+_log = structlog.get_logger("graphmem.webhooks")
+
+
+class _Waiting(NamedTuple):
+    ids: list[str]
+
+
+class _Claimed(NamedTuple):
+    """The row of ``subscription/claim.cypher``."""
+
+    subscription: Subscription
+    may_read: bool
+
+
+class _Noted(NamedTuple):
+    noted: int
+
+
+async def deliver_waiting(services: Services) -> int:
+    """Deliver to the subscriptions that wait, of all owners, until none waits; return how many changes."""
+    running: set[asyncio.Task[int]] = set()
+    delivered = 0
+    try:
+        while True:
+            if free := CONCURRENT_DELIVERIES_LIMIT - len(running):
+                row = await services.database.reads(None).only(
+                    "subscription.waiting", _Waiting, now=times.now(), limit=free
+                )
+                running |= {asyncio.create_task(_deliver(services, each)) for each in row.ids}
+            if not running:
+                return delivered
+            ended, running = await asyncio.wait(
+                running, timeout=LOOK_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+            delivered += sum(task.result() for task in ended)
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _deliver(services: Services, subscription_id: str) -> int:
+    """Deliver to a subscription, unless another process has it; return how many changes."""
+    delivery = None
+    try:
+        token = uuid.uuid4().hex
+        claimed = await services.database.writes(None).one(
+            "subscription.claim", _Claimed, id=subscription_id, now=times.now(), until=_in(LEASE_SECONDS),
+            token=token,
+        )  # fmt: skip
+        if claimed is None:
+            return 0
+        delivery = _Delivery(services, claimed.subscription, token)
+        if claimed.may_read:
+            await delivery.run()
+        else:
+            await delivery.sleep("the account or the credential that made it has ended, or may not read")
+    except GraphmemError as exc:
+        _log.warning("a webhook goes on later", subscription=subscription_id, reason=str(exc)[:500])
+    except Exception:
+        _log.exception("unexpected fault of a webhook: it goes on later", subscription=subscription_id)
+    return 0 if delivery is None else delivery.count
+
+
+class _Delivery:
+    """Delivers what follows the place of one subscription, which this process has claimed by a token."""
+
+    def __init__(self, services: Services, subscription: Subscription, token: str) -> None:
+        self._services = services
+        self._context = Context(subscription.actor, services)
+        self._subscription = subscription
+        self._token = token
+        self._failures = subscription.failures
+        self.count = 0
+
+    async def run(self) -> None:
+        """Deliver for some seconds, or until a delivery fails."""
+        subscription, services, actor = self._subscription, self._services, self._context.actor
+        try:
+            await services.agent_grants.check(actor, "changes.list", Scope.READ)
+        except CapabilityDenied:
+            await self.sleep("the grants of the agent that made it do not cover reading changes")
+            return
+        head = await services.change_feed.head(actor.owner)
+        if not head.node_key:
+            # A withdrawal is being folded in.
+            await self._note(due_at=_in(LOOK_SECONDS))
+            return
+        if subscription.node_key not in ("", head.node_key):
+            await self.sleep("the database was recovered, or its data is other data: what changed is unknown")
+            return
+        wanted = await stored_subscriptions.wanted_by(services, subscription)
+        place, end = Place(subscription.sequence, subscription.part), time.monotonic() + BATCH_SECONDS
+        while (place.sequence < head.sequence or place.part != END) and time.monotonic() < end:
+            parts, following = await services.change_feed.after(self._context, place, head.sequence)
+            for change in wanted_part(actor.owner, parts, wanted):
+                if not await self._post(change, head.node_key):
+                    return
+                place = Place(change.transaction.sequence, change.index)
+                if time.monotonic() > end:
+                    break
+            else:
+                place = following
+        await self._note(**_at(place, head.node_key), due_at=0)
+
+    async def sleep(self, reason: str) -> None:
+        """Put the subscription to sleep."""
+        _log.warning("a webhook sleeps", subscription=self._subscription.id, reason=reason)
+        await self._note(status="asleep", due_at=None, last_error=reason, failures=self._failures)
+
+    async def _post(self, change: Change, node_key: str) -> bool:
+        """Deliver a change and note it; return whether the next one may follow."""
+        subscription = self._subscription
+        event = wanted_changes.answer(subscription.owner, node_key, change)
+        delivery_id = f"dlv_{canonical.digest([subscription.id, change.id])[:24]}"
+        message = {"subscription_id": subscription.id, "delivery_id": delivery_id, "event": event}
+        body, now = orjson.dumps(message), datetime.now(UTC)
+        headers = {
+            "webhook-id": change.id,
+            "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-signature": Webhook(subscription.secret or "").sign(change.id, now, body.decode()),
+        }
+        try:
+            await FETCHER.post(subscription.webhook_url or "", body, headers)
+        except FetchRefused as refused:
+            self._failures += 1
+            if self._failures >= subscription.max_failures:
+                await self.sleep(str(refused))
+            else:
+                wait = BACKOFF_SECONDS[min(self._failures, len(BACKOFF_SECONDS)) - 1]
+                await self._note(failures=self._failures, last_error=str(refused), due_at=_in(wait))
+            return False
+        self.count += 1
+        self._failures = 0
+        place = _at(Place(change.transaction.sequence, change.index), node_key)
+        return await self._note(
+            **place, failures=0, last_error=None, last_delivered_at=times.now(), due_at=_in(LEASE_SECONDS)
+        )
+
+    async def _note(self, **properties: Any) -> bool:
+        """Note properties; return whether this process has the subscription still."""
+        noted = await self._services.database.writes(None).only(
+            "subscription.note", _Noted, id=self._subscription.id, token=self._token, properties=properties
+        )
+        return noted.noted > 0
+
+
+def _at(place: Place, node_key: str) -> dict[str, Any]:
+    return {**place._asdict(), "node_key": node_key}
+
+
+def _in(seconds: float) -> int:
+    return times.now() + int(seconds * _MICROSECONDS)

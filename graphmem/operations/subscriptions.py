@@ -1,0 +1,182 @@
+"""Subscriptions: who is told of what changes, by a webhook or on a stream."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, NotRequired, Self
+
+import orjson
+from pydantic import Field, model_validator
+from typing_extensions import TypedDict
+
+from graphmem.arguments import EXAMPLE_SUBSCRIPTION_ID, Arguments, NoBool
+from graphmem.auth.fetching import FetchRefused, read_url
+from graphmem.changes import stored_subscriptions
+from graphmem.changes.stored_subscriptions import Delivery, Subscription, SubscriptionStatus
+from graphmem.errors import Forbidden, InvalidCursor, InvalidDelivery, NotFound
+from graphmem.model import times
+from graphmem.operations.changes import ChangeFilters
+from graphmem.reading import answers, cursors
+from graphmem.reading.budgets import within_budget
+from graphmem.reading.pages import Paged, PageEnvelope, page_of
+from graphmem.registry import Context, Scope, operation
+
+SUBSCRIPTIONS_LIMIT: Final = 100
+"""Subscriptions of one account."""
+SubscriptionId = Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class Subscribe(ChangeFilters):
+    """The arguments of ``subscriptions.add``."""
+
+    subscription_id: Annotated[
+        SubscriptionId | None, Field(description="Wake this subscription; give nothing beside it.")
+    ] = None
+    delivery_method: Delivery = Field(
+        default="webhook",
+        description="webhook: sent to webhook_url; sse: read from the event stream with the subscription_id.",
+    )
+    webhook_url: Annotated[
+        str | None,
+        Field(min_length=1, max_length=2_000, description="An https URL of a public host, on port 443."),
+    ] = None
+    max_failures: Annotated[int, NoBool] = Field(
+        default=10, ge=1, le=100, description="It sleeps after so many failures one after another."
+    )
+
+    @model_validator(mode="after")
+    def _alone(self) -> Self:
+        if self.subscription_id is not None and (more := sorted(self.model_fields_set - {"subscription_id"})):
+            raise ValueError(f"with subscription_id, leave out {', '.join(more)}")
+        return self
+
+
+class Subscribed(TypedDict):
+    """The subscription. ``webhook_secret`` verifies its requests; no later answer has it."""
+
+    subscription_id: str
+    webhook_secret: NotRequired[str]
+
+
+@operation(
+    "subscriptions.add", "POST /subscribe", tool="subscribe", command="subscriptions add", scope=Scope.WRITE,
+    sandbox=False, errors=(InvalidDelivery, NotFound),
+    example={"entity_types": ["task"], "webhook_url": "https://hooks.example.org/graphmem"},
+)  # fmt: skip
+async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
+    """Subscribe to what changes from now on: by signed requests to a URL, or on the event stream.
+
+    Filter by kind, type, entity, field and writer, as for the list of changes. Each change is sent at least
+    once, in order, by a POST of `{subscription_id, delivery_id, event}` that is signed as Standard Webhooks
+    has it. It acts with the credential of the caller and sleeps when that ends, or after `max_failures`
+    failures; a call with its `subscription_id` wakes it.
+    """
+    if Scope.READ not in context.actor.scopes:
+        raise Forbidden(needs=Scope.READ, operation="subscriptions.add")
+    await context.services.agent_grants.check(context.actor, "changes.list", Scope.READ)
+    if arguments.subscription_id is not None:
+        await stored_subscriptions.wake(context, arguments.subscription_id)
+        return {"subscription_id": arguments.subscription_id}
+    url = _deliverable(arguments)
+    if len(await stored_subscriptions.of_account(context)) >= SUBSCRIPTIONS_LIMIT:
+        message = f"an account has {SUBSCRIPTIONS_LIMIT} subscriptions at most: POST /unsubscribe removes one"
+        raise InvalidDelivery(message, limit=SUBSCRIPTIONS_LIMIT)
+    made = await stored_subscriptions.create(
+        context, arguments.wanted, arguments.delivery_method, url, arguments.max_failures
+    )
+    answer: Subscribed = {"subscription_id": made.id}
+    if made.secret is not None:
+        answer["webhook_secret"] = made.secret
+    return answer
+
+
+def _deliverable(arguments: Subscribe) -> str | None:
+    """Return the URL to deliver to."""
+    url = arguments.webhook_url
+    if (url is None) == (arguments.delivery_method == "webhook"):
+        raise InvalidDelivery("give webhook_url with delivery_method webhook, and leave it out with sse")
+    if url is not None:
+        try:
+            read_url(url)
+        except FetchRefused as refused:
+            raise InvalidDelivery(f"webhook_url: {refused}") from refused
+    return url
+
+
+class NameSubscription(Arguments):
+    """Which subscription."""
+
+    subscription_id: SubscriptionId = Field(description="Id of the subscription.")
+
+
+class Unsubscribed(TypedDict):
+    """The subscription that was removed."""
+
+    subscription_id: str
+
+
+@operation(
+    "subscriptions.remove", "POST /unsubscribe", tool="unsubscribe", command="subscriptions remove",
+    scope=Scope.WRITE, sandbox=False, errors=(NotFound,),
+    example={"subscription_id": EXAMPLE_SUBSCRIPTION_ID},
+)  # fmt: skip
+async def unsubscribe(context: Context, arguments: NameSubscription) -> Unsubscribed:
+    """Remove a subscription. What is being sent at this moment still arrives."""
+    await stored_subscriptions.remove(context, arguments.subscription_id)
+    return {"subscription_id": arguments.subscription_id}
+
+
+class SubscriptionAnswer(TypedDict):
+    """A subscription.
+
+    ``failures`` counts those since the last delivery; ``next_try_at`` is when it is tried again. One that is
+    asleep gets nothing until it is woken; ``last_error`` says why.
+    """
+
+    subscription_id: str
+    delivery_method: Delivery
+    webhook_url: NotRequired[str]
+    filter: dict[str, list[str]]
+    status: SubscriptionStatus
+    failures: int
+    max_failures: int
+    last_error: str | None
+    last_delivered_at: str | None
+    next_try_at: str | None
+    created_at: str
+
+
+class SubscriptionPage(PageEnvelope):
+    """A page of the subscriptions of an account, newest first."""
+
+    subscriptions: list[SubscriptionAnswer]
+
+
+@operation(
+    "subscriptions.list", "GET /subscriptions", tool="list_subscriptions", command="subscriptions list",
+    scope=Scope.READ, sandbox=False, errors=(InvalidCursor,),
+)  # fmt: skip
+@within_budget("subscriptions", is_page=True)
+async def list_subscriptions(context: Context, arguments: Paged) -> SubscriptionPage:
+    """List the subscriptions of the caller's account: whether each is active, and what failed last."""
+    subscriptions = await stored_subscriptions.of_account(context)
+    query = cursors.fingerprint(context, "subscriptions.list", arguments)
+    page = page_of(arguments, query, subscriptions, lambda subscription: subscription.id)
+    return {"subscriptions": [_shown(each) for each in page.items], **page.envelope(arguments, query)}
+
+
+def _shown(subscription: Subscription) -> SubscriptionAnswer:
+    answer: dict[str, Any] = {
+        "subscription_id": subscription.id,
+        "delivery_method": subscription.delivery,
+        "filter": orjson.loads(subscription.wanted),
+        "status": subscription.status,
+        "failures": subscription.failures,
+        "max_failures": subscription.max_failures,
+        "last_error": subscription.last_error,
+        "last_delivered_at": answers.when(subscription.last_delivered_at),
+        "next_try_at": answers.when(subscription.due_at) if subscription.failures else None,
+        "created_at": times.render(subscription.created_at),
+    }
+    if subscription.webhook_url is not None:
+        answer["webhook_url"] = subscription.webhook_url
+    return answer  # type: ignore[return-value]

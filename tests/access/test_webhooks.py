@@ -1,0 +1,323 @@
+"""Webhooks: each change arrives in order, signed, at least once, whatever receiver and processes do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from graphmem.auth import Actor, Method, Scope, SignedAgent
+from graphmem.auth.accounts import actor_of
+from graphmem.auth.agent_grants import Capability
+from graphmem.changes import stored_subscriptions, webhooks
+from graphmem.errors import CapabilityDenied, Forbidden, InvalidDelivery, NotFound, SubscriptionInactive
+from graphmem.model import canonical
+from graphmem.registry import REGISTRY, Context
+from graphmem.runtime import open_services
+from graphmem.settings import Settings
+from tests.access.conftest import Command, Instance
+from tests.support.event_loop import Loop
+from tests.support.faces import Call
+from tests.support.tls_server import Authority
+from tests.support.webhook_receiver import URL, Receiver
+
+SECONDS = 20.0
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def receiver(loop: Loop, authority: Authority, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """A receiver to which all webhooks go, and which is tried again at once."""
+    receiver = Receiver()
+    server = loop.run(receiver.start(authority))
+    monkeypatch.setattr(webhooks, "FETCHER", receiver.fetcher(authority))
+    monkeypatch.setattr(webhooks, "BACKOFF_SECONDS", (0.01,))
+    yield receiver
+    receiver.released.set()
+    server.close()
+
+
+def calling(instance: Instance, actor: Actor) -> Call:
+    """Return the operations as an actor runs them."""
+
+    def call(name: str, /, **arguments: Any) -> dict[str, Any]:
+        return canonical.decode(instance.loop.run(REGISTRY[name].run(instance.services, actor, arguments)))
+
+    return call
+
+
+@pytest.fixture
+def ada(instance: Instance) -> Actor:
+    return actor_of(instance.account("ada"), "rest", Method.KEY)
+
+
+@pytest.fixture
+def call(instance: Instance, ada: Actor) -> Call:
+    return calling(instance, ada)
+
+
+def store(call: Call, *names: str) -> None:
+    for name in names:
+        call("store", entities=[{"entity_type": "task", "title": name}])
+
+
+def changed(call: Call) -> list[str]:
+    """Return the ids of all changes in order."""
+    return [each["event_id"] for each in call("changes.list", after="", limit=500)["changes"]]
+
+
+def deliver(instance: Instance, is_done: Callable[[], bool]) -> None:
+    """Do passes of the worker until something holds."""
+    end = time.monotonic() + SECONDS
+    while not is_done():
+        assert time.monotonic() < end
+        instance.loop.run(webhooks.deliver_waiting(instance.services))
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something holds, while something else runs."""
+    end = time.monotonic() + SECONDS
+    while not is_so():
+        assert time.monotonic() < end
+        await asyncio.sleep(0.01)
+
+
+def only(call: Call) -> dict[str, Any]:
+    (subscription,) = call("subscriptions.list")["subscriptions"]
+    return subscription
+
+
+def test_each_change_arrives_in_order_and_signed_though_the_receiver_fails_and_hangs(
+    instance: Instance, call: Call, receiver: Receiver, ada: Actor
+) -> None:
+    store(call, "before")
+    before = changed(call)
+    made = call("subscriptions.add", webhook_url=URL)
+    receiver.outcomes.extend([204, 500, 0, 302, 204, 503])
+    names = [f"task {number}" for number in range(5)]
+    store(call, *names)
+    wanted = changed(call)[len(before) :]
+    assert len(wanted) == 5
+    deliver(instance, lambda: len(receiver.accepted) == 5)
+    assert [each.event_id for each in receiver.accepted] == wanted
+    # What failed came again under its id, before anything else.
+    assert [wanted.index(each.event_id) for each in receiver.got] == [0, 1, 1, 1, 1, 2, 2, 3, 4]
+    for each in receiver.got:
+        assert each.is_signed_with(made["webhook_secret"])
+        assert each.message["subscription_id"] == made["subscription_id"]
+    assert len({each.message["delivery_id"] for each in receiver.got}) == 5
+    event = receiver.accepted[0].message["event"]
+    assert (event["event_type"], event["name"], event["user_id"]) == ("entity.created", "task 0", ada.owner)
+    shown = only(call)
+    assert (shown["status"], shown["failures"], shown["last_error"]) == ("active", 0, None)
+    assert shown["last_delivered_at"]
+    assert made["webhook_secret"] not in str(shown)
+    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    assert len(receiver.got) == 9
+
+
+def test_only_what_a_filter_names_is_sent_by_the_names_of_now(
+    instance: Instance, call: Call, receiver: Receiver
+) -> None:
+    call("subscriptions.add", webhook_url=URL, entity_type="chore", event_types=["entity.created"])
+    store(call, "a")
+    call("store", entities=[{"entity_type": "chore", "title": "b"}, {"entity_type": "person", "name": "c"}])
+    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    assert [each.message["event"]["name"] for each in receiver.accepted] == ["b"]
+    assert only(call)["filter"] == {"event_types": ["entity.created"], "entity_types": ["chore"]}
+
+
+def test_a_receiver_that_hangs_holds_up_no_other(instance: Instance, call: Call, receiver: Receiver) -> None:
+    receiver.hanging.add("/hangs")
+    call("subscriptions.add", webhook_url=URL.replace("graphmem", "hangs"))
+    call("subscriptions.add", webhook_url=URL)
+
+    async def both() -> None:
+        working = asyncio.create_task(webhooks.deliver_waiting(instance.services))
+        await until(lambda: {each.path for each in receiver.got} == {"/hangs", "/graphmem"})
+        await until(lambda: len(receiver.accepted) == 2)
+        assert not working.done()
+        working.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await working
+
+    store(call, "a", "b")
+    instance.loop.run(both())
+    assert [each.path for each in receiver.accepted] == ["/graphmem", "/graphmem"]
+
+
+def test_two_processes_share_the_work_and_one_goes_on_where_the_other_was_killed(
+    instance: Instance, call: Call, receiver: Receiver, instance_settings: Settings
+) -> None:
+    made = [call("subscriptions.add", webhook_url=f"{URL}/{number}") for number in range(6)]
+    store(call, "a", "b", "c")
+    wanted = changed(call)
+    loop = instance.loop
+
+    async def together() -> list[int]:
+        async with open_services(instance_settings) as other:
+            services = (instance.services, other)
+            return await asyncio.gather(*(webhooks.deliver_waiting(each) for each in services))
+
+    assert sum(loop.run(together())) == len(wanted) * 6
+    for each in made:
+        told = [got for got in receiver.got if got.message["subscription_id"] == each["subscription_id"]]
+        assert [got.event_id for got in told] == wanted
+    receiver.got.clear()
+    for each in made[1:]:
+        call("subscriptions.remove", subscription_id=each["subscription_id"])
+    store(call, "d", "e", "f")
+    receiver.outcomes.extend([204, 0])
+
+    async def killed() -> None:
+        async with open_services(instance_settings) as other:
+            working = asyncio.create_task(webhooks.deliver_waiting(other))
+            await until(lambda: len(receiver.got) == 2)
+            working.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await working
+
+    loop.run(killed())
+    assert loop.run(webhooks.deliver_waiting(instance.services)) == 0
+    instance.rows("MATCH (n:Subscription) SET n.due_at = n.due_at - $lease", lease=30_000_000)
+    deliver(instance, lambda: len(receiver.got) == 4)
+    # The second was under way when the process ended: it comes again, and the first does not.
+    rest = changed(call)[len(wanted) :]
+    assert [rest.index(each.event_id) for each in receiver.got] == [0, 1, 1, 2]
+
+
+def test_a_private_address_is_refused_and_the_subscription_sleeps_until_it_is_woken(
+    instance: Instance, call: Call, receiver: Receiver, authority: Authority, ada: Actor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    for url in (
+        "http://hooks.example.org/",
+        "https://127.0.0.1/",
+        "https://localhost/",
+        "https://hooks.example.org:8443/",
+        "x",
+    ):
+        with pytest.raises(InvalidDelivery):
+            call("subscriptions.add", webhook_url=url)
+    for wrong in ({}, {"delivery_method": "sse", "webhook_url": URL}):
+        with pytest.raises(InvalidDelivery, match="webhook_url"):
+            call("subscriptions.add", **wrong)
+    made = call("subscriptions.add", webhook_url=URL, max_failures=2)["subscription_id"]
+    for address in ("10.0.0.1", "127.0.0.1", "169.254.169.254"):
+        monkeypatch.setattr(webhooks, "FETCHER", receiver.fetcher(authority, "93.184.216.34", address))
+        store(call, address)
+        deliver(instance, lambda: only(call)["status"] == "asleep")
+        shown = only(call)
+        assert (shown["failures"], shown["next_try_at"]) == (2, None)
+        assert shown["last_error"] == "hooks.example.org does not resolve to public addresses only"
+        context = Context(ada, instance.services)
+        with pytest.raises(SubscriptionInactive):
+            instance.loop.run(stored_subscriptions.filter_of(context, made))
+        call("subscriptions.add", subscription_id=made)
+    assert receiver.addresses == []
+    monkeypatch.setattr(webhooks, "FETCHER", receiver.fetcher(authority))
+    deliver(instance, lambda: len(receiver.accepted) == 3)
+    assert [each.event_id for each in receiver.accepted] == changed(call)
+    assert only(call)["status"] == "active"
+
+
+def test_a_subscription_ends_with_what_made_it(
+    instance: Instance, call: Call, receiver: Receiver, ada: Actor
+) -> None:
+    loop, accounts = instance.loop, instance.accounts
+    account = loop.run(accounts.by_name("ada"))
+    _, key = loop.run(accounts.create_key(account.id, "k", ["read", "write"], None))
+    signer = SignedAgent("thumbprint", "Ed25519", "software")
+    with_key = calling(instance, actor_of(account, "rest", Method.KEY, credential=key.id))
+    signed = calling(instance, ada.signed(signer))
+    agents = instance.services.agent_grants
+    of_agent = "thumbprint", None, None
+    grant = loop.run(agents.create(account.id, "a", of_agent, [Capability("write", [])]))
+    with pytest.raises(CapabilityDenied):
+        signed("subscriptions.add", webhook_url=URL)
+    grant = loop.run(agents.create(account.id, "a", of_agent, [Capability("*", [])]))
+    no_read = actor_of(account, "rest", Method.KEY, [Scope.WRITE])
+    with pytest.raises(Forbidden):
+        calling(instance, no_read)("subscriptions.add", webhook_url=URL)
+    by_key, by_agent = (each("subscriptions.add", webhook_url=URL) for each in (with_key, signed))
+    store(call, "a")
+    deliver(instance, lambda: len(receiver.accepted) == 2)
+    loop.run(accounts.revoke_key(account.id, key.id))
+    loop.run(agents.change(account.id, grant.id, "revoked"))
+    store(call, "b")
+    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    assert len(receiver.got) == 2
+    shown = {each["subscription_id"]: each for each in call("subscriptions.list")["subscriptions"]}
+    assert {each["status"] for each in shown.values()} == {"asleep"}
+    assert "credential" in shown[by_key["subscription_id"]]["last_error"]
+    assert "grants" in shown[by_agent["subscription_id"]]["last_error"]
+    # Who may read still wakes it, and it acts for that caller from then on.
+    call("subscriptions.add", subscription_id=by_key["subscription_id"])
+    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    assert [each.message["event"]["name"] for each in receiver.got[2:]] == ["b"]
+    loop.run(accounts.delete("ada"))
+    assert instance.rows("MATCH (n:Subscription) RETURN n.id AS id") == []
+
+
+def test_a_subscription_sleeps_when_its_data_is_that_of_another_database(
+    instance: Instance, call: Call, receiver: Receiver, ada: Actor
+) -> None:
+    store(call, "a")
+    made = call("subscriptions.add", webhook_url=URL)["subscription_id"]
+    instance.rows("MATCH (n:Owner {id: $id}) SET n.node_key = 'another'", id=ada.owner)
+    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    assert (only(call)["status"], "recovered" in only(call)["last_error"]) == ("asleep", True)
+    call("subscriptions.add", subscription_id=made)
+    store(call, "b")
+    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    assert [each.message["event"]["name"] for each in receiver.got] == ["b"]
+
+
+def test_a_subscription_of_another_account_is_not_there(
+    instance: Instance, call: Call, receiver: Receiver, ada: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = call("subscriptions.add", webhook_url=URL)["subscription_id"]
+    sse = call("subscriptions.add", delivery_method="sse", fields=["title"])
+    assert set(sse) == {"subscription_id"}
+    services = instance.services
+    wanted = instance.loop.run(stored_subscriptions.filter_of(Context(ada, services), sse["subscription_id"]))
+    assert wanted.fields == {"title"}
+    bob = actor_of(instance.account("bob"), "rest", Method.KEY)
+    other = calling(instance, bob)
+    assert other("subscriptions.list")["subscriptions"] == []
+    for name in ("subscriptions.add", "subscriptions.remove"):
+        with pytest.raises(NotFound):
+            other(name, subscription_id=made)
+    with pytest.raises(NotFound):
+        instance.loop.run(stored_subscriptions.filter_of(Context(bob, services), made))
+    store(other, "of bob")
+    instance.loop.run(webhooks.deliver_waiting(services))
+    assert receiver.got == []
+    monkeypatch.setattr("graphmem.operations.subscriptions.SUBSCRIPTIONS_LIMIT", 2)
+    with pytest.raises(InvalidDelivery, match="2 subscriptions at most"):
+        call("subscriptions.add", webhook_url=URL)
+    call("subscriptions.remove", subscription_id=made)
+    assert only(call)["delivery_method"] == "sse"
+
+
+def test_the_commands_add_list_and_remove(instance: Instance, command: Command) -> None:
+    def run(*words: str) -> dict[str, Any]:
+        result = command("subscriptions", *words, "--json")
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    made = run("add", "--webhook-url", URL, "--entity-type", "task", "--max-failures", "3")
+    assert made["webhook_secret"].startswith("whsec_")
+    assert run("list")["subscriptions"][0]["max_failures"] == 3
+    assert made["subscription_id"] in command("subscriptions", "list").stdout
+    assert run("remove", made["subscription_id"]) == {"subscription_id": made["subscription_id"]}
+    assert run("list")["subscriptions"] == []
