@@ -124,7 +124,7 @@ class InvalidCursor(InvalidInput):
 class CursorOfAnotherDatabase(GraphmemError):
     """The cursor is of other data: read what is known now, then go on from its resume_cursor."""
 
-    code, status, exit_code = "CURSOR_OF_ANOTHER_DATABASE", 410, 5
+    code, status, exit_code = "CURSOR_OF_ANOTHER_DATABASE", 409, 5
 
 
 class InvalidDelivery(InvalidInput):

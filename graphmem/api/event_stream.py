@@ -27,7 +27,7 @@ from graphmem.changes.derived_changes import Change
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.errors import GraphmemError, ServiceBusy
 from graphmem.observability.logs import new_trace_id
-from graphmem.operations.changes import StreamChanges
+from graphmem.operations.recent_changes import StreamChanges
 from graphmem.registry import Context
 
 PING_SECONDS: Final = 25

@@ -1,16 +1,16 @@
 """The feed of a process: how far each owner has written, and the newest changes, for all who watch.
 
-While somebody watches, one small read at a time asks how far the watched owners have written. What is new is
-worked out once for all watchers of an owner, and a bounded stretch of it is kept. A watcher that is further
-behind reads its part from the database at its own pace, so that nothing is buffered for it.
+While somebody watches, one small read at a time asks how far the watched owners have written. What is new
+is worked out once for all watchers of an owner that are at the same place. A watcher that is further behind
+reads its part at its own pace, so that nothing is buffered for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -28,10 +28,8 @@ from graphmem.writing.state import LockedOwner
 
 INTERVAL_SECONDS: Final = 0.3
 """Seconds between two reads of how far the watched owners have written."""
-KEPT_CHANGES: Final = 5_000
-"""Changes of one owner that are kept for watchers."""
-KEPT_CHARACTERS: Final = 4_000_000
-"""Characters of their values."""
+KEPT_STRETCHES: Final = 4
+"""Stretches of changes of one owner that are kept for watchers."""
 
 _log = structlog.get_logger("graphmem.changes")
 
@@ -67,46 +65,25 @@ class Part:
     written: dict[tuple[int, bool], bytes] = field(default_factory=dict[Any, bytes], compare=False)
 
 
+_Stretch = tuple[list[Part], Place]
+
+
 @dataclass(slots=True)
 class _Watched:
-    """An owner that somebody watches. ``parts`` has all changes after ``start``, up to ``end``."""
+    """An owner that somebody watches; ``stretches`` are those read last, by where they begin and may end."""
 
     watchers: int = 0
     head: Head = field(default_factory=Head)
     news: asyncio.Event = field(default_factory=asyncio.Event)
-    parts: deque[Part] = field(default_factory=deque[Part])
-    start: int = 0
-    end: int = 0
-    size: int = 0
-    changes: int = 0
-    deriving: asyncio.Lock = field(default_factory=asyncio.Lock)
+    stretches: OrderedDict[tuple[Place, int], asyncio.Task[_Stretch]] = field(
+        default_factory=OrderedDict[tuple[Place, int], "asyncio.Task[_Stretch]"]
+    )
 
     def advance(self, head: Head) -> None:
         """Note how far the owner has written, and wake all who wait for it."""
-        if head.node_key != self.head.node_key:
-            self.clear(head.sequence if self.head.node_key == "" else 0)
         self.head = head
         self.news.set()
         self.news = asyncio.Event()
-
-    def clear(self, sequence: int) -> None:
-        """Keep nothing, and go on after a place."""
-        self.parts.clear()
-        self.start = self.end = sequence
-        self.size = self.changes = 0
-
-    def keep(self, parts: Iterable[Part], end: int) -> None:
-        """Keep more changes, and forget the oldest where they are too many."""
-        for part in parts:
-            self.parts.append(part)
-            self.size += _size(part)
-            self.changes += len(part.changes)
-        self.end = end
-        while self.parts and (self.changes > KEPT_CHANGES or self.size > KEPT_CHARACTERS):
-            gone = self.parts.popleft()
-            self.start = gone.sequence
-            self.size -= _size(gone)
-            self.changes -= len(gone.changes)
 
 
 class ChangeFeed:
@@ -162,18 +139,24 @@ class ChangeFeed:
         heads = await self._read([owner], stamped=stamped, dated=dated)
         return heads.get(owner, Head())
 
-    async def after(self, context: Context, place: Place, sequence: int) -> tuple[list[Part], Place]:
-        """Return the next changes after a place, up to a sequence, and the place after them."""
-        watched = self._watched.get(context.actor.owner)
-        if watched is not None and watched.start <= place.sequence and place.part == END:
-            if watched.end < sequence and place.sequence >= watched.end:
-                await self._derive(context, watched, sequence)
-            found = [part for part in watched.parts if part.sequence > place.sequence]
-            if watched.start <= place.sequence:
-                return found, Place(max(watched.end, place.sequence))
-        return await _read_after(context, place, sequence)
+    async def after(self, context: Context, place: Place, sequence: int) -> _Stretch:
+        """Return the next changes after a place, up to a sequence, and the place after them.
 
-    async def follow(self, context: Context, place: Place | None) -> AsyncGenerator[tuple[list[Part], Place]]:
+        Those who are at one place share what is read and worked out.
+        """
+        watched = self._watched.get(context.actor.owner)
+        if watched is None:
+            return await _read_after(context, place, sequence)
+        key, stretches = (place, sequence), watched.stretches
+        if key not in stretches or _has_failed(stretches[key]):
+            stretches[key] = asyncio.create_task(_read_after(context, place, sequence))
+        stretches.move_to_end(key)
+        while len(stretches) > KEPT_STRETCHES:
+            stretches.popitem(last=False)
+        # Who goes away does not take it from the others.
+        return await asyncio.shield(stretches[key])
+
+    async def follow(self, context: Context, place: Place | None) -> AsyncGenerator[_Stretch]:
         """Yield changes after a place until the process ends; with the place after them.
 
         It yields no parts once in a while when nothing happens, so that its caller can look after itself.
@@ -202,14 +185,6 @@ class ChangeFeed:
         if watched.head.sequence <= head.sequence and not self.is_ending:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(watched.news.wait(), seconds)
-
-    async def _derive(self, context: Context, watched: _Watched, sequence: int) -> None:
-        """Work out what follows the changes that are kept, once for all who wait for it."""
-        async with watched.deriving:
-            if watched.end >= sequence:
-                return
-            parts, place = await _read_after(context, Place(watched.end), sequence)
-            watched.keep(parts, place.sequence)
 
     async def _poll(self) -> None:
         """Ask how far the watched owners have written, for as long as somebody watches."""
@@ -248,13 +223,11 @@ class ChangeFeed:
         return heads
 
 
-def _size(part: Part) -> int:
-    return sum(
-        len(shown.value) for each in part.changes for shown in (*each.before.values(), *each.after.values())
-    )
+def _has_failed(task: asyncio.Task[_Stretch]) -> bool:
+    return task.done() and (task.cancelled() or task.exception() is not None)
 
 
-async def _read_after(context: Context, place: Place, sequence: int) -> tuple[list[Part], Place]:
+async def _read_after(context: Context, place: Place, sequence: int) -> _Stretch:
     """Read a stretch of transactions after a place, and work out their changes."""
     is_inside = place.part != END
     after = place.sequence - is_inside
@@ -282,7 +255,7 @@ async def parts_of(context: Context, transactions: list[RecordedTransaction]) ->
         parts += grouped(run, await changes_of(context, run))
         run = []
         if each is not None:
-            parts.append(Part(each.sequence, [Change(each, 0, "database.restored", each.id)]))
+            parts.append(Part(each.sequence, [Change(each, "database.restored", each.id)]))
     return parts
 
 

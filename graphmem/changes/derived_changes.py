@@ -9,11 +9,11 @@ and the like, both states are read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from graphmem.changes.recorded_transactions import RecordedObservation, RecordedTransaction
-from graphmem.model import canonical, ending, identity, ids, membership, reduction, times
+from graphmem.model import canonical, ending, facts, identity, ids, membership, reduction, times
 from graphmem.model.reduction import Fold
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import SchemaDocument
@@ -35,7 +35,7 @@ KINDS: Final = (
 ON_REQUEST: Final = frozenset({"observation.created"})
 SUBJECTS_PER_READ: Final = 200
 """Entities or relationships whose states one query reads."""
-_PLAIN_KINDS: Final = frozenset({"value", "correction"})
+_PLAIN_KINDS: Final = frozenset(kind.name for kind in facts.TABLE if kind.has_values and kind.live is None)
 
 
 class Shown(NamedTuple):
@@ -54,16 +54,15 @@ class Change:
     """What one transaction changed of one subject.
 
     Attributes:
-        index: its place among the changes of its transaction.
         subject: the id of the entity, source, observation or transaction, the key of the relationship, or
             the type of the schema.
         before, after: the fields whose values changed, as they were shown before and after.
         ends: of a relationship, its source and its target.
         details: what only some kinds have.
+        index: its place among the changes of its transaction.
     """
 
     transaction: RecordedTransaction
-    index: int
     kind: str
     subject: str
     entity_type: str | None = None
@@ -73,6 +72,7 @@ class Change:
     after: Fields = field(default_factory=dict[str, Shown])
     ends: tuple[Known, ...] = ()
     details: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    index: int = 0
 
     @property
     def place(self) -> tuple[int, int]:
@@ -224,7 +224,7 @@ class _Deriver:
         ]
         self._states |= after
         self._seen |= after.keys()
-        return [_placed(each, index) for index, each in enumerate(found) if each is not None]
+        return [replace(each, index=index) for index, each in enumerate(found) if each is not None]
 
     async def _around(self, transaction: RecordedTransaction) -> tuple[_States, _States]:
         """Return what is shown before and after a transaction of all that it may have changed."""
@@ -323,7 +323,7 @@ class _Deriver:
         into = {"merged_into": now.into} if now is not None and now.into else {}
         for split in transaction.splits:
             into |= {"split_into": split.target} if entity_id == split.source else {}
-        return Change(transaction, 0, kind, entity_id, entity_type, name, observation, *fields, details=into)
+        return Change(transaction, kind, entity_id, entity_type, name, observation, *fields, details=into)
 
     def _of_relationship(
         self, transaction: RecordedTransaction, key: str, before: _States, after: _States
@@ -341,7 +341,7 @@ class _Deriver:
         ends = tuple(self._known.get(end) or Known(end, "", None) for end in ids.ends(key))
         observation = _first(transaction, key)
         kind = f"relationship.{done}"
-        return Change(transaction, 0, kind, key, None, None, observation, *fields, ends=ends)
+        return Change(transaction, kind, key, None, None, observation, *fields, ends=ends)
 
     def _of_observation(self, transaction: RecordedTransaction, observation: RecordedObservation) -> Change:
         known = self._known.get(observation.subject_id)
@@ -351,14 +351,9 @@ class _Deriver:
         }
         name = known.name if known else None
         return Change(
-            transaction, 0, "observation.created", observation.id, observation.entity_type, name, observation,
+            transaction, "observation.created", observation.id, observation.entity_type, name, observation,
             after=after,
         )  # fmt: skip
-
-
-def _placed(change: Change, index: int) -> Change:
-    object.__setattr__(change, "index", index)
-    return change
 
 
 def _entity_state(then: RecomputedEntities, entity_id: str) -> _State | None:
@@ -420,17 +415,17 @@ def _first(transaction: RecordedTransaction, subject_id: str) -> RecordedObserva
 
 def _of_files(transaction: RecordedTransaction) -> Iterator[Change]:
     for source in transaction.sources:
-        yield Change(transaction, 0, "source.stored", source.id, name=source.name)
+        yield Change(transaction, "source.stored", source.id, name=source.name)
     for each in transaction.interpretations:
         details = {"interpretation_id": each.id, "error": each.error}
-        yield Change(transaction, 0, "source.interpreted", each.source_id, details=details)
+        yield Change(transaction, "source.interpreted", each.source_id, details=details)
     for withdrawal in transaction.withdrawals:
         noun = "source" if withdrawal.subject_kind in ("source", "interpretation") else "writing"
         done = "withdrawn" if withdrawal.kind == "exclude" else "reinstated"
         details = {"subject_kind": withdrawal.subject_kind}
-        yield Change(transaction, 0, f"{noun}.{done}", withdrawal.subject, details=details)
+        yield Change(transaction, f"{noun}.{done}", withdrawal.subject, details=details)
 
 
 def _of_schema(transaction: RecordedTransaction, entity_type: str, version: str) -> Change:
     kind = "schema.registered" if version == FIRST_VERSION else "schema.changed"
-    return Change(transaction, 0, kind, entity_type, entity_type, details={"version": version})
+    return Change(transaction, kind, entity_type, entity_type, details={"version": version})
