@@ -146,6 +146,7 @@ def test_a_grant_of_all_types_or_of_a_kind_of_operations_covers_them(agent: Agen
     # It may do all but give itself and others what they may do.
     more = {"label": "x", "thumbprint": STRANGER.public.thumbprint, "capabilities": [{"op": "*"}]}
     assert is_denied(post(agent, "/agents/grants", more))
+    assert is_denied(post(agent, "/keys", {"name": "more"}))
     assert not is_denied(agent.send(agent.signed("GET", "/agents/grants")))
 
 
