@@ -24,6 +24,7 @@ from graphmem.changes import change_cursors, wanted_changes
 from graphmem.changes.change_cursors import Place
 from graphmem.changes.change_feed import Part
 from graphmem.changes.derived_changes import Change
+from graphmem.changes.stored_subscriptions import filter_of
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.errors import GraphmemError, ServiceBusy
 from graphmem.observability.logs import new_trace_id
@@ -45,6 +46,7 @@ async def stream(request: Request) -> Response:
 
     Raises:
         CursorOfAnotherDatabase: the cursor is not of this database.
+        NotFound, SubscriptionInactive: there is no such subscription, or it sleeps.
         ServiceBusy: the process has as many streams as it serves.
     """
     services, actor = services_of(request), request_actor(request.scope)
@@ -56,9 +58,12 @@ async def stream(request: Request) -> Response:
     await services.agent_grants.check(actor, "changes.list", Scope.READ, arguments)
     context = Context(actor, services)
     place = None if arguments.after is None else await change_cursors.place_of(context, arguments.after)
+    wanted = arguments.wanted
+    if arguments.subscription_id is not None:
+        wanted = await filter_of(context, arguments.subscription_id)
     if _streams[0] >= STREAMS_LIMIT:
         raise ServiceBusy(f"this process serves {STREAMS_LIMIT:,} streams already: try again later")
-    chunks = _chunks(request, context, arguments.wanted, place, values=arguments.values)
+    chunks = _chunks(request, context, wanted, place, values=arguments.values)
     return EventSourceResponse(chunks, ping=PING_SECONDS, send_timeout=SEND_SECONDS)
 
 

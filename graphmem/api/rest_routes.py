@@ -34,6 +34,7 @@ from graphmem.errors import (
     PayloadTooLarge,
     RangeNotSatisfiable,
     ServiceBusy,
+    SubscriptionInactive,
     UnknownField,
     UnsupportedMediaType,
 )
@@ -280,11 +281,14 @@ _STREAM: Final = RestRoute(
     "GET", STREAM_PATH, "stream_changes", "The changes as they come, as server-sent events.",
     "changes", scope=Scope.READ, answers=(Answer(200, "text/event-stream", _TEXT),),
     query={
-        **_texts("event_type", "entity_type", "entity_id", "field", "after"),
+        **_texts("event_type", "entity_type", "entity_id", "field", "after", "subscription_id"),
         **_texts("by_account", "by_key", "by_client", "by_agent"), "values": {"type": "boolean"},
     },
     headers=_texts("Last-Event-ID"),
-    errors=(CursorOfAnotherDatabase, ServiceBusy, InvalidInput, UnknownField, *_DATABASE),
+    errors=(
+        CursorOfAnotherDatabase, NotFound, SubscriptionInactive, ServiceBusy, InvalidInput, UnknownField,
+        *_DATABASE,
+    ),
 )  # fmt: skip
 ROUTES: Final = (
     _STREAM,

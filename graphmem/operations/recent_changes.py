@@ -67,6 +67,10 @@ class StreamChanges(ChangeFilters):
 
     after: After = None
     values: Values = False
+    subscription_id: Annotated[
+        Annotated[str, Field(max_length=100)] | None,
+        Field(description="Of an active subscription, in place of filters."),
+    ] = None
 
 
 class ListChanges(Paged, ChangeFilters):

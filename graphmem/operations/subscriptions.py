@@ -14,11 +14,11 @@ from graphmem.changes import stored_subscriptions
 from graphmem.changes.stored_subscriptions import Delivery, Subscription, SubscriptionStatus
 from graphmem.errors import Forbidden, InvalidCursor, InvalidDelivery, NotFound
 from graphmem.model import times
-from graphmem.operations.changes import ChangeFilters
+from graphmem.operations.recent_changes import ChangeFilters
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import Context, Face, Scope, operation
 
 SUBSCRIPTIONS_LIMIT: Final = 100
 """Subscriptions of one account."""
@@ -58,7 +58,8 @@ class Subscribed(TypedDict):
 
 
 @operation(
-    "subscriptions.add", "POST /subscribe", tool="subscribe", command="subscriptions add", scope=Scope.WRITE,
+    "subscriptions.add", "POST /subscribe", command="subscriptions add", scope=Scope.WRITE,
+    faces=Face.REST | Face.CLI, reason="a model that is misled could send what is stored to any address",
     sandbox=False, errors=(InvalidDelivery, NotFound),
     example={"entity_types": ["task"], "webhook_url": "https://hooks.example.org/graphmem"},
 )  # fmt: skip

@@ -102,7 +102,6 @@ BOUNDED = {
     "relationships.restore": "ids",
     "server.info": "addresses",
     "sources.url": "one URL",
-    "subscriptions.add": "an id and a secret",
     "subscriptions.remove": "one id",
     "timeline.get": "one event",
 }

@@ -14,9 +14,9 @@ from graphmem.api import event_stream
 from graphmem.api.app import create_app
 from graphmem.auth import Actor
 from graphmem.auth.authenticator import Caller
-from graphmem.errors import AuthInvalid, CursorOfAnotherDatabase
+from graphmem.errors import AuthInvalid, CursorOfAnotherDatabase, NotFound
 from graphmem.registry import Services
-from tests.support.actors import full_actor
+from tests.support.actors import DISABLED_ACCOUNT, full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
@@ -151,6 +151,21 @@ def test_a_cursor_of_other_data_is_refused(loop: Loop, services: Services, app: 
         assert stream.status == 409
         with pytest.raises(CursorOfAnotherDatabase):
             call("changes.list", after=cursor)
+
+
+def test_a_stream_takes_the_filter_of_a_subscription(
+    loop: Loop, services: Services, app: Any, owner: str
+) -> None:
+    call = by_runner(loop, services, owner)
+    loop.run(services.database.script(DISABLED_ACCOUNT, id=owner))
+    subscription = call("subscriptions.add", entity_types=["task"], delivery_method="sse")["subscription_id"]
+    stream = Stream(loop, app, owner, f"subscription_id={subscription}").started()
+    note(call, "a")
+    note(call, "t", entity_type="task")
+    assert titles(stream.until(1)) == ["t"]
+    stream.close()
+    other = Stream(loop, app, str(uuid.uuid4()), f"subscription_id={subscription}")
+    assert (NotFound.code in other.ended(), other.status) == (True, 404)
 
 
 @pytest.mark.parametrize("is_over", ["credential", "process"])

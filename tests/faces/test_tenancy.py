@@ -262,7 +262,7 @@ def test_nothing_of_another_owner_is_seen(bob: Bob, alice: Alice, name: str) -> 
     for arguments in questions(name, alice):
         status, answer_text = outcome(call, name, arguments)
         # A path names a file of the machine: whoever's it is, and whether it is there, it is refused alike.
-        expected = (200, 400, 403, 404) if "file_path" in arguments else (200, 400, 404)
+        expected = (200, 400, 403, 404) if "file_path" in arguments else (200, 400, 404, 409)
         assert status in expected, (arguments, answer_text)
         assert not leaks(alice, answer_text, None if status == 200 else arguments), arguments
 
