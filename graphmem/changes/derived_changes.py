@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from graphmem.changes.recorded_transactions import RecordedObservation, RecordedTransaction
+from graphmem.errors import NotFound
 from graphmem.model import canonical, ending, facts, identity, ids, membership, reduction, times
 from graphmem.model.reduction import Fold
 from graphmem.model.rules import PLAIN, Rules
@@ -144,6 +145,22 @@ class _State:
 
 
 _States = dict[str, _State | None]
+
+
+async def known_entities(context: Context, entity_ids: list[str]) -> list[Known]:
+    """Return some entities of the owner.
+
+    Raises:
+        NotFound: one of them is not the owner's.
+    """
+    if not entity_ids:
+        return []
+    row = await context.graph.only(
+        "change.subjects", _Subjects, entity_ids=entity_ids, subject_ids=[], before=times.EARLIEST
+    )
+    if missing := sorted({*entity_ids} - {each.id for each in row.entities}):
+        raise NotFound(f"there is no entity {missing[0]}: look it up by its name", entity_id=missing[0])
+    return row.entities
 
 
 async def changes_of(context: Context, transactions: Sequence[RecordedTransaction]) -> list[Change]:

@@ -102,7 +102,7 @@ def test_an_agent_does_what_its_grant_names_and_nothing_else(instance: Instance,
         (True, "/sources/src_0123456789abcdef01234567/content"),
     ):
         assert is_denied(agent.send(agent.signed("GET", path))) == denied, path
-    assert "CAPABILITY_DENIED" not in agent.tool("Ada Tool", is_signed=False).text
+    assert "CAPABILITY_DENIED" not in agent.tool("Ada Bare", is_signed=False).text
     assert "CAPABILITY_DENIED" in agent.tool("Ada Tool").text
     # The person who has the key does as before.
     assert agent.http("POST", "/store", agent.bearer, json=item("person")).status_code == 200

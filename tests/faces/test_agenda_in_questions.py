@@ -129,6 +129,8 @@ def test_other_questions_with_a_time_ask_for_no_agenda(agenda: Call, question: s
 def test_what_changed_is_answered_by_the_newest_changes_and_the_hint(agenda: Call) -> None:
     for name in ("Gudrun Pohl", "Lecture"):
         (found,) = agenda("entities.find", identifier=name)["entities"]
+        # Times less than a second apart make one order.
+        time.sleep(1.1)
         # When it was recorded decides, not when it was observed.
         agenda(
             "observations.create",
@@ -136,8 +138,6 @@ def test_what_changed_is_answered_by_the_newest_changes_and_the_hint(agenda: Cal
             fields={"note": "seen"},
             observed_at="2020-01-01",
         )
-        # Times less than a second apart make one order.
-        time.sleep(1.1)
     for question in ("What changed this week?", "anything new today?", "Was hat sich heute geändert?"):
         page = agenda("entities.query", search=question)
         assert of_kind(page)[:2] == ["Lecture", "Gudrun Pohl"]

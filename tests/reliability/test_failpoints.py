@@ -89,6 +89,18 @@ UNTRIED = {
 }
 """The worker of any service may do these first, so that no process can be made to die there.
 tests/faces/test_withdrawing.py and test_passages.py have a worker go on with what a process left undone."""
+SUBSCRIPTIONS = {
+    f"{side}:{step}"
+    for step in (
+        "subscription.claim",
+        "subscription.create",
+        "subscription.note",
+        "subscription.remove",
+        "subscription.wake",
+    )
+    for side in ("before", "after")
+}
+"""tests/access/test_webhooks.py has deliveries that end in the middle, and go on elsewhere."""
 SECRETS = {"before:secret.make", "after:secret.make"}
 """tests/faces/test_database_schema.py has them."""
 COVERED = {
@@ -367,7 +379,7 @@ def test_there_is_no_step_that_writes_at_which_nothing_died() -> None:
     steps = [failpoints.step_of(name) for name in names if cypher.query(name).mode == "write"]
     steps += [failpoints.COMMIT, failpoints.SCRIPT]
     places = {f"{side}:{step}" for step in steps for side in ("before", "after")} | {"before:answer"}
-    assert places <= COVERED | MIGRATES | UNTRIED
+    assert places <= COVERED | MIGRATES | UNTRIED | SUBSCRIPTIONS
     assert set(failpoints.places()) >= COVERED
 
 
