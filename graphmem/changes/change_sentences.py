@@ -19,6 +19,8 @@ def sentence(told: Mapping[str, Any], value: Callable[[Any], str] = canonical.en
     if "relationship_key" in told and told["event_type"].startswith("relationship"):
         ends = [told.get(f"{side}_name") or told[f"{side}_entity_id"] for side in ("source", "target")]
         what = f"{ends[0]} {told['relationship_type']} {ends[1]}"
+    elif told["event_type"].startswith("writing"):
+        what = _writing(str(told["subject"]))
     else:
         named = (
             told.get("name") or told.get("entity_id") or told.get("source_id") or told.get("subject") or ""
@@ -27,6 +29,11 @@ def sentence(told: Mapping[str, Any], value: Callable[[Any], str] = canonical.en
     changed = [_field(name, sides, value) for name, sides in told.get("fields", {}).items()]
     rest = f": {', '.join(changed)}" if changed else ""
     return f"{what} {action}{rest}"
+
+
+def _writing(subject: str) -> str:
+    """Return what was taken back: a transaction, or what a writer wrote (graphmem.model.ids.writing_id)."""
+    return f"what {subject[44:].replace(':', ' ', 1)} wrote" if subject.startswith("wrt_") else subject
 
 
 def _field(name: str, sides: Mapping[str, Any], value: Callable[[Any], str]) -> str:

@@ -333,7 +333,9 @@ class _Deriver:
             return None
         known = self._known.get(entity_id)
         entity_type = known.type if known else observation.entity_type if observation else None
-        texts = {name: winner.value for name, winner in now.fold.items()} if now and not now.into else {}
+        # What is gone has the name that it had.
+        shown = next((each for each in (now, was) if each is not None and each.into is None), None)
+        texts = {name: winner.value for name, winner in shown.fold.items()} if shown else {}
         name = known.name if known else None
         if entity_type is not None and texts:
             name = identity.name_of(entity_type, entity_id, texts)

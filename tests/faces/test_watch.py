@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from graphmem.changes.change_sentences import sentence
 from graphmem.cli import watch
 from graphmem.cli.session import Session
 from graphmem.errors import DatabaseUnavailable
+from graphmem.registry import Services
 from tests.faces.conftest import Command
-from tests.support.faces import Call
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
 
 
 def test_watch_prints_what_comes_and_waits_for_a_service_that_went_away(
@@ -43,3 +46,16 @@ def test_watch_prints_what_comes_and_waits_for_a_service_that_went_away(
     _, printed, _ = command("--json", "watch", "--after", start)
     changes = [json.loads(each) for each in printed.splitlines()]
     assert sorted(each["name"] for each in changes) == ["tea\x1b[2J", "x"]
+
+
+@pytest.mark.parametrize("undone", ["transaction_id", "by_client"])
+def test_what_was_taken_back_is_told_under_its_name(
+    loop: Loop, services: Services, owner: str, run: Call, undone: str
+) -> None:
+    robot = by_runner(loop, services, owner, client="robot")
+    stored = robot("store", entities=[{"entity_type": "note", "title": "tea"}])
+    value = stored["transaction_id"] if undone == "transaction_id" else "robot"
+    run("writings.withdraw", **{undone: value})
+    lines = [sentence(each) for each in run("changes.list", limit=2)["changes"]]
+    what = value if undone == "transaction_id" else "what client robot wrote"
+    assert sorted(lines) == sorted([f"{what} withdrawn", "note tea deleted: title cleared"])
