@@ -43,7 +43,7 @@ def applied(changes: list[dict[str, Any]], until: str = "9999") -> dict[str, dic
     """Return what the changes come to: by entity or relationship that is shown, its fields with winners."""
     shown: dict[str, dict[str, Any]] = {}
     for change in changes:
-        subject = change.get("relationship_key") or change.get("entity_id")
+        subject = str(change.get("relationship_key") or change.get("entity_id"))
         noun, _, action = change["event_type"].partition(".")
         if noun not in ("entity", "relationship") or change["timestamp"] > until:
             continue
