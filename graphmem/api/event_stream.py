@@ -77,14 +77,14 @@ async def _chunks(
         async with aclosing(feed.follow(context, place)) as parts_after:
             sent: Place | None = None
             async for parts, at in parts_after:
-                found = b"".join([await _frames(context, part, wanted, values=values) for part in parts])
+                events = b"".join([await _frames(context, part, wanted, values=values) for part in parts])
                 if sent is None:
                     # So that a client that comes again before the first change misses none.
                     cursor = await change_cursors.at_end(context, at.sequence)
                     yield f"retry: 2000\nid: {cursor}\n\n".encode()
                     sent = at
-                if found:
-                    yield found
+                if events:
+                    yield events
                 if time.monotonic() - checked > CHECK_SECONDS:
                     checked = time.monotonic()
                     await request.scope["state"]["credential_holds"](Scope.READ)
@@ -96,9 +96,8 @@ async def _chunks(
 
 async def _frames(context: Context, part: Part, wanted: WantedChanges, *, values: bool) -> bytes:
     """Return the events of the wanted changes of a transaction; each is written once for all streams."""
-    owner = context.actor.owner
-    fitting = [change for change in part.changes if wanted.fits(owner, change)]
-    return b"".join([await _written(context, part, change, values=values) for change in fitting])
+    changes = wanted.among(context.actor.owner, part.changes)
+    return b"".join([await _written(context, part, change, values=values) for change in changes])
 
 
 async def _written(context: Context, part: Part, change: Change, *, values: bool) -> bytes:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from graphmem.changes import recorded_transactions
 from graphmem.changes.change_cursors import END, Place
-from graphmem.changes.change_feed import Head, Part, grouped
+from graphmem.changes.change_feed import Head, grouped
 from graphmem.changes.derived_changes import Change, changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction
 from graphmem.changes.wanted_changes import WantedChanges
@@ -128,11 +128,15 @@ def _runs(
 
 
 class ChangesAfter(NamedTuple):
-    """Changes after a place, the oldest first; ``place`` is where to go on."""
+    """Changes after a place, the oldest first; ``place`` is where to go on.
+
+    ``node_key`` is that of the owner whose changes they are.
+    """
 
     changes: list[Change]
     place: Place
     has_more: bool
+    node_key: str
 
 
 async def after(
@@ -149,7 +153,7 @@ async def after(
             found, place, has_more = await _up_to(context, place, wanted, count, head.sequence)
             left = deadline - time.monotonic()
             if found or has_more or left <= 0 or feed.is_ending:
-                return ChangesAfter(found, place, has_more)
+                return ChangesAfter(found, place, has_more, head.node_key)
             await feed.news(owner, head, min(left, 1.0))
 
 
@@ -185,8 +189,3 @@ async def _up_to(
             return found, place, place.sequence < sequence
         await asyncio.sleep(0)
     return found, place, False
-
-
-def wanted_part(owner: str, parts: Sequence[Part], wanted: WantedChanges) -> list[Change]:
-    """Return the wanted changes of some transactions."""
-    return [change for part in parts for change in part.changes if wanted.fits(owner, change)]

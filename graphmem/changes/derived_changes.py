@@ -147,20 +147,19 @@ class _State:
 _States = dict[str, _State | None]
 
 
-async def known_entities(context: Context, entity_ids: list[str]) -> list[Known]:
-    """Return some entities of the owner.
+async def check_entities(context: Context, entity_ids: list[str]) -> None:
+    """Check that some entities are the owner's.
 
     Raises:
         NotFound: one of them is not the owner's.
     """
     if not entity_ids:
-        return []
+        return
     row = await context.graph.only(
         "change.subjects", _Subjects, entity_ids=entity_ids, subject_ids=[], before=times.EARLIEST
     )
     if missing := sorted({*entity_ids} - {each.id for each in row.entities}):
         raise NotFound(f"there is no entity {missing[0]}: look it up by its name", entity_id=missing[0])
-    return row.entities
 
 
 async def changes_of(context: Context, transactions: Sequence[RecordedTransaction]) -> list[Change]:
@@ -196,11 +195,11 @@ class _Deriver:
 
     async def _know(self, entity_ids: Iterable[str], subject_ids: Iterable[str], before: int) -> None:
         wanted = sorted({*entity_ids} - self._known.keys())
-        asked = sorted(subject_ids)
-        if not wanted and not asked:
+        subjects = sorted(subject_ids)
+        if not wanted and not subjects:
             return
         row = await self._context.graph.only(
-            "change.subjects", _Subjects, entity_ids=wanted, subject_ids=asked, before=before
+            "change.subjects", _Subjects, entity_ids=wanted, subject_ids=subjects, before=before
         )
         self._known |= {each.id: each for each in row.entities}
         self._seen.update(row.older)
@@ -228,7 +227,7 @@ class _Deriver:
     async def changes(self, transaction: RecordedTransaction) -> list[Change]:
         """Return the changes of the next transaction."""
         before, after = await self._around(transaction)
-        found = [
+        changes = [
             *_of_files(transaction),
             *(_of_schema(transaction, entity_type, version) for entity_type, version in transaction.schemas),
             *(self._of_entity(transaction, each, before, after) for each in sorted(after) if ":" not in each),
@@ -241,7 +240,7 @@ class _Deriver:
         ]
         self._states |= after
         self._seen |= after.keys()
-        return [replace(each, index=index) for index, each in enumerate(found) if each is not None]
+        return [replace(each, index=index) for index, each in enumerate(changes) if each is not None]
 
     async def _around(self, transaction: RecordedTransaction) -> tuple[_States, _States]:
         """Return what is shown before and after a transaction of all that it may have changed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NotRequired
 
@@ -89,6 +89,10 @@ class WantedChanges:
         """Return the filter that :meth:`encode` made."""
         named = {name: frozenset[str](values) for name, values in orjson.loads(text).items()}
         return WantedChanges(kinds=named.pop("event_types", frozenset()), **named)
+
+    def among(self, owner: str, changes: Iterable[Change]) -> list[Change]:
+        """Return those of some changes of an owner that somebody wants."""
+        return [change for change in changes if self.fits(owner, change)]
 
     def fits(self, owner: str, change: Change) -> bool:
         """Return whether somebody wants a change of an owner."""

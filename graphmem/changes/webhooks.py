@@ -22,7 +22,6 @@ from graphmem.auth import Scope
 from graphmem.auth.fetching import Fetcher, FetchRefused
 from graphmem.changes import stored_subscriptions, wanted_changes
 from graphmem.changes.change_cursors import END, Place
-from graphmem.changes.change_pages import wanted_part
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.stored_subscriptions import Subscription
 from graphmem.errors import CapabilityDenied, GraphmemError
@@ -138,7 +137,8 @@ class _Delivery:
         place, end = Place(subscription.sequence, subscription.part), time.monotonic() + BATCH_SECONDS
         while (place.sequence < head.sequence or place.part != END) and time.monotonic() < end:
             parts, following = await services.change_feed.after(self._context, place, head.sequence)
-            for change in wanted_part(actor.owner, parts, wanted):
+            every = (change for part in parts for change in part.changes)
+            for change in wanted.among(actor.owner, every):
                 if not await self._post(change, head.node_key):
                     return
                 place = Place(change.transaction.sequence, change.index)

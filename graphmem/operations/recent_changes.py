@@ -197,11 +197,10 @@ async def _after(context: Context, arguments: ListChanges, cursor: str) -> Chang
     found = await change_pages.after(
         context, place, arguments.wanted, arguments.limit, arguments.wait_seconds
     )
-    head = await context.services.change_feed.head(context.actor.owner, stamped=False, dated=False)
-    told = _told(context, head.node_key, found.changes, arguments)
-    answer: ChangesPage = {"changes": told, "limit": arguments.limit, "offset": 0}
-    if found.has_more and told:
-        resume = told[-1]["cursor"]
+    changes = _told(context, found.node_key, found.changes, arguments)
+    answer: ChangesPage = {"changes": changes, "limit": arguments.limit, "offset": 0}
+    if found.has_more and changes:
+        resume = changes[-1]["cursor"]
     else:
         resume = await change_cursors.at_end(context, found.place.sequence)
     answer["resume_cursor"] = resume or cursor

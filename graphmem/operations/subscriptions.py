@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import EXAMPLE_SUBSCRIPTION_ID, Arguments, NoBool
 from graphmem.auth.fetching import FetchRefused, read_url
 from graphmem.changes import stored_subscriptions
-from graphmem.changes.derived_changes import known_entities
+from graphmem.changes.derived_changes import check_entities
 from graphmem.changes.stored_subscriptions import Delivery, Subscription, SubscriptionStatus
 from graphmem.errors import Forbidden, InvalidCursor, InvalidDelivery, NotFound
 from graphmem.model import times
@@ -79,7 +79,7 @@ async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
         await stored_subscriptions.wake(context, arguments.subscription_id)
         return {"subscription_id": arguments.subscription_id}
     url = _deliverable(arguments)
-    await known_entities(context, sorted(arguments.wanted.entity_ids))
+    await check_entities(context, sorted(arguments.wanted.entity_ids))
     if len(await stored_subscriptions.of_account(context)) >= SUBSCRIPTIONS_LIMIT:
         message = f"an account has {SUBSCRIPTIONS_LIMIT} subscriptions at most: POST /unsubscribe removes one"
         raise InvalidDelivery(message, limit=SUBSCRIPTIONS_LIMIT)
