@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from graphmem.cli.agents.told_changes import changed, chosen_agents, told
+from graphmem.cli.agents.file_changes import change_file, chosen_agents, print_files
 from graphmem.cli.session import Session
-from graphmem.cli.setup import Word
+from graphmem.cli.setup import Agents, DryRun, Word
 
 if TYPE_CHECKING:
     from graphmem.cli.agents.agent_table import AgentFile
@@ -20,16 +20,11 @@ if TYPE_CHECKING:
 def instructions(
     session: Session,
     action: Annotated[Literal["check", "install", "print"], typer.Argument(help="What to do.")],
-    agents: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[AGENT]...", help="Agents by name. Default: those that are installed."),
-    ] = None,
+    agents: Agents = None,
     scope: Annotated[
         Word, typer.Option(help="The files of the project in this directory, or your own for all projects.")
     ] = "project",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take the lines out again.")] = False,
 ) -> dict[str, Any] | None:
     """Tell agents when to look and when to store, in CLAUDE.md, AGENTS.md, .cursor/rules and the like.
@@ -58,8 +53,8 @@ def instructions(
     if action == "check":
         rows = [{"agent": name, "file": str(file.path), "result": _state(file)} for name, file in files]
     else:
-        rows = [changed(name, file, dry_run, undo) for name, file in files]
-    told(session, rows)
+        rows = [change_file(name, file, dry_run, undo) for name, file in files]
+    print_files(session, rows)
     if any(row["result"] in ("refused", "outdated", "missing") for row in rows):
         raise typer.Exit(1)
     return None
@@ -67,8 +62,8 @@ def instructions(
 
 def _state(file: AgentFile) -> str:
     text = file.path.read_bytes().decode(errors="replace") if file.path.is_file() else ""
-    found = file.edits[0].found(text)
-    return "as asked" if found == file.edits[0].value else "outdated" if found else "missing"
+    block = file.edits[0].found(text)
+    return "as asked" if block == file.edits[0].value else "outdated" if block else "missing"
 
 
 def _files(names: Sequence[str], scope: Word) -> Iterator[tuple[str, AgentFile]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from graphmem.cli.agents.told_changes import changed, chosen_agents, told
+from graphmem.cli.agents.file_changes import change_file, chosen_agents, print_files
 from graphmem.cli.session import Session
 from graphmem.errors import ConfigurationInvalid
 
@@ -22,23 +22,23 @@ CHECK = "check"
 """The word in place of agents that asks what is set up."""
 
 Word = Literal["user", "project"]
+Agents = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[AGENT]...", help="Agents by name. Default: those that are installed."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")]
 
 
 def setup(
     session: Session,
-    agents: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[AGENT]...", help="Agents by name. Default: those that are installed."),
-    ] = None,
+    agents: Agents = None,
     scope: Annotated[
         Word, typer.Option(help="Write into your own files, or into those of the project in this directory.")
     ] = "user",
     hooks: Annotated[
         bool, typer.Option("--hooks", help="Also let agents call graphmem by themselves: `graphmem hook`.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what would change, and write nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take out again what setup wrote.")] = False,
 ) -> dict[str, Any] | None:
     """Give graphmem to the agents of this machine: write it into the configuration of each.
@@ -66,9 +66,9 @@ def setup(
     if is_check:
         from graphmem.cli.agents.probe import checked
 
-        return told(session, checked(chosen, start))
+        return print_files(session, checked(chosen, start))
     rows = [row for agent in chosen for row in _set_up(agent, scope, root, start, hooks, dry_run, undo)]
-    told(session, rows)
+    print_files(session, rows)
     if any(row["result"] == "refused" for row in rows):
         raise typer.Exit(1)
     return None
@@ -115,7 +115,7 @@ def _set_up(
         return
     for file, is_asked in files_of(agent, scope, root, start, hooks or undo):
         if is_asked:
-            yield changed(agent.name, file, dry_run, undo)
+            yield change_file(agent.name, file, dry_run, undo)
 
 
 def files_of(

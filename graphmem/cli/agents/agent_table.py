@@ -144,12 +144,12 @@ def _filled(template: Any, values: Mapping[str, Any]) -> Any:
 def _in_use(path: Path, older: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return the path of earlier versions where the file has servers there, and none at that of today."""
     try:
-        found = JsonEntry(older[:-1], None, older[-1]).found(path.read_text("utf-8")) if older else None
+        entry = JsonEntry(older[:-1], None, older[-1]).found(path.read_text("utf-8")) if older else None
     except (OSError, ValueError):
         return None
-    if not isinstance(found, dict) or "servers" in found:
+    if not isinstance(entry, dict) or "servers" in entry:
         return None
-    return older if any("type" in each for each in found.values()) else None
+    return older if any("type" in each for each in entry.values()) else None
 
 
 def _yaml(content: Any) -> str:

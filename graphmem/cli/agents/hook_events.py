@@ -58,22 +58,22 @@ def run(kind: str, reach: Reach, stdin: bytes, *, tell_errors: bool = False) -> 
 
 
 def _answer(kind: str, reach: Reach, raw: Any) -> str:
-    told = read(reach.client, raw)
-    rules = rules_of(told.folder)
+    event = read(reach.client, raw)
+    rules = rules_of(event.folder)
     if kind in rules.off:
         return ""
     account, base_url = rules.account or reach.account, rules.base_url or reach.base_url
     reach = replace(reach, account=account, base_url=base_url, sends_token=rules.base_url is None)
     if kind == "stop":
-        _store(told, rules, reach)
+        _store(event, rules, reach)
         return ""
     if kind == "prompt":
-        _keep_prompt(told, rules)
-        question = redacted(told.prompt[:QUESTION_CHARACTERS], rules.redact)
+        _keep_prompt(event, rules)
+        question = redacted(event.prompt[:QUESTION_CHARACTERS], rules.redact)
         lines = _context(reach, question, CONTEXT_TOKENS, rules)
     else:
         lines = _start(reach, rules)
-    return written(told, kind == "prompt", "\n".join([HEAD, *lines])) if lines else ""
+    return written(event, kind == "prompt", "\n".join([HEAD, *lines])) if lines else ""
 
 
 def _context(reach: Reach, question: str, budget: int, rules: FolderRules) -> list[str]:
@@ -91,11 +91,11 @@ def _context(reach: Reach, question: str, budget: int, rules: FolderRules) -> li
 def _start(reach: Reach, rules: FolderRules) -> list[str]:
     today = datetime.date.today()
     until = today + datetime.timedelta(days=DUE_DAYS)
-    asked = {"start_date": today.isoformat(), "end_date": until.isoformat(), "order": "asc", "limit": 100}
+    arguments = {"start_date": today.isoformat(), "end_date": until.isoformat(), "order": "asc", "limit": 100}
     form = "- {event_timestamp} {event_type}: {entity_name:.80} ({entity_type})"
     events = [
         form.format_map(event)
-        for event in reach.call("timeline.list", asked)["events"]
+        for event in reach.call("timeline.list", arguments)["events"]
         if rules.tells(event["entity_type"])
     ]
     lines = [f"In the next {DUE_DAYS} days:", *events[:DUE_LIMIT]] if events else []
@@ -126,24 +126,24 @@ def _changed(reach: Reach, rules: FolderRules, since: datetime.date) -> list[str
     return list(lines.values())[:CHANGED_LIMIT]
 
 
-def _store(told: HookInput, rules: FolderRules, reach: Reach) -> None:
+def _store(event: HookInput, rules: FolderRules, reach: Reach) -> None:
     """Store the messages of a turn, each once: the id of a message is made of session and turn."""
-    prompt = told.prompt or _kept_prompt(told)
-    told = replace(told, prompt=prompt)
-    conversation = f"{told.agent} {told.session}".strip()
+    prompt = event.prompt or _kept_prompt(event)
+    event = replace(event, prompt=prompt)
+    conversation = f"{event.agent} {event.session}".strip()
     now = datetime.datetime.now(datetime.UTC)
     entities: list[dict[str, Any]] = [{"entity_type": "conversation", "title": conversation}]
-    for order, (sender, text) in enumerate((("user", prompt), (told.agent, told.answer))):
+    for order, (sender, text) in enumerate((("user", prompt), (event.agent, event.answer))):
         content = redacted(text[:MESSAGE_CHARACTERS], rules.redact)
         if content.strip():
             entities.append({
-                "entity_type": "message", "message_id": f"{conversation} {told.key} {sender}",
-                "sender": sender, "content": content, "channel": told.agent,
+                "entity_type": "message", "message_id": f"{conversation} {event.key} {sender}",
+                "sender": sender, "content": content, "channel": event.agent,
                 "conversation": conversation,
                 # A millisecond later, so that lists have the answer behind its prompt.
                 "sent_at": (now + datetime.timedelta(milliseconds=order)).isoformat(timespec="milliseconds"),
             })  # fmt: skip
-    if len(entities) == 1 or not told.session:
+    if len(entities) == 1 or not event.session:
         return
     links = [
         {"relationship_type": "PART_OF", "source_index": index, "target_index": 0}
@@ -152,31 +152,31 @@ def _store(told: HookInput, rules: FolderRules, reach: Reach) -> None:
     digest = hashlib.sha256(json.dumps([entity.get("content") for entity in entities]).encode()).hexdigest()
     reach.call("store", {
         "entities": entities, "relationships": links, "find_duplicates": False,
-        "idempotency_key": f"hook {conversation} {told.key} {digest[:16]}"[:255],
+        "idempotency_key": f"hook {conversation} {event.key} {digest[:16]}"[:255],
     })  # fmt: skip
 
 
-def _spool(told: HookInput) -> Path:
-    name = hashlib.sha256(f"{told.agent} {told.session} {told.turn}".encode()).hexdigest()[:32]
+def _spool(event: HookInput) -> Path:
+    name = hashlib.sha256(f"{event.agent} {event.session} {event.turn}".encode()).hexdigest()[:32]
     return data_folder() / "prompts" / name
 
 
-def _keep_prompt(told: HookInput, rules: FolderRules) -> None:
+def _keep_prompt(event: HookInput, rules: FolderRules) -> None:
     """Keep a prompt until the end of its turn, for agents that then tell the answer alone."""
-    if not told.turn or "stop" in rules.off:
+    if not event.turn or "stop" in rules.off:
         return
-    path = _spool(told)
+    path = _spool(event)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in path.parent.iterdir():
         if old.stat().st_mtime < time.time() - SPOOL_SECONDS:
             old.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(redacted(told.prompt, rules.redact))
+        file.write(redacted(event.prompt, rules.redact))
 
 
-def _kept_prompt(told: HookInput) -> str:
+def _kept_prompt(event: HookInput) -> str:
     with contextlib.suppress(OSError):
-        return _spool(told).read_text()
+        return _spool(event).read_text()
     return ""
 
 

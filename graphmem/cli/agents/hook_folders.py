@@ -48,18 +48,18 @@ def rules_of(folder: Path) -> FolderRules:
         return FolderRules(about=folder.name)
     content = path.read_bytes()
     try:
-        said = tomllib.loads(content.decode())
+        document = tomllib.loads(content.decode())
     except ValueError:
         return FolderRules(off=frozenset({"session-start", "prompt", "stop"}))
-    unapproved = [name for name in _WITH_APPROVAL if name in said]
+    unapproved = [name for name in _WITH_APPROVAL if name in document]
     if kept(APPROVALS).get(str(path)) == hashlib.sha256(content).hexdigest():
         unapproved = []
-    off = said.get("off", [])
-    held: Mapping[str, Any] = {} if unapproved else said
+    off = document.get("off", [])
+    held: Mapping[str, Any] = {} if unapproved else document
     return FolderRules(
         frozenset(("session-start", "prompt", "stop") if off is True else off or ()),
-        frozenset(said.get("types", ())),
-        tuple(said.get("redact", ())),
+        frozenset(document.get("types", ())),
+        tuple(document.get("redact", ())),
         held.get("about", folder.name),
         held.get("account"),
         held.get("base_url"),

@@ -47,7 +47,7 @@ def read(agent: str, raw: Mapping[str, Any]) -> HookInput:
         return next((raw[name] for name in names if isinstance(raw.get(name), str) and raw[name]), "")
 
     roots = [root for root in raw.get("workspace_roots") or () if isinstance(root, str)]
-    told = HookInput(
+    hook_input = HookInput(
         agent,
         text("session_id", "conversation_id"),
         text("turn_id", "generation_id"),
@@ -56,19 +56,19 @@ def read(agent: str, raw: Mapping[str, Any]) -> HookInput:
         text("prompt"),
         text("last_assistant_message", "prompt_response", "text"),
     )
-    if agent == "claude-code" and told.event == "Stop":
+    if agent == "claude-code" and hook_input.event == "Stop":
         turn, prompt, answer = _last_turn(Path(text("transcript_path")))
-        return replace(told, turn=turn, prompt=prompt, answer=told.answer or answer)
-    return told
+        return replace(hook_input, turn=turn, prompt=prompt, answer=hook_input.answer or answer)
+    return hook_input
 
 
-def written(told: HookInput, is_prompt: bool, text: str) -> str:
+def written(hook_input: HookInput, is_prompt: bool, text: str) -> str:
     """Return what the agent expects, for a text that it is to know."""
-    if told.agent == "opencode":
+    if hook_input.agent == "opencode":
         return text
-    if told.agent == "cursor":
+    if hook_input.agent == "cursor":
         return json.dumps({**({"continue": True} if is_prompt else {}), "additional_context": text})
-    return json.dumps({"hookSpecificOutput": {"hookEventName": told.event, "additionalContext": text}})
+    return json.dumps({"hookSpecificOutput": {"hookEventName": hook_input.event, "additionalContext": text}})
 
 
 def _last_turn(transcript: Path) -> tuple[str, str, str]:

@@ -16,10 +16,10 @@ class TomlEntry:
 
     def found(self, text: str) -> Any:
         """Return the value that a file has at the path, None if it has none. ValueError: it is no TOML."""
-        found: Any = tomllib.loads(text)
+        value: Any = tomllib.loads(text)
         for name in self.path:
-            found = found.get(name) if isinstance(found, dict) else None
-        return found
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
 
     def put(self, text: str) -> str:
         """Return the text of a file with the table. ValueError: it is no TOML, or has no room for it."""

@@ -38,7 +38,7 @@ def chosen_agents(names: Sequence[str]) -> list[Agent]:
     return chosen
 
 
-def changed(name: str, file: AgentFile, dry_run: bool, undo: bool) -> dict[str, Any]:
+def change_file(name: str, file: AgentFile, dry_run: bool, undo: bool) -> dict[str, Any]:
     """Change a file of an agent, or undo that; return what became of it, as a row."""
     from graphmem.cli.agents.config_files import apply, plan, plan_undo
 
@@ -62,7 +62,7 @@ def _result(change: FileChange, dry_run: bool, undo: bool) -> dict[str, Any]:
     return {"result": f"would be {done}" if dry_run else done, **diff}
 
 
-def told(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+def print_files(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print what became of each file."""
     if session.as_json:
         show({"agents": list(rows)}, True)
