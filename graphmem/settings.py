@@ -29,6 +29,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from graphmem import environment_file
 from graphmem.errors import ConfigurationInvalid, validation_message
 
 if TYPE_CHECKING:
@@ -556,13 +557,11 @@ class Settings(BaseSettings):
 
     @cached_property
     def data_path(self) -> Path:
-        """The real path of the data directory, without links and ``..``.
+        """The real path of the data directory, where a note in the one that is named may lead elsewhere.
 
         The embedded Neo4j is identified by this path.
         """
-        default = platformdirs.user_data_path("graphmem", appauthor=False) / self.env
-        # Path.resolve raises for a circle of links; os.path.realpath leaves the error to the first use.
-        return Path(os.path.realpath(self.data_dir or default))
+        return environment_file.directory(self.data_dir, self.env)
 
     @property
     def stop_file(self) -> Path:
@@ -656,9 +655,14 @@ LIMITS: Final = Limits()
 
 
 def load(**overrides: Any) -> Settings:
-    """Read the settings; ``overrides`` win, but for None. ConfigurationInvalid names what is not valid."""
+    """Read the settings: ``overrides`` but for None, the environment, then the file in the data directory.
+
+    ConfigurationInvalid names what is not valid.
+    """
+    chosen = {name: value for name, value in overrides.items() if value is not None}
+    _apply_file(chosen)
     try:
-        return Settings(**{name: value for name, value in overrides.items() if value is not None})
+        return Settings(**chosen)
     except ValidationError as exc:
         issues = []
         for error in exc.errors(include_url=False, include_input=False, include_context=False):
@@ -667,6 +671,19 @@ def load(**overrides: Any) -> Settings:
             issues.append({"path": path, "message": validation_message(error["msg"])})
         listed = "; ".join(": ".join(filter(None, (i["path"], i["message"]))) for i in issues)
         raise ConfigurationInvalid(f"a setting is not valid: {listed}", issues=issues) from exc
+
+
+def _apply_file(overrides: dict[str, Any]) -> None:
+    """Let the file of the data directory stand in for variables that are not set."""
+    named = {name.upper(): value for name, value in os.environ.items()}
+    env = overrides.get("env") or named.get("GRAPHMEM_ENV") or "development"
+    folder = environment_file.directory(overrides.get("data_dir") or named.get("GRAPHMEM_DATA_DIR"), env)
+    try:
+        environment_file.apply(folder)
+    except (OSError, ValueError) as exc:
+        path = folder / environment_file.FILE
+        reason = exc.strerror if isinstance(exc, OSError) else exc
+        raise ConfigurationInvalid(f"the environment file {path} cannot be used: {reason}") from exc
 
 
 def parsed_limits(text: str) -> tuple[RateLimitItem, ...]:

@@ -20,6 +20,7 @@ from graphmem.cli.me import me
 from graphmem.cli.parse import parse
 from graphmem.cli.session import Session, command, console, uses_service
 from graphmem.cli.setup import setup
+from graphmem.cli.shown_settings import settings
 from graphmem.cli.upload import upload
 from graphmem.cli.watch import watch
 
@@ -55,7 +56,7 @@ Account = Annotated[
 ]
 WITHOUT_ACCOUNT = frozenset({
     "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "storage", "cypher", "account", "parse",
-    "instructions",
+    "instructions", "settings",
 })  # fmt: skip
 """Commands that act as no account."""
 
@@ -190,7 +191,7 @@ def rebuild(session: Session) -> dict[str, Any]:
 
 
 command(app, has_json=False)(watch)
-for each in (doctor, setup, instructions, hook, upload, parse, interpret, me):
+for each in (doctor, settings, setup, instructions, hook, upload, parse, interpret, me):
     command(app)(each)
 for group, name, text in (
     (db.app, "db", "Start, stop and inspect the embedded Neo4j."),

@@ -31,11 +31,15 @@ async def examine(
         deep: also derive every snapshot again and hash the files of Neo4j; this may take minutes.
     """
     findings = await _run_local("versions", machine.versions)
-    findings += await _run_local("settings", machine.variables, environment)
+    chosen: Settings | ConfigurationInvalid
     try:
         chosen = settings.load(**overrides)
     except ConfigurationInvalid as exc:
-        return [*findings, *_invalid(exc)]
+        chosen = exc
+    # After the settings were read: the file in the data directory has set variables too.
+    findings += await _run_local("settings", machine.variables, environment)
+    if isinstance(chosen, ConfigurationInvalid):
+        return [*findings, *_invalid(chosen)]
     findings += await _run_local("settings", machine.contradictions, chosen, environment)
     findings += await _run_local("data directory", machine.data_directory, chosen)
     findings += await _run_local("disk", machine.disk, chosen)
@@ -64,7 +68,7 @@ async def _run_local(check: str, look: Callable[..., Found], *arguments: Any) ->
 
 
 def _invalid(exc: ConfigurationInvalid) -> Iterator[Finding]:
-    for issue in exc.details.get("issues", []):
+    for issue in exc.details.get("issues", [{"path": "", "message": str(exc)}]):
         path = issue["path"]
         name = settings.variable(path) if path in Settings.model_fields else path
         what = " ".join(filter(None, (name, issue["message"])))

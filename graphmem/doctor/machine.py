@@ -17,6 +17,7 @@ import psutil
 
 from graphmem import __version__, neo4j_local
 from graphmem.doctor.finding import Finding, Found, fail, ok, warn
+from graphmem.environment_file import FILE
 from graphmem.errors import ConfigurationInvalid, SetupError
 from graphmem.observability import tracing
 from graphmem.settings import LOOPBACK, Settings, variable
@@ -126,13 +127,10 @@ def data_directory(settings: Settings) -> Found:
         return ok(f"{path} does not exist yet and can be made")
     if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         findings.append(warn(f"other users can read or enter {path}", f"Run chmod 700 {path}."))
-    password = path / "neo4j" / "password"
-    if password.exists() and password.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        what, fix = (
-            f"other users can read the password of the database in {password}",
-            f"Run chmod 600 {password}.",
-        )
-        findings.append(fail(what, fix))
+    for name, secret in (("neo4j/password", "password of the database"), (FILE, "environment file")):
+        file = path / name
+        if file.exists() and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            findings.append(fail(f"other users can read the {secret} in {file}", f"Run chmod 600 {file}."))
     return findings or [ok(f"{path} exists, is private and can be written")]
 
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
-from graphmem.cli.agents.kept_files import data_folder
+from graphmem import environment_file
 
 OPERATION_PATH = "/service/operation"
 ACCOUNT_HEADER = "X-Graphmem-Account"
@@ -39,6 +39,10 @@ class Reach:
 
     def call(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Return the answer of an operation. NoAnswer: there is none."""
+        try:
+            environment_file.apply(self._data())
+        except (OSError, ValueError) as exc:
+            raise NoAnswer(f"{environment_file.FILE}: {exc}") from exc
         base_url = self.base_url or os.environ.get("GRAPHMEM_BASE_URL")
         return json.loads(self._remote(base_url, operation, arguments) if base_url else self._local(
             {"operation": operation, "arguments": arguments}))  # fmt: skip
@@ -47,14 +51,13 @@ class Reach:
         """Return the place of the local service."""
         from graphmem.service.place import place
 
-        environment = os.environ.get
-        env = self.env or environment("GRAPHMEM_ENV") or "development"
-        data = os.path.realpath(self.data_dir or environment("GRAPHMEM_DATA_DIR") or data_folder() / env)
-        database = environment("NEO4J_DATABASE") or "neo4j"
-        settings: Any = SimpleNamespace(
-            data_path=Path(data), neo4j_uri=environment("NEO4J_URI") or None, neo4j_database=database
-        )
+        uri, database = os.environ.get("NEO4J_URI") or None, os.environ.get("NEO4J_DATABASE") or "neo4j"
+        settings: Any = SimpleNamespace(data_path=self._data(), neo4j_uri=uri, neo4j_database=database)
         return place(settings)
+
+    def _data(self) -> Path:
+        env = self.env or os.environ.get("GRAPHMEM_ENV") or "development"
+        return environment_file.directory(self.data_dir or os.environ.get("GRAPHMEM_DATA_DIR"), env)
 
     def _local(self, content: Mapping[str, Any]) -> bytes:
         from graphmem.service import wire

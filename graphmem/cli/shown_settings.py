@@ -1,0 +1,65 @@
+"""``graphmem settings``: every setting of this instance, and where its value comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from graphmem.cli.session import Session, console
+
+if TYPE_CHECKING:
+    from graphmem.settings import Settings
+
+MASK = "********"
+
+
+def settings(session: Session) -> dict[str, Any] | None:
+    """Show every setting, and where its value comes from: option, environment, file or default.
+
+    The file is graphmem.env in the data directory: one NAME=value a line, for any variable that graphmem and
+    its libraries read, AWS_ACCESS_KEY_ID for example. A variable of the environment wins over the file.
+    Secrets are not shown.
+
+    \b
+    Examples:
+      graphmem settings
+      graphmem --env production settings --json
+    """
+    from graphmem import environment_file
+
+    chosen = session.settings()
+    path = chosen.data_path / environment_file.FILE
+    answer = {
+        "data_directory": str(chosen.data_path),
+        "file": str(path) if path.exists() else None,
+        "settings": [_row(chosen, name, session.overrides) for name in type(chosen).model_fields],
+    }
+    if session.as_json:
+        return answer
+    from graphmem.cli.tables import List, add, pairs, short
+
+    console.print(pairs({"data directory": answer["data_directory"], "file": answer["file"] or f"no {path}"}))
+    table = List(None, ("setting", "value", "from"))
+    for row in sorted(answer["settings"], key=lambda row: row["from"] == "default"):
+        value = row["value"]
+        add(table, row["name"], "" if value in (None, "", []) else short(value, 60), row["from"])
+    console.print(table)
+    return None
+
+
+def _row(chosen: Settings, name: str, overrides: dict[str, Any]) -> dict[str, Any]:
+    from pathlib import Path
+
+    from pydantic import SecretStr
+
+    from graphmem import environment_file
+    from graphmem.settings import variable
+
+    value = getattr(chosen, name)
+    if isinstance(value, SecretStr):
+        value = MASK if value.get_secret_value() else None
+    elif isinstance(value, Path | tuple):
+        value = str(value) if isinstance(value, Path) else list(value)
+    is_set = name in chosen.model_fields_set
+    known = "file" if variable(name).upper() in environment_file.applied() else "environment"
+    origin = "option" if name in overrides else known if is_set else "default"
+    return {"name": variable(name), "value": value, "from": origin}
