@@ -7,6 +7,8 @@ there. Hooks of agents read this too, so nothing heavy is imported.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from io import StringIO
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,9 @@ import platformdirs
 
 FILE: Final = "graphmem.env"
 NOTE: Final = "data-at"
+HEAD: Final = (
+    "# One NAME=value a line; the environment wins over it. `graphmem settings` shows every setting.\n"
+)
 OUTSIDE: Final = ("GRAPHMEM_ENV", "GRAPHMEM_DATA_DIR")
 """Variables that say where the file is, so they cannot stand in it."""
 
@@ -83,3 +88,19 @@ def apply(folder: Path) -> None:
 def applied() -> frozenset[str]:
     """Return the names of the variables that came from the file, in capitals."""
     return frozenset(name.upper() for name in _applied)
+
+
+def changed(folder: Path, values: Mapping[str, str | None]) -> str:
+    """Return the text of the file with other values, None without the variable. Every other line stays."""
+    from dotenv.parser import parse_stream
+
+    path = folder / FILE
+    text = path.read_text("utf-8") if path.exists() else HEAD
+    parts = [line.original.string for line in parse_stream(StringIO(text)) if line.key not in values]
+    if parts and not parts[-1].endswith("\n"):
+        parts.append("\n")
+    for name, value in values.items():
+        if value is not None:
+            quoted = value.replace("\\", "\\\\").replace("'", "\\'")
+            parts.append(f"{name}='{quoted}'\n")
+    return "".join(parts)

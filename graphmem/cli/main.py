@@ -14,6 +14,7 @@ from graphmem.cli.account import app as account_app
 from graphmem.cli.command_groups import add_commands, group_of, show_whole_summaries
 from graphmem.cli.doctor import doctor
 from graphmem.cli.hook import hook
+from graphmem.cli.initializing import init
 from graphmem.cli.instructions import instructions
 from graphmem.cli.interpret import interpret
 from graphmem.cli.me import me
@@ -56,7 +57,7 @@ Account = Annotated[
 ]
 WITHOUT_ACCOUNT = frozenset({
     "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "storage", "cypher", "account", "parse",
-    "instructions", "settings",
+    "instructions", "settings", "init",
 })  # fmt: skip
 """Commands that act as no account."""
 
@@ -191,7 +192,7 @@ def rebuild(session: Session) -> dict[str, Any]:
 
 
 command(app, has_json=False)(watch)
-for each in (doctor, settings, setup, instructions, hook, upload, parse, interpret, me):
+for each in (init, doctor, settings, setup, instructions, hook, upload, parse, interpret, me):
     command(app)(each)
 for group, name, text in (
     (db.app, "db", "Start, stop and inspect the embedded Neo4j."),

@@ -67,7 +67,7 @@ def setup(
         from graphmem.cli.agents.probe import checked
 
         return print_files(session, checked(chosen, start))
-    rows = [row for agent in chosen for row in _set_up(agent, scope, root, start, hooks, dry_run, undo)]
+    rows = [row for agent in chosen for row in set_up(agent, scope, root, start, hooks, dry_run, undo)]
     print_files(session, rows)
     if any(row["result"] == "refused" for row in rows):
         raise typer.Exit(1)
@@ -104,7 +104,7 @@ def _program(is_shared: bool) -> list[str]:
     return [str(beside) if beside.exists() else shutil.which("graphmem") or "graphmem"]
 
 
-def _set_up(
+def set_up(
     agent: Agent, scope: Word, root: Path, start: Launch, hooks: bool, dry_run: bool, undo: bool
 ) -> Iterator[dict[str, Any]]:
     """Change the files of one agent; yield what became of each."""

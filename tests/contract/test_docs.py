@@ -201,7 +201,7 @@ def test_every_command_in_the_text_exists(page: Path) -> None:
         if "graphmem" in words and "<" not in code and not code.startswith("{"):
             words = words[words.index("--") + 1 :] if "--" in words else words
             command = named([word for word in words if not ASSIGNMENT.fullmatch(word)])
-            options = {name for parameter in command.params for name in parameter.opts}
+            options = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
             options |= {name for parameter in COMMAND_LINE.params for name in parameter.opts}
             assert {word for word in words if word.startswith("--")} <= options, code
 

@@ -1,0 +1,278 @@
+"""``graphmem init``: data directory, database, start at login, agents and the user, in one command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from graphmem.cli.session import Session, console, fetching, run_async, stderr, tell_progress
+from graphmem.errors import ConfigurationInvalid
+
+if TYPE_CHECKING:
+    from graphmem.settings import Settings
+
+EMBEDDED = "embedded"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a person wants; None: as it is, or as graphmem does by itself."""
+
+    data_dir: Path | None = None
+    # Address of a Neo4j, or the word ``embedded``.
+    database: str | None = None
+    login: dict[str, Any] = field(default_factory=dict)
+    at_login: bool | None = None
+    agents: list[str] | None = None
+    me: str | None = None
+
+
+def init(
+    session: Session,
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(readable=False, help="Where the data goes. Later commands find it there by themselves."),
+    ] = None,
+    neo4j_uri: Annotated[
+        str | None,
+        typer.Option(help="Address of a Neo4j of your own; the password is read from NEO4J_PASSWORD."),
+    ] = None,
+    neo4j_username: Annotated[str | None, typer.Option(help="User name there. Default: neo4j.")] = None,
+    neo4j_database: Annotated[str | None, typer.Option(help="Database there. Default: neo4j.")] = None,
+    embedded: Annotated[
+        bool, typer.Option("--embedded", help="Use the embedded Neo4j, also where another one was kept.")
+    ] = False,
+    at_login: Annotated[
+        bool | None,
+        typer.Option("--at-login/--no-at-login", help="Start `graphmem serve` at login, or no longer."),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(help="Agent to set up; may be repeated. Default: those that are installed."),
+    ] = None,
+    no_agents: Annotated[bool, typer.Option("--no-agents", help="Set up no agent.")] = False,
+    hooks: Annotated[
+        bool, typer.Option("--hooks", help="Also let agents call graphmem by themselves: `graphmem hook`.")
+    ] = False,
+    me: Annotated[str | None, typer.Option(help='Your name: whom "my" and "I" in questions mean.')] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask nothing: take what is given and the defaults.")
+    ] = False,
+) -> dict[str, Any] | None:
+    """Set graphmem up on this machine: where the data is, its database, start at login, your agents, you.
+
+    A terminal is asked; --yes takes the defaults. Neo4j is fetched and started. A Neo4j of your own is tried
+    before anything is kept. What you chose stands in graphmem.env in the data directory, which only you can
+    read. Run again, it changes nothing that is as asked. Nobody has to run it: the first command that stores
+    something makes an instance as well.
+
+    \b
+    Examples:
+      graphmem init
+      graphmem init --yes --me "Ada Lovelace" --hooks
+      graphmem init --yes --data-dir /big/graphmem --no-agents
+      NEO4J_PASSWORD=... graphmem init --yes --neo4j-uri bolt://db.example.org:7687
+      graphmem init --yes --no-agents --no-at-login
+    """
+    current = session.settings()
+    if current.base_url is not None:
+        raise ConfigurationInvalid(
+            f"init sets up this machine, not {current.base_url}: `graphmem --base-url {current.base_url} "
+            "setup` gives that service to your agents",
+            setting="GRAPHMEM_BASE_URL",
+        )
+    given = {"neo4j_username": neo4j_username, "neo4j_database": neo4j_database}
+    wanted = Wanted(
+        data_dir, EMBEDDED if embedded else neo4j_uri, {n: v for n, v in given.items() if v is not None},
+        at_login, [] if no_agents else agent, me,
+    )  # fmt: skip
+    if not yes:
+        if not sys.stdin.isatty():
+            raise ConfigurationInvalid(
+                "there is no terminal to ask: give --yes, and options for what is not as usual"
+            )
+        wanted = _asked(wanted, current)
+    done: dict[str, Any] = {"data_directory": str(_place(session, wanted.data_dir))}
+    done["environment_file"], done["settings"] = _database(session, wanted)
+    chosen = session.settings()
+    _open(chosen)
+    done["database"] = chosen.neo4j_uri or "the embedded Neo4j, which runs"
+    return _told(session, {**done, **_around(session, wanted, hooks)})
+
+
+def _asked(wanted: Wanted, current: Settings) -> Wanted:
+    """Ask for what no option said."""
+    from graphmem.cli.agents.agent_table import agents
+
+    if wanted.data_dir is None:
+        answer = typer.prompt("Where shall the data be?", default=str(current.data_path), err=True)
+        wanted = replace(wanted, data_dir=Path(answer).expanduser())
+    if wanted.database is None:
+        question = "Which database? The embedded Neo4j, or the address of yours (bolt://...)"
+        answer = typer.prompt(question, default=current.neo4j_uri or EMBEDDED, err=True)
+        wanted = replace(wanted, database=answer)
+    if wanted.agents is None:
+        found = [name for name, agent in agents().items() if agent.is_installed(Path.home())]
+        if not (found and typer.confirm(f"Give graphmem to {', '.join(found)}?", default=True, err=True)):
+            wanted = replace(wanted, agents=[])
+    if wanted.at_login is None and typer.confirm("Start graphmem at login?", default=False, err=True):
+        wanted = replace(wanted, at_login=True)
+    if wanted.me is None:
+        answer = typer.prompt(
+            'Your name, whom "my" means (Enter: none)', default="", show_default=False, err=True
+        )
+        wanted = replace(wanted, me=answer.strip() or None)
+    return wanted
+
+
+def _place(session: Session, wanted: Path | None) -> Path:
+    """Let every command find the data in the directory that is wanted; return it. Data is never moved."""
+    from graphmem import environment_file, neo4j_local
+    from graphmem.neo4j_local.private_files import private_directory, used_as_data, write_private
+
+    current = session.settings()
+    named = current.data_dir or environment_file.default_directory(current.env)
+    start, asked = Path(os.path.realpath(named)), Path(os.path.realpath(wanted or current.data_path))
+    with used_as_data(asked):
+        private_directory(asked)
+    if environment_file.directory(asked, current.env) != current.data_path:
+        if neo4j_local.exists(current) or current.objects_path.exists():
+            raise ConfigurationInvalid(
+                f"there is data in {current.data_path}: `graphmem storage move {asked}` moves it"
+            )
+        with used_as_data(start):
+            private_directory(start)
+            write_private(start / environment_file.NOTE, f"{asked}\n")
+    return session.settings().data_path
+
+
+def _database(session: Session, wanted: Wanted) -> tuple[str, str]:
+    """Keep in the environment file which database is wanted; return the file, and what became of it."""
+    from graphmem import environment_file
+    from graphmem.neo4j_local.private_files import used_as_data, write_private
+    from graphmem.settings import variable
+
+    names = ("neo4j_uri", "neo4j_username", "neo4j_password", "neo4j_database")
+    current = session.settings()
+    values: dict[str, str | None] = {}
+    if wanted.database == EMBEDDED:
+        values = dict.fromkeys(map(variable, names))
+        if current.neo4j_uri is not None and "NEO4J_URI" not in environment_file.applied():
+            raise ConfigurationInvalid("NEO4J_URI is set in the environment, which wins: unset it there")
+    elif wanted.database is not None:
+        trial = session.settings(neo4j_uri=wanted.database, **wanted.login)
+        if not trial.neo4j_password.get_secret_value() and sys.stdin.isatty():
+            password = typer.prompt("Its password", hide_input=True, err=True)
+            trial = session.settings(neo4j_uri=wanted.database, neo4j_password=password, **wanted.login)
+        _try(trial)
+        texts = (
+            trial.neo4j_uri,
+            trial.neo4j_username,
+            trial.neo4j_password.get_secret_value(),
+            trial.neo4j_database,
+        )
+        values = dict(zip(map(variable, names), texts, strict=True))
+    path = current.data_path / environment_file.FILE
+    before = path.read_text("utf-8") if path.exists() else None
+    kept = environment_file.read(current.data_path)
+    if before is not None and all(kept.get(name) == value for name, value in values.items()):
+        return str(path), "as asked"
+    with used_as_data(current.data_path):
+        write_private(path, environment_file.changed(current.data_path, values))
+    return str(path), "written" if before is None else "changed"
+
+
+def _try(trial: Settings) -> None:
+    """Ask a database whether it answers; raise its error."""
+
+    async def ask() -> None:
+        from graphmem.database.driver import Database
+        from graphmem.observability.metrics import Metrics
+        from graphmem.runtime import connection
+
+        database = Database(await connection(trial), trial, Metrics())
+        try:
+            await database.verify()
+        finally:
+            await database.close()
+
+    run_async(ask())
+
+
+def _open(chosen: Settings) -> None:
+    """Fetch and start the embedded database, and bring the schema of either up to date."""
+    from graphmem.observability import logs
+    from graphmem.runtime import open_services
+
+    async def ready() -> None:
+        async with open_services(chosen, fetching(), waiting=tell_progress):
+            pass
+
+    logs.configure(chosen, logs.folder(chosen), console_level="critical")
+    run_async(ready())
+
+
+def _around(session: Session, wanted: Wanted, hooks: bool) -> dict[str, Any]:
+    """Set up what is around the instance: start at login, agents, and who the user is."""
+    from graphmem.cli.agents.file_changes import chosen_agents
+    from graphmem.cli.login_start import change_login
+    from graphmem.cli.me import me
+    from graphmem.cli.setup import launch, set_up
+
+    start = launch(session)
+    done: dict[str, Any] = {}
+    if wanted.at_login is not None:
+        done["login"] = change_login(session.settings().env, start.command, undo=not wanted.at_login)
+    try:
+        chosen = [] if wanted.agents == [] else chosen_agents(wanted.agents or ())
+    except ConfigurationInvalid:
+        # Nobody asked for an agent by name, and none is installed.
+        chosen = []
+    done["agents"] = [
+        row for each in chosen for row in set_up(each, "user", Path.home(), start, hooks, False, False)
+    ]
+    if wanted.me is not None:
+        known = me(session)
+        if known.get("canonical_name") != wanted.me:
+            from graphmem.cli.commands import entry_of
+
+            item = {"entity_type": "person", "name": wanted.me, "self": True}
+            session.run(entry_of("store"), {"entities": [item], "observation_source": "human"})
+            known = me(session)
+        done["me"] = known.get("canonical_name")
+    return done
+
+
+def _told(session: Session, done: dict[str, Any]) -> dict[str, Any] | None:
+    """Print what became of each part, and what to do next."""
+    from graphmem.cli.agents.file_changes import print_files
+    from graphmem.cli.login_start import start_now
+    from graphmem.cli.tables import pairs, plain
+
+    login, files = done.get("login", {}), done["agents"]
+    following = [
+        'graphmem store --entities \'[{"entity_type": "note", "title": "First note"}]\'',
+        "graphmem ask what do I know",
+        "graphmem setup check" if files else "graphmem setup",
+        *([start_now(session.settings().env)] if login.get("result") in ("added", "changed") else []),
+    ]
+    if session.as_json:
+        return {**done, "next": following}
+    login_text = f"{login['result']}: {login.get('file') or login.get('why')}" if login else None
+    shown = {
+        name: done.get(name) for name in ("data_directory", "database", "environment_file", "settings", "me")
+    }
+    console.print(pairs({**shown, "start_at_login": login_text}))
+    for line in login.get("text", "").splitlines() if login.get("result") in ("added", "changed") else ():
+        console.print(plain(f"    {line}", "dim"), highlight=False)
+    if files:
+        print_files(session, files)
+    stderr.print("Next:", style="bold")
+    for line in following:
+        stderr.print(plain(f"  {line}"), highlight=False, soft_wrap=True)
+    return None

@@ -1,0 +1,106 @@
+"""`graphmem init`: each part is made once, found again by every command, and taken back."""
+
+from __future__ import annotations
+
+import json
+import plistlib
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphmem.cli import initializing
+from graphmem.environment_file import FILE, NOTE
+from graphmem.settings import load
+from tests.setup.conftest import Run
+
+URI = "bolt://db.example.org:7687"
+KEPT = "# mine\nGRAPHMEM_PORT=4001\n"
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """The databases that were tried or opened: none is started."""
+    addresses: list[str | None] = []
+    for name in ("_try", "_open"):
+        monkeypatch.setattr(initializing, name, lambda chosen: addresses.append(chosen.neo4j_uri))
+    return addresses
+
+
+def init(run: Run, *words: str, stdin: str = "") -> dict[str, Any]:
+    result = run("init", "--json", *words, stdin=stdin)
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_what_is_chosen_is_found_by_every_command_and_kept_as_it_is(
+    home: Path, run: Run, tried: list[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / ".cursor").mkdir()
+    monkeypatch.setenv("NEO4J_PASSWORD", "it's secret")
+    words = ("--yes", "--data-dir", str(home / "big"), "--neo4j-uri", URI, "--at-login")
+    assert init(run, *words)["agents"][0]["result"] == "added"
+    monkeypatch.delenv("NEO4J_PASSWORD")
+    chosen = load()
+    assert (chosen.data_path, chosen.neo4j_uri) == (home / "big", URI)
+    assert (chosen.neo4j_password.get_secret_value(), tried) == ("it's secret", [URI, URI])
+    assert stat.S_IMODE((home / "big" / FILE).stat().st_mode) == 0o600
+    assert "it's secret" not in run("settings").stdout
+
+    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    again = init(run, *words)
+    assert [again["settings"], again["login"]["result"], again["agents"][0]["result"]] == ["as asked"] * 3
+    assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
+
+    (home / "big" / FILE).write_text(KEPT + (home / "big" / FILE).read_text())
+    assert init(run, "--yes", "--embedded", "--no-agents", "--no-at-login")["settings"] == "changed"
+    assert (load().neo4j_uri, load().data_path, load().port) == (None, home / "big", 4001)
+    assert (home / "big" / FILE).read_text().startswith(KEPT)
+    assert not list((home / ".config").rglob("graphmem*"))
+
+
+def test_a_database_that_does_not_answer_is_not_kept(home: Path, run: Run) -> None:
+    result = run("init", "--yes", "--neo4j-uri", "bolt://127.0.0.1:1", "--no-agents")
+    assert result.exit_code != 0
+    assert not list(home.rglob(FILE))
+
+
+def test_a_terminal_is_asked_and_enter_takes_what_is_shown(
+    home: Path, run: Run, tried: list[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = run("init")
+    assert (refused.exit_code, "--yes" in refused.stderr) == (6, True)
+    monkeypatch.setattr("typer.testing._NamedTextIOWrapper.isatty", lambda *_: True, raising=False)
+    (home / ".codex").mkdir()
+    answer = init(run, stdin="\n\n\n\n\n")
+    assert [row["result"] for row in answer["agents"]] == ["added"]
+    assert ("login" in answer, "me" in answer, answer["settings"]) == (False, False, "written")
+
+
+def test_data_is_moved_by_another_command(home: Path, run: Run, tried: list[str | None]) -> None:
+    (load().data_path / "objects").mkdir(parents=True)
+    result = run("init", "--yes", "--no-agents", "--data-dir", str(home / "other"))
+    assert (result.exit_code, "storage move" in " ".join(result.stderr.split())) == (6, True)
+    assert not list(home.rglob(NOTE))
+
+
+def test_start_at_login_is_a_file_that_each_system_reads(
+    home: Path, run: Run, tried: list[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = home / ".config" / "systemd" / "user" / "graphmem-demo.service"
+    odd = home / 'a %h "$x'
+    init(run, "--yes", "--no-agents", "--at-login")
+    result = run("--env", "demo", "--data-dir", str(odd), "init", "--yes", "--no-agents", "--at-login")
+    assert (result.exit_code, "graphmem-demo" in result.stdout) == (0, True)
+    line = next(line for line in path.read_text().splitlines() if line.startswith("ExecStart="))
+    assert line.endswith(f'"--env" "demo" "--data-dir" "{home}/a %%h \\"$$x" "serve"')
+    assert (path.parent / "default.target.wants" / path.name).resolve() == path
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    init(run, "--yes", "--no-agents", "--at-login")
+    (job,) = [plistlib.loads(each.read_bytes()) for each in home.rglob("*.plist")]
+    assert (job["ProgramArguments"][-1], job["RunAtLoad"]) == ("serve", True)
+    init(run, "--yes", "--no-agents", "--no-at-login")
+    assert not list(home.rglob("*.plist"))
