@@ -265,6 +265,7 @@ def test_what_was_stored_under_another_id_than_its_values_make_today_joins_the_p
     assert run("server.check_snapshots")["stale_snapshots"] == []
 
 
+@pytest.mark.long
 def test_what_was_merged_before_near_names_were_known_is_merged_no_more_where_one_is(
     run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

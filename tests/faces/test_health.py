@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from tests.faces.conftest import Together
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.long_cases import mostly_long
 
 Script = Callable[..., Any]
 
@@ -169,8 +171,12 @@ def mended(worlds: list[Mended], loop: Loop, services: Services) -> Mended:
     return worlds[-1]
 
 
-@pytest.mark.parametrize("deep", [False, True])
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(
+    ("damage", "deep"),
+    mostly_long(
+        itertools.product(DAMAGES, (True, False)), *((each, True) for each in DAMAGES), ("an edge", False)
+    ),
+)
 def test_every_damage_is_named_and_mended(
     damage: str, deep: bool, mended: Mended, loop: Loop, services: Services
 ) -> None:

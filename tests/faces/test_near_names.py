@@ -11,6 +11,7 @@ import pytest
 
 from graphmem.model import person_names
 from tests.support.faces import Call
+from tests.support.long_cases import mostly_long
 from tests.support.rule_merging import Audited
 
 SURNAMES = ("Lovelace", "Grimshaw", "Oakridge", "Hazelwood", "Pemberton", "Quartermain")
@@ -38,7 +39,7 @@ def are_one(run: Call, *entity_ids: str) -> bool:
     return len({run("entities.get", entity_id=entity_id)["entity_id"] for entity_id in entity_ids}) == 1
 
 
-@pytest.mark.parametrize("near", ["A. {}", "Ada {}s", "Ada Byron {}"])
+@pytest.mark.parametrize("near", mostly_long(["A. {}", "Ada {}s", "Ada Byron {}"], "A. {}"))
 def test_a_near_name_of_somebody_else_ends_a_merge_until_it_is_withdrawn(
     run: Call, audited: Audited, near: str
 ) -> None:
@@ -90,7 +91,7 @@ def test_initials_stand_for_the_other_name_of_who_has_them(run: Call) -> None:
     assert are_one(run, alone, known)
 
 
-@pytest.mark.parametrize("is_last", [False, True])
+@pytest.mark.parametrize("is_last", mostly_long([False, True], True))
 def test_too_many_names_of_one_group_merge_nothing(run: Call, audited: Audited, is_last: bool) -> None:
     """The worker of any process may fold what is withdrawn: so the limit is the one of all processes."""
     crowd = ["".join(letters) for letters in itertools.product("L", "aeiou", ascii_lowercase, "rt")]

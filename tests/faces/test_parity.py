@@ -313,6 +313,8 @@ FACES: dict[str, Callable[[World], Outcomes]] = {
     "cli-base-url": by_commands("--base-url", "{url}"),
 }
 
+LONG_FACES = frozenset({"rest", "mcp", "mcp-http-legacy", "mcp-stdio-legacy"})
+
 
 @pytest.fixture(scope="session")
 def expected_by_face(world: World) -> dict[Face, Outcomes]:
@@ -322,8 +324,8 @@ def expected_by_face(world: World) -> dict[Face, Outcomes]:
 @pytest.fixture(
     scope="session",
     params=[
-        # The former protocol is compared in memory, HTTP and stdio by today's protocol.
-        pytest.param(name, marks=pytest.mark.long if name in ("mcp-http-legacy", "mcp-stdio-legacy") else ())
+        # Every run compares today's protocol as it is sent, and the former one in memory.
+        pytest.param(name, marks=pytest.mark.long if name in LONG_FACES else ())
         for name in FACES
     ],
 )
