@@ -26,7 +26,7 @@ from graphmem.changes.change_feed import Part
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.stored_subscriptions import filter_of
 from graphmem.changes.wanted_changes import WantedChanges
-from graphmem.errors import GraphmemError, ServiceBusy
+from graphmem.errors import GraphmemError
 from graphmem.observability.logs import new_trace_id
 from graphmem.operations.recent_changes import StreamChanges
 from graphmem.registry import Context
@@ -36,9 +36,6 @@ SEND_SECONDS: Final = 60
 """Seconds in which a client has to read what was sent."""
 CHECK_SECONDS: Final = 5.0
 """Seconds between two looks whether the credential of a stream still holds."""
-STREAMS_LIMIT: Final = 1_000
-"""Streams of one process."""
-_streams = [0]
 
 
 async def stream(request: Request) -> Response:
@@ -61,8 +58,7 @@ async def stream(request: Request) -> Response:
     wanted = arguments.wanted
     if arguments.subscription_id is not None:
         wanted = await filter_of(context, arguments.subscription_id)
-    if _streams[0] >= STREAMS_LIMIT:
-        raise ServiceBusy(f"this process serves {STREAMS_LIMIT:,} streams already: try again later")
+    services.change_feed.check_room()
     chunks = _chunks(request, context, wanted, place, values=arguments.values)
     return EventSourceResponse(chunks, ping=PING_SECONDS, send_timeout=SEND_SECONDS)
 
@@ -72,7 +68,6 @@ async def _chunks(
 ) -> AsyncIterator[bytes]:
     """Yield what the stream sends: several events at once where there are several."""
     feed, checked = context.services.change_feed, time.monotonic()
-    _streams[0] += 1
     try:
         async with aclosing(feed.follow(context, place)) as parts_after:
             sent: Place | None = None
@@ -90,8 +85,6 @@ async def _chunks(
                     await request.scope["state"]["credential_holds"](Scope.READ)
     except GraphmemError as exc:
         yield _frame("error", exc.envelope(new_trace_id()))
-    finally:
-        _streams[0] -= 1
 
 
 async def _frames(context: Context, part: Part, wanted: WantedChanges, *, values: bool) -> bytes:

@@ -101,7 +101,11 @@ class Gate:
                 return
             actor = await self._actor(scope, headers, body, meter)
             scope.setdefault("state", {})["actor"] = actor
-            if self._turns is None or not actor.account or is_stream(scope["path"]):
+            if (
+                self._turns is None
+                or not actor.account
+                or is_stream(scope["path"], headers.get("mcp-method"))
+            ):
                 await self._app(scope, body.receive, answer.send)
             else:
                 async with self._turns.turn(actor.account):
@@ -121,7 +125,7 @@ class Gate:
             caller = Caller(scope["method"], path, query, headers, scope["headers"], body)
             with meter.attempt(headers.get("authorization")):
                 actor = await self._authenticate(caller)
-            if is_stream(scope["path"]):
+            if is_stream(scope["path"], headers.get("mcp-method")):
                 scope.setdefault("state", {})["credential_holds"] = partial(self._check_again, caller)
         return actor.named(headers.get("x-client-name", "rest"))
 

@@ -59,9 +59,15 @@ def is_public(path: str) -> bool:
     return path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIX)
 
 
-def is_stream(path: str) -> bool:
-    """Return whether an answer lasts until its caller goes away."""
-    return path.removeprefix("/api") == STREAM_PATH
+def is_stream(path: str, mcp_method: str | None = None) -> bool:
+    """Return whether an answer lasts until its caller goes away.
+
+    Args:
+        mcp_method: the header ``Mcp-Method``. The MCP package refuses a request whose body has another one.
+    """
+    first = path.removeprefix("/api")
+    is_mcp = first == "/mcp" or first.startswith("/mcp/")
+    return first == STREAM_PATH or (is_mcp and mcp_method == "subscriptions/listen")
 
 
 @dataclass(frozen=True, slots=True)

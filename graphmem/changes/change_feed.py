@@ -21,7 +21,7 @@ from graphmem.changes.change_cursors import END, Place
 from graphmem.changes.derived_changes import Change, changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction
 from graphmem.database.driver import Database
-from graphmem.errors import GraphmemError
+from graphmem.errors import GraphmemError, ServiceBusy
 from graphmem.registry import Context
 from graphmem.writing import Writers
 from graphmem.writing.state import LockedOwner
@@ -30,6 +30,8 @@ INTERVAL_SECONDS: Final = 0.3
 """Seconds between two reads of how far the watched owners have written."""
 KEPT_STRETCHES: Final = 4
 """Stretches of changes of one owner that are kept for watchers."""
+STREAMS_LIMIT: Final = 1_000
+"""Streams of one process, and calls that wait for changes."""
 
 _log = structlog.get_logger("graphmem.changes")
 
@@ -96,6 +98,15 @@ class ChangeFeed:
         self._task: asyncio.Task[None] | None = None
         self.is_ending = False
         """Whether the process stops."""
+
+    def check_room(self) -> None:
+        """Check that the process may serve one more stream.
+
+        Raises:
+            ServiceBusy: it serves as many as it may.
+        """
+        if sum(watched.watchers for watched in self._watched.values()) >= STREAMS_LIMIT:
+            raise ServiceBusy(f"this process serves {STREAMS_LIMIT:,} streams already: try again later")
 
     @contextlib.contextmanager
     def watching(self, owner: str) -> Iterator[None]:

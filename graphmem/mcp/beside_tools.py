@@ -22,7 +22,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 
 from graphmem.arguments import PAGE_LIMIT
 from graphmem.auth import Actor, Scope
-from graphmem.errors import GraphmemError, RouteNotFound
+from graphmem.errors import AuthInvalid, AuthRequired, Forbidden, GraphmemError, RouteNotFound
 from graphmem.mcp.prompts import context_text, prompts_of
 from graphmem.mcp.resource_updates import ENTITY, OPERATION, RECENT, RETRY_SECONDS, SCHEMA, Watch
 from graphmem.mcp.toolsets import Toolset
@@ -97,7 +97,7 @@ class BesideTools:
     def add_to(self, server: Server[Any], *, is_stdio: bool) -> None:
         """Let a server answer the methods; a toolset with no prompt has no use for the rest either.
 
-        Only over stdio may a client subscribe to resources: over HTTP there are no sessions.
+        Over HTTP there are no sessions: a client listens by a request that lasts.
         """
         if not self._prompts:
             return
@@ -108,10 +108,10 @@ class BesideTools:
         answer("resources/read", types.ReadResourceRequestParams, partial(self._answered, self._read))
         answer("prompts/get", types.GetPromptRequestParams, partial(self._answered, self._get_prompt))
         answer("completion/complete", types.CompleteRequestParams, partial(self._answered, self._complete))
+        answer("subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen)
         if is_stdio:
             answer("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
             answer("resources/unsubscribe", types.UnsubscribeRequestParams, self._subscribe)
-            answer("subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen)
 
     async def _answered(self, handler: Callable[[Any], Awaitable[Any]], message: Any, params: Any) -> Any:
         with traced(self._services) as trace:
@@ -247,20 +247,32 @@ class BesideTools:
         self._subscribed.add(params.uri)
         if self._telling is None:
             watch = await self._answered(self._follow, message, Watch())
-            tell = self._tell(watch, self._subscribed, message.session.send_resource_updated)
+            tell = self._tell(watch, self._subscribed, message.session.send_resource_updated, message)
             self._telling = asyncio.create_task(tell)
         return types.EmptyResult()
 
     async def _listen(self, message: Any, params: types.SubscriptionsListenRequestParams) -> Any:
-        """Tell of changes until the client ends the request."""
+        """Tell of changes until the client ends the request, its credential ends, or the process stops."""
         uris, bus = params.notifications.resource_subscriptions or [], InMemorySubscriptionBus()
-        watch = await self._answered(self._follow, message, Watch())
-        tell = self._tell(watch, uris, lambda uri: bus.publish(ResourceUpdated(uri=uri)))
-        telling = asyncio.create_task(tell)
-        try:
-            return await ListenHandler(bus)(message, params)
-        finally:
-            telling.cancel()
+        handler, feed = ListenHandler(bus), self._services.change_feed
+
+        async def tell(watch: Watch) -> None:
+            try:
+                await self._tell(watch, uris, lambda uri: bus.publish(ResourceUpdated(uri=uri)), message)
+            finally:
+                handler.close()
+
+        async def begin(_: Any) -> Watch:
+            feed.check_room()
+            return await self._follow(Watch())
+
+        watch = await self._answered(begin, message, params)
+        with feed.watching(self._actor().owner):
+            telling = asyncio.create_task(tell(watch))
+            try:
+                return await handler(message, params)
+            finally:
+                telling.cancel()
 
     async def _follow(self, watch: Watch, uris: Collection[str] = ()) -> Watch:
         """Ask what changed, or at first from which place on."""
@@ -268,9 +280,11 @@ class BesideTools:
         return watch
 
     async def _tell(
-        self, watch: Watch, uris: Collection[str], tell: Callable[[str], Awaitable[None]]
+        self, watch: Watch, uris: Collection[str], tell: Callable[[str], Awaitable[None]], message: Any
     ) -> None:
-        while True:
+        while not self._services.change_feed.is_ending:
+            if message.request is not None and not await _credential_holds(message.request.scope):
+                return
             try:
                 await self._follow(watch, uris)
             except GraphmemError as exc:
@@ -278,3 +292,12 @@ class BesideTools:
                 await asyncio.sleep(RETRY_SECONDS)
             for uri in watch.changed:
                 await tell(uri)
+
+
+async def _credential_holds(scope: Mapping[str, Any]) -> bool:
+    """Return whether the credential of a request over HTTP still lets its caller read."""
+    try:
+        await scope["state"]["credential_holds"](Scope.READ)
+    except (AuthInvalid, AuthRequired, Forbidden):
+        return False
+    return True

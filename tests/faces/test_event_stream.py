@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 import uuid
@@ -14,7 +15,10 @@ from graphmem.api import event_stream
 from graphmem.api.app import create_app
 from graphmem.auth import Actor
 from graphmem.auth.authenticator import Caller
+from graphmem.changes import change_feed
 from graphmem.errors import AuthInvalid, CursorOfAnotherDatabase, NotFound
+from graphmem.mcp import resource_updates
+from graphmem.mcp.resource_updates import RECENT
 from graphmem.registry import Services
 from tests.support.actors import DISABLED_ACCOUNT, full_actor
 from tests.support.event_loop import Loop
@@ -26,13 +30,19 @@ SECONDS = 60.0
 class Stream:
     """One stream, read by a client of its own."""
 
-    def __init__(self, loop: Loop, app: Any, owner: str, query: str = "", last: str | None = None) -> None:
+    def __init__(
+        self, loop: Loop, app: Any, owner: str, query: str = "", last: str | None = None, listen: str = ""
+    ) -> None:
+        """Begin a stream of changes, or one of MCP that listens for changes of the resource ``listen``."""
         self._loop, self.status, self.text = loop, 0, ""
         headers = [(b"host", b"localhost"), (b"authorization", f"Bearer {owner}".encode())]
         headers += [(b"last-event-id", last.encode())] if last is not None else []
-        path = "/events/stream"
+        method, path, self._body = "GET", "/events/stream", b""
+        if listen:
+            method, path, self._body = "POST", "/mcp", json.dumps(listening(listen)).encode()
+            headers += LISTENING
         scope = {
-            "type": "http", "http_version": "1.1", "method": "GET", "path": path, "raw_path": path.encode(),
+            "type": "http", "http_version": "1.1", "method": method, "path": path, "raw_path": path.encode(),
             "query_string": query.encode(), "headers": headers, "scheme": "http", "root_path": "",
             "server": ("localhost", 80), "client": ("127.0.0.1", 1), "app": app,
         }  # fmt: skip
@@ -43,7 +53,11 @@ class Stream:
         return asyncio.Event()
 
     async def _start(self, app: Any, scope: dict[str, Any]) -> asyncio.Task[None]:
+        bodies = [self._body]
+
         async def receive() -> dict[str, Any]:
+            if bodies:
+                return {"type": "http.request", "body": bodies.pop(), "more_body": False}
             await self._gone.wait()
             return {"type": "http.disconnect"}
 
@@ -51,7 +65,12 @@ class Stream:
             self.status = message.get("status", self.status)
             self.text += message.get("body", b"").decode()
 
-        return asyncio.create_task(app(scope, receive, send))
+        async def serve() -> None:
+            # MCP is served while its application runs.
+            async with app.router.lifespan_context(app) if self._body else contextlib.nullcontext():
+                await app(scope, receive, send)
+
+        return asyncio.create_task(serve())
 
     def until(self, count: int) -> list[dict[str, Any]]:
         """Return the changes that came, once there are so many."""
@@ -75,11 +94,15 @@ class Stream:
 
     def started(self) -> Stream:
         """Wait until it says from which place on it tells changes."""
+        self.until_text("retry:")
+        return self
+
+    def until_text(self, text: str) -> None:
+        """Wait until it sent a text."""
         deadline = time.monotonic() + SECONDS
-        while "retry:" not in self.text:
+        while text not in self.text:
             assert time.monotonic() < deadline, (self.status, self.text)
             time.sleep(0.05)
-        return self
 
     def ended(self) -> str:
         """Return what it sent, once it has ended by itself."""
@@ -98,6 +121,28 @@ class Stream:
             await asyncio.wait_for(self._task, SECONDS)
 
         self._loop.run(go())
+
+
+LISTENING = [
+    (b"content-type", b"application/json"),
+    (b"accept", b"application/json, text/event-stream"),
+    (b"mcp-protocol-version", b"2026-07-28"),
+    (b"mcp-method", b"subscriptions/listen"),
+]
+
+
+def listening(uri: str) -> dict[str, Any]:
+    """Return the request of MCP that listens for changes of a resource."""
+    meta = {
+        f"io.modelcontextprotocol/{name}": value
+        for name, value in (
+            ("protocolVersion", "2026-07-28"),
+            ("clientInfo", {"name": "test", "version": "1"}),
+            ("clientCapabilities", {}),
+        )
+    }
+    params = {"notifications": {"resourceSubscriptions": [uri]}, "_meta": meta}
+    return {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
 
 
 def note(call: Call, *titles: str, entity_type: str = "note") -> None:
@@ -168,11 +213,38 @@ def test_a_stream_takes_the_filter_of_a_subscription(
     assert (NotFound.code in other.ended(), other.status) == (True, 404)
 
 
+async def by_bearer(caller: Caller) -> Actor:
+    """Take the bearer token for the owner."""
+    return full_actor((caller.headers.get("authorization") or "").removeprefix("Bearer "))
+
+
+def test_a_client_of_mcp_listens_over_http(loop: Loop, services: Services, owner: str) -> None:
+    stream = Stream(loop, create_app(services, by_bearer), owner, listen=RECENT)
+    stream.until_text("acknowledged")
+    note(by_runner(loop, services, owner), "a")
+    stream.until_text("notifications/resources/updated")
+    assert stream.status == 200
+    stream.close()
+    assert services.change_feed._watched == {}
+
+
+def test_a_process_serves_so_many_streams(
+    loop: Loop, app: Any, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(change_feed, "STREAMS_LIMIT", 1)
+    stream = Stream(loop, app, owner).started()
+    for listen in ("", RECENT):
+        assert "SERVICE_BUSY" in Stream(loop, create_app(services, by_bearer), owner, listen=listen).ended()
+    stream.close()
+
+
+@pytest.mark.parametrize("listen", ["", RECENT])
 @pytest.mark.parametrize("is_over", ["credential", "process"])
 def test_a_stream_ends_with_its_credential_and_with_the_process(
-    loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch, is_over: str
+    loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch, is_over: str, listen: str
 ) -> None:
     monkeypatch.setattr(event_stream, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(resource_updates, "WAIT_SECONDS", 1)
     valid = [True]
 
     async def authenticate(caller: Caller) -> Actor:
@@ -180,14 +252,16 @@ def test_a_stream_ends_with_its_credential_and_with_the_process(
             raise AuthInvalid
         return full_actor(owner)
 
-    stream = Stream(loop, create_app(services, authenticate), owner).started()
+    stream = Stream(loop, create_app(services, authenticate), owner, listen=listen)
+    stream.until_text("acknowledged" if listen else "retry:")
     if is_over == "credential":
         valid[0] = False
-        assert AuthInvalid.code in stream.ended()
+        assert bool(listen) or AuthInvalid.code in stream.ended()
     else:
         monkeypatch.setattr(services.change_feed, "is_ending", False)
         loop.run(ending(services))
         assert "error" not in stream.ended()
+    assert not listen or '"result"' in stream.ended()
 
 
 async def ending(services: Services) -> None:
