@@ -38,10 +38,18 @@ ODT = "application/vnd.oasis.opendocument.text"
 
 
 _NEEDED = re.compile(
-    r"\[Content_Types\]\.xml|mimetype|META-INF/.*|content\.xml|(?:(?:xl|ppt)/)?_rels/.*|word/document\.xml"
+    r"\[Content_Types\]\.xml|mimetype|META-INF/.*|content\.xml|(?:xl|ppt)/_rels/.*|word/document\.xml"
     r"|xl/(?:workbook|sharedStrings|styles)\.xml|ppt/presentation\.xml|ppt/slide(?:Layout|Master)s/.*"
 )
 """Members of Office files without which the others say nothing, or something else."""
+_MAIN = ("word/document.xml", "xl/workbook.xml", "ppt/presentation.xml")
+_SCHEMAS = "http://schemas.openxmlformats.org"
+_EMPTY = {
+    "docProps/core.xml": f'<p:coreProperties xmlns:p="{_SCHEMAS}/package/2006/metadata/core-properties"/>',
+    "docProps/app.xml": f'<Properties xmlns="{_SCHEMAS}/officeDocument/2006/extended-properties"/>',
+    "docProps/custom.xml": f'<Properties xmlns="{_SCHEMAS}/officeDocument/2006/custom-properties"/>',
+}
+"""Members that say nothing of what stands in an Office file, as they are without content."""
 _ROOT = re.compile(rb"((?:\s*<\?[^>]*\?>)?\s*<[\w:.-]+[^<>]*?)/?>")
 
 
@@ -140,7 +148,7 @@ def check(data: bytes, builder: Builder) -> bytes:
                     raise ParseFailed("The file has XML entities: they are not expanded.", "damaged")
                 tail = piece[-16:]
         except DAMAGE as exc:
-            root = _root(archive, member) if is_xml else b""
+            root = _stand_in(archive, member.filename) or (_root(archive, member) if is_xml else b"")
             if root is None or _NEEDED.fullmatch(member.filename):
                 raise ParseFailed(f"A member of the archive is damaged: {exc}.", "damaged") from None
             empty[member.filename] = root
@@ -148,6 +156,20 @@ def check(data: bytes, builder: Builder) -> bytes:
         if member.filename.lower().endswith("vbaproject.bin") or member.filename.startswith("Basic/"):
             builder.warn("The file has macros: they are not run and not read.")
     return _with_empty(archive, empty) if empty else data
+
+
+def _stand_in(archive: zipfile.ZipFile, name: str) -> bytes | None:
+    """Return what takes the place of a damaged member, whatever it said; None where its root is needed."""
+    if not name.endswith(".rels"):
+        return _EMPTY[name].encode() if name in _EMPTY else None
+    # What the other members are is known from their names; what a document refers to is lost.
+    main = "".join(
+        f'<Relationship Id="main" Type="{_SCHEMAS}/officeDocument/2006/relationships/officeDocument" '
+        f'Target="{each}"/>'
+        for each in _MAIN
+        if name == "_rels/.rels" and each in archive.namelist()
+    )
+    return f'<Relationships xmlns="{_SCHEMAS}/package/2006/relationships">{main}</Relationships>'.encode()
 
 
 def _root(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
