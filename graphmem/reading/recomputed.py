@@ -33,6 +33,7 @@ class _Own(NamedTuple):
     schema_version: str | None
     document: str | None
     name: str | None
+    stale: bool
 
     @property
     def rules(self) -> Rules:
@@ -101,7 +102,7 @@ async def entities(
         version = len(changes[entity_id]) if entity_id in changes else sums[0].version
         folds[entity_id], rules[entity_id] = state.fold, group[0].rules
         shown = absent if all(each.unmade for each in sums) else rows
-        shown[entity_id] = _row(group[0], state, version)
+        shown[entity_id] = _row(group[0], state, version, await _name(context, group[0], state.fold, known))
     return RecomputedEntities(known, rows, absent, into, folds, rules)
 
 
@@ -154,20 +155,33 @@ async def _fold(context: Context, own: _Own, own_sum: Sum, rules: Rules, at: int
     return folded
 
 
-def _row(survivor: _Own, state: OwnState, version: int) -> EntityRow:
+async def _name(context: Context, survivor: _Own, fold: Fold, known: int) -> str:
+    """Return the name that its values give a survivor, else the name that it has now if that was known."""
+    texts = _texts(fold)
+    if survivor.name is not None and not identity.naming_values(texts):
+        if not survivor.stale:
+            return survivor.name
+        # The stored name is of an older schema: nobody has read the entity as of now since.
+        texts = _texts(await refolding.fold(context.graph, survivor.id, survivor.rules, times.LATEST, known))
+    return identity.name_of(survivor.type, survivor.id, texts)
+
+
+def _texts(fold: Fold) -> dict[str, str]:
+    return {name: winner.value for name, winner in fold.items()}
+
+
+def _row(survivor: _Own, state: OwnState, version: int, name: str) -> EntityRow:
     winners = sorted(state.fold.items(), key=lambda pair: canonical.name_order(pair[0]))
-    texts = {name: winner.value for name, winner in winners}
-    name = None if identity.naming_values(texts) else survivor.name
     return EntityRow(
         id=survivor.id,
         type=survivor.type,
-        name=identity.name_of(survivor.type, survivor.id, texts) if name is None else name,
+        name=name,
         version=version,
         observation_count=state.observation_count,
         created_at=state.created_at,
         last_observation_at=state.last_observation_at,
-        fields=list(texts),
-        values=list(texts.values()),
+        fields=[name for name, _ in winners],
+        values=[winner.value for _, winner in winners],
         winners=[winner.observation_id for _, winner in winners],
         live=state.is_live,
         check=None,

@@ -216,6 +216,23 @@ def test_the_past_has_the_name_of_its_time(run: Call) -> None:
     assert past["canonical_name"] == "Ada Lovelace"
 
 
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_the_time_before_an_entity_has_its_name_of_now_also_under_a_new_schema(
+    run: Call, is_deleted: bool
+) -> None:
+    item = {"entity_type": "vessel", "name": "Old", "title": "New", "observed_at": "2020-01-01"}
+    (entity_id,) = ids(run("store", entities=[item]))
+    if is_deleted:
+        run("entities.delete", entity_id=entity_id)
+    fields = {"title": {"type": "string"}}
+    run("schemas.register", schema={"entity_type": "vessel", "fields": fields, "hidden_fields": ["name"]})
+    asked = {"entity_id": entity_id, "include_deleted": True}
+    # Nobody has read it under the new schema yet.
+    past = run("entities.snapshot", **asked, at="2019-01-01")
+    assert (past["canonical_name"], past["snapshot"]) == ("New", {})
+    assert run("entities.get", **asked)["canonical_name"] == "New"
+
+
 @pytest.mark.parametrize(
     "at", ["", "yesterday", 7, True, [], "2026-13-01", "2026-02-30", "0000-01-01", "10000-01-01"]
 )

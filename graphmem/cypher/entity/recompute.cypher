@@ -9,7 +9,7 @@
 // `known` is the owner's last recorded_at. It is read first, and commits after it are left out of the whole answer. A
 // row ends with whether the entity was ever merged, and with the head of its type's schema: if the schema has rules,
 // the caller folds the observations itself. `name` is the name that the entity has now, if it was the same when it was
-// known: the name of an entity of which nothing counts yet.
+// known: the name of an entity of which nothing counts yet. `stale`: it was folded under another schema than today's.
 <owner._known>
 CALL (known) {
   UNWIND $entity_ids AS subject_id
@@ -28,8 +28,9 @@ CALL (known) {
     WITH subject_id, known WHERE projection IS NULL
     <observation._winners_by_dates>
   }
-  WITH entity, tallies, winners, active_version, document, EXISTS { (entity)-[:MERGED]-() } AS merging
+  WITH entity, tallies, winners, active_version, document, EXISTS { (entity)-[:MERGED]-() } AS merging,
+    coalesce(entity.projection, '') <> coalesce(projection, '') AS stale
   RETURN collect([entity.id, entity.type, tallies, winners, merging, active_version, document,
-    CASE WHEN NOT merging AND entity.updated_at <= known THEN entity.canonical_name END]) AS snapshots
+    CASE WHEN NOT merging AND entity.updated_at <= known THEN entity.canonical_name END, stale]) AS snapshots
 }
 RETURN snapshots, known
