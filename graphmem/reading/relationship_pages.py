@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from graphmem.model import ids, membership, times
-from graphmem.reading import answers, as_of, cursors, shared_rows
+from graphmem.reading import answers, as_of, cursors, recomputed, shared_rows
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.pages import Page, place_then
 from graphmem.reading.shared_rows import EntityRow, RelationshipRow
@@ -191,8 +191,11 @@ async def _then(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
         root = membership.survivor(wanted.entity_id, into)
         if root != wanted.entity_id:
             lived = await as_of.living(context, [root], clocks)
-        if not (lived[root] or wanted.include_deleted):
-            raise answers.no_entity(wanted.entity_id)
+        if not lived[root]:
+            # It was deleted, or nothing that gave it values counts: what is merged into it may show it.
+            row = (await recomputed.entities(context, [root], **clocks.bounds)).get(root)
+            if row is None or not (row.live or wanted.include_deleted):
+                raise answers.no_entity(wanted.entity_id)
         subject_ids = membership.members(root, into)
         rows = await context.graph.only(
             "relationship.at_entities",

@@ -251,6 +251,27 @@ def test_deletions_and_merges_of_what_is_withdrawn_keep_their_meaning(run: Call)
     assert is_sound(run)
 
 
+def test_relationships_as_of_a_time_are_those_of_an_entity_that_its_snapshot_shows(run: Call) -> None:
+    filed = run("store", entities=[{**ACME, "observed_at": OLD}, person(observed_at=OLD)], **with_file())
+    acme, ada = (each["entity_id"] for each in filed["entities"])
+    run("store", entities=[{"target_id": acme, "city": "Turin", "observed_at": NEW}])
+    other = run("store", entities=[person(email="b@example.com", city="Rome")])["entities"][0]["entity_id"]
+    run("entities.merge", source_entity_id=other, target_entity_id=ada)
+    run("sources.withdraw", source_id=filed["source_id"])
+    for entity_id, at, is_shown in (
+        (acme, "2020-06-01", False),
+        (acme, NEW, True),
+        (ada, "2999-01-01", True),
+    ):
+        for name in ("entities.snapshot", "relationships.list"):
+            for more in ({}, {"include_deleted": True}):
+                if is_shown:
+                    run(name, entity_id=entity_id, at=at, **more)
+                    continue
+                with pytest.raises(NotFound):
+                    run(name, entity_id=entity_id, at=at, **more)
+
+
 def test_a_dry_run_answers_what_would_change_and_writes_nothing(run: Call) -> None:
     first = run("store", entities=[person(name="Ada", city="Bath", observed_at=OLD)])
     ada, bath = first["entities"][0]["entity_id"], first["entities"][0]["observation_id"]
