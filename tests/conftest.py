@@ -30,6 +30,7 @@ from tests.support.database import URI_VARIABLE, database, shared_database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.figures import Figures, lines, recorder
+from tests.support.long_cases import mostly_long
 from tests.support.scheduling import OF_ACCOUNTS, FileScheduling
 
 for profile, examples in (("ci", 25), ("default", 25), ("long", 100)):
@@ -219,7 +220,7 @@ def cli(loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch, owner: 
     return faces.by_cli(loop, services, monkeypatch, owner)
 
 
-@pytest.fixture(params=["rest", "mcp", "cli"])
+@pytest.fixture(params=mostly_long(["rest", "mcp", "cli"], "rest", "mcp"))
 def call(request: pytest.FixtureRequest) -> Call:
-    """The operations through each face in turn."""
+    """The operations through each face in turn; test_cli and test_parity try all commands in every run."""
     return request.getfixturevalue(request.param)
