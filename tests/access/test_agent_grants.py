@@ -81,6 +81,7 @@ def test_an_agent_does_what_its_grant_names_and_nothing_else(instance: Instance,
             ],
         }),
         (True, "/store", {**item("task"), "file_content": "RGVhciBBZGE=", "original_filename": "a.txt"}),
+        (True, "/store", {**item("task"), "file_path": "a.txt"}),
         (True, "/store", {"entities": []}),
         (False, "/correct", {"entity_id": task, "field": "name", "value": "y"}),
         (True, "/correct", {"entity_id": person, "field": "name", "value": "y"}),
@@ -130,24 +131,38 @@ def test_what_a_reference_field_names_is_touched_too(instance: Instance, agent: 
     assert not is_denied(post(agent, "/store", item("task", note="Ben")))
     assert not is_denied(post(agent, "/correct", {"entity_id": task, "field": "note", "value": "Ben"}))
     granted(agent, ("write", ["task", "contact"]))
-    for path, arguments in calls:
+    for path, arguments in [*calls, ("/store", item("contact"))]:
         assert not is_denied(post(agent, path, arguments)), (path, arguments)
 
 
 def test_a_grant_of_all_types_or_of_a_kind_of_operations_covers_them(agent: Agent) -> None:
     granted(agent, ("read", []), ("write", ["task"]))
+    stored = post(agent, "/store", {"entities": [*item("task")["entities"], *item("task", "y")["entities"]]})
+    task, other = (each["entity_id"] for each in stored.json()["entities"])
+    # A merge touches more than the entities that it names.
+    assert is_denied(post(agent, "/entities/merge", {"source_entity_id": task, "target_entity_id": other}))
     assert not is_denied(agent.send(agent.signed("GET", "/stats")))
     assert not is_denied(post(agent, "/entities/query", {}))
     assert not is_denied(post(agent, "/store", item("task")))
     assert is_denied(post(agent, "/store", item("person")))
     assert is_denied(post(agent, "/keys", {"name": "more"}))
-    granted(agent, ("*", []))
+    grant = granted(agent, ("*", []))
     assert not is_denied(post(agent, "/store", item("person")))
     # It may do all but give itself and others what they may do.
     more = {"label": "x", "thumbprint": STRANGER.public.thumbprint, "capabilities": [{"op": "*"}]}
-    assert is_denied(post(agent, "/agents/grants", more))
-    assert is_denied(post(agent, "/keys", {"name": "more"}))
+    for path, arguments in (
+        ("/agents/grants", more), ("/keys", {"name": "more"}),
+        (f"/agents/grants/{grant}/suspend", {"undo": True}),
+    ):  # fmt: skip
+        assert is_denied(post(agent, path, arguments)), path
+    assert is_denied(agent.send(agent.signed("DELETE", f"/agents/grants/{grant}")))
     assert not is_denied(agent.send(agent.signed("GET", "/agents/grants")))
+
+
+def test_a_list_is_of_the_types_that_it_names(agent: Agent) -> None:
+    granted(agent, ("entities.query", ["task"]))
+    for denied, filters in ((False, {"entity_type": "task"}), (True, {"entity_type": "person"}), (True, {})):
+        assert is_denied(post(agent, "/entities/query", {"filters": filters})) == denied, filters
 
 
 def test_a_grant_gives_nothing_that_the_bearer_has_not(instance: Instance, agent: Agent) -> None:
@@ -165,6 +180,9 @@ def test_an_issuer_vouches_for_a_subject_and_an_agent_for_nobody(agent: Agent) -
     claimed = own_token(AGENT, "https://elsewhere.example", SUBJECT, int(time.time()))
     assert is_denied(post(agent, "/store", item("task"), key_header=f'jwt;jwt="{claimed}"'))
     assert is_denied(post(agent, "/store", item("task")))
+    # A subject is that of its issuer alone.
+    granted(agent, ("store", ["person"]), issuer="https://elsewhere.example", subject=SUBJECT)
+    assert is_denied(post(agent, "/store", item("person"), key_header=issued()))
 
 
 def test_an_agent_without_a_grant_may_nothing_once_there_is_one(instance: Instance, agent: Agent) -> None:
@@ -172,11 +190,15 @@ def test_an_agent_without_a_grant_may_nothing_once_there_is_one(instance: Instan
     assert not is_denied(post(stranger, "/store", item("task")))
     grant = granted(agent, ("store", ["task"]))
     assert is_denied(post(stranger, "/store", item("task")))
+    agent.http("POST", f"/agents/grants/{grant}/suspend", agent.bearer, json={})
+    assert is_denied(post(stranger, "/store", item("task")))
     # Another account has grants of its own.
     bob = Agent(agent.http, instance.key(instance.account("bob")), STRANGER)
     assert not is_denied(post(bob, "/store", item("task")))
     assert bob.http("DELETE", f"/agents/grants/{grant}", bob.bearer).status_code == 404
     assert bob.http("GET", "/agents/grants", bob.bearer).json()["grants"] == []
+    agent.http("DELETE", f"/agents/grants/{grant}", agent.bearer)
+    assert not is_denied(post(stranger, "/store", item("task")))
 
 
 def test_a_change_holds_in_every_process_within_5_seconds(
