@@ -545,6 +545,11 @@ class Settings(BaseSettings):
             return self.port
         return 3180 if self.env == "production" else 3080
 
+    @property
+    def near_host(self) -> str:
+        """The address at which this machine reaches the service that binds ``host``."""
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+
     def authority(self, port: int | None = None) -> str:
         """Return ``host:port`` as in a URL, IPv6 in brackets. ``port`` replaces the one of the settings."""
         host = f"[{self.host}]" if ":" in self.host else self.host

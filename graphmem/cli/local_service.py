@@ -42,7 +42,7 @@ def start(session: Session) -> dict[str, Any]:
 
 @command(app)
 def stop(session: Session) -> dict[str, Any]:
-    """Stop the local service after its running requests. The database stays up.
+    """Stop the local service, or `serve --detach`, after its running requests. The database stays up.
 
     \b
     Example:
@@ -56,8 +56,9 @@ def stop(session: Session) -> dict[str, Any]:
     record = where.record()
     stopped = stop_service(settings)
     process = f"(process {record.get('pid')}) of {settings.data_path}"
+    kind = "`graphmem serve`" if "serves" in record else "the local service"
     if stopped:
-        message = f"stopped the local service {process}; its database stays up"
+        message = f"stopped {kind} {process}; its database stays up"
     elif "serves" in record and is_locked(where):
         message = f"`graphmem serve` {process} runs on: stop it where it was started"
     else:

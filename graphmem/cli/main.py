@@ -104,7 +104,7 @@ def options(
     context.obj = Session(as_json, verbose, set_overrides, account)
 
 
-@command(app, has_json=False)
+@command(app)
 def serve(
     session: Session,
     host: Annotated[str | None, typer.Option(help="Address to bind. Default: 127.0.0.1.")] = None,
@@ -112,18 +112,27 @@ def serve(
         int | None, typer.Option(min=0, max=65535, help="Port to bind. Default: 3080, in production 3180.")
     ] = None,
     env: Annotated[Env | None, typer.Option(help="The instance. Default: development.")] = None,
-) -> None:
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Serve in the background, and return once it answers.")
+    ] = False,
+    detached: Annotated[bool, typer.Option("--detached", hidden=True)] = False,
+) -> dict[str, Any] | None:
     """Serve REST and MCP over HTTP until Ctrl-C or SIGTERM.
+
+    With --detach it serves in the background until `graphmem server stop`.
 
     \b
     Examples:
       graphmem serve
+      graphmem serve --detach
       SERVICE_BEARER_TOKEN=... graphmem serve --env production --host 0.0.0.0
     """
     from graphmem.cli.serve import serve as run
+    from graphmem.cli.serve import serve_detached
 
     options = {"host": host, "port": port, "env": env}
-    run(session.settings(**{name: value for name, value in options.items() if value is not None}))
+    chosen = session.settings(**{name: value for name, value in options.items() if value is not None})
+    return serve_detached(chosen) if detach else run(chosen, detached=detached)
 
 
 @command(app, has_json=False)

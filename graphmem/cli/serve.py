@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import signal
 import socket
+import sys
+import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
@@ -16,8 +18,9 @@ from graphmem.cli.session import fetching, run_async, stderr, tell_progress
 from graphmem.errors import ConfigurationInvalid, Unavailable
 from graphmem.observability import logs, tracing
 from graphmem.observability.tracing import Tracer
-from graphmem.service import beside
+from graphmem.service import beside, calling
 from graphmem.service.listening import server_config
+from graphmem.service.place import is_locked, place
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
@@ -86,14 +89,12 @@ class _RestServer(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, *, detached: bool = False) -> None:
     """Serve REST and MCP until a signal to stop. Running requests finish first.
 
     Commands of the same data directory call this service. A local service that runs there is stopped first.
+    ``detached``: `graphmem server stop` may stop it.
     """
-    if settings.neo4j_uri is None and not neo4j_local.exists(settings):
-        # A new database has no account with a password or a key, and none is made only to refuse it.
-        settings.check_bind()
     with _bound(settings) as listening:
         sockets = None
         if settings.service_port == 0:
@@ -103,13 +104,44 @@ def serve(settings: Settings) -> None:
         else:
             # The server binds all addresses of the host itself.
             listening.close()
-        logs.configure(settings, logs.folder(settings))
-        bound = beside.take_socket(settings, tell_progress)
+        # In the background nobody reads the console: its file would grow beside that of the log.
+        logs.configure(settings, logs.folder(settings), console_level="error" if detached else None)
+        bound = beside.take_socket(settings, tell_progress, detached=detached)
         if settings.neo4j_uri is None:
             # The database starts while this process imports what it serves.
             neo4j_local.launch(settings, fetching())
         with contextlib.closing(tracing.start()) as tracer:
             run_async(_serve(settings, tracer, bound, sockets))
+
+
+def serve_detached(settings: Settings) -> dict[str, Any]:
+    """Start a service in the background; return its address, process and log once it answers.
+
+    Raises:
+        ConfigurationInvalid: another `graphmem serve` has the data directory, or another program the port.
+        GraphmemError: what keeps it from starting.
+    """
+    where = place(settings)
+    record = where.record()
+    if "serves" in record and is_locked(where):
+        way = ", with `graphmem server stop`" if record.get("detached") else ""
+        raise ConfigurationInvalid(
+            f"`graphmem serve` (process {record['pid']}) of {settings.data_path} answers at "
+            f"{record['serves']}: stop it first{way}"
+        )
+    with _bound(settings):
+        # What keeps the port from being bound is told here, and not in the log of the other process.
+        pass
+    child = calling.spawn(settings, where, [sys.executable, "-P", "-m", "graphmem", "serve", "--detached"])
+    greeting = calling.wait_until_ready(where, child, tell_progress)
+    port = int(greeting["serves"].rpartition(":")[2])
+    while child.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection((settings.near_host, port), timeout=1):
+            break
+        time.sleep(calling.POLL_SECONDS)
+    address = settings.advertised_url(port)
+    log = str(settings.data_path / "logs" / logs.FILE)
+    return {"address": address, "pid": child.pid, "log": log, "stop": "graphmem server stop"}
 
 
 async def _serve(
@@ -142,6 +174,9 @@ async def _serve(
 @contextlib.contextmanager
 def _bound(settings: Settings) -> Iterator[socket.socket]:
     """Yield a socket that is bound to the first address of the host, and close it at the end."""
+    if settings.neo4j_uri is None and not neo4j_local.exists(settings):
+        # A new database has no account with a password or a key, and none is made only to refuse it.
+        settings.check_bind()
     port = settings.service_port
     with contextlib.ExitStack() as sockets:
         try:

@@ -79,8 +79,7 @@ async def language_model(settings: Settings) -> Finding:
 
 async def service(settings: Settings) -> Finding:
     """Check that a service of this version answers, and that its database does."""
-    near = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
-    authority = settings.model_copy(update={"host": near}).authority()
+    authority = settings.model_copy(update={"host": settings.near_host}).authority()
     base = (settings.base_url or f"http://{authority}").rstrip("/")
     try:
         async with httpx.AsyncClient(base_url=base, timeout=TIMEOUT_SECONDS) as http:

@@ -25,11 +25,13 @@ TRIES_LIMIT = 5
 """Times that local services are stopped: commands may start another one at the same moment."""
 
 
-def take_socket(settings: Settings, tell: Callable[[str], None]) -> socket.socket | None:
+def take_socket(
+    settings: Settings, tell: Callable[[str], None], *, detached: bool = False
+) -> socket.socket | None:
     """Bind the socket of the data directory; None if another `graphmem serve` has it, or nobody can.
 
     This process has the lock until it ends. A local service that runs is stopped, after its running requests.
-    ``tell`` gets what is done or left out.
+    ``tell`` gets what is done or left out. ``detached``: `graphmem server stop` may stop this process.
     """
     if sys.platform == "win32":
         return None
@@ -41,7 +43,7 @@ def take_socket(settings: Settings, tell: Callable[[str], None]) -> socket.socke
             handle = lock(where)
             if handle is not None:
                 try:
-                    return bind(path, handle, serves=settings.authority())
+                    return bind(path, handle, serves=settings.authority(), detached=detached)
                 except OSError:
                     # Callers would wait for the socket of whoever has the lock.
                     os.close(handle)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -134,12 +134,17 @@ def ensure(settings: Settings, tell: Tell | None = None) -> Greeting:
 
 def start(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
     """Start the process of the service, detached; it is not ready yet."""
+    return spawn(settings, where, COMMAND)
+
+
+def spawn(settings: Settings, where: Place, command: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Start a process with these settings, detached, which writes to the console file of the place."""
     _children[:] = [child for child in _children if child.poll() is None]
     make_folder(where)
     too_long = where.console.exists() and where.console.stat().st_size > CONSOLE_BYTES_LIMIT
     with where.console.open("wb" if too_long else "ab") as console:
         child = subprocess.Popen(
-            COMMAND,
+            command,
             stdin=subprocess.DEVNULL,
             stdout=console,
             stderr=console,
@@ -150,16 +155,42 @@ def start(settings: Settings, where: Place) -> subprocess.Popen[bytes]:
     return child
 
 
+def wait_until_ready(where: Place, child: subprocess.Popen[bytes], tell: Tell | None = None) -> Greeting:
+    """Return the greeting of a process that :func:`spawn` started, once it is ready.
+
+    Raises:
+        GraphmemError: what keeps it from being ready.
+        ServiceUnreachable: it ends while it starts.
+    """
+    wait = _Wait(tell)
+    while True:
+        with contextlib.suppress(ServiceUnreachable):
+            # The service whose place it takes may still answer, or end in this moment.
+            answer = greet(where)
+            if answer and answer["pid"] == child.pid and answer["state"] == greeting.READY:
+                return answer
+            if answer and answer["pid"] == child.pid and answer["state"] == greeting.FAILED:
+                raise GraphmemError.of(answer["error"])
+        if child.poll() is not None:
+            _check_starts(STARTS_LIMIT, where)
+        wait.turn("starting the service")
+
+
 def stop(settings: Settings) -> bool:
     """Stop the service once its running requests have finished; False if none ran.
 
-    `graphmem serve` is not stopped, though it may have the socket. A service that does not end in time is
-    killed: what it acknowledged is in the database.
+    `graphmem serve` is stopped only if it was started with ``--detach``. A service that does not end in time
+    is killed: what it acknowledged is in the database.
     """
     where = place(settings)
-    if not is_locked(where) or "serves" in where.record():
+    record = where.record()
+    if not is_locked(where) or ("serves" in record and not record.get("detached")):
         return False
-    _ask_to_stop(where)
+    if "serves" in record:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(record["pid"], signal.SIGTERM)
+    else:
+        _ask_to_stop(where)
     if not _wait_for_end(where, settings.shutdown_seconds + STOP_SECONDS):
         pid = where.record().get("pid")
         if isinstance(pid, int):
@@ -318,7 +349,7 @@ def _check_starts(starts: int, where: Place) -> None:
         return
     lines = where.console.read_text("utf-8", errors="replace").splitlines()[-20:]
     raise ServiceUnreachable(
-        f"the local service ends while it starts; the last lines of {where.console} follow", log=lines
+        f"the service ends while it starts; the last lines of {where.console} follow", log=lines
     )
 
 

@@ -42,7 +42,7 @@ class Front:
     """The ASGI application of the socket, while the service starts, serves and ends."""
 
     def __init__(self, settings: Settings, socket: Path, serves: str | None = None) -> None:
-        """``serves``: the address of `graphmem serve` if it has the socket; only a signal stops it."""
+        """``serves``: the address of `graphmem serve` if it has the socket; a signal stops it."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._identity = greeting.identity(settings) | {
             "pid": os.getpid(),

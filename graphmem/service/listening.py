@@ -27,7 +27,7 @@ ADDRESS_BYTES_LIMIT = 65_535
 """Bytes of the path and the query string of a request that the parser of HTTP reads."""
 
 
-def bind(path: Path, handle: int, **more: str) -> socket.socket:
+def bind(path: Path, handle: int, **more: str | bool) -> socket.socket:
     """Return a socket that listens at ``path``, mode 0600. A socket of an earlier service is replaced.
 
     The locked file ``handle`` gets the record of this process, with what ``more`` it tells.

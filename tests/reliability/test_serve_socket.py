@@ -80,6 +80,17 @@ def test_stopping_the_local_service_leaves_serve_alone(local: Settings, service:
     assert greeted(local)["state"] == greeting.READY
 
 
+def test_a_detached_serve_answers_once_it_is_told_of_and_is_stopped_by_server_stop(local: Settings) -> None:
+    told = command(local, "serve", "--detach", "--port", "0")
+    assert httpx.get(f"{told['address']}/health/ready").status_code == 200
+    assert (greeted(local)["pid"], Path(told["log"]).is_file()) == (told["pid"], True)
+    environ = environment(local, local.data_path)
+    again = CliRunner().invoke(app, ["serve", "--detach", "--port", "0"], env=environ)
+    assert (again.exit_code, "`graphmem server stop`" in again.stderr) == (6, True), again.stderr
+    assert command(local, "server", "stop")["stopped"]
+    assert not is_alive(told["pid"])
+
+
 def test_serve_takes_the_place_of_a_local_service(local: Settings, owner: str) -> None:
     before = calling.ensure(local)["pid"]
     with running(local, local.data_path, owner) as service:

@@ -76,7 +76,7 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     monkeypatch.setattr(serve._RestServer, "serve", answer)
     monkeypatch.setattr(tools, "serve_stdio", answer)
     monkeypatch.setattr(logs, "configure", lambda *_, **__: None)
-    monkeypatch.setattr(serve.beside, "take_socket", lambda *_: None)
+    monkeypatch.setattr(serve.beside, "take_socket", lambda *_, **__: None)
     monkeypatch.setattr(serve.neo4j_local, "launch", lambda *_: None)
 
     getattr(serve, way)(load(env="test", data_dir=tmp_path, port=0))
