@@ -194,6 +194,12 @@ class Settings(BaseSettings):
         description="Bytes that writes leave free on the disk of the embedded Neo4j, which fails on a "
         "full disk.",
     )
+    backup_days: int = _own(
+        default=7,
+        ge=0,
+        description="Days after the last backup, or after the database was made, from which "
+        "`graphmem status` and `graphmem doctor` say that a backup is due; 0: never.",
+    )
     pool_size: int = _own(
         default=64, ge=1, description="Largest number of connections of one process to Neo4j."
     )

@@ -8,7 +8,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphmem.api import downloads, event_stream, oauth_consent, oauth_routes, openapi
+from graphmem.api import backup_stream, downloads, event_stream, oauth_consent, oauth_routes, openapi
 from graphmem.api.application import Endpoint
 from graphmem.api.rest_routes import JSON, RESOURCES, services_of
 from graphmem.auth import signed_requests
@@ -48,6 +48,7 @@ ENDPOINTS: Final[dict[str, Endpoint]] = {
     "get_faces": name_faces,
     "get_openapi": describe,
     "get_metrics": measure,
+    "create_backup": backup_stream.back_up,
     "oauth_initiate": oauth_routes.initiate,
     "oauth_authorize": oauth_routes.authorize,
     "oauth_show_consent": oauth_consent.show,

@@ -20,6 +20,7 @@ from graphmem.errors import (
     DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
+    DumpRefused,
     FileUrlRefused,
     GraphmemError,
     InvalidInput,
@@ -33,6 +34,7 @@ from graphmem.errors import (
     ObjectStoreUnavailable,
     PayloadTooLarge,
     RangeNotSatisfiable,
+    SandboxDisabled,
     ServiceBusy,
     SubscriptionInactive,
     UnknownField,
@@ -312,6 +314,14 @@ ROUTES: Final = (
         "GET", "/metrics", "get_metrics",
         "The metrics of this process in the text format of Prometheus.",
         scope=Scope.ADMIN, answers=(Answer(media_type="text/plain", schema={"type": "string"}),),
+    ),
+    RestRoute(
+        "POST", "/backup", "create_backup",
+        "A backup of all owners with their files, or of those named, as `graphmem backup restore` takes it.",
+        scope=Scope.ADMIN, rate_class=RateClass.HEAVY,
+        answers=(Answer(200, "application/octet-stream", _BYTES),),
+        query={"owner": {"type": "array", "items": {"type": "string"}}, "files": {"type": "boolean"}},
+        errors=(DumpRefused, SandboxDisabled, ObjectStoreUnavailable, *_DATABASE),
     ),
 )  # fmt: skip
 """Every route of REST alone."""

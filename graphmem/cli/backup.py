@@ -6,18 +6,19 @@ import contextlib
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.session import Session, command, show, stderr
-from graphmem.errors import DumpConflicts
+from graphmem.cli.session import Session, command, console, show, stderr
+from graphmem.errors import DumpConflicts, InvalidInput
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from graphmem.dump import CreateResult, RestoreResult
+    from graphmem.dump import CreateResult, RestoreResult, VerifyResult
     from graphmem.dump.file_chunks import MissingFiles
     from graphmem.registry import Services
     from graphmem.settings import Settings
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 # Paths are not checked here: opening the file reports permission errors.
 File = Annotated[Path, typer.Argument(readable=False, help="The file of the dump.")]
-ELSEWHERE = "backup works on the data of this machine, not at {}: run it there"
+ELSEWHERE = "backup restore works on the data of this machine, not at {}: run it there"
 WITHOUT_FILES = (
     "The dump names {} files and does not hold their bytes: back up the object store as well. "
     "`graphmem storage info` says where it is."
@@ -44,6 +45,7 @@ SHOWN_LIMIT = 20
 """Conflicts and missing files that are printed for people."""
 STAGES = {
     "create": "writing observations",
+    "receive": "receiving the file",
     "verify": "verifying the file",
     "restore": "restoring observations",
     "wait": "restoring observations that waited",
@@ -55,12 +57,13 @@ STAGES = {
 def create(
     session: Session,
     path: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
             readable=False,
-            help="File to write, or directory in which a file with the date in its name is written.",
+            help="File to write, or directory in which a file with the date in its name is written. "
+            "Default: backups in the data directory.",
         ),
-    ],
+    ] = None,
     owner: Annotated[
         list[str] | None,
         typer.Option(help="Owner whose facts are written; may be repeated. Default: all owners."),
@@ -71,6 +74,14 @@ def create(
     without_files: Annotated[
         bool, typer.Option("--without-files", help="Leave out the bytes of the files that were stored.")
     ] = False,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Then remove the oldest backups of this kind in that directory beyond so many. Files that "
+            "graphmem did not write stay.",
+        ),
+    ] = None,
 ) -> None:
     """Write the facts and files of every owner into one file, compressed and with checksums.
 
@@ -81,24 +92,78 @@ def create(
     A dump of all owners has the accounts as well, with the hashes of their passwords; keys, codes and OAuth
     grants are in no dump. Keep it as safe as the database.
 
+    With --base-url the service there writes the backup and sends it, and it is verified here; the credential
+    needs the scope admin.
+
     \b
     Examples:
-      graphmem backup create graphmem.dump
+      graphmem backup create --keep 7
       graphmem backup create graphmem.dump --without-files
       graphmem backup create /backups --owner 00000000-0000-0000-0000-000000000000
     """
-    chosen = session.local_settings(ELSEWHERE)
+    from graphmem.neo4j_local import backup_record
+
+    chosen = session.settings()
+    if chosen.base_url is None:
+        chosen = session.local_settings(ELSEWHERE)
+    path = backup_record.folder(chosen) if path is None else path
     if os.path.isdir(path):
         path /= f"graphmem-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.dump"
-    made = _create(chosen, path, owner or (), force, not without_files)
-    counted = _counted(made.manifest.contents) | _missing(made.missing_files)
-    answer = {"path": str(made.path), "bytes": made.size, **counted, "root": made.manifest.root}
-    show(answer, session.as_json)
+    elif keep is not None:
+        raise InvalidInput("--keep counts the backups of a directory: name a directory, or no path")
+    if chosen.base_url is None:
+        made = _create(chosen, path, owner or (), force, not without_files)
+        counted, missing = _counted(made.manifest.contents) | _missing(made.missing_files), made.missing_files
+        root = made.manifest.root
+    else:
+        received = _receive(session, chosen, path, owner or (), force, not without_files)
+        counted, missing = (
+            {**_counted(received.manifest.contents), "files_missing": received.missing_files},
+            None,
+        )
+        root = received.manifest.root
+    known = {"root": root, "owners": tuple(sorted(owner or ())), "with_files": not without_files}
+    noted = backup_record.note(chosen, path, **known)
+    removed = [str(old) for old in backup_record.remove_oldest(chosen, noted, keep)] if keep else []
+    answer = {"path": str(path), "bytes": noted.bytes, **counted, "root": root}
+    show(answer | ({"removed": removed} if removed else {}), session.as_json)
     if session.as_json:
         return
     if without_files and answer["sources"]:
         stderr.print(WITHOUT_FILES.format(f"{answer['sources']:,}"), style="yellow", highlight=False)
-    _tell_missing(MISSING_IN_STORE, made.missing_files)
+    if missing is not None:
+        _tell_missing(MISSING_IN_STORE, missing)
+
+
+@command(app, "list")
+def list_backups(session: Session) -> None:
+    """List the backups of this instance that are where graphmem wrote them, the newest first.
+
+    With --base-url, those of the service there that were written on this machine.
+
+    \b
+    Examples:
+      graphmem backup list
+      graphmem backup list --json
+    """
+    from graphmem.cli.tables import List, add, time_text
+    from graphmem.neo4j_local import backup_record
+
+    chosen = session.settings()
+    rows = [
+        {**asdict(backup), "path": str(backup.file(chosen))}
+        for backup in backup_record.backups(chosen)
+        if backup.is_there(chosen)
+    ]
+    if session.as_json:
+        show({"backups": rows}, as_json=True)
+        return
+    table = List(None, ("made", "bytes", "holds", "path"))
+    for row in rows:
+        holds = "all facts" if not row["owners"] else f"facts of {len(row['owners'])} owners"
+        holds += ", files" if row["with_files"] else ""
+        add(table, time_text(row["created_at"]), f"{row['bytes']:,}", holds, row["path"])
+    console.print(table if rows else "none: `graphmem backup create` makes one", highlight=False)
 
 
 @command(app)
@@ -206,6 +271,31 @@ def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bool, fi
     return on_services(chosen, work)
 
 
+def _receive(
+    session: Session, chosen: Settings, path: Path, owners: Sequence[str], force: bool, files: bool
+) -> VerifyResult:
+    """Have the service at ``--base-url`` send a backup, verify it, and give it its name."""
+    from graphmem import dump
+    from graphmem.dump.creating import new_file, refuse_empty_replacement
+
+    with (
+        session.remote(chosen.base_url or "", chosen) as client,
+        _Bars() as bars,
+        new_file(path, force) as file,
+    ):
+        bars.advance("receive", 0, None)
+        query = {"files": "true" if files else "false", **({"owner": list(owners)} if owners else {})}
+        with client.stream("POST", "/backup", query, timeout=None) as (_, chunks):
+            for chunk in chunks:
+                file.write(chunk)
+                bars.advance("receive", len(chunk), None)
+        file.flush()
+        received = dump.verify(Path(file.name))
+        if not received.manifest.contents["owners"]:
+            refuse_empty_replacement(path, f"the database of {chosen.base_url}")
+        return received
+
+
 def _counted(contents: dict[str, Any]) -> dict[str, Any]:
     from graphmem.model import times
 
@@ -268,7 +358,7 @@ class _Bars(contextlib.AbstractContextManager["_Bars"]):
             self._advance_files(done, total)
             return
         self._stage = stage
-        progress = self._of_bytes if stage == "verify" else self._of_things
+        progress = self._of_bytes if stage in ("verify", "receive") else self._of_things
         if total is not None or stage not in self._tasks:
             self.__exit__()
             progress.start()

@@ -17,11 +17,13 @@ from graphmem.cli.hook import hook
 from graphmem.cli.initializing import init
 from graphmem.cli.instructions import instructions
 from graphmem.cli.interpret import interpret
+from graphmem.cli.log_reader import logs
 from graphmem.cli.me import me
 from graphmem.cli.parse import parse
 from graphmem.cli.session import Session, command, console, uses_service
 from graphmem.cli.setup import setup
 from graphmem.cli.shown_settings import settings
+from graphmem.cli.status import status
 from graphmem.cli.upload import upload
 from graphmem.cli.watch import watch
 
@@ -57,7 +59,7 @@ Account = Annotated[
 ]
 WITHOUT_ACCOUNT = frozenset({
     "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "storage", "cypher", "account", "parse",
-    "instructions", "settings", "init",
+    "instructions", "settings", "init", "logs",
 })  # fmt: skip
 """Commands that act as no account."""
 
@@ -201,7 +203,7 @@ def rebuild(session: Session) -> dict[str, Any]:
 
 
 command(app, has_json=False)(watch)
-for each in (init, doctor, settings, setup, instructions, hook, upload, parse, interpret, me):
+for each in (init, doctor, settings, setup, instructions, hook, upload, parse, interpret, me, status, logs):
     command(app)(each)
 for group, name, text in (
     (db.app, "db", "Start, stop and inspect the embedded Neo4j."),

@@ -44,6 +44,7 @@ class Client:
         socket: Path | None = None,
         headers: Mapping[str, str] | None = None,
         agent: AgentSigner | None = None,
+        stays_open: bool = False,
     ) -> None:
         """Make the connection; nothing is sent yet.
 
@@ -54,6 +55,7 @@ class Client:
         Args:
             socket: a Unix socket to connect to, whatever the address is.
             headers: headers of every request.
+            stays_open: only :meth:`close` closes the connection, and the end of a ``with`` block does not.
             agent: what signs the requests. Default: the agent of ``GRAPHMEM_AGENT_KEY``, if that is set.
 
         Raises:
@@ -69,12 +71,15 @@ class Client:
         sent = {"X-Client-Name": name, **(headers or {})}
         sent |= {"Authorization": f"Bearer {token}"} if token else {}
         self._base = base_url.rstrip("/")
+        self._stays_open = stays_open
         self._login = None if token or socket else login or _kept(base_url)
         auth = KeptBearer(Logins(), self._login) if self._login else None
         transport = httpx.HTTPTransport(uds=str(socket)) if socket else None
         agent = agent or _configured_agent()
         self._http = httpx.Client(
-            base_url=self._base, headers=sent, auth=auth, timeout=TIMEOUT_SECONDS, transport=transport,
+            base_url=self._base, headers=sent, auth=auth, transport=transport,
+            # As long as a command waits for the service of its machine.
+            timeout=None if socket else TIMEOUT_SECONDS,
             # A request that is sent again is signed again: the service takes each signature once.
             event_hooks={"request": [agent.sign_request]} if agent else {},
         )  # fmt: skip
@@ -83,6 +88,11 @@ class Client:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if not self._stays_open:
+            self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
         self._http.close()
 
     def call(self, route: tuple[str, str], raw: Mapping[str, Any]) -> bytes:
@@ -126,15 +136,36 @@ class Client:
             GraphmemError: the error that the service answered.
             ServiceUnreachable: no graphmem service answers, or the connection broke before the last byte.
         """
-        # The hash is that of the bytes as they are stored: no encoding is wanted.
-        headers = {"Accept-Encoding": "identity"}
-        url = f"/sources/{_segment(source_id)}/content"
+        with self.stream("GET", f"/sources/{_segment(source_id)}/content") as (headers, chunks):
+            yield headers.get("ETag", "").strip('"'), chunks
+
+    @contextlib.contextmanager
+    def stream(
+        self,
+        method: str,
+        url: str,
+        query: Mapping[str, Any] | None = None,
+        timeout: float | None = TIMEOUT_SECONDS,
+    ) -> Iterator[tuple[httpx.Headers, Iterator[bytes]]]:
+        """Yield the headers and the chunks of an answer, as the service sends them.
+
+        Args:
+            timeout: seconds for which the service may be silent; None: any time.
+
+        Raises: as :meth:`content`.
+        """
+        # The bytes are wanted as they are stored: no encoding.
+        sent: dict[str, Any] = {
+            "headers": {"Accept-Encoding": "identity"},
+            "params": query,
+            "timeout": timeout,
+        }
         try:
-            with self._http.stream("GET", url, headers=headers) as answer:
+            with self._http.stream(method, url, **sent) as answer:
                 if not answer.is_success:
                     answer.read()
                     raise self._error(answer)
-                yield answer.headers.get("ETag", "").strip('"'), answer.iter_raw()
+                yield answer.headers, answer.iter_raw()
         except (httpx.RemoteProtocolError, httpx.ReadError) as exc:
             raise ServiceUnreachable(
                 f"the service at {self._base} broke the connection before the file was complete",

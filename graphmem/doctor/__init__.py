@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from graphmem import neo4j_local, settings
-from graphmem.doctor import around, database, machine
+from graphmem.doctor import machine
 from graphmem.doctor.finding import Finding, Found, fail, ok, redact, run_check, warn
 from graphmem.errors import ConfigurationInvalid, SetupError
 from graphmem.neo4j_local import InstanceLogin
@@ -22,13 +22,18 @@ __all__ = ["Finding", "examine"]
 
 
 async def examine(
-    overrides: Mapping[str, Any], deep: bool = False, environment: Mapping[str, str] = os.environ
+    overrides: Mapping[str, Any],
+    deep: bool = False,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    quick: bool = False,
 ) -> list[Finding]:
     """Run every check; return the findings in the order of the checks.
 
     Args:
         overrides: settings from options, which win over the environment.
         deep: also derive every snapshot again and hash the files of Neo4j; this may take minutes.
+        quick: check settings, data directory, disk, memory and backups only, which takes moments.
     """
     findings = await _run_local("versions", machine.versions)
     chosen: Settings | ConfigurationInvalid
@@ -43,9 +48,16 @@ async def examine(
     findings += await _run_local("settings", machine.contradictions, chosen, environment)
     findings += await _run_local("data directory", machine.data_directory, chosen)
     findings += await _run_local("disk", machine.disk, chosen)
-    if chosen.neo4j_uri is None:
+    findings += await _run_local("backup", machine.backup, chosen)
+    if chosen.neo4j_uri is None and not quick:
         findings += await _run_local("engine", machine.engine, chosen, deep)
+    if chosen.neo4j_uri is None:
         findings += await _run_local("memory", machine.memory, chosen)
+    if quick:
+        return redact(findings, chosen)
+    # Its libraries take seconds to import, and the quick checks need none of them.
+    from graphmem.doctor import around
+
     of_database = await run_check("database", partial(_database, chosen, deep))
     if all(finding.check != "access" for finding in of_database):
         # Nobody knows whether a key or a password guards the instance: the settings alone decide.
@@ -77,6 +89,8 @@ def _invalid(exc: ConfigurationInvalid) -> Iterator[Finding]:
 
 
 async def _database(chosen: Settings, deep: bool) -> Found:
+    from graphmem.doctor import database
+
     if chosen.neo4j_uri is not None:
         password = chosen.neo4j_password.get_secret_value()
         where = InstanceLogin(chosen.neo4j_uri, chosen.neo4j_username, password, "", chosen.neo4j_database)

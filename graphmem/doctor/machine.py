@@ -9,6 +9,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ from graphmem import __version__, neo4j_local
 from graphmem.doctor.finding import Finding, Found, fail, ok, warn
 from graphmem.environment_file import FILE
 from graphmem.errors import ConfigurationInvalid, SetupError
+from graphmem.neo4j_local import backup_record
 from graphmem.observability import tracing
 from graphmem.settings import LOOPBACK, Settings, variable
 
@@ -147,6 +149,15 @@ def disk(settings: Settings) -> Found:
     if free < advised_bytes:
         return warn(f"{text}: {_mb(advised_bytes)} are advised", fix)
     return ok(text)
+
+
+def backup(settings: Settings) -> Finding:
+    """Check that the last backup of all facts is not older than wanted."""
+    made = next((backup for backup in backup_record.backups(settings) if not backup.owners), None)
+    what = f"the last one was made at {made.created_at}" if made else "graphmem has made none"
+    if since := backup_record.due_since(settings, datetime.now(UTC)):
+        return warn(f"{what}: one is due since {since:%Y-%m-%d}", "Run graphmem backup create.")
+    return ok(what)
 
 
 def engine(settings: Settings, deep: bool) -> Found:

@@ -106,12 +106,12 @@ async def create(
             written; or an owner has stored nothing, or was erased meanwhile.
         Unavailable: the database or the object store failed.
     """
-    with _file(path, force) as file:
+    with new_file(path, force) as file:
         writer = container.DumpWriter(file, files=objects is not None)
         creator = _Creator(database, objects, writer, progress or (lambda stage, done, total: None))
         result = await creator.run(owners)
         if not result.owners:
-            _refuse_empty_replacement(path, database_name)
+            refuse_empty_replacement(path, database_name)
         result.path, result.size = path, file.tell()
     return result
 
@@ -327,7 +327,7 @@ class _Creator:
 
 
 @contextlib.contextmanager
-def _file(path: Path, force: bool) -> Iterator[BinaryIO]:
+def new_file(path: Path, force: bool) -> Iterator[BinaryIO]:
     """Yield a file that gets its name once it is complete; a partial file is removed."""
     # Unlike Path's methods, these do not raise for an unusable path: opening the file reports the reason.
     if os.path.isdir(path):
@@ -337,9 +337,8 @@ def _file(path: Path, force: bool) -> Iterator[BinaryIO]:
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         _remove_abandoned(path)
-        number = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
-            with os.fdopen(number, "wb") as file:
+            with open(partial, "xb", opener=_opened_privately) as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -350,7 +349,11 @@ def _file(path: Path, force: bool) -> Iterator[BinaryIO]:
         raise DumpRefused(f"{path} cannot be written: {exc.strerror or exc}", path=str(path)) from exc
 
 
-def _refuse_empty_replacement(path: Path, database_name: str) -> None:
+def _opened_privately(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
+def refuse_empty_replacement(path: Path, database_name: str) -> None:
     """Refuse to replace a file by an empty dump: that file may be the last copy of the facts."""
     if os.path.exists(path):
         raise DumpRefused(

@@ -256,3 +256,49 @@ def test_a_comparison_that_is_broken_off_is_a_finding(look: Examine, monkeypatch
     assert [status for status, _ in failed_findings(findings, "consistency")] == ["fail"]
     assert "did not answer in time" in str(findings)
     assert {"schema", "embedding", "service"} <= {finding.check for finding in findings}
+
+
+# The status, and a backup over HTTP
+
+
+def test_the_status_and_a_backup_are_the_same_over_the_socket_and_over_http(
+    settings: Settings, service: Service, tmp_path: Path
+) -> None:
+    with service.http() as http:
+        person = {"entity_type": "person", "name": "Ada Lovelace"}
+        http.post("/store", json={"entities": [person]}).raise_for_status()
+    where = environment(settings, service.folder, GRAPHMEM_OFFLINE="0")
+    seen: list[dict[str, Any]] = []
+    for words in ([], ["--base-url", service.url]):
+        result = CliRunner().invoke(app, [*words, "status", "--json"], env=where)
+        assert result.exit_code == 0, result.stderr
+        seen.append(json.loads(result.stdout))
+    for found in seen:
+        assert (found["service"]["running"], found["database"]["running"]) == (True, True)
+        assert found["stored"]["entities"] >= 1
+        assert found["last_write"]["at"]
+        assert found["waiting"] is not None
+    assert seen[0]["service"]["pid"] == service.process.pid
+    people = CliRunner().invoke(app, ["status"], env=where).stdout
+    assert f"process {service.process.pid}" in people
+    words = ["--base-url", service.url, "backup", "create", str(tmp_path), "--owner", service.owner, "--json"]
+    result = CliRunner().invoke(app, words, env=where)
+    assert result.exit_code == 0, result.stderr
+    made = json.loads(result.stdout)
+    assert (made["owners"], Path(made["path"]).parent) == (1, tmp_path)
+    listed = CliRunner().invoke(app, ["--base-url", service.url, "backup", "list", "--json"], env=where)
+    assert [each["path"] for each in json.loads(listed.stdout)["backups"]] == [made["path"]]
+    words = ["--base-url", service.url, "backup", "create", str(tmp_path / "no.dump"), "--owner", "nobody"]
+    assert "DUMP_REFUSED" in CliRunner().invoke(app, words, env=where).stderr
+    assert [path.name for path in tmp_path.iterdir()] == [Path(made["path"]).name]
+
+
+def test_the_status_of_nothing_starts_nothing_and_says_what_is_wrong(tmp_path: Path) -> None:
+    where = {"GRAPHMEM_DATA_DIR": str(tmp_path / "data"), "GRAPHMEM_ENV": "test", "GRAPHMEM_PROT": "1"}
+    found = json.loads(CliRunner().invoke(app, ["status", "--json"], env=where).stdout)
+    assert (found["service"], found["database"]["running"]) == ({"running": False}, False)
+    assert [problem["check"] for problem in found["problems"]] == ["settings"]
+    assert not (tmp_path / "data").exists()
+    away = ["--base-url", f"http://127.0.0.1:{free_port()}", "status"]
+    people = CliRunner().invoke(app, away, env=where)
+    assert (people.exit_code, "SERVICE_UNREACHABLE" in people.stdout) == (0, True), people.stdout

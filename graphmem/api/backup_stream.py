@@ -1,0 +1,49 @@
+"""A backup over HTTP, for `graphmem backup create --base-url`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from typing import BinaryIO, Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from graphmem.api.rest_routes import services_of
+from graphmem.dump import create
+from graphmem.errors import SandboxDisabled
+from graphmem.neo4j_local import backup_record
+
+CHUNK_BYTES: Final = 1 << 18
+
+
+async def back_up(request: Request) -> Response:
+    """Answer a backup of all owners, or of those that the query names. It needs the scope ADMIN.
+
+    It is written to the disk first, so that its answer is whole or an error. Nothing of it stays there.
+    """
+    services = services_of(request)
+    if services.settings.sandbox:
+        raise SandboxDisabled
+    owners, objects = request.query_params.getlist("owner"), services.objects
+    path = backup_record.folder(services.settings) / f".{secrets.token_hex(8)}.dump"
+    try:
+        made = await create(
+            services.database,
+            path,
+            owners,
+            objects=None if request.query_params.get("files") == "false" else objects,
+        )
+        file = path.open("rb")
+    finally:
+        # The open file has its bytes until it is sent, and needs no name for that.
+        path.unlink(missing_ok=True)
+    headers = {"Content-Length": str(made.size)}
+    return StreamingResponse(_chunks(file), headers=headers, media_type="application/octet-stream")
+
+
+async def _chunks(file: BinaryIO) -> AsyncIterator[bytes]:
+    with file:
+        while chunk := await run_in_threadpool(file.read, CHUNK_BYTES):
+            yield chunk

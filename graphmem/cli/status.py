@@ -1,0 +1,237 @@
+"""``graphmem status``: what runs, what is stored, what waits, and what is wrong, on one screen."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from graphmem import __version__
+from graphmem.cli.session import Session, console, run_async
+from graphmem.errors import GraphmemError
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from graphmem.settings import Settings
+
+Row = dict[str, Any]
+Ask = Callable[[str, Row], Row]
+"""Returns the answer of an operation, by its name and its arguments; raises a GraphmemError."""
+
+TIMEOUT_SECONDS: Final = 10.0
+"""Seconds that a service may take for one of the answers."""
+
+
+def status(session: Session) -> None:
+    """Show what runs, what is stored, the last backup and writer, what waits, and what is wrong.
+
+    Nothing is started or changed: what only a running service knows is left out where none runs. `graphmem
+    doctor` looks further.
+
+    \b
+    Examples:
+      graphmem status
+      graphmem status --json
+      graphmem --base-url https://memory.example.org status
+    """
+    found = look(session)
+    if session.as_json:
+        sys.stdout.write(json.dumps(found, default=str, ensure_ascii=False) + "\n")
+        return
+    from graphmem.cli.tables import pairs, plain
+
+    console.print(pairs(dict(_lines(found))))
+    for problem in found["problems"]:
+        sign: Text = plain(problem["status"], "bold red" if problem["status"] == "fail" else "yellow")
+        console.print(sign, plain(f"{problem['check']}: {problem['what']}"), highlight=False)
+        if problem["fix"]:
+            console.print(plain(f"     → {problem['fix']}", "bold"), highlight=False)
+
+
+def look(session: Session) -> Row:
+    """Return what there is to tell; what is not known is null."""
+    from graphmem.neo4j_local import backup_record
+
+    chosen = session.settings()
+    found: Row = {"version": __version__, "environment": chosen.env, "data_dir": str(chosen.data_path)}
+    problems: list[Row] = []
+    if chosen.base_url is not None:
+        ask = _asking_remote(session, chosen)
+        found["service"], found["database"] = _remote(ask, chosen.base_url, problems)
+    else:
+        found["service"], ask = _local(session, chosen, problems)
+        found["database"] = _database(chosen, found["service"])
+    is_up = bool(found["service"]["running"])
+    found |= _contents(ask, problems) if is_up else dict.fromkeys(("stored", "last_write", "waiting"))
+    made = next(iter(backup_record.backups(chosen)), None)
+    found["last_backup"] = made and {**asdict(made), "path": str(made.file(chosen))}
+    if chosen.base_url is None:
+        problems += _findings(session)
+    return {**found, "problems": problems}
+
+
+def _findings(session: Session) -> list[Row]:
+    """Return what the quick checks of the doctor find wrong."""
+    from graphmem.doctor import examine
+    from graphmem.observability import logs
+
+    with logs.silenced():
+        findings = run_async(examine(session.overrides, quick=True))
+    return [asdict(finding) for finding in findings if finding.status != "ok"]
+
+
+def _problem(check: str, error: GraphmemError, fix: str = "") -> Row:
+    return {"check": check, "status": "fail", "what": f"{error.code}: {error}", "fix": fix}
+
+
+def _asking_remote(session: Session, chosen: Settings) -> Ask:
+    from graphmem.cli.commands import entry_of
+    from graphmem.model import canonical
+
+    client = session.remote(chosen.base_url or "", chosen)
+    return lambda name, arguments: canonical.decode(client.call(entry_of(name).routes[0], arguments))
+
+
+def _remote(ask: Ask, base_url: str, problems: list[Row]) -> tuple[Row, Row]:
+    """Return what is known of the service at an address, and of its database."""
+    service: Row = {"running": False, "address": base_url}
+    try:
+        about, health = ask("server.info", {}), ask("server.health", {})
+    except GraphmemError as exc:
+        problems.append(_problem("service", exc))
+        return service, {"running": None}
+    if about["version"] != __version__:
+        what = f"it is graphmem {about['version']}, this is {__version__}"
+        fix = "Install the version that it runs: `graphmem update check` says how."
+        problems.append({"check": "service", "status": "warn", "what": what, "fix": fix})
+    is_up = health["database"] == "up"
+    if not is_up:
+        what, fix = "its database does not answer", "Read the log of the service for the reason."
+        problems.append({"check": "database", "status": "fail", "what": what, "fix": fix})
+    return service | {"running": True, "version": about["version"]}, {"running": is_up}
+
+
+def _local(session: Session, chosen: Settings, problems: list[Row]) -> tuple[Row, Ask]:
+    """Return what is known of the service of the data directory, and what asks it without starting it."""
+    from graphmem.service import calling, greeting, wire
+    from graphmem.service.place import place
+
+    try:
+        greeted = calling.greet(place(chosen)) or {}
+    except GraphmemError as exc:
+        problems.append(
+            _problem("service", exc, "Run graphmem server stop: the next command starts another.")
+        )
+        greeted = {}
+    if greeted and (different := greeting.differences(chosen, greeted)):
+        what, fix = f"it has other settings: {'; '.join(different)}", "Use the same settings, or stop it."
+        problems.append({"check": "service", "status": "warn", "what": what, "fix": fix})
+    if greeted.get("error"):
+        problems.append(_problem("service", GraphmemError.of(greeted["error"])))
+
+    def ask(name: str, arguments: Row) -> Row:
+        from graphmem.model import canonical
+
+        call = {"operation": name, "arguments": arguments}
+        headers = {"X-Client-Name": "cli", **calling.account_headers(session.account)}
+        path = Path(greeted["socket"])
+        try:
+            answer, body = wire.request(
+                path, "POST", greeting.OPERATION_PATH, call, headers, timeout=TIMEOUT_SECONDS
+            )
+        except (wire.NotConnected, wire.Interrupted) as exc:
+            raise calling.ServiceUnreachable("the service does not answer", reason=str(exc)) from exc
+        if answer != 200:
+            raise GraphmemError.of(canonical.decode(body))
+        return canonical.decode(body)
+
+    names = "pid", "version", "state", "doing", "started_at", "requests"
+    is_ready = greeted.get("state") == greeting.READY
+    known = {name: greeted[name] for name in names if name in greeted}
+    address = greeted.get("serves") or greeted.get("socket")
+    return {"running": is_ready, **({"address": address, **known} if greeted else {})}, ask
+
+
+def _database(chosen: Settings, service: Row) -> Row:
+    """Return what is known of the database without asking it."""
+    from graphmem import neo4j_local
+
+    if chosen.neo4j_uri is not None:
+        return {"kind": "external", "running": service["running"] or None, "address": chosen.neo4j_address}
+    try:
+        known = neo4j_local.status(chosen)
+    except GraphmemError as exc:
+        return {"kind": "embedded", "running": None, "error": str(exc)}
+    return {
+        "kind": "embedded",
+        "running": known.running,
+        "address": known.uri,
+        "version": known.version,
+        "pid": known.pid,
+        "started_at": known.started_at and known.started_at.isoformat(timespec="seconds"),
+        "memory_bytes": known.resident_bytes,
+        "disk_bytes": known.disk_bytes,
+    }
+
+
+def _contents(ask: Ask, problems: list[Row]) -> Row:
+    """Return what is stored, who wrote last, and what waits; null if the service does not answer that."""
+    try:
+        stats = ask("server.stats", {})
+        changes = ask("changes.list", {"limit": 1})["changes"]
+        unread = ask("sources.list", {"interpreted": False, "limit": 1, "include_total_count": True})
+        queued = ask("interpretations.list", {"status": "pending", "limit": 1, "include_total_count": True})
+    except GraphmemError as exc:
+        problems.append(_problem("contents", exc))
+        return dict.fromkeys(("stored", "last_write", "waiting"))
+    names = "entities", "observations", "relationships", "events"
+    stored = {name: stats[f"total_{name}"] for name in names} | {"sources": stats["sources_count"]}
+    waiting = {
+        "sources_to_read": unread["total"],
+        "interpretations": queued["total"],
+        "vectors": stats["semantic_pending"],
+        "types_to_fold": len(stats["types_pending"]),
+    }
+    return {"stored": stored, "last_write": _written(changes[0]) if changes else None, "waiting": waiting}
+
+
+def _written(change: Row) -> Row:
+    from graphmem.changes.change_sentences import sentence
+    from graphmem.model import attribution
+
+    by = change["provenance"]
+    writer = attribution.described(by["by"], by["client"])
+    return {"at": change["timestamp"], "by": writer, "what": sentence(change)}
+
+
+def _lines(found: Row) -> Iterator[tuple[str, str]]:
+    from graphmem.cli.tables import short, time_text
+
+    def since(known: Row) -> str:
+        parts = [known.get("version"), f"process {known['pid']}" if known.get("pid") else None]
+        parts += [f"since {time_text(known['started_at'])}" if known.get("started_at") else None]
+        return ", ".join(filter(None, (known.get("address"), *parts)))
+
+    service, database = found["service"], found["database"]
+    yield "graphmem", f"{found['version']} ({found['environment']}), data in {found['data_dir']}"
+    state = "runs" if service["running"] else service.get("state") or "does not run"
+    hint = "" if len(service) > 1 else ": `graphmem serve --detach` or any command starts one"
+    yield "service", f"{state}{hint}{f': {since(service)}' if len(service) > 1 else ''}"
+    runs = {True: "runs", False: "does not run", None: "not known"}[database["running"]]
+    size = f", {database['disk_bytes'] / 1e6:,.0f} MB on disk" if database.get("disk_bytes") else ""
+    known = since(database) if database["running"] else ""
+    yield "database", f"{database.get('kind', '')} {runs}{f': {known}' if known else ''}{size}".strip()
+    for name in ("stored", "waiting"):
+        counts = {key: count for key, count in (found[name] or {}).items() if count or name == "stored"}
+        text = ", ".join(f"{count:,} {key.replace('_', ' ')}" for key, count in counts.items())
+        yield name, text or ("nothing" if found[name] is not None else "not known: no service runs")
+    last, made = found["last_write"], found["last_backup"]
+    yield (
+        "last write",
+        f"{time_text(last['at'])} by {last['by']}: {short(last['what'])}" if last else "none known",
+    )
+    yield "last backup", f"{time_text(made['created_at'])} {made['path']}" if made else "none known"
