@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graphmem import __version__
-from graphmem.cli import backup, cypher, db, local_service, signing, source_content, storage
+from graphmem.cli import backup, cypher, db, local_service, signing, source_content, storage, update
 from graphmem.cli.account import app as account_app
 from graphmem.cli.command_groups import add_commands, group_of, show_whole_summaries
 from graphmem.cli.doctor import doctor
@@ -24,6 +24,7 @@ from graphmem.cli.session import Session, command, console, uses_service
 from graphmem.cli.setup import setup
 from graphmem.cli.shown_settings import settings
 from graphmem.cli.status import status
+from graphmem.cli.update import scripts
 from graphmem.cli.upload import upload
 from graphmem.cli.watch import watch
 
@@ -59,7 +60,7 @@ Account = Annotated[
 ]
 WITHOUT_ACCOUNT = frozenset({
     "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "storage", "cypher", "account", "parse",
-    "instructions", "settings", "init", "logs",
+    "instructions", "settings", "init", "logs", "update", "scripts",
 })  # fmt: skip
 """Commands that act as no account."""
 
@@ -203,7 +204,7 @@ def rebuild(session: Session) -> dict[str, Any]:
 
 
 command(app, has_json=False)(watch)
-for each in (init, doctor, settings, setup, instructions, hook, upload, parse, interpret, me, status, logs):
+for each in (init, doctor, settings, setup, instructions, hook, upload, parse, interpret, me, status, logs, scripts):
     command(app)(each)
 for group, name, text in (
     (db.app, "db", "Start, stop and inspect the embedded Neo4j."),
@@ -211,6 +212,7 @@ for group, name, text in (
     (backup.app, "backup", "Write all facts to a file, verify the file, and restore it."),
     (storage.app, "storage", "Count the stored files, and remove those that nothing uses."),
     (cypher.app, "cypher", "Show the queries that graphmem sends to Neo4j."),
+    (update.app, "update", "Ask for the newest version, and say how to update."),
     (account_app, "account", "Create, list, disable and delete accounts: who may call."),
 ):
     app.add_typer(group, name=name, help=text, cls=group_of(name))

@@ -1,0 +1,123 @@
+"""``graphmem update check`` and ``graphmem scripts``: the newest version, and the targets of a checkout."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from graphmem import __version__
+from graphmem.cli.session import Session, command
+from graphmem.errors import InvalidInput
+
+app = typer.Typer(no_args_is_help=True)
+INDEX_SECONDS: Final = 20.0
+"""Seconds that the package index may take."""
+_TARGET: Final = re.compile(r"^([a-z-]+):.*## (.*)$", re.MULTILINE)
+
+
+@command(app)
+def check(session: Session) -> dict[str, Any]:
+    """Ask the package index for the newest version, and say how this installation is updated.
+
+    Only this command asks: the index that pip is configured to use, or the one of `GRAPHMEM_UPDATE_INDEX`;
+    off asks none. Nothing is installed.
+
+    \b
+    Examples:
+      graphmem update check
+      graphmem update check --json
+    """
+    chosen = session.settings()
+    way, update = _installed()
+    answer: dict[str, Any] = {"version": __version__, "installed_with": way, "newest": None, "newer": []}
+    if chosen.update_index == "off":
+        return answer | {"message": "the package index was not asked: that is turned off", "update": update}
+    versions, fault = _versions(chosen.update_index)
+    if not versions:
+        return answer | {"message": f"the package index does not say: {fault}", "update": update}
+    newer = [version for version in versions if _order(version) > _order(__version__)]
+    message = f"{versions[0]} is there" if newer else "this is the newest version"
+    return answer | {
+        "newest": versions[0],
+        "newer": newer,
+        "message": message,
+        "update": update if newer else None,
+    }
+
+
+def _versions(index: str | None) -> tuple[list[str], str]:
+    """Return the released versions, the newest first; if there are none, why."""
+    words = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "index", "versions"]
+    words += ["--timeout", "5", "--retries", "0", *(["--index-url", index] if index else []), "graphmem"]
+    try:
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=INDEX_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return [], f"no answer within {INDEX_SECONDS:.0f} s"
+    found = re.search(r"^Available versions: (.+)$", ran.stdout, re.MULTILINE)
+    versions = [version.strip() for version in found[1].split(",")] if found else []
+    fault = ran.stderr.strip().splitlines()[-1:] or ["it lists no version"]
+    return sorted(versions, key=_order, reverse=True), fault[0]
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)[:3]))
+
+
+def _installed() -> tuple[str, str]:
+    """Return with what graphmem was installed, and the command that updates it."""
+    prefix = Path(sys.prefix)
+    if (root := checkout()) is not None:
+        return "checkout", f"git -C {root} pull --ff-only && make -C {root} .venv/installed"
+    if "pipx" in prefix.parts:
+        return "pipx", "pipx upgrade graphmem"
+    if "uv" in prefix.parts and "tools" in prefix.parts:
+        return "uv tool", "uv tool upgrade graphmem"
+    if "uv" in prefix.parts:
+        return "uvx", "uvx --refresh graphmem --version"
+    try:
+        installer = (metadata.distribution("graphmem").read_text("INSTALLER") or "").strip()
+    except metadata.PackageNotFoundError:
+        installer = ""
+    if installer == "uv":
+        return "uv", f"uv pip install --python {sys.executable} --upgrade graphmem"
+    return "pip", f"{sys.executable} -m pip install --upgrade graphmem"
+
+
+def checkout() -> Path | None:
+    """Return the root of the checkout from which graphmem runs; None if it was installed."""
+    root = Path(__file__).parents[2]
+    return root if (root / "Makefile").is_file() and (root / "pyproject.toml").is_file() else None
+
+
+def scripts(
+    session: Session,
+    name: Annotated[str | None, typer.Argument(help="The target to run. Default: list them.")] = None,
+) -> None:
+    """List the targets of the repository's Makefile, or run one. There must be a checkout.
+
+    \b
+    Examples:
+      graphmem scripts
+      graphmem scripts test
+    """
+    root = checkout()
+    if root is None:
+        raise InvalidInput(
+            "graphmem was installed as a package; its scripts are in the repository: take a checkout of it"
+        )
+    targets = dict(_TARGET.findall((root / "Makefile").read_text("utf-8")))
+    if name is None:
+        from graphmem.cli.session import show
+
+        show(targets, session.as_json)
+        return
+    if name not in targets:
+        raise InvalidInput(f"the Makefile has no target {name!r}: there are {', '.join(targets)}")
+    if code := subprocess.run(["make", "-C", str(root), name], check=False).returncode:
+        raise typer.Exit(code)
