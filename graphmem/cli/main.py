@@ -20,6 +20,7 @@ from graphmem.cli.interpret import interpret
 from graphmem.cli.log_reader import logs
 from graphmem.cli.me import me
 from graphmem.cli.parse import parse
+from graphmem.cli.prompt_session import prompt_session
 from graphmem.cli.session import Session, command, console, uses_service
 from graphmem.cli.setup import setup
 from graphmem.cli.shown_settings import settings
@@ -104,7 +105,8 @@ def options(
         )
     overrides = {"base_url": base_url, "env": env, "data_dir": data_dir, "offline": offline or None}
     set_overrides = {name: value for name, value in overrides.items() if value is not None}
-    context.obj = Session(as_json, verbose, set_overrides, account)
+    outer, own = context.obj, Session(as_json, verbose, set_overrides, account)
+    context.obj = own.within(outer) if isinstance(outer, Session) else own
 
 
 @command(app)
@@ -204,7 +206,10 @@ def rebuild(session: Session) -> dict[str, Any]:
 
 
 command(app, has_json=False)(watch)
-for each in (init, doctor, settings, setup, instructions, hook, upload, parse, interpret, me, status, logs, scripts):
+command(app, "session")(prompt_session)
+for each in (
+    init, status, logs, doctor, settings, setup, instructions, hook, upload, parse, interpret, me, scripts,
+):  # fmt: skip
     command(app)(each)
 for group, name, text in (
     (db.app, "db", "Start, stop and inspect the embedded Neo4j."),

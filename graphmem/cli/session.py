@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeVar
 
 import typer
@@ -25,6 +26,7 @@ from graphmem.errors import (
     DataDirectoryRefused,
     GraphmemError,
     InternalError,
+    ServiceUnreachable,
     validation_message,
 )
 
@@ -63,6 +65,14 @@ class Session:
     overrides: dict[str, Any] = field(default_factory=dict)
     account: str | None = None
     """The account that acts, instead of the local one."""
+    kept: dict[str, Client] | None = None
+    """Connections that commands of `graphmem session` share, by address; None: each command has its own."""
+
+    def within(self, outer: Session) -> Session:
+        """Return the options of a command of the session ``outer``: its own win."""
+        overrides = outer.overrides | self.overrides
+        as_json, verbose = self.as_json or outer.as_json, self.verbose or outer.verbose
+        return Session(as_json, verbose, overrides, self.account or outer.account, outer.kept)
 
     def settings(self, **more: Any) -> Settings:
         """Return the settings: environment, then global options, then ``more``."""
@@ -98,6 +108,8 @@ class Session:
         is_service = uses_service(chosen)
         if operation.reads:
             require_database(chosen, or_service=is_service)
+        if is_service and self.kept is not None:
+            return self._over_kept_socket(chosen, operation.name, raw)
         if is_service:
             from graphmem.service.calling import call
 
@@ -106,6 +118,28 @@ class Session:
         from graphmem.cli import in_process
 
         return in_process.run(chosen, operation.name, raw, self.account)
+
+    def _over_kept_socket(self, chosen: Settings, operation: str, raw: dict[str, Any]) -> bytes:
+        """Call the local service over the connection of the session; a service that ended is started anew."""
+        from graphmem.client import Client
+        from graphmem.service import calling, greeting, place, wire
+
+        assert self.kept is not None
+        key = f"{place.place(chosen).lock} {self.account or ''}"
+        call = {"operation": operation, "arguments": raw}
+        for is_last in (False, True):
+            if key not in self.kept:
+                path = Path(calling.ensure(chosen, tell_progress)["socket"])
+                headers = calling.account_headers(self.account)
+                self.kept[key] = Client(wire.SOCKET_URL, None, "cli", socket=path, headers=headers)
+            try:
+                return self.kept[key].call(("POST", greeting.OPERATION_PATH), call)
+            except ServiceUnreachable as exc:
+                self.kept.pop(key).close()
+                # Nothing was sent over a connection that could not be made.
+                if is_last or exc.details.get("reason") != "ConnectError":
+                    raise
+        raise AssertionError("unreachable")
 
     def remote(self, base_url: str, chosen: Settings) -> Client:
         """Return a client of the service at ``--base-url``."""
@@ -118,7 +152,11 @@ class Session:
                 setting="GRAPHMEM_BASE_URL",
             )
         token = chosen.bearer_token.get_secret_value() if chosen.bearer_token else None
-        return Client(base_url, token, "cli")
+        if self.kept is None:
+            return Client(base_url, token, "cli")
+        if base_url not in self.kept:
+            self.kept[base_url] = Client(base_url, token, "cli", stays_open=True)
+        return self.kept[base_url]
 
     def log_to_file(self, chosen: Settings) -> None:
         """Log to the data directory, with ``--verbose`` to the console too; errors alone where that fails."""
