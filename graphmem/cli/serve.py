@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -133,15 +133,22 @@ def serve_detached(settings: Settings) -> dict[str, Any]:
         # What keeps the port from being bound is told here, and not in the log of the other process.
         pass
     child = calling.spawn(settings, where, [sys.executable, "-P", "-m", "graphmem", "serve", "--detached"])
-    greeting = calling.wait_until_ready(where, child, tell_progress)
-    port = int(greeting["serves"].rpartition(":")[2])
-    while child.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection((settings.near_host, port), timeout=1):
-            break
-        time.sleep(calling.POLL_SECONDS)
+
+    def answers(greeting: calling.Greeting) -> bool:
+        connection = http.client.HTTPConnection(settings.near_host, _port(greeting), timeout=5)
+        with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+            connection.request("GET", "/health/ready")
+            return connection.getresponse().status == 200
+        return False
+
+    port = _port(calling.wait_until_ready(where, child, answers, tell_progress))
     address = settings.advertised_url(port)
     log = str(settings.data_path / "logs" / logs.FILE)
     return {"address": address, "pid": child.pid, "log": log, "stop": "graphmem server stop"}
+
+
+def _port(greeting: calling.Greeting) -> int:
+    return int(greeting["serves"].rpartition(":")[2])
 
 
 async def _serve(

@@ -155,8 +155,13 @@ def spawn(settings: Settings, where: Place, command: Sequence[str]) -> subproces
     return child
 
 
-def wait_until_ready(where: Place, child: subprocess.Popen[bytes], tell: Tell | None = None) -> Greeting:
-    """Return the greeting of a process that :func:`spawn` started, once it is ready.
+def wait_until_ready(
+    where: Place,
+    child: subprocess.Popen[bytes],
+    answers: Callable[[Greeting], bool],
+    tell: Tell | None = None,
+) -> Greeting:
+    """Return the greeting of a process that :func:`spawn` started, once it is ready and ``answers``.
 
     Raises:
         GraphmemError: what keeps it from being ready.
@@ -167,7 +172,8 @@ def wait_until_ready(where: Place, child: subprocess.Popen[bytes], tell: Tell | 
         with contextlib.suppress(ServiceUnreachable):
             # The service whose place it takes may still answer, or end in this moment.
             answer = greet(where)
-            if answer and answer["pid"] == child.pid and answer["state"] == greeting.READY:
+            is_ready = answer and answer["pid"] == child.pid and answer["state"] == greeting.READY
+            if answer and is_ready and answers(answer):
                 return answer
             if answer and answer["pid"] == child.pid and answer["state"] == greeting.FAILED:
                 raise GraphmemError.of(answer["error"])
