@@ -15,7 +15,7 @@ INSTALL := $(if $(UV),$(UV) pip install --python $(BIN)/python,$(BIN)/python -m 
 LOCKED := $(INSTALL) --no-deps --require-hashes -r
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-long check packages format snapshots bench lock clean
+.PHONY: help demo run test test-long check packages sbom format snapshots bench lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -58,6 +58,11 @@ check: $(VENV)/installed-dev ## Format, lint, types, import contracts, contract 
 
 packages: $(VENV)/installed-dev ## Make the Claude Code plugin, the MCP bundle, server.json and install links in dist/
 	@$(BIN)/python packaging/make_packages.py
+
+sbom: ## List what the image and the packages are made of in dist/sbom.cdx.json (CycloneDX; needs uv)
+	@mkdir -p dist
+	@uv tool run --from 'cyclonedx-bom>=7,<8' cyclonedx-py requirements locks/requirements.lock --pyproject pyproject.toml \
+		--output-reproducible -o dist/sbom.cdx.json
 
 format: $(VENV)/installed-dev ## Format and sort imports
 	@$(BIN)/ruff format .

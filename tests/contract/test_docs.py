@@ -152,6 +152,10 @@ def check_command(words: list[str]) -> None:
             assert (ROOT / file).is_file()
             if rest[0] == "exec":
                 parse(rest[2:])
+        case ["docker", "buildx", "build", *rest]:
+            assert (ROOT / rest[rest.index("--file") + 1]).is_file()
+        case ["kubectl", "apply", "--filename", file]:
+            assert (ROOT / file).is_file()
         case ["cp", source, _]:
             assert (ROOT / source).is_file()
         case ["pip", "install", "."]:

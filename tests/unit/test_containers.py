@@ -191,7 +191,65 @@ def test_the_proxy_has_what_its_configuration_names() -> None:
     proxy = compose("compose.yaml")["services"]["caddy"]
     named = set(re.findall(r"\{\$(\w+)", (DOCKER / "Caddyfile").read_text("utf-8")))
     assert named == set(proxy["environment"])
-    assert proxy["environment"]["UPSTREAM"] == f"graphmem:{environment()['GRAPHMEM_PORT']}"
+    assert interpolated(proxy["environment"]["UPSTREAM"]) == f"graphmem:{environment()['GRAPHMEM_PORT']}"
+
+
+def test_two_services_share_all_but_their_volumes_and_the_proxy_knows_both() -> None:
+    services = compose("compose.yaml")["services"]
+    first, second = services["graphmem"], services["second"]
+    differing = {name for name in {*first, *second} if first.get(name) != second.get(name)}
+    assert differing == {"profiles", "ports", "volumes"}
+    assert second["profiles"] == ["two"]
+    assert "two" in services["objects"]["profiles"]
+    port = environment()["GRAPHMEM_PORT"]
+    explained = (DOCKER / "env.example").read_text()
+    assert f"UPSTREAMS=graphmem:{port} second:{port}" in explained
+    # The directory of the bucket is there before the store starts.
+    bucket = re.findall(r"OBJECTS_BUCKET=(\w+)", explained)[-1]
+    assert services["objects"]["volumes"] == [f"objects:/data/{bucket}"]
+
+
+def kubernetes() -> dict[tuple[str, str], Any]:
+    """Return what docker/kubernetes.yaml has, by kind and name."""
+    documents = yaml.safe_load_all((DOCKER / "kubernetes.yaml").read_text("utf-8"))
+    return {(document["kind"], document["metadata"]["name"]): document for document in documents}
+
+
+def test_kubernetes_runs_the_image_and_the_database_of_compose() -> None:
+    found, image = kubernetes(), environment()
+    pods = {kind: found[kind, name]["spec"] for kind, name in found if kind in ("Deployment", "StatefulSet")}
+    (service,) = pods["Deployment"]["template"]["spec"]["containers"]
+    given = {each["name"] for each in service["env"]} | {*found["ConfigMap", "graphmem"]["data"]}
+    composed = compose("compose.yaml")["services"]
+    by_image_or_ingress = {*image, "GRAPHMEM_TRUSTED_PROXIES"}
+    assert {*composed["graphmem"]["environment"]} - by_image_or_ingress == given
+    assert pods["Deployment"]["replicas"] == 2
+    assert [port["containerPort"] for port in service["ports"]] == [int(image["GRAPHMEM_PORT"])]
+    assert {mount["mountPath"] for mount in service["volumeMounts"]} == {image["GRAPHMEM_DATA_DIR"], "/tmp"}
+    user = pods["Deployment"]["template"]["spec"]["securityContext"]
+    assert instructions("USER") == [f"{user['runAsUser']}:{user['runAsGroup']}"]
+    (neo4j,) = pods["StatefulSet"]["template"]["spec"]["containers"]
+    assert neo4j["image"] == IMAGE
+    values = {each["name"]: each.get("value") for each in neo4j["env"] if each["name"].startswith("NEO4J_")}
+    wanted = {name: interpolated(value) for name, value in composed["neo4j"]["environment"].items()}
+    assert values | {"NEO4J_AUTH": ""} == wanted | {"NEO4J_AUTH": ""}
+
+
+def test_pods_of_kubernetes_are_restricted_and_get_no_variables_of_services() -> None:
+    for (kind, name), document in kubernetes().items():
+        if kind not in ("Deployment", "StatefulSet"):
+            continue
+        pod = document["spec"]["template"]["spec"]
+        assert pod["enableServiceLinks"] is False
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        for container in pod["containers"]:
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}, name
+            assert container["securityContext"]["allowPrivilegeEscalation"] is False
+            for each in container["env"]:
+                assert "KEY" not in each["name"] or "valueFrom" in each
+        selected = document["spec"]["selector"]["matchLabels"]
+        assert selected == document["spec"]["template"]["metadata"]["labels"]
 
 
 def test_services_name_networks_and_volumes_that_are_there() -> None:
