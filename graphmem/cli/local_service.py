@@ -18,7 +18,8 @@ _SHOWN = (
 )  # fmt: skip
 
 
-def _row(greeting: Any) -> dict[str, Any]:
+def row(greeting: Any) -> dict[str, Any]:
+    """Return what is shown of a service, by its greeting; None: there is none."""
     if greeting is None:
         return {"running": False}
     return {"running": True} | {name: greeting.get(name) for name in _SHOWN}
@@ -37,7 +38,7 @@ def start(session: Session) -> dict[str, Any]:
     """
     from graphmem.service.calling import ensure
 
-    return _row(ensure(session.settings(), tell_progress))
+    return row(ensure(session.settings(), tell_progress))
 
 
 @command(app)
@@ -77,7 +78,7 @@ def status(session: Session) -> dict[str, Any]:
     from graphmem.service.calling import greet
     from graphmem.service.place import place
 
-    return _row(greet(place(session.settings())))
+    return row(greet(place(session.settings())))
 
 
 @command(app, has_json=False)

@@ -64,7 +64,7 @@ def look(session: Session) -> Row:
         found["service"], found["database"] = _remote(ask, chosen.base_url, problems)
     else:
         found["service"], ask = _local(session, chosen, problems)
-        found["database"] = _database(chosen, found["service"])
+        found["database"] = _database(chosen, found["service"]["running"])
     is_up = bool(found["service"]["running"])
     found |= _contents(ask, problems) if is_up else dict.fromkeys(("stored", "last_write", "waiting"))
     made = next(iter(backup_record.backups(chosen)), None)
@@ -98,7 +98,7 @@ def _asking_remote(session: Session, chosen: Settings) -> Ask:
 
 def _remote(ask: Ask, base_url: str, problems: list[Row]) -> tuple[Row, Row]:
     """Return what is known of the service at an address, and of its database."""
-    service: Row = {"running": False, "address": base_url}
+    service: Row = {"running": False, "serves": base_url}
     try:
         about, health = ask("server.info", {}), ask("server.health", {})
     except GraphmemError as exc:
@@ -117,6 +117,7 @@ def _remote(ask: Ask, base_url: str, problems: list[Row]) -> tuple[Row, Row]:
 
 def _local(session: Session, chosen: Settings, problems: list[Row]) -> tuple[Row, Ask]:
     """Return what is known of the service of the data directory, and what asks it without starting it."""
+    from graphmem.cli.local_service import row
     from graphmem.service import calling, greeting, wire
     from graphmem.service.place import place
 
@@ -149,33 +150,20 @@ def _local(session: Session, chosen: Settings, problems: list[Row]) -> tuple[Row
             raise GraphmemError.of(canonical.decode(body))
         return canonical.decode(body)
 
-    names = "pid", "version", "state", "doing", "started_at", "requests"
-    is_ready = greeted.get("state") == greeting.READY
-    known = {name: greeted[name] for name in names if name in greeted}
-    address = greeted.get("serves") or greeted.get("socket")
-    return {"running": is_ready, **({"address": address, **known} if greeted else {})}, ask
+    return row(greeted or None) | {"running": greeted.get("state") == greeting.READY}, ask
 
 
-def _database(chosen: Settings, service: Row) -> Row:
-    """Return what is known of the database without asking it."""
+def _database(chosen: Settings, is_served: bool) -> Row:
+    """Return what is known of the database without asking it: of the embedded one, what `db status` says."""
     from graphmem import neo4j_local
 
     if chosen.neo4j_uri is not None:
-        return {"kind": "external", "running": service["running"] or None, "address": chosen.neo4j_address}
+        return {"running": is_served or None, "uri": chosen.neo4j_address}
     try:
-        known = neo4j_local.status(chosen)
-    except GraphmemError as exc:
-        return {"kind": "embedded", "running": None, "error": str(exc)}
-    return {
-        "kind": "embedded",
-        "running": known.running,
-        "address": known.uri,
-        "version": known.version,
-        "pid": known.pid,
-        "started_at": known.started_at and known.started_at.isoformat(timespec="seconds"),
-        "memory_bytes": known.resident_bytes,
-        "disk_bytes": known.disk_bytes,
-    }
+        return asdict(neo4j_local.status(chosen))
+    except GraphmemError:
+        # The check of the data directory tells the fault.
+        return {"running": None}
 
 
 def _contents(ask: Ask, problems: list[Row]) -> Row:
@@ -211,20 +199,21 @@ def _written(change: Row) -> Row:
 def _lines(found: Row) -> Iterator[tuple[str, str]]:
     from graphmem.cli.tables import short, time_text
 
-    def since(known: Row) -> str:
-        parts = [known.get("version"), f"process {known['pid']}" if known.get("pid") else None]
-        parts += [f"since {time_text(known['started_at'])}" if known.get("started_at") else None]
-        return ", ".join(filter(None, (known.get("address"), *parts)))
+    def known(part: Row) -> str:
+        """Return whether it runs, where, in which version, and since when."""
+        runs = {True: "runs", False: "does not run", None: "not known"}[part["running"]]
+        pid, at = part.get("pid"), str(part.get("started_at") or "")
+        told = part.get("serves") or part.get("socket") or part.get("uri"), part.get("version")
+        told = *told, pid and f"process {pid}", at and f"since {time_text(at.replace(' ', 'T'))}"
+        text = ", ".join(filter(None, told)) if part["running"] else str(part.get("state") or "")
+        return f"{runs}{text and ': '}{text}"
 
     service, database = found["service"], found["database"]
     yield "graphmem", f"{found['version']} ({found['environment']}), data in {found['data_dir']}"
-    state = "runs" if service["running"] else service.get("state") or "does not run"
     hint = "" if len(service) > 1 else ": `graphmem serve --detach` or any command starts one"
-    yield "service", f"{state}{hint}{f': {since(service)}' if len(service) > 1 else ''}"
-    runs = {True: "runs", False: "does not run", None: "not known"}[database["running"]]
+    yield "service", f"{known(service)}{hint}"
     size = f", {database['disk_bytes'] / 1e6:,.0f} MB on disk" if database.get("disk_bytes") else ""
-    known = since(database) if database["running"] else ""
-    yield "database", f"{database.get('kind', '')} {runs}{f': {known}' if known else ''}{size}".strip()
+    yield "database", f"{known(database)}{size}"
     for name in ("stored", "waiting"):
         counts = {key: count for key, count in (found[name] or {}).items() if count or name == "stored"}
         text = ", ".join(f"{count:,} {key.replace('_', ' ')}" for key, count in counts.items())
