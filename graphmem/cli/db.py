@@ -54,8 +54,8 @@ def start(session: Session) -> dict[str, Any]:
 def stop(session: Session) -> dict[str, Any]:
     """Stop the embedded Neo4j. The data stays.
 
-    The local service is stopped first. A running `graphmem serve` answers 503 until `graphmem db start`, or
-    another command that needs the database, starts it again.
+    The local service, or `serve --detach`, is stopped first. Another `graphmem serve` answers 503 until
+    `graphmem db start`, or another command that needs the database, starts it again.
 
     \b
     Example:

@@ -107,6 +107,9 @@ def serve(settings: Settings, *, detached: bool = False) -> None:
         # In the background nobody reads the console: its file would grow beside that of the log.
         logs.configure(settings, logs.folder(settings), console_level="error" if detached else None)
         bound = beside.take_socket(settings, tell_progress, detached=detached)
+        if detached and bound is None:
+            # Nobody would learn that it is ready, and `graphmem server stop` would not find it.
+            raise ConfigurationInvalid("a service in the background needs the socket of its data directory")
         if settings.neo4j_uri is None:
             # The database starts while this process imports what it serves.
             neo4j_local.launch(settings, fetching())

@@ -20,6 +20,7 @@ from graphmem import runtime
 from graphmem.auth.credentials import Guard
 from graphmem.cli import serve
 from graphmem.cli.main import app
+from graphmem.errors import ConfigurationInvalid
 from graphmem.mcp import tools
 from graphmem.observability import logs
 from graphmem.service import serving
@@ -85,6 +86,15 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     assert events[len(names)] == "answered"
     assert sorted(events[len(names) + 1 : -1]) == [f"{name} ends" for name in names]
     assert events[-1] == "closed"
+
+
+def test_a_service_in_the_background_does_not_go_on_without_the_socket_by_which_it_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "configure", lambda *_, **__: None)
+    monkeypatch.setattr(serve.beside, "take_socket", lambda *_, **__: None)
+    with pytest.raises(ConfigurationInvalid, match="socket"):
+        serve.serve(load(env="test", data_dir=tmp_path, port=0), detached=True)
 
 
 def test_the_worker_waits_until_the_first_queries_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
