@@ -235,6 +235,11 @@ def _delete_with_data(session: Session, name: str, yes: bool) -> None:
             abort=True,
             err=True,
         )
+    show({"deleted": name, "owner": account.owner, **erase(session, name, totals)}, session.as_json)
+
+
+def erase(session: Session, name: str, totals: Totals) -> dict[str, int]:
+    """Delete an account with its data, and draw the progress; return what was erased."""
 
     async def work(accounts: Accounts, chosen: Settings) -> Erased:
         from graphmem.auth.erasing import delete_with_data
@@ -248,8 +253,7 @@ def _delete_with_data(session: Session, name: str, yes: bool) -> None:
         finally:
             await objects.close()
 
-    erased = on_accounts(session, work)
-    show({"deleted": name, "owner": account.owner, **asdict(erased)}, session.as_json)
+    return asdict(on_accounts(session, work))
 
 
 def _set_disabled(session: Session, name: str, disabled: bool) -> dict[str, Any]:

@@ -112,7 +112,7 @@ def create(
     elif keep is not None:
         raise InvalidInput("--keep counts the backups of a directory: name a directory, or no path")
     if chosen.base_url is None:
-        made = _create(chosen, path, owner or (), force, not without_files)
+        made = write_dump(chosen, path, owner or (), force, not without_files)
         counted, missing = _counted(made.manifest.contents) | _missing(made.missing_files), made.missing_files
         root = made.manifest.root
     else:
@@ -255,7 +255,7 @@ def _tell_missing(message: str, missing: MissingFiles) -> None:
         stderr.print(plain(f"  {file.source_id} {file.name or ''}".rstrip()))
 
 
-def _create(chosen: Settings, path: Path, owners: Sequence[str], force: bool, files: bool) -> CreateResult:
+def write_dump(chosen: Settings, path: Path, owners: Sequence[str], force: bool, files: bool) -> CreateResult:
     from graphmem import dump
     from graphmem.cli.in_process import on_services
 

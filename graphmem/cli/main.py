@@ -21,6 +21,7 @@ from graphmem.cli.log_reader import logs
 from graphmem.cli.me import me
 from graphmem.cli.parse import parse
 from graphmem.cli.prompt_session import prompt_session
+from graphmem.cli.resetting import reset
 from graphmem.cli.session import Session, command, console, uses_service
 from graphmem.cli.setup import setup
 from graphmem.cli.shown_settings import settings
@@ -61,7 +62,7 @@ Account = Annotated[
 ]
 WITHOUT_ACCOUNT = frozenset({
     "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "storage", "cypher", "account", "parse",
-    "instructions", "settings", "init", "logs", "update", "scripts",
+    "instructions", "settings", "init", "reset", "logs", "update", "scripts",
 })  # fmt: skip
 """Commands that act as no account."""
 
@@ -209,13 +210,18 @@ command(app, has_json=False)(watch)
 command(app, "session")(prompt_session)
 for each in (
     init, status, logs, doctor, settings, setup, instructions, hook, upload, parse, interpret, me, scripts,
+    reset,
 ):  # fmt: skip
     command(app)(each)
 for group, name, text in (
     (db.app, "db", "Start, stop and inspect the embedded Neo4j."),
     (local_service.app, "server", "Start, stop and inspect the local service."),
     (backup.app, "backup", "Write all facts to a file, verify the file, and restore it."),
-    (storage.app, "storage", "Count the stored files, and remove those that nothing uses."),
+    (
+        storage.app,
+        "storage",
+        "Show where the data is, move it, merge another instance into it, remove unused files.",
+    ),
     (cypher.app, "cypher", "Show the queries that graphmem sends to Neo4j."),
     (update.app, "update", "Ask for the newest version, and say how to update."),
     (account_app, "account", "Create, list, disable and delete accounts: who may call."),

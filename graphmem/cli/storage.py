@@ -1,18 +1,32 @@
-"""``graphmem storage``: where the bytes of files are kept, how many, and removing those that nothing uses."""
+"""``graphmem storage``: where the data is and how large, moving and merging it, unused bytes of files."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from graphmem.cli.session import Session, command, run_async, show, stderr
+from graphmem.cli.session import (
+    Session,
+    command,
+    console,
+    require_database,
+    run_async,
+    show,
+    stderr,
+    tell_progress,
+)
+from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from rich.console import Console
 
     from graphmem.checking.unreferenced import Removal
     from graphmem.registry import Services
@@ -27,8 +41,8 @@ app = typer.Typer(no_args_is_help=True)
 
 
 @command(app)
-def info(session: Session) -> dict[str, Any]:
-    """Show where the object store is, and count its objects, their bytes and their owners.
+def info(session: Session) -> dict[str, Any] | None:
+    """Show where each part of the data is and what it takes on the disk, and count the stored files.
 
     `unfinished` counts temporary files: of uploads under way, and of uploads that ended before their time.
 
@@ -37,9 +51,90 @@ def info(session: Session) -> dict[str, Any]:
       graphmem storage info
       graphmem storage info --json
     """
+    from graphmem.cli.instance_files import parts
+
     chosen = session.local_settings(ELSEWHERE, reads=session.settings().objects_bucket is None)
     with _counting("counting objects") as tell:
-        return run_async(_info(chosen, tell))
+        objects = run_async(_info(chosen, tell))
+    rows = parts(chosen)
+    if chosen.objects_bucket is not None:
+        rows = [{**row, "path": objects["place"]} if row["what"] == "files" else row for row in rows]
+    if session.as_json:
+        return {**objects, "data_directory": str(chosen.data_path), "parts": rows}
+    show_parts(rows)
+    show(objects, False)
+    return None
+
+
+def show_parts(rows: Sequence[Mapping[str, Any]], to: Console = console) -> None:
+    """Print the parts of an instance as a table."""
+    from graphmem.cli.tables import List, add
+
+    table = List(None, ("part", "MB", "path"))
+    for row in rows:
+        size = "" if row["bytes"] is None else f"{row['bytes'] / 1e6:,.1f}"
+        add(table, row["what"], size, row["path"])
+    to.print(table)
+
+
+@command(app)
+def move(
+    session: Session, directory: Annotated[Path, typer.Argument(readable=False, help="The new directory.")]
+) -> dict[str, Any]:
+    """Move the data to another directory. Service and database are stopped; the next command starts them.
+
+    Every file is copied and compared before the new directory is used, and the old files go after that. Run
+    it again if it was interrupted: until then, one of the two directories is whole and in use. A note stays
+    in the old directory and leads every command, service and agent to the new one.
+
+    \b
+    Example:
+      graphmem storage move /big/graphmem
+    """
+    from graphmem.cli import instance_files
+    from graphmem.observability import logs
+
+    chosen = session.settings()
+    if chosen.base_url is not None:
+        raise ConfigurationInvalid(ELSEWHERE.format(chosen.base_url), setting="GRAPHMEM_BASE_URL")
+    target = Path(os.path.realpath(directory))
+    if target != chosen.data_path:
+        require_database(chosen)
+    # The log is among the files that are compared.
+    with logs.silenced(), instance_files.stopped(chosen):
+        instance_files.move(chosen.data_path, target, tell_progress)
+    return {"data_directory": str(target), "moved_from": str(chosen.data_path)}
+
+
+@command(app)
+def merge(
+    session: Session,
+    source: Annotated[
+        Path, typer.Argument(readable=False, help="A dump, or the data directory of an instance.")
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be taken, and write nothing.")
+    ] = False,
+) -> None:
+    """Take the facts and files of another instance into this one: the union of both.
+
+    Of a data directory, the database is started, read and stopped again. Where it does not start, its newest
+    backup is taken. Nothing in it is changed. Facts that contradict those of this instance are listed and
+    left out, and the exit code is 5. Run again, it adds nothing.
+
+    \b
+    Examples:
+      graphmem storage merge /old/graphmem --dry-run
+      graphmem storage merge laptop.dump
+    """
+    from graphmem.cli import backup
+    from graphmem.cli.other_instance import dump_of
+
+    if not os.path.isdir(source):
+        return backup.restore(session, source, dry_run)
+    chosen = session.local_settings(ELSEWHERE, reads=False)
+    with dump_of(source, chosen, tell_progress) as path:
+        return backup.restore(session, path, dry_run)
 
 
 def _seconds(text: str) -> int:

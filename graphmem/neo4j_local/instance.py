@@ -1,6 +1,9 @@
 """The data directory of an instance: its files, ports, password and lock.
 
 <data directory>/
+  graphmem.env      settings that the environment does not have (0600)
+  data-at           leads to another directory that has the data
+  unfinished.json   exists while a reset or a move is not finished: the database does not start
   instance.json     format of this directory, Neo4j release, ports
   stopped           exists while the server is down because somebody stopped it on purpose
   neo4j.lock        locked by the process that starts or stops the server, until that process ends
@@ -27,6 +30,7 @@ import filelock
 from graphmem.errors import DataDirectoryRefused, EngineStartFailed
 from graphmem.neo4j_local import archive, config, private_files
 from graphmem.neo4j_local.lock import Lock
+from graphmem.neo4j_local.unfinished import refuse_unfinished
 from graphmem.settings import Settings
 
 FORMAT = 1
@@ -140,6 +144,7 @@ class Instance:
 
     def _checked(self, lock: Lock) -> Facts:
         """Return the facts for a start of this release. The ports are those of the last start, 0 if none."""
+        refuse_unfinished(self.root)
         facts = self.facts()
         if facts is None:
             if self.databases.exists():

@@ -72,14 +72,19 @@ def test_info_counts_objects_bytes_and_owners(place: ObjectPlace, monkeypatch: p
             place.run(lambda store, owner=owner, content=content: store.put(owner, parts(content)))
     result = run_info(place, monkeypatch, "--json")
     answer = json.loads(result.stdout)
-    where = answer.pop("place")
+    where, folders = answer.pop("place"), {row["what"]: row for row in answer.pop("parts")}
+    assert answer.pop("data_directory") == str(place.settings.data_path)
+    assert (folders["files"]["bytes"] or 0) > 0 or not place.is_local
+    assert where.startswith(folders["files"]["path"])
+    assert folders["database"] == {"what": "database", "path": "bolt://127.0.0.1:1", "bytes": None}
     assert answer == {
         "kind": "directory" if place.is_local else "s3", "objects": 4, "bytes": 16, "owners": 2,
         "unfinished": 0, "unfinished_bytes": 0,
     }  # fmt: skip
     assert (str(place.settings.objects_path) if place.is_local else place.settings.objects_bucket) in where
     table = run_info(place, monkeypatch).stdout
-    assert all(word in table for word in ("objects", "bytes", "16", "owners", "place"))
+    words = "objects", "bytes", "16", "owners", "place", "database", "logs", "backups", "caches", "vectors"
+    assert all(word in table for word in words)
 
 
 def test_info_of_a_directory_without_a_database_is_refused(

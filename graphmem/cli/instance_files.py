@@ -1,0 +1,204 @@
+"""The files of an instance as a whole: where they are and how large, moved to another directory, removed.
+
+What is under way stands in ``unfinished.json`` in the directory that is not whole, until it is done. The
+database does not start there, and the same command goes on (:mod:`graphmem.neo4j_local.unfinished`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from graphmem.environment_file import FILE, NOTE, noted
+from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused
+from graphmem.neo4j_local import private_files
+from graphmem.neo4j_local.private_files import private_directory, sha256
+from graphmem.neo4j_local.unfinished import UNFINISHED, unfinished
+
+if TYPE_CHECKING:
+    from graphmem.settings import Settings
+
+BACKUPS: Final = "backups"
+KEPT: Final = frozenset({BACKUPS, "backups.jsonl"})
+"""What a reset leaves: backups, and the record of them."""
+LOCAL: Final = frozenset({NOTE, UNFINISHED, "service", "neo4j.lock", "stopped"})
+"""What belongs to a directory and not to the data: locks, sockets, and what is said of the directory."""
+Tell = Callable[[str], None]
+"""Takes a line of progress."""
+
+
+def parts(chosen: Settings) -> list[dict[str, Any]]:
+    """Return the parts of an instance: ``what``, ``path``, ``bytes`` on the disk (None: not known)."""
+    root = chosen.data_path
+    databases = root / "neo4j" / "data" / "databases"
+    vectors = list(databases.glob("*/schema/index/vector-*"))
+    where = chosen.neo4j_uri and chosen.neo4j_address
+    rows = [
+        ("database", where or root / "neo4j", None if where else [root / "neo4j"]),
+        ("vectors (in the database)", where or databases, None if where else vectors),
+        ("files", root / "objects", [root / "objects"]),
+        ("logs", root / "logs", [root / "logs"]),
+        ("backups", root / BACKUPS, [root / BACKUPS]),
+        ("settings", root / FILE, [root / FILE]),
+        ("caches", chosen.cache_path, [chosen.cache_path]),
+    ]
+    return [
+        {"what": what, "path": str(path), "bytes": None if folders is None else sum(map(disk_bytes, folders))}
+        for what, path, folders in rows
+    ]
+
+
+def disk_bytes(path: Path) -> int:
+    """Return what a file, or all files below a directory, take on the disk; those that go meanwhile are 0."""
+    total = 0
+    for each in (path, *(path.rglob("*") if path.is_dir() else ())):
+        with contextlib.suppress(OSError):
+            total += each.lstat().st_blocks * 512
+    return total
+
+
+@contextlib.contextmanager
+def stopped(chosen: Settings) -> Iterator[None]:
+    """Stop local service and database, and keep both from starting; refused while `graphmem serve` runs."""
+    from graphmem import neo4j_local
+    from graphmem.neo4j_local.instance import Instance
+    from graphmem.service.calling import stop
+    from graphmem.service.place import lock, make_folder, place
+
+    stop(chosen)
+    where = place(chosen)
+    make_folder(where)
+    if (handle := lock(where)) is None:
+        raise ConfigurationInvalid(
+            f"`graphmem serve` (process {where.record().get('pid')}) uses {chosen.data_path}: stop it first"
+        )
+    try:
+        if chosen.neo4j_uri is None:
+            neo4j_local.stop(chosen, on_purpose=True)
+        with Instance(chosen).lock(chosen.neo4j_start_timeout), private_files.used_as_data(chosen.data_path):
+            if chosen.neo4j_uri is None and neo4j_local.running(chosen):
+                raise ConfigurationInvalid("another program has just started the database: run this again")
+            yield
+    finally:
+        os.close(handle)
+
+
+def move(source: Path, target: Path, tell: Tell) -> None:
+    """Move the files of a stopped instance. Killed at any point, one directory is whole and in use.
+
+    Run again after the switch, ``source`` is the target: what is left of the old directory is removed.
+
+    Raises:
+        DataDirectoryRefused: the target has other files or too little room, or a copy differs.
+    """
+    if source == target:
+        if (record := unfinished(target)) is None:
+            raise DataDirectoryRefused(f"the data is in {target} already")
+        _end_move(Path(record["from"]), target, tell)
+        return
+    _check_target(source, target)
+    private_directory(target)
+    note = {"command": "storage move", "from": str(source)}
+    private_files.write_private(target / UNFINISHED, json.dumps(note))
+    tell("copying")
+    names = _copy(source, target)
+    tell("comparing")
+    for name in names:
+        if not _is_same(source / name, target / name):
+            raise DataDirectoryRefused(
+                f"{target / name} differs from what was copied: the data stays in {source}"
+            )
+    # The switch: a note in the way to the old directory, or, where the way begins here, one that ends it.
+    way = target if noted(target) else source
+    private_files.write_private(way / NOTE, f"{target}\n")
+    _end_move(source, target, tell)
+
+
+def remove_all(root: Path, keep: frozenset[str]) -> None:
+    """Remove the files of a stopped instance but those to keep, and last what says that this is under way."""
+    for path in sorted(root.iterdir()):
+        if path.name not in keep | LOCAL:
+            remove(path)
+    (root / "stopped").unlink(missing_ok=True)
+    (root / UNFINISHED).unlink(missing_ok=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a directory with all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def copy_file(source: Path, target: Path) -> None:
+    """Copy a file with mode and times, and see it on the disk; a link leads where it led before."""
+    if source.is_symlink():
+        target.symlink_to(os.path.realpath(source))
+        return
+    shutil.copy2(source, target)
+    with target.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _check_target(source: Path, target: Path) -> None:
+    if target.is_relative_to(source):
+        raise DataDirectoryRefused(f"{target} is in {source}: name a directory outside")
+    record = unfinished(target)
+    is_begun = record is not None and record.get("from") == str(source)
+    # A kill may have left a temporary file of the note beside it.
+    local = (*LOCAL, *(f".{name}-" for name in LOCAL))
+    is_used = target.is_dir() and not all(path.name.startswith(local) for path in target.iterdir())
+    if is_used and not is_begun:
+        raise DataDirectoryRefused(f"{target} is not empty: name a new directory")
+    near = next(path for path in (target, *target.parents) if path.exists())
+    free, needed = shutil.disk_usage(near).free, disk_bytes(source) - disk_bytes(target)
+    if free < needed:
+        raise DataDirectoryRefused(
+            f"{needed / 1e6:,.0f} MB are to be copied, and {free / 1e6:,.0f} MB are free at {near}"
+        )
+
+
+def _copy(source: Path, target: Path) -> list[str]:
+    """Make the target hold what the source holds, and nothing else; return the names of files and links."""
+    names = []
+    for folder, folders, files in os.walk(source):
+        here = Path(folder).relative_to(source)
+        if here == Path():
+            folders[:] = [name for name in folders if name not in LOCAL]
+            files = [name for name in files if name not in LOCAL]
+        for name in [*folders, *files]:
+            path = Path(folder) / name
+            if path.is_dir() and not path.is_symlink():
+                (target / here / name).mkdir(mode=0o700, exist_ok=True)
+                shutil.copymode(path, target / here / name)
+            else:
+                names.append(str(here / name))
+                if not _is_same(path, target / here / name):
+                    remove(target / here / name)
+                    copy_file(path, target / here / name)
+        for left_over in (target / here).iterdir():
+            if left_over.name not in {*folders, *files, *(LOCAL if here == Path() else ())}:
+                remove(left_over)
+    return names
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    if one.is_symlink() or other.is_symlink():
+        return other.is_symlink() and os.path.realpath(one) == os.path.realpath(other)
+    return other.is_file() and one.stat().st_size == other.stat().st_size and sha256(one) == sha256(other)
+
+
+def _end_move(source: Path, target: Path, tell: Tell) -> None:
+    """Lead whoever names the old directory to the new one, and remove what was moved."""
+    tell("removing the old files")
+    if source.exists():
+        private_files.write_private(source / NOTE, f"{target}\n")
+        remove_all(source, LOCAL)
+    (target / NOTE).unlink(missing_ok=True)
+    (target / UNFINISHED).unlink()

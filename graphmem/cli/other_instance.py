@@ -1,0 +1,77 @@
+"""Another instance of this machine, read by commands of their own: its settings and its log are not ours."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphmem.errors import ConfigurationInvalid, GraphmemError, InternalError
+
+if TYPE_CHECKING:
+    from graphmem.settings import Settings
+
+FILE = "merged.dump"
+
+
+@contextlib.contextmanager
+def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterator[Path]:
+    """Yield a dump of the instance in a data directory: made now, else its newest backup.
+
+    Raises:
+        GraphmemError: its database does not start, and it has no backup.
+    """
+    from graphmem import environment_file
+    from graphmem.cli.instance_files import BACKUPS
+    from graphmem.neo4j_local.private_files import private_directory
+
+    other = environment_file.directory(folder, own.env)
+    if other == own.data_path:
+        raise ConfigurationInvalid(f"{folder} is the data directory of this instance: name another one")
+    private_directory(own.data_path)
+    path = own.data_path / FILE
+    status = _run(other, "db", "status")
+    was_down = status.returncode == 0 and not json.loads(status.stdout)["running"]
+    tell(f"reading {other}")
+    try:
+        made = _run(other, "backup", "create", str(path), "--force")
+        if made.returncode == 0:
+            yield path
+            return
+    finally:
+        path.unlink(missing_ok=True)
+        if was_down:
+            _run(other, "db", "stop")
+    backups = sorted((other / BACKUPS).glob("*.dump"), key=lambda each: each.stat().st_mtime)
+    if not backups:
+        raise _error(made.stderr)
+    tell(f"{other} cannot be read, so its newest backup is taken: {backups[-1]}")
+    yield backups[-1]
+
+
+def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command on an instance, without the settings of this one but for those of the engine."""
+    from graphmem import environment_file
+
+    kept = ("GRAPHMEM_CACHE_DIR", "GRAPHMEM_NEO4J_")
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(kept) or not name.startswith(("GRAPHMEM_", "NEO4J_", "SERVICE_"))
+        if name.upper() not in environment_file.applied()
+    }
+    command = [sys.executable, "-m", "graphmem", "--offline", "--json", "--data-dir", str(folder), *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def _error(stderr: str) -> GraphmemError:
+    """Return the error that a command printed last."""
+    try:
+        return GraphmemError.of(json.loads(stderr.splitlines()[-1]))
+    except (ValueError, LookupError):
+        return InternalError(f"the other instance cannot be read: {stderr[-500:]}")
