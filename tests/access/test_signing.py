@@ -152,6 +152,11 @@ def test_a_service_may_require_that_writers_sign(instance: Instance, bearer: str
     assert agent.http("GET", "/stats", bearer).status_code == 200
     assert agent.store("Ada Signed").status_code == 200
     assert agent.tool("Ada Signed").json()["result"].get("isError") is not True
+    # Whoever manages the whole instance is no exception.
+    http = instance.application(public_url=ADDRESS, aauth_mode="required", bearer_token=SecretStr(TOKEN))
+    body = {"relationship_type": "REVIEWS", "description": "The source judges the target."}
+    refused = http("POST", "/relationship_types", TOKEN, json=body)
+    assert envelope(refused)["error_code"] == "AAUTH_REQUIRED"
 
 
 def test_a_service_may_require_that_an_issuer_vouches(instance: Instance, bearer: str) -> None:
