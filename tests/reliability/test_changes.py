@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import signal
 import uuid
 from contextlib import aclosing
@@ -15,16 +16,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.changes.change_cursors import Place
+from graphmem import worker
+from graphmem.changes.change_cursors import END, Place
 from graphmem.changes.change_feed import INTERVAL_SECONDS
+from graphmem.checking import rule_dates
+from graphmem.errors import GraphmemError
+from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Context, Services
 from graphmem.settings import Settings
 from graphmem.writing import forms
-from tests.reliability.test_withdrawals import FILES, HISTORY, Run, Step
+from tests.reliability.test_withdrawals import FILES, HISTORY, Run, Step, is_sound
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
-from tests.support.examples import examples
+from tests.support.examples import LONG, examples
 from tests.support.faces import Call, by_runner
+from tests.support.killed_services import until
+from tests.support.long_cases import mostly_long
 from tests.support.service import Service, running
 
 
@@ -109,70 +116,155 @@ def test_all_changes_in_their_order_come_to_what_each_time_shows(
     compare()
 
 
-async def store(services: Services, owner: str, names: list[str]) -> None:
-    """Store notes, in one transaction."""
-    raw = {"entities": [{"entity_type": "note", "title": name} for name in names]}
-    await REGISTRY["store"].run(services, full_actor(owner), raw)
+TITLES = 6
+"""Notes that all writers change."""
+REQUESTS = 100 if LONG else 20
+"""Requests of each writer of a round that is not killed before."""
+LIMIT_SECONDS = 300.0
+WAYS = (
+    ["store"] * 6 + ["entities.correct"] * 3
+    + ["entities.delete", "entities.restore", "entities.merge", "entities.unmerge"]
+    + ["writings.withdraw", "writings.reinstate"]
+)  # fmt: skip
+WITHDRAWN = "bd"
+"""The writers whose writings are withdrawn: one of each process."""
 
 
-def store_by_http(service: Service, letter: str, count: int, stored: list[str]) -> None:
-    """Store notes by a service until it is killed; note those that were answered."""
-    with contextlib.suppress(httpx.TransportError), service.http() as http:
-        for number in range(count):
-            name = f"{letter}{number}"
-            # The next transaction changes one of the notes again.
-            items = [{"title": name}, {"title": letter, "number": number}]
-            body = {"entities": [{"entity_type": "note", **item} for item in items]}
-            if http.post("/store", json=body).is_success:
-                stored.append(name)
+class RandomWriter:
+    """One of four writers at random: what it sends next, and what of it was answered.
+
+    ``entities`` are the ids that all of them know.
+    """
+
+    def __init__(self, letter: str, seed: int, entities: list[str]) -> None:
+        self.letter, self.entities = letter, entities
+        self.rng = random.Random(f"{letter}{seed}")
+        self.sent = 0
+        self.stored: list[str] = []
+
+    def request(self) -> tuple[str, dict[str, Any]]:
+        """Return an operation and its arguments."""
+        rng, self.sent = self.rng, self.sent + 1
+        way = rng.choice(WAYS) if len(self.entities) > TITLES else "store"
+        if way == "store":
+            titles = [f"{self.letter}{self.sent}", *(f"n{rng.randrange(TITLES)}" for _ in range(2))]
+            items = [{"entity_type": "note", "title": each, "number": rng.randrange(5)} for each in titles]
+            link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": rng.choice((1, 2))}
+            return way, {"entities": items, "relationships": [link] * rng.randrange(2)}
+        if way.startswith("writings."):
+            return way, {"by_client": rng.choice(WITHDRAWN)}
+        one, other = rng.sample(self.entities, 2)
+        return way, {
+            "entities.correct": {"entity_id": one, "field": "number", "value": rng.randrange(5)},
+            "entities.merge": {"source_entity_id": one, "target_entity_id": other},
+            "entities.unmerge": {"source_entity_id": one},
+        }.get(way, {"entity_id": one})
+
+    def answered(self, arguments: dict[str, Any], answer: dict[str, Any]) -> None:
+        """Note what was stored."""
+        if "entities" in arguments:
+            self.stored.append(arguments["entities"][0]["title"])
+            ids = [each["entity_id"] for each in answer["entities"]]
+            self.entities += [each for each in ids if each not in self.entities]
+
+    def send_until_killed(self, service: Service) -> None:
+        """Send requests to a service; what is refused changes nothing."""
+        with contextlib.suppress(httpx.TransportError), service.http() as http:
+            for _ in range(REQUESTS):
+                name, arguments = self.request()
+                _, path = REGISTRY[name].routes[0]
+                answer = http.post(path, json=arguments, headers={"X-Client-Name": self.letter})
+                assert answer.status_code < 500, answer.text
+                if answer.is_success:
+                    self.answered(arguments, answer.json())
+
+    async def send_here(self, services: Services, owner: str, count: int) -> None:
+        """Send requests in this process."""
+        for _ in range(count):
+            name, arguments = self.request()
+            with contextlib.suppress(GraphmemError):
+                actor = full_actor(owner, client=self.letter)
+                answer = canonical.decode(await REGISTRY[name].run(services, actor, arguments))
+                self.answered(arguments, answer)
 
 
-def test_watchers_see_each_change_once_in_order_beside_writers_of_two_processes_and_a_kill(
-    loop: Loop, services: Services, settings: Settings, owner: str, tmp_path: Path
-) -> None:
-    stored: list[str] = []
-
-    async def watch(place: Place | None, told: list[str], done: asyncio.Event) -> None:
-        context = Context(full_actor(owner), services)
-        async with aclosing(services.change_feed.follow(context, place)) as parts_after:
-            async for parts, _ in parts_after:
+async def watch(services: Services, owner: str, last: asyncio.Future[int], rng: random.Random) -> list[str]:
+    """Return the changes up to the last transaction; go away now and then, and resume where that was."""
+    told: list[str] = []
+    context, place = Context(full_actor(owner), services), Place()
+    while True:
+        stretches = rng.randint(1, 8)
+        async with aclosing(services.change_feed.follow(context, place)) as followed:
+            async for parts, place in followed:
                 told += [
                     change.id
                     for part in parts
                     for change in part.changes
                     if change.kind != "observation.created"
                 ]
-                if done.is_set() and not parts:
-                    return
+                if last.done() and place >= (last.result(), END):
+                    return told
+                stretches -= bool(parts)
+                if not stretches:
+                    break
 
-    async def beside(service: Service) -> list[list[str]]:
-        told: list[list[str]] = [[], []]
-        done = asyncio.Event()
-        watching = [asyncio.create_task(watch(Place(), each, done)) for each in told]
-        clients = [
-            asyncio.create_task(asyncio.to_thread(store_by_http, service, letter, 60, stored))
-            for letter in "ab"
-        ]
-        for number in range(12):
-            await asyncio.gather(*(store(services, owner, [f"{letter}{number}", letter]) for letter in "cd"))
-            if number == 6:
-                service.send(signal.SIGKILL)
-        await asyncio.gather(*clients)
+
+async def work(services: Services, owner: str) -> None:
+    """Do what the worker does after withdrawals: watchers wait for it."""
+    while True:
+        with contextlib.suppress(GraphmemError):
+            await services.writers.refold_withdrawn(owner, worker.WITHDRAWN_LIMIT)
+            await rule_dates.mend_undated(services.database, owner, services.writers)
+        await asyncio.sleep(INTERVAL_SECONDS)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", mostly_long(range(8), 0))
+def test_watchers_see_each_change_once_in_order_beside_writers_of_two_processes_and_a_kill(
+    loop: Loop, services: Services, settings: Settings, owner: str, tmp_path: Path, seed: int
+) -> None:
+    rng, entities = random.Random(seed), list[str]()
+    there, here = ([RandomWriter(each, seed, entities) for each in letters] for letters in ("ab", "cd"))
+
+    async def beside(service: Service) -> None:
+        """Have all write, and kill the service meanwhile."""
+        clients = [asyncio.create_task(asyncio.to_thread(each.send_until_killed, service)) for each in there]
+        own = [asyncio.create_task(each.send_here(services, owner, REQUESTS // 2)) for each in here]
+        count = sum(each.sent for each in there) + rng.randint(5, REQUESTS)
+        await asyncio.to_thread(until, lambda: sum(each.sent for each in there) >= count, 600)
+        service.send(signal.SIGKILL)
+        await asyncio.gather(*clients, *own)
+
+    async def begin(last: asyncio.Future[int]) -> tuple[list[asyncio.Task[list[str]]], asyncio.Task[None]]:
+        watching = [watch(services, owner, last, random.Random(seed + number)) for number in (0, 1)]
+        return [*map(asyncio.create_task, watching)], asyncio.create_task(work(services, owner))
+
+    async def end(last: asyncio.Future[int], watching: list[asyncio.Task[list[str]]]) -> list[list[str]]:
         # The last commit of the killed service may still be on its way.
         await asyncio.sleep(2 * INTERVAL_SECONDS)
-        await store(services, owner, ["the last"])
-        await asyncio.sleep(2 * INTERVAL_SECONDS)
-        done.set()
-        await asyncio.wait_for(asyncio.gather(*watching), 60)
-        return told
+        await here[0].send_here(services, owner, 1)
+        last.set_result(canonical.decode(await REGISTRY["server.stats"].run(services, actor, {}))["sequence"])
+        return await asyncio.wait_for(asyncio.gather(*watching), 60)
 
+    actor, last = full_actor(owner), loop.run(future())
+    watching, working = loop.run(begin(last))
+    for number in range(3 if LONG else 1):
+        with running(settings, tmp_path / f"service{number}", owner) as service:
+            loop.run(beside(service), LIMIT_SECONDS)
+    told = loop.run(end(last, watching), LIMIT_SECONDS)
+    working.cancel()
     call = by_runner(loop, services, owner)
-    with running(settings, tmp_path / "service", owner) as service:
-        told = loop.run(beside(service))
     read = every_change(call, 500)
     assert [each["event_id"] for each in read] == told[0] == told[1]
     assert len(set(told[0])) == len(told[0])
-    created = [each["name"] for each in read if each["event_type"] == "entity.created"]
-    assert {*stored, *(f"{letter}{number}" for letter in "cd" for number in range(12))} <= {*created}
+    created = {each["name"] for each in read if each["event_type"] == "entity.created"}
+    writers = [each for each in (*there, *here) if each.letter not in WITHDRAWN]
+    assert {title for each in writers for title in each.stored} <= created
     shown = {each["entity_id"]: each["snapshot"] for each in call("entities.query", limit=500)["entities"]}
-    assert applied(read) == shown
+    assert {subject: fields for subject, fields in applied(read).items() if ":" not in subject} == shown
+    is_sound(call)
+
+
+async def future() -> asyncio.Future[int]:
+    """Return a future of the loop."""
+    return asyncio.get_running_loop().create_future()
