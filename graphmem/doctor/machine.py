@@ -21,6 +21,7 @@ from graphmem.doctor.finding import Finding, Found, fail, ok, warn
 from graphmem.environment_file import FILE
 from graphmem.errors import ConfigurationInvalid, SetupError
 from graphmem.neo4j_local import backup_record
+from graphmem.neo4j_local.unfinished import unfinished
 from graphmem.observability import tracing
 from graphmem.settings import LOOPBACK, Settings, variable
 
@@ -133,6 +134,9 @@ def data_directory(settings: Settings) -> Found:
         file = path / name
         if file.exists() and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             findings.append(fail(f"other users can read the {secret} in {file}", f"Run chmod 600 {file}."))
+    if begun := unfinished(path):
+        what = f"graphmem {begun['command']} was not finished in {path}"
+        findings.append(fail(what, f"Run graphmem {begun['command']} again: it goes on."))
     return findings or [ok(f"{path} exists, is private and can be written")]
 
 

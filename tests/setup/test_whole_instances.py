@@ -15,9 +15,11 @@ from typer.testing import CliRunner
 from graphmem.cli import instance_files
 from graphmem.cli.instance_files import LOCAL, move
 from graphmem.cli.main import app
+from graphmem.doctor.machine import data_directory
 from graphmem.environment_file import FILE, NOTE, directory
 from graphmem.errors import DataDirectoryRefused
 from graphmem.neo4j_local.unfinished import UNFINISHED, refuse_unfinished
+from graphmem.settings import load
 from tests.setup.conftest import Run
 from tests.support.kills import is_killed
 
@@ -97,6 +99,9 @@ def test_a_copy_that_is_not_whole_is_never_opened(tmp_path: Path) -> None:
     assert is_killed(lambda: move(old, new, silent), 8)
     with pytest.raises(DataDirectoryRefused, match="storage move"):
         refuse_unfinished(new)
+    new.chmod(0o700)
+    (finding,) = data_directory(load(data_dir=new))  # pyright: ignore[reportGeneralTypeIssues]
+    assert (finding.status, "storage move" in finding.fix) == ("fail", True)
 
 
 def test_a_copy_that_differs_and_a_directory_with_other_files_are_refused(
