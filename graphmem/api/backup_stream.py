@@ -6,11 +6,14 @@ import secrets
 from collections.abc import AsyncIterator
 from typing import BinaryIO, Final
 
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from graphmem.api.body import read_json
 from graphmem.api.rest_routes import services_of
+from graphmem.arguments import Arguments, read
 from graphmem.dump import create
 from graphmem.errors import SandboxDisabled
 from graphmem.neo4j_local import backup_record
@@ -18,22 +21,29 @@ from graphmem.neo4j_local import backup_record
 CHUNK_BYTES: Final = 1 << 18
 
 
+class BackUp(Arguments):
+    """What a backup holds: whether the bytes of files, and the facts of which owners; by default all."""
+
+    files: bool
+    owners: list[str] = Field(default_factory=list)
+
+
 async def back_up(request: Request) -> Response:
-    """Answer a backup of all owners, or of those that the query names. It needs the scope ADMIN.
+    """Answer a backup of all owners, or of those that the body names. It needs the scope ADMIN.
 
     It is written to the disk first, so that its answer is whole or an error. Nothing of it stays there.
     """
     services = services_of(request)
     if services.settings.sandbox:
         raise SandboxDisabled
-    owners, objects = request.query_params.getlist("owner"), services.objects
+    arguments = read(BackUp, "create_backup", await read_json(request, services.settings))
     path = backup_record.folder(services.settings) / f".{secrets.token_hex(8)}.dump"
     try:
         made = await create(
             services.database,
             path,
-            owners,
-            objects=None if request.query_params.get("files") == "false" else objects,
+            arguments.owners,
+            objects=services.objects if arguments.files else None,
         )
         file = path.open("rb")
     finally:

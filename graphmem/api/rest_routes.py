@@ -320,8 +320,13 @@ ROUTES: Final = (
         "A backup of all owners with their files, or of those named, as `graphmem backup restore` takes it.",
         scope=Scope.ADMIN, rate_class=RateClass.HEAVY,
         answers=(Answer(200, "application/octet-stream", _BYTES),),
-        query={"owner": {"type": "array", "items": {"type": "string"}}, "files": {"type": "boolean"}},
-        errors=(DumpRefused, SandboxDisabled, ObjectStoreUnavailable, *_DATABASE),
+        bodies={JSON: {"type": "object", "additionalProperties": False, "required": ["files"], "properties": {
+            "owners": {"type": "array", "items": {"type": "string"}}, "files": {"type": "boolean"},
+        }}},
+        errors=(
+            DumpRefused, SandboxDisabled, ObjectStoreUnavailable, PayloadTooLarge, InvalidInput, InvalidJson,
+            UnknownField, UnsupportedMediaType, *_DATABASE,
+        ),
     ),
 )  # fmt: skip
 """Every route of REST alone."""

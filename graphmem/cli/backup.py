@@ -284,8 +284,8 @@ def _receive(
         new_file(path, force) as file,
     ):
         bars.advance("receive", 0, None)
-        query = {"files": "true" if files else "false", **({"owner": list(owners)} if owners else {})}
-        with client.stream("POST", "/backup", query, timeout=None) as (_, chunks):
+        wanted = {"owners": list(owners), "files": files}
+        with client.stream("POST", "/backup", wanted, timeout=None) as (_, chunks):
             for chunk in chunks:
                 file.write(chunk)
                 bars.advance("receive", len(chunk), None)

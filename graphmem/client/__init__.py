@@ -144,12 +144,13 @@ class Client:
         self,
         method: str,
         url: str,
-        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
         timeout: float | None = TIMEOUT_SECONDS,
     ) -> Iterator[tuple[httpx.Headers, Iterator[bytes]]]:
         """Yield the headers and the chunks of an answer, as the service sends them.
 
         Args:
+            body: what is sent as JSON, if anything is.
             timeout: seconds for which the service may be silent; None: any time.
 
         Raises: as :meth:`content`.
@@ -157,7 +158,7 @@ class Client:
         # The bytes are wanted as they are stored: no encoding.
         sent: dict[str, Any] = {
             "headers": {"Accept-Encoding": "identity"},
-            "params": query,
+            "json": body,
             "timeout": timeout,
         }
         try:
