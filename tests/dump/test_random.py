@@ -23,7 +23,7 @@ from tests.support.state_machine import run_machine
 class Losing(Machine):
     """The writes, and the loss of everything that was written."""
 
-    @precondition(lambda self: self.known.facts)
+    @precondition(lambda self: self.known.stored)
     @rule()
     def lose_and_restore(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -32,7 +32,7 @@ class Losing(Machine):
             dumps.wipe()
             restored = dumps.restore(made)
             assert (restored.conflict_count, restored.audited_owners) == (0, [])
-            assert restored.observations == len(self.known.facts)
+            assert restored.observations == len(self.known.stored)
             assert dumps.create("after").manifest.root == made.manifest.root
 
 

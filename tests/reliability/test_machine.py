@@ -15,8 +15,8 @@ from graphmem.errors import GraphmemError
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
-from tests.support.expected_answers import NOT_FOUND, agrees, counted, exactly, later
-from tests.support.knowledge_model import TURNS, Edge, Split, edge_id, shown
+from tests.support.expected_answers import NOT_FOUND, UNKNOWN, agrees, counted, exactly, later
+from tests.support.knowledge_model import TURNS, Edge, Split, TakenBack, edge_id, shown
 from tests.support.reduction_model import Declared, Fact, Schema, is_refused, model_settings
 from tests.support.state_machine import ComparedService, run_machine
 from tests.support.strategies import (
@@ -110,6 +110,56 @@ class Machine(ComparedService):
         self.add(fact, placed="observed_at" in options)
         view = self.known.entity(entity)
         agrees(answer, {name: view[name] for name in ("snapshot", "entity_type", "canonical_name")})
+
+    # A second writer, and taking back what it wrote
+
+    @rule(number=ENTITY_NUMBER, fields=FIELDS, options=OBSERVATION_OPTIONS)
+    def observe_by_bot(self, number: int, fields: dict[str, Any], options: dict[str, Any]) -> None:
+        entity, options = self.entity(number), self.timed(options)
+        # Nobody else says the same: what both recorded would count with either of them.
+        fields = {**fields, "by": len(self.known.stored)}
+        arguments = {"entity_id": entity, "fields": fields, **options}
+        refused = None if entity in self.known.types else NOT_FOUND
+        answer = self.write("observations.create", arguments, refused, by_bot=True)
+        if answer is None:
+            return
+        fact = self.fact(answer["observation_id"], entity, "value", options)
+        self.add(replace(fact, fields=fields, by_bot=True), placed="observed_at" in options)
+        held = any(each.holds(self.known.stored[-1]) for each in self.known.taken_back)
+        assert ("WRITER_QUARANTINED" in [each["code"] for each in answer["store_warnings"]]) == held
+        view = self.known.entity(entity)
+        agrees(answer, {name: view[name] for name in ("snapshot", "entity_type", "canonical_name")})
+        refusal = "WRITER_QUARANTINED" if held else NOT_FOUND
+        self.write("entities.unmerge", {"source_entity_id": UNKNOWN}, refusal, by_bot=True)
+
+    @precondition(lambda self: any(fact.by_bot for fact in self.known.stored))
+    @rule(way=st.sampled_from(["quarantine", "all", "span"]))
+    def take_back(self, way: str) -> None:
+        """Withdraw what the bot writes from now on, all that it writes, or what it wrote; or end that."""
+        now = later(self.recorded_at, microseconds=1)
+        since, until = {"quarantine": (now, "~"), "all": ("", "~"), "span": ("", now)}[way]
+        taken_back = self.known.taken_back
+        held = [
+            each for each in taken_back if each.undone_at is None and (each.until == "~") == (until == "~")
+        ]
+        if way != "quarantine":
+            held = [each for each in held if each.since == since]
+        if way == "quarantine":
+            name, span = ("agents.release" if held else "agents.quarantine"), {}
+        else:
+            name, span = f"writings.{'reinstate' if held else 'withdraw'}", {}
+            held = held[:1]
+            if way == "span":
+                span = {"until": held[0].until if held else until}
+        self.write(name, {"by_client": "bot", **span}, None)
+        if held:
+            taken_back = tuple(
+                replace(each, undone_at=self.recorded_at) if each in held else each for each in taken_back
+            )
+        else:
+            since = later(self.recorded_at, microseconds=1) if way == "quarantine" else since
+            taken_back = (*taken_back, TakenBack(since, until, self.recorded_at))
+        self.known = replace(self.known, taken_back=taken_back)
 
     # Correcting, deleting, restoring
 
@@ -314,7 +364,8 @@ class Machine(ComparedService):
         told = self.told(entity) if entity in known.types else []
         chosen = [told[each % len(told)] for each in which] if told else []
         # A member of which nothing is left is no longer there; the other rules do not know of such entities.
-        kept = {fact.subject_id for fact in told if fact not in chosen}
+        # What the bot says of it may be taken back.
+        kept = {fact.subject_id for fact in told if fact not in chosen and not fact.by_bot}
         if chosen and len({fact.id for fact in chosen}) < len(told):
             chosen = [fact for fact in chosen if fact.subject_id in kept]
             if not chosen:

@@ -51,7 +51,8 @@ def exactly(value: Any) -> str:
 def moments(known: Knowledge) -> list[str]:
     """Return the times at which something changed, on either clock, and those just after."""
     times = {time for fact in known.facts for time in (fact.observed_at, fact.recorded_at)}
-    times |= {time for each in known.splits for time in (each.recorded_at, each.undone_at) if time}
+    changes = (*known.splits, *known.taken_back)
+    times |= {time for each in changes for time in (each.recorded_at, each.undone_at) if time}
     return sorted({EARLIEST, *times, *(later(time, microseconds=1) for time in times)})
 
 

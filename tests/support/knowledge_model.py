@@ -64,20 +64,39 @@ class Split:
 
 
 @dataclass(frozen=True)
+class TakenBack:
+    """What the second writer recorded from ``since`` on, before ``until``, does not count; undone it does."""
+
+    since: str
+    until: str
+    recorded_at: str
+    undone_at: str | None = None
+
+    def holds(self, fact: Fact) -> bool:
+        """Return whether it keeps a fact from counting."""
+        return fact.by_bot and self.undone_at is None and self.since <= fact.recorded_at < self.until
+
+
+@dataclass(frozen=True)
 class Knowledge:
-    """The stored facts, the types of all entities there are, today's schemas by type, and splits."""
+    """The stored facts, the types of all entities there are, today's schemas, and what moves facts."""
 
     stored: tuple[Fact, ...] = ()
     types: Mapping[str, str] = field(default_factory=dict)
     schemas: Mapping[str, Schema] = field(default_factory=dict)
     splits: tuple[Split, ...] = ()
+    taken_back: tuple[TakenBack, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     """As of a time, the names of today of the entities that were never merged and did not change since."""
 
     @cached_property
     def facts(self) -> tuple[Fact, ...]:
-        """The facts, each with the subject that it counts for: the newest split that holds decides."""
-        return tuple(map(self._placed, self.stored))
+        """The facts that count, each with its subject: the newest split that holds decides."""
+        return tuple(
+            self._placed(fact)
+            for fact in self.stored
+            if not any(each.holds(fact) for each in self.taken_back)
+        )
 
     def _placed(self, fact: Fact) -> Fact:
         moving = [each for each in self.splits if fact.id in each.subjects]
@@ -99,12 +118,15 @@ class Knowledge:
         )
         if at_ingested is None:
             return replace(self, stored=tuple(seen), names=names)
-        splits = (
-            replace(each, undone_at=each.undone_at if (each.undone_at or "~") <= at_ingested else None)
-            for each in self.splits
-            if each.recorded_at <= at_ingested
+        splits, taken_back = (
+            tuple(
+                replace(each, undone_at=each.undone_at if (each.undone_at or "~") <= at_ingested else None)
+                for each in changes
+                if each.recorded_at <= at_ingested
+            )
+            for changes in (self.splits, self.taken_back)
         )
-        return replace(self, stored=tuple(seen), splits=tuple(splits), names=names)
+        return replace(self, stored=tuple(seen), splits=splits, taken_back=taken_back, names=names)
 
     def _lasting_names(self, at_ingested: str) -> dict[str, str]:
         """Return the names of today that were known already at a time of recording."""
@@ -128,6 +150,10 @@ class Knowledge:
                 if now != held and entity in (held, now):
                     moments.append(moment)
                 held = now
+        if any(fact.by_bot and entity in (fact.subject_id, *self._moved_to(fact)) for fact in self.stored):
+            moments += [
+                time for each in self.taken_back for time in (each.recorded_at, each.undone_at) if time
+            ]
         return moments
 
     # Entities
@@ -251,7 +277,7 @@ class Knowledge:
             "snapshot": shown(states),
             "provenance": provenance(states),
         }
-        if not self.was_merged(root) and not self.splits:
+        if not self.was_merged(root) and not self.splits and not self.taken_back:
             view["version"] = len({fact.recorded_at for fact in facts})
         return view
 
@@ -285,7 +311,7 @@ class Knowledge:
     def seen(self, entity_type: str) -> dict[str, set[str]]:
         """Return the types under which each field of a type was ever stored."""
         types: dict[str, set[str]] = {}
-        for fact in self.facts:
+        for fact in self.stored:
             if fact.entity_type == entity_type and fact.kind in KINDS_WITH_FIELDS:
                 for name in fact.fields.keys() - {"canonical_name"}:
                     kinds = [kind for kind in KINDS if fits(fact.fields[name], kind)]

@@ -27,7 +27,8 @@ class Fact:
     """One observation: of an entity (its id) or of a relationship (its key ``TYPE:source:target``).
 
     ``target``: the entity into which a merge merges the subject, ``name_from``: whose name stays. ``since``:
-    from when on it counts for its subject, where a split moved it there.
+    from when on it counts for its subject, where a split moved it there. ``by_bot``: whether the second
+    writer wrote it.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Fact:
     target: str | None = None
     name_from: str = "target"
     since: str | None = None
+    by_bot: bool = False
 
     @property
     def known_at(self) -> str:
