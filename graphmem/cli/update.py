@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -53,6 +51,8 @@ def check(session: Session) -> dict[str, Any]:
 
 def _versions(index: str | None) -> tuple[list[str], str]:
     """Return the released versions, the newest first; if there are none, why."""
+    import subprocess
+
     words = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "index", "versions"]
     words += ["--timeout", "5", "--retries", "0", *(["--index-url", index] if index else []), "graphmem"]
     try:
@@ -71,6 +71,8 @@ def _order(version: str) -> tuple[int, ...]:
 
 def _installed() -> tuple[str, str]:
     """Return with what graphmem was installed, and the command that updates it."""
+    from importlib import metadata
+
     prefix = Path(sys.prefix)
     if (root := checkout()) is not None:
         return "checkout", f"git -C {root} pull --ff-only && make -C {root} .venv/installed"
@@ -106,6 +108,8 @@ def scripts(
       graphmem scripts
       graphmem scripts test
     """
+    import subprocess
+
     root = checkout()
     if root is None:
         raise InvalidInput(
