@@ -54,7 +54,8 @@ def noted(folder: Path) -> Path | None:
 def read(folder: Path) -> dict[str, str]:
     """Return the variables in the file of a data directory; OSError, ValueError: it cannot be read."""
     path = folder / FILE
-    if not path.exists():
+    # Path.exists raises below a directory that this user may not search; the first use of it reports that.
+    if not os.path.exists(path):
         return {}
     from dotenv.parser import parse_stream
 

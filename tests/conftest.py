@@ -49,6 +49,8 @@ for name in [name for name in os.environ if name.startswith(("NEO4J_", "SERVICE_
 for name in [name for name in os.environ if name.startswith("GRAPHMEM_") and "_TEST_" not in name]:
     if name not in ("GRAPHMEM_CACHE_DIR",):
         del os.environ[name]
+# The usual data directory of whoever runs the tests may have a file of settings.
+os.environ["XDG_DATA_HOME"] = os.path.join(tempfile.gettempdir(), "graphmem-tests-data")
 # To rewrite the asserts of all tests takes a process 10 s of CPU: what one has rewritten is kept for all.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -164,7 +164,7 @@ def test_a_broken_toml_file_is_refused_and_stays(home: Path, run: Run, content: 
     file.write_text(content)
     result = run("setup", "codex")
     assert result.exit_code == 1
-    assert "Mend the" in result.output
+    assert "Mend the" in " ".join(result.output.split())
     assert file.read_text() == content
 
 
