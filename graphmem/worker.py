@@ -19,12 +19,12 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from graphmem.changes.webhooks import deliver_waiting
 from graphmem.checking import rule_dates
 from graphmem.database.halving import in_halves
 from graphmem.embedding import meaning
 from graphmem.errors import EmbeddingRefused, GraphmemError
 from graphmem.interpretation import make_passages, run_next
+from graphmem.operations.subscriptions import deliver
 from graphmem.registry import Services
 from graphmem.writing.vectors import Vectors, of_texts
 
@@ -264,6 +264,6 @@ KINDS: Final = (
     WorkKind("exclusion", refold_withdrawn, batch_size=WITHDRAWN_LIMIT),
     WorkKind("vector", make_vectors, batch_size=EMBEDDED_LIMIT),
     WorkKind("index", index_vectors, batch_size=INDEXED_LIMIT),
-    WorkKind("deliver", deliver_waiting),
+    WorkKind("deliver", deliver),
 )
 """All kinds of work; a service does them at the same time."""

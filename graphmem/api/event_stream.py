@@ -20,15 +20,15 @@ from starlette.responses import Response
 from graphmem.api.rest_routes import services_of
 from graphmem.arguments import from_query, read, with_types
 from graphmem.auth import Scope, request_actor
-from graphmem.changes import change_cursors, wanted_changes
+from graphmem.changes import change_cursors, stored_subscriptions, wanted_changes
 from graphmem.changes.change_cursors import Place
-from graphmem.changes.change_feed import Part
+from graphmem.changes.change_feed import Part, StandingFeed
 from graphmem.changes.derived_changes import Change
-from graphmem.changes.stored_subscriptions import filter_of
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.errors import GraphmemError
 from graphmem.observability.logs import new_trace_id
 from graphmem.operations.recent_changes import StreamChanges
+from graphmem.operations.subscriptions import standing_of
 from graphmem.registry import Context
 
 PING_SECONDS: Final = 25
@@ -54,28 +54,38 @@ async def stream(request: Request) -> Response:
     arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
     await services.agent_grants.check(actor, "changes.list", Scope.READ, arguments)
     context = Context(actor, services)
-    place = None if arguments.after is None else await change_cursors.place_of(context, arguments.after)
-    wanted = arguments.wanted
+    wanted, standing = arguments.wanted, None
     if arguments.subscription_id is not None:
-        wanted = await filter_of(context, arguments.subscription_id)
+        subscription = await stored_subscriptions.active(context, arguments.subscription_id)
+        wanted = await stored_subscriptions.wanted_by(services, subscription)
+        standing = await standing_of(context, subscription)
+    place = None
+    if arguments.after is not None:
+        place = await change_cursors.place_of(context, arguments.after, is_standing=standing is not None)
     services.change_feed.check_room()
-    chunks = _chunks(request, context, wanted, place, values=arguments.values)
+    chunks = _chunks(request, context, wanted, place, standing, values=arguments.values)
     return EventSourceResponse(chunks, ping=PING_SECONDS, send_timeout=SEND_SECONDS)
 
 
 async def _chunks(
-    request: Request, context: Context, wanted: WantedChanges, place: Place | None, *, values: bool
+    request: Request,
+    context: Context,
+    wanted: WantedChanges,
+    place: Place | None,
+    standing: StandingFeed | None,
+    *,
+    values: bool,
 ) -> AsyncIterator[bytes]:
     """Yield what the stream sends: several events at once where there are several."""
     feed, checked = context.services.change_feed, time.monotonic()
     try:
-        async with aclosing(feed.follow(context, place)) as parts_after:
+        async with aclosing(feed.follow(context, place, standing)) as parts_after:
             sent: Place | None = None
             async for parts, at in parts_after:
                 events = b"".join([await _frames(context, part, wanted, values=values) for part in parts])
                 if sent is None:
                     # So that a client that comes again before the first change misses none.
-                    cursor = await change_cursors.at_end(context, at.sequence)
+                    cursor = await change_cursors.at_end(context, at.sequence, at.clock)
                     yield f"retry: 2000\nid: {cursor}\n\n".encode()
                     sent = at
                 if events:

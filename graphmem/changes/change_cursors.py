@@ -16,42 +16,68 @@ from graphmem.registry import Context
 
 END: Final = 999_999_999
 """The index of a place after all changes of its transaction."""
-_SHAPE: Final = re.compile(r"([0-9a-f]{8})\.([0-9]{1,15})\.([0-9]{1,9})\.([0-9a-f]{8})", re.ASCII)
+_SHAPE: Final = re.compile(
+    r"([0-9a-f]{8})\.([0-9]{1,15})\.([0-9]{1,9})\.([0-9a-f]{8})(?:\.([0-9]{1,17}))?", re.ASCII
+)
 
 
 class Place(NamedTuple):
-    """A place in an owner's order: after the change ``part`` of the transaction ``sequence``."""
+    """A place in an owner's order: after the change ``part`` of the transaction ``sequence``.
+
+    Time alone changes the answers of a standing query, so a place among its changes has a ``clock`` as well
+    (microseconds). One after the time of the transaction is a place between it and the next one: ``part`` is
+    then that of the changes of this moment.
+    """
 
     sequence: int = 0
     part: int = END
+    clock: int | None = None
 
 
-class _Transaction(NamedTuple):
+class PlacedTransaction(NamedTuple):
     """The row of ``change/place.cypher``."""
 
     node_key: str | None
     transaction_id: str | None
+    recorded_at: int | None
 
 
 def cursor(node_key: str, change: Change) -> str:
     """Return the cursor after a change."""
-    return _text(node_key, change.transaction.sequence, change.index, change.transaction.id)
+    return _text(node_key, place_after(change), change.transaction.id)
 
 
-def _text(node_key: str, sequence: int, index: int, transaction_id: str) -> str:
-    return f"{node_key[:8]}.{sequence}.{index}.{transaction_id.removeprefix('txn_')[:8]:0<8}"
+def place_after(change: Change) -> Place:
+    """Return the place after a change."""
+    return Place(change.transaction.sequence, change.index, change.clock)
 
 
-async def at_end(context: Context, sequence: int) -> str:
+def _text(node_key: str, place: Place, transaction_id: str) -> str:
+    clock = "" if place.clock is None else f".{place.clock}"
+    return (
+        f"{node_key[:8]}.{place.sequence}.{place.part}.{transaction_id.removeprefix('txn_')[:8]:0<8}{clock}"
+    )
+
+
+async def at_end(context: Context, sequence: int, clock: int | None = None) -> str:
     """Return the cursor after all changes of a transaction; an empty text if there is none yet."""
-    row = await context.graph.one("change.place", _Transaction, sequence=sequence)
+    row = await transaction_at(context, sequence)
     if row is None or row.node_key is None or row.transaction_id is None:
         return ""
-    return _text(row.node_key, sequence, END, row.transaction_id)
+    return _text(row.node_key, Place(sequence, END, clock), row.transaction_id)
 
 
-async def place_of(context: Context, text: str) -> Place:
+async def transaction_at(context: Context, sequence: int) -> PlacedTransaction | None:
+    """Return what is at a place of the owner's order; ``None`` if the owner has written nothing."""
+    return await context.graph.one("change.place", PlacedTransaction, sequence=sequence)
+
+
+async def place_of(context: Context, text: str, *, is_standing: bool = False) -> Place:
     """Return the place of a cursor. An empty text is the beginning.
+
+    Args:
+        is_standing: it is to be one of the answers of a standing query, or after all changes of a
+            transaction.
 
     Raises:
         CursorOfAnotherDatabase: it is no cursor of the owner's changes as this database has them.
@@ -61,12 +87,10 @@ async def place_of(context: Context, text: str) -> Place:
     match = _SHAPE.fullmatch(text)
     if match is None:
         raise CursorOfAnotherDatabase
-    sequence, index = int(match[2]), int(match[3])
-    row = await context.graph.one("change.place", _Transaction, sequence=sequence)
-    if (
-        row is None
-        or None in row
-        or text != _text(row.node_key or "", sequence, index, row.transaction_id or "")
-    ):
+    place = Place(int(match[2]), int(match[3]), None if match[5] is None else int(match[5]))
+    row = await transaction_at(context, place.sequence)
+    if row is None or None in row or text != _text(row.node_key or "", place, row.transaction_id or ""):
         raise CursorOfAnotherDatabase
-    return Place(sequence, index)
+    if (place.clock is None) == is_standing and place.part != END:
+        raise CursorOfAnotherDatabase("the cursor is of the stream of another subscription")
+    return place

@@ -12,7 +12,7 @@ import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import structlog
 
@@ -22,6 +22,7 @@ from graphmem.changes.derived_changes import Change, changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction
 from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError, ServiceBusy
+from graphmem.model import times
 from graphmem.registry import Context
 from graphmem.writing import Writers
 from graphmem.writing.state import LockedOwner
@@ -67,7 +68,19 @@ class Part:
     written: dict[tuple[int, bool], bytes] = field(default_factory=dict[Any, bytes], compare=False)
 
 
-_Stretch = tuple[list[Part], Place]
+Stretch = tuple[list[Part], Place]
+
+
+class StandingFeed(Protocol):
+    """Tells how the answers of a standing query change."""
+
+    def is_due(self, place: Place) -> bool:
+        """Return whether it is time to look what the clock alone changed."""
+        ...
+
+    async def after(self, place: Place, head: Head) -> Stretch:
+        """Return the next changes after a place, up to a head, and the place after them."""
+        ...
 
 
 @dataclass(slots=True)
@@ -77,8 +90,8 @@ class _Watched:
     watchers: int = 0
     head: Head = field(default_factory=Head)
     news: asyncio.Event = field(default_factory=asyncio.Event)
-    stretches: OrderedDict[tuple[Place, int], asyncio.Task[_Stretch]] = field(
-        default_factory=OrderedDict[tuple[Place, int], "asyncio.Task[_Stretch]"]
+    stretches: OrderedDict[tuple[Place, int], asyncio.Task[Stretch]] = field(
+        default_factory=OrderedDict[tuple[Place, int], "asyncio.Task[Stretch]"]
     )
 
     def advance(self, head: Head) -> None:
@@ -150,7 +163,7 @@ class ChangeFeed:
         heads = await self._read([owner], stamped=stamped, dated=dated)
         return heads.get(owner, Head())
 
-    async def after(self, context: Context, place: Place, sequence: int) -> _Stretch:
+    async def after(self, context: Context, place: Place, sequence: int) -> Stretch:
         """Return the next changes after a place, up to a sequence, and the place after them.
 
         Those who are at one place share what is read and worked out.
@@ -167,24 +180,32 @@ class ChangeFeed:
         # Who goes away does not take it from the others.
         return await asyncio.shield(stretches[key])
 
-    async def follow(self, context: Context, place: Place | None) -> AsyncGenerator[_Stretch]:
+    async def follow(
+        self, context: Context, place: Place | None, standing: StandingFeed | None = None
+    ) -> AsyncGenerator[Stretch]:
         """Yield changes after a place until the process ends; with the place after them.
 
         It yields no parts once in a while when nothing happens, so that its caller can look after itself.
 
         Args:
             place: ``None`` is the newest place.
+            standing: tells the changes of the answers of a standing query in place of all changes.
         """
         owner = context.actor.owner
         with self.watching(owner):
             at = place
             if at is None:
                 at = Place((await self.head(owner, stamped=False, dated=False)).sequence)
+                at = at if standing is None else at._replace(clock=times.now())
             watched = self._watched[owner]
             yield [], at
             while not self.is_ending:
-                if at.sequence < watched.head.sequence or (at.part != END and watched.head.sequence):
-                    parts, at = await self.after(context, at, watched.head.sequence)
+                is_behind = at.sequence < watched.head.sequence or at.part != END
+                if watched.head.sequence and (is_behind or (standing is not None and standing.is_due(at))):
+                    if standing is None:
+                        parts, at = await self.after(context, at, watched.head.sequence)
+                    else:
+                        parts, at = await standing.after(at, watched.head)
                     yield parts, at
                     continue
                 await self.news(owner, watched.head, 1.0)
@@ -234,11 +255,11 @@ class ChangeFeed:
         return heads
 
 
-def _has_failed(task: asyncio.Task[_Stretch]) -> bool:
+def _has_failed(task: asyncio.Task[Stretch]) -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)
 
 
-async def _read_after(context: Context, place: Place, sequence: int) -> _Stretch:
+async def _read_after(context: Context, place: Place, sequence: int) -> Stretch:
     """Read a stretch of transactions after a place, and work out their changes."""
     is_inside = place.part != END
     after = place.sequence - is_inside

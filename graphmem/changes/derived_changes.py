@@ -61,6 +61,8 @@ class Change:
         ends: of a relationship, its source and its target.
         details: what only some kinds have.
         index: its place among the changes of its transaction.
+        clock: of a change of the answers of a standing query, when it was, or the time of its transaction.
+        own_id: its id, where its transaction and subject are not all that tells it from others.
     """
 
     transaction: RecordedTransaction
@@ -74,6 +76,8 @@ class Change:
     ends: tuple[Known, ...] = ()
     details: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     index: int = 0
+    clock: int | None = None
+    own_id: str | None = None
 
     @property
     def place(self) -> tuple[int, int]:
@@ -83,7 +87,7 @@ class Change:
     @property
     def id(self) -> str:
         """Its id: 40 hexadecimal digits, the same whenever it is read."""
-        return canonical.digest([self.transaction.id, self.kind, self.subject])[:40]
+        return self.own_id or canonical.digest([self.transaction.id, self.kind, self.subject])[:40]
 
     @property
     def fields(self) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from graphmem.auth import Actor, Scope, SignedAgent
+from graphmem.changes.change_cursors import Place
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.errors import NotFound, SubscriptionInactive
 from graphmem.model import times
@@ -28,7 +29,8 @@ class Subscription(NamedTuple):
 
     ``sequence`` and ``part`` are the place after the last change that was delivered, in the order of the
     owner's node that ``node_key`` names; it is empty while the owner has written nothing. ``failures`` counts
-    those since the last delivery. ``signer`` is the JSON of the agent that signed the request.
+    those since the last delivery. ``signer`` is the JSON of the agent that signed the request. ``query`` is
+    the JSON of a standing query, and ``clock`` the time up to which it was looked at.
     """
 
     id: str
@@ -50,6 +52,13 @@ class Subscription(NamedTuple):
     last_delivered_at: int | None
     due_at: int | None
     created_at: int
+    clock: int | None
+    query: str | None
+
+    @property
+    def place(self) -> Place:
+        """The place after what was delivered."""
+        return Place(self.sequence, self.part, self.clock)
 
     @property
     def actor(self) -> Actor:
@@ -73,14 +82,20 @@ class _Removed(NamedTuple):
 
 
 async def create(
-    context: Context, wanted: WantedChanges, delivery: Delivery, url: str | None, max_failures: int
+    context: Context,
+    wanted: WantedChanges,
+    delivery: Delivery,
+    url: str | None,
+    max_failures: int,
+    query: str | None = None,
 ) -> Subscription:
-    """Store a subscription to what changes from now on.
+    """Store a subscription to what changes from now on: to changes, or to the answers of a standing query.
 
     Raises:
         NotFound: the caller has no account.
     """
     account_id = context.actor.account
+    now = times.now()
     properties: dict[str, Any] = {
         **_awake(context.actor),
         "wanted": wanted.encode(),
@@ -88,7 +103,8 @@ async def create(
         "webhook_url": url,
         "secret": url and f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}",
         "max_failures": max_failures,
-        "created_at": times.now(),
+        "created_at": now,
+        **({} if query is None else {"query": query, "clock": now, "wakes_at": now}),
     }
     row = await context.services.database.writes(None).one(
         "subscription.create", SubscriptionResult, account_id=account_id, id=f"sub_{secrets.token_hex(8)}",
@@ -107,8 +123,8 @@ async def of_account(context: Context) -> list[Subscription]:
     return [row.subscription for row in rows]
 
 
-async def filter_of(context: Context, subscription_id: str) -> WantedChanges:
-    """Return the filter of an active subscription of the caller's account.
+async def active(context: Context, subscription_id: str) -> Subscription:
+    """Return an active subscription of the caller's account.
 
     Raises:
         NotFound: the account has no such subscription.
@@ -120,7 +136,7 @@ async def filter_of(context: Context, subscription_id: str) -> WantedChanges:
                 raise SubscriptionInactive(
                     subscription_id=subscription_id, last_error=subscription.last_error
                 )
-            return await wanted_by(context.services, subscription)
+            return subscription
     raise _missing(subscription_id)
 
 

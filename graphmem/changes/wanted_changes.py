@@ -137,6 +137,9 @@ def answer(owner: str, node_key: str, change: Change, *, values: bool = False) -
             }
             for name in change.fields
         }
+    if not transaction.operation:
+        # Time alone changed it.
+        return told  # type: ignore[return-value]
     told |= {"transaction_id": transaction.id, "operation": transaction.operation}
     if transaction.agent != answers.ANONYMOUS:
         told["agent_thumbprint"] = transaction.agent
@@ -160,7 +163,7 @@ def _subject(change: Change) -> dict[str, Any]:
         return {key: change.subject, **({"name": change.name} if change.name else {})}
     told = {"entity_type": change.entity_type} if change.entity_type else {}
     told |= {"name": change.name} if change.name else {}
-    if noun == "entity":
+    if noun in ("entity", "answer"):
         return {"entity_id": change.subject, **told}
     if noun == "observation" and change.observation is not None:
         subject = change.observation.subject_id

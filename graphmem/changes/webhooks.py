@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
@@ -20,11 +21,12 @@ from standardwebhooks import Webhook
 
 from graphmem.auth import Scope
 from graphmem.auth.fetching import Fetcher, FetchRefused
-from graphmem.changes import stored_subscriptions, wanted_changes
+from graphmem.changes import change_cursors, stored_subscriptions, wanted_changes
 from graphmem.changes.change_cursors import END, Place
 from graphmem.changes.derived_changes import Change
+from graphmem.changes.standing_changes import LOOK_MICROSECONDS, StandingAnswers
 from graphmem.changes.stored_subscriptions import Subscription
-from graphmem.errors import CapabilityDenied, GraphmemError
+from graphmem.errors import CapabilityDenied, GraphmemError, InvalidInput
 from graphmem.model import canonical, times
 from graphmem.registry import Context, Services
 
@@ -41,6 +43,8 @@ BACKOFF_SECONDS: Final = (1, 5, 30, 300)
 """Seconds before what failed is tried again; the last ones again and again."""
 FETCHER: Final = Fetcher(seconds=DELIVERY_SECONDS)
 _MICROSECONDS: Final = 1_000_000
+
+StandingOf = Callable[[Context, Subscription], Awaitable[StandingAnswers | None]]
 
 _log = structlog.get_logger("graphmem.webhooks")
 
@@ -60,8 +64,12 @@ class _Noted(NamedTuple):
     noted: int
 
 
-async def deliver_waiting(services: Services) -> int:
-    """Deliver to the subscriptions that wait, of all owners, until none waits; return how many changes."""
+async def deliver_waiting(services: Services, standing_of: StandingOf) -> int:
+    """Deliver to the subscriptions that wait, of all owners, until none waits; return how many changes.
+
+    Args:
+        standing_of: reads the standing query of a subscription, if it has one.
+    """
     running: set[asyncio.Task[int]] = set()
     delivered = 0
     try:
@@ -70,7 +78,7 @@ async def deliver_waiting(services: Services) -> int:
                 row = await services.database.reads(None).only(
                     "subscription.waiting", _Waiting, now=times.now(), limit=free
                 )
-                running |= {asyncio.create_task(_deliver(services, each)) for each in row.ids}
+                running |= {asyncio.create_task(_deliver(services, each, standing_of)) for each in row.ids}
             if not running:
                 return delivered
             ended, running = await asyncio.wait(
@@ -83,7 +91,7 @@ async def deliver_waiting(services: Services) -> int:
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def _deliver(services: Services, subscription_id: str) -> int:
+async def _deliver(services: Services, subscription_id: str, standing_of: StandingOf) -> int:
     """Deliver to a subscription, unless another process has it; return how many changes."""
     delivery = None
     try:
@@ -96,7 +104,7 @@ async def _deliver(services: Services, subscription_id: str) -> int:
             return 0
         delivery = _Delivery(services, claimed.subscription, token)
         if claimed.may_read:
-            await delivery.run()
+            await delivery.run(standing_of)
         else:
             await delivery.sleep("the account or the credential that made it has ended, or may not read")
     except GraphmemError as exc:
@@ -117,7 +125,7 @@ class _Delivery:
         self._failures = subscription.failures
         self.count = 0
 
-    async def run(self) -> None:
+    async def run(self, standing_of: StandingOf) -> None:
         """Deliver for some seconds, or until a delivery fails."""
         subscription, services, actor = self._subscription, self._services, self._context.actor
         try:
@@ -134,19 +142,32 @@ class _Delivery:
             await self.sleep("the database was recovered, or its data is other data: what changed is unknown")
             return
         wanted = await stored_subscriptions.wanted_by(services, subscription)
-        place, end = Place(subscription.sequence, subscription.part), time.monotonic() + BATCH_SECONDS
-        while (place.sequence < head.sequence or place.part != END) and time.monotonic() < end:
-            parts, following = await services.change_feed.after(self._context, place, head.sequence)
+        try:
+            standing = await standing_of(self._context, subscription)
+        except InvalidInput as refused:
+            await self.sleep(f"its query is not valid any more: {refused}")
+            return
+        place, end = subscription.place, time.monotonic() + BATCH_SECONDS
+        is_due = standing is not None
+        while (is_due or place.sequence < head.sequence or place.part != END) and time.monotonic() < end:
+            is_due = False
+            if standing is None:
+                parts, following = await services.change_feed.after(self._context, place, head.sequence)
+            else:
+                parts, following = await standing.after(place, head)
             every = (change for part in parts for change in part.changes)
             for change in wanted.among(actor.owner, every):
                 if not await self._post(change, head.node_key):
                     return
-                place = Place(change.transaction.sequence, change.index)
+                place = change_cursors.place_after(change)
                 if time.monotonic() > end:
                     break
             else:
                 place = following
-        await self._note(**_at(place, head.node_key), due_at=0)
+        wakes_at = (
+            _in(LOOK_MICROSECONDS / _MICROSECONDS) if standing is not None and standing.is_timed else None
+        )
+        await self._note(**_at(place, head.node_key), due_at=0, wakes_at=wakes_at)
 
     async def sleep(self, reason: str) -> None:
         """Put the subscription to sleep."""
@@ -177,7 +198,7 @@ class _Delivery:
             return False
         self.count += 1
         self._failures = 0
-        place = _at(Place(change.transaction.sequence, change.index), node_key)
+        place = _at(change_cursors.place_after(change), node_key)
         return await self._note(
             **place, failures=0, last_error=None, last_delivered_at=times.now(), due_at=_in(LEASE_SECONDS)
         )

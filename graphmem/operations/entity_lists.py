@@ -86,6 +86,11 @@ class EntityFilters(ByWriter, TypeFilters):
         default=[], max_length=100, description="Of these types; all if empty."
     )
 
+    @property
+    def field_filters(self) -> dict[str, Filter]:
+        """The conditions on fields."""
+        return {name: Filter(name, each.op, each.value) for name, each in self.snapshot_filters.items()}
+
 
 UNLISTED: Final = frozenset({"include_deleted", "include_merged"})
 """Filters that neither a search takes nor a list of what is related to an entity: these answer live ones."""
@@ -265,10 +270,7 @@ async def _request(context: Context, arguments: QueryEntities) -> EntityRequest:
         include_merged=filters.include_merged,
         updated_since=filters.updated_since,
         created_since=filters.created_since,
-        filters={
-            name: Filter(name, condition.op, condition.value)
-            for name, condition in filters.snapshot_filters.items()
-        },
+        filters=filters.field_filters,
         limit=arguments.limit,
         offset=arguments.offset,
         counted=arguments.include_total_count,

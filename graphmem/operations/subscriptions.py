@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Final, NotRequired, Self
 
 import orjson
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_SUBSCRIPTION_ID, Arguments, NoBool
+from graphmem.arguments import EXAMPLE_SUBSCRIPTION_ID, Arguments, NoBool, invalid, read, with_types
 from graphmem.auth.fetching import FetchRefused, read_url
-from graphmem.changes import stored_subscriptions
+from graphmem.changes import stored_subscriptions, webhooks
 from graphmem.changes.derived_changes import check_entities
+from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.changes.stored_subscriptions import Delivery, Subscription, SubscriptionStatus
 from graphmem.errors import Forbidden, InvalidCursor, InvalidDelivery, NotFound
-from graphmem.model import times
+from graphmem.model import canonical, times
+from graphmem.operations.entity_lists import QueryEntities
 from graphmem.operations.recent_changes import ChangeFilters
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
-from graphmem.registry import Context, Face, Scope, operation
+from graphmem.registry import Context, Face, Scope, Services, operation
+from graphmem.search import standing_queries
+from graphmem.search.standing_queries import KeptQuery
 
 SUBSCRIPTIONS_LIMIT: Final = 100
 """Subscriptions of one account."""
@@ -28,6 +34,15 @@ SubscriptionId = Annotated[str, Field(min_length=1, max_length=100)]
 
 class Subscribe(ChangeFilters):
     """The arguments of ``subscriptions.add``."""
+
+    query: Annotated[
+        dict[str, Any] | None,
+        Field(
+            max_length=20,
+            description="In place of filters, a body of `POST /entities/query` with `filters` and `search`: "
+            "each change says that an entity begins or ceases to be an answer.",
+        ),
+    ] = None
 
     subscription_id: Annotated[
         SubscriptionId | None, Field(description="Wake this subscription; give nothing beside it.")
@@ -48,13 +63,22 @@ class Subscribe(ChangeFilters):
     def _alone(self) -> Self:
         if self.subscription_id is not None and (more := sorted(self.model_fields_set - {"subscription_id"})):
             raise ValueError(f"with subscription_id, leave out {', '.join(more)}")
+        beside = ChangeFilters.model_fields.keys() & self.model_fields_set
+        if self.query is not None and beside:
+            raise ValueError(
+                f"with query, leave out {', '.join(sorted(beside))}: the query has its own filters"
+            )
         return self
 
 
 class Subscribed(TypedDict):
-    """The subscription. ``webhook_secret`` verifies its requests; no later answer has it."""
+    """The subscription. ``webhook_secret`` verifies its requests; no later answer has it.
+
+    ``understood`` says how the search of its query was read.
+    """
 
     subscription_id: str
+    understood: NotRequired[str]
     webhook_secret: NotRequired[str]
 
 
@@ -69,8 +93,9 @@ async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
 
     Filter by kind, type, entity, field and writer, as for the list of changes. Each change is sent at least
     once, in order, by a POST of `{subscription_id, delivery_id, event}` that is signed as Standard Webhooks
-    has it. It acts with the credential of the caller and sleeps when that ends, or after `max_failures`
-    failures; a call with its `subscription_id` wakes it.
+    has it. With `query`, each says that an entity begins or ceases to be an answer of that query, which time
+    alone may decide: "overdue tasks". It acts with the credential of the caller and sleeps when that ends, or
+    after `max_failures` failures; a call with its `subscription_id` wakes it.
     """
     if Scope.READ not in context.actor.scopes:
         raise Forbidden(needs=Scope.READ, operation="subscriptions.add")
@@ -79,14 +104,18 @@ async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
         await stored_subscriptions.wake(context, arguments.subscription_id)
         return {"subscription_id": arguments.subscription_id}
     url = _deliverable(arguments)
+    kept = None if arguments.query is None else await _kept(context, "", arguments.query)
     await check_entities(context, sorted(arguments.wanted.entity_ids))
     if len(await stored_subscriptions.of_account(context)) >= SUBSCRIPTIONS_LIMIT:
         message = f"an account has {SUBSCRIPTIONS_LIMIT} subscriptions at most: POST /unsubscribe removes one"
         raise InvalidDelivery(message, limit=SUBSCRIPTIONS_LIMIT)
     made = await stored_subscriptions.create(
-        context, arguments.wanted, arguments.delivery_method, url, arguments.max_failures
-    )
+        context, arguments.wanted, arguments.delivery_method, url, arguments.max_failures,
+        None if arguments.query is None else canonical.encode(arguments.query),
+    )  # fmt: skip
     answer: Subscribed = {"subscription_id": made.id}
+    if kept is not None and kept.sentence:
+        answer["understood"] = kept.sentence
     if made.secret is not None:
         answer["webhook_secret"] = made.secret
     return answer
@@ -103,6 +132,45 @@ def _deliverable(arguments: Subscribe) -> str | None:
         except FetchRefused as refused:
             raise InvalidDelivery(f"webhook_url: {refused}") from refused
     return url
+
+
+KEPT: Final = frozenset({"filters", "search"})
+"""Arguments of a query that a subscription keeps."""
+KEPT_FILTERS: Final = frozenset({"entity_type", "entity_types", "snapshot_filters"})
+
+
+async def _kept(context: Context, subscription_id: str, raw: Mapping[str, Any]) -> KeptQuery:
+    """Return a standing query.
+
+    Raises:
+        InvalidInput: it is no valid query, or has arguments that no standing query has.
+    """
+    query = read(QueryEntities, "entities.query", raw)
+    query = with_types(query, await context.services.type_aliases.of(context.actor.owner))
+    refused = [f"$.{name}" for name in query.sent() if name not in KEPT]
+    refused += [f"$.filters.{name}" for name in query.filters.sent() if name not in KEPT_FILTERS]
+    if refused:
+        why = "not in a standing query: it has types, snapshot_filters and a search"
+        raise invalid([{"path": path, "message": why} for path in refused])
+    filters = query.filters.field_filters
+    return await standing_queries.read(context, subscription_id, query.filters.types, filters, query.search)
+
+
+async def standing_of(context: Context, subscription: Subscription) -> StandingAnswers | None:
+    """Return what tells how the answers of a subscription's query change, ``None`` if it has no query.
+
+    Raises:
+        InvalidInput: the query is not valid any more.
+    """
+    if subscription.query is None:
+        return None
+    read_again = partial(_kept, context, subscription.id, canonical.decode(subscription.query))
+    return StandingAnswers(context, await read_again(), read_again)
+
+
+async def deliver(services: Services) -> int:
+    """Deliver to the subscriptions that wait, of all owners, until none waits; return how many changes."""
+    return await webhooks.deliver_waiting(services, standing_of)
 
 
 class NameSubscription(Arguments):
@@ -139,6 +207,7 @@ class SubscriptionAnswer(TypedDict):
     delivery_method: Delivery
     webhook_url: NotRequired[str]
     filter: dict[str, list[str]]
+    query: NotRequired[dict[str, Any]]
     status: SubscriptionStatus
     failures: int
     max_failures: int
@@ -180,6 +249,8 @@ def _shown(subscription: Subscription) -> SubscriptionAnswer:
         "next_try_at": answers.when(subscription.due_at) if subscription.failures else None,
         "created_at": times.render(subscription.created_at),
     }
+    if subscription.query is not None:
+        answer["query"] = canonical.decode(subscription.query)
     if subscription.webhook_url is not None:
         answer["webhook_url"] = subscription.webhook_url
     return answer  # type: ignore[return-value]

@@ -32,6 +32,12 @@ class _Head(NamedTuple):
     fields: list[str]
 
 
+async def types_of(context: Context) -> list[str]:
+    """Return the types of the owner, and those that are shipped."""
+    heads = await context.graph.only("schema.names", list[_Head], types=[], with_fields=False)
+    return sorted({head.entity_type for head in heads} | set(schema.shipped_types()))
+
+
 async def warned(
     context: Context,
     items: Collection[object],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,8 +16,17 @@ from graphmem.auth import Actor, Method, Scope, SignedAgent
 from graphmem.auth.accounts import actor_of
 from graphmem.auth.agent_grants import Capability
 from graphmem.changes import stored_subscriptions, webhooks
-from graphmem.errors import CapabilityDenied, Forbidden, InvalidDelivery, NotFound, SubscriptionInactive
-from graphmem.model import canonical
+from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.errors import (
+    CapabilityDenied,
+    Forbidden,
+    InvalidDelivery,
+    InvalidInput,
+    NotFound,
+    SubscriptionInactive,
+)
+from graphmem.model import canonical, times
+from graphmem.operations import subscriptions
 from graphmem.registry import REGISTRY, Context
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
@@ -80,7 +90,7 @@ def deliver(instance: Instance, is_done: Callable[[], bool]) -> None:
     end = time.monotonic() + SECONDS
     while not is_done():
         assert time.monotonic() < end
-        instance.loop.run(webhooks.deliver_waiting(instance.services))
+        instance.loop.run(subscriptions.deliver(instance.services))
 
 
 async def until(is_so: Callable[[], bool]) -> None:
@@ -121,7 +131,7 @@ def test_each_change_arrives_in_order_and_signed_though_the_receiver_fails_and_h
     assert (shown["status"], shown["failures"], shown["last_error"]) == ("active", 0, None)
     assert shown["last_delivered_at"]
     assert made["webhook_secret"] not in str(shown)
-    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    instance.loop.run(subscriptions.deliver(instance.services))
     assert len(receiver.got) == 9
 
 
@@ -131,7 +141,7 @@ def test_only_what_a_filter_names_is_sent_by_the_names_of_now(
     call("subscriptions.add", webhook_url=URL, entity_type="chore", event_types=["entity.created"])
     store(call, "a")
     call("store", entities=[{"entity_type": "chore", "title": "b"}, {"entity_type": "person", "name": "c"}])
-    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    instance.loop.run(subscriptions.deliver(instance.services))
     assert [each.message["event"]["name"] for each in receiver.accepted] == ["b"]
     assert only(call)["filter"] == {"event_types": ["entity.created"], "entity_types": ["chore"]}
 
@@ -142,7 +152,7 @@ def test_a_receiver_that_hangs_holds_up_no_other(instance: Instance, call: Call,
     call("subscriptions.add", webhook_url=URL)
 
     async def both() -> None:
-        working = asyncio.create_task(webhooks.deliver_waiting(instance.services))
+        working = asyncio.create_task(subscriptions.deliver(instance.services))
         await until(lambda: {each.path for each in receiver.got} == {"/hangs", "/graphmem"})
         await until(lambda: len(receiver.accepted) == 2)
         assert not working.done()
@@ -166,7 +176,7 @@ def test_two_processes_share_the_work_and_one_goes_on_where_the_other_was_killed
     async def together() -> list[int]:
         async with open_services(instance_settings) as other:
             services = (instance.services, other)
-            return await asyncio.gather(*(webhooks.deliver_waiting(each) for each in services))
+            return await asyncio.gather(*(subscriptions.deliver(each) for each in services))
 
     assert sum(loop.run(together())) == len(wanted) * 6
     for each in made:
@@ -180,14 +190,14 @@ def test_two_processes_share_the_work_and_one_goes_on_where_the_other_was_killed
 
     async def killed() -> None:
         async with open_services(instance_settings) as other:
-            working = asyncio.create_task(webhooks.deliver_waiting(other))
+            working = asyncio.create_task(subscriptions.deliver(other))
             await until(lambda: len(receiver.got) == 2)
             working.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await working
 
     loop.run(killed())
-    assert loop.run(webhooks.deliver_waiting(instance.services)) == 0
+    assert loop.run(subscriptions.deliver(instance.services)) == 0
     instance.rows("MATCH (n:Subscription) SET n.due_at = n.due_at - $lease", lease=30_000_000)
     deliver(instance, lambda: len(receiver.got) == 4)
     # The second was under way when the process ended: it comes again, and the first does not.
@@ -221,7 +231,7 @@ def test_a_private_address_is_refused_and_the_subscription_sleeps_until_it_is_wo
         assert shown["last_error"] == "hooks.example.org does not resolve to public addresses only"
         context = Context(ada, instance.services)
         with pytest.raises(SubscriptionInactive):
-            instance.loop.run(stored_subscriptions.filter_of(context, made))
+            instance.loop.run(stored_subscriptions.active(context, made))
         call("subscriptions.add", subscription_id=made)
     assert receiver.addresses == []
     monkeypatch.setattr(webhooks, "FETCHER", receiver.fetcher(authority))
@@ -254,7 +264,7 @@ def test_a_subscription_ends_with_what_made_it(
     loop.run(accounts.revoke_key(account.id, key.id))
     loop.run(agents.change(account.id, grant.id, "revoked"))
     store(call, "b")
-    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    instance.loop.run(subscriptions.deliver(instance.services))
     assert len(receiver.got) == 2
     shown = {each["subscription_id"]: each for each in call("subscriptions.list")["subscriptions"]}
     assert {each["status"] for each in shown.values()} == {"asleep"}
@@ -262,7 +272,7 @@ def test_a_subscription_ends_with_what_made_it(
     assert "grants" in shown[by_agent["subscription_id"]]["last_error"]
     # Who may read still wakes it, and it acts for that caller from then on.
     call("subscriptions.add", subscription_id=by_key["subscription_id"])
-    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    instance.loop.run(subscriptions.deliver(instance.services))
     assert [each.message["event"]["name"] for each in receiver.got[2:]] == ["b"]
     loop.run(accounts.delete("ada"))
     assert instance.rows("MATCH (n:Subscription) RETURN n.id AS id") == []
@@ -274,11 +284,11 @@ def test_a_subscription_sleeps_when_its_data_is_that_of_another_database(
     store(call, "a")
     made = call("subscriptions.add", webhook_url=URL)["subscription_id"]
     instance.rows("MATCH (n:Owner {id: $id}) SET n.node_key = 'another'", id=ada.owner)
-    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    instance.loop.run(subscriptions.deliver(instance.services))
     assert (only(call)["status"], "recovered" in only(call)["last_error"]) == ("asleep", True)
     call("subscriptions.add", subscription_id=made)
     store(call, "b")
-    instance.loop.run(webhooks.deliver_waiting(instance.services))
+    instance.loop.run(subscriptions.deliver(instance.services))
     assert [each.message["event"]["name"] for each in receiver.got] == ["b"]
 
 
@@ -289,8 +299,8 @@ def test_a_subscription_of_another_account_is_not_there(
     sse = call("subscriptions.add", delivery_method="sse", fields=["title"])
     assert set(sse) == {"subscription_id"}
     services = instance.services
-    wanted = instance.loop.run(stored_subscriptions.filter_of(Context(ada, services), sse["subscription_id"]))
-    assert wanted.fields == {"title"}
+    of_ada = instance.loop.run(stored_subscriptions.active(Context(ada, services), sse["subscription_id"]))
+    assert WantedChanges.decode(of_ada.wanted).fields == {"title"}
     bob = actor_of(instance.account("bob"), "rest", Method.KEY)
     other = calling(instance, bob)
     assert other("subscriptions.list")["subscriptions"] == []
@@ -298,15 +308,112 @@ def test_a_subscription_of_another_account_is_not_there(
         with pytest.raises(NotFound):
             other(name, subscription_id=made)
     with pytest.raises(NotFound):
-        instance.loop.run(stored_subscriptions.filter_of(Context(bob, services), made))
+        instance.loop.run(stored_subscriptions.active(Context(bob, services), made))
     store(other, "of bob")
-    instance.loop.run(webhooks.deliver_waiting(services))
+    instance.loop.run(subscriptions.deliver(services))
     assert receiver.got == []
     monkeypatch.setattr("graphmem.operations.subscriptions.SUBSCRIPTIONS_LIMIT", 2)
     with pytest.raises(InvalidDelivery, match="2 subscriptions at most"):
         call("subscriptions.add", webhook_url=URL)
     call("subscriptions.remove", subscription_id=made)
     assert only(call)["delivery_method"] == "sse"
+
+
+HOUR = 3600 * 1_000_000
+
+
+def answers(receiver: Receiver) -> list[tuple[str, str]]:
+    """Return what was told of the answers of a standing query: what happened to which name."""
+    events = [each.message["event"] for each in receiver.accepted]
+    return [(each["event_type"].removeprefix("answer."), each["name"]) for each in events]
+
+
+def test_a_standing_query_tells_what_begins_and_ceases_by_writing_and_by_time_alone(
+    instance: Instance, call: Call, receiver: Receiver, forward: Callable[[int], None]
+) -> None:
+    loop, services = instance.loop, instance.services
+
+    def due_in(title: str, hours: int) -> str:
+        due = times.render(times.now() + hours * HOUR)
+        task = {"entity_type": "task", "title": title, "due_date": due, "status": "open"}
+        return call("store", entities=[task])["entities"][0]["entity_id"]
+
+    due_in("before", -1)
+    made = call("subscriptions.add", webhook_url=URL, query={"search": "overdue tasks"})
+    assert made["understood"].startswith("every task that is marked as late")
+    assert only(call)["query"] == {"search": "overdue tasks"}
+    first, second, third = due_in("first", 1), due_in("second", 2), due_in("third", 3)
+    due_in("late", -5)
+    deliver(instance, lambda: answers(receiver) == [("began", "late")])
+    assert receiver.accepted[0].message["event"]["transaction_id"]
+    receiver.got.clear()
+    receiver.accepted.clear()
+    forward(2 * HOUR + HOUR // 2)
+    # No answer: the second is under way when the process ends, and comes again under its id.
+    receiver.outcomes.extend([204, 0])
+
+    async def killed() -> None:
+        working = asyncio.create_task(subscriptions.deliver(services))
+        await until(lambda: len(receiver.got) == 2)
+        working.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await working
+
+    loop.run(killed())
+    call("entities.correct", entity_id=first, field="status", value="done")
+    instance.rows("MATCH (n:Subscription) SET n.due_at = n.due_at - $lease", lease=30_000_000)
+    deliver(instance, lambda: len(receiver.accepted) == 3)
+    assert answers(receiver) == [("began", "first"), ("began", "second"), ("ended", "first")]
+    assert receiver.got[1].event_id == receiver.got[2].event_id
+    by_time, by_writing = (receiver.accepted[place].message["event"] for place in (1, 2))
+    assert "transaction_id" not in by_time
+    assert by_writing["operation"] == "entities.correct"
+    assert by_time["timestamp"] < by_writing["timestamp"]
+    call("entities.delete", entity_id=second)
+    forward(HOUR)
+    deliver(instance, lambda: len(receiver.accepted) == 5)
+    assert answers(receiver)[3:] == [("ended", "second"), ("began", "third")]
+    call("entities.merge", source_entity_id=third, target_entity_id=first)
+    deliver(instance, lambda: len(receiver.accepted) == 6)
+    assert answers(receiver)[5:] == [("ended", "third")]
+
+
+def test_the_type_of_a_standing_query_may_come_later_and_have_another_name(
+    instance: Instance, call: Call, receiver: Receiver
+) -> None:
+    call("subscriptions.add", webhook_url=URL, query={"entity_type": "chore"})
+    store(call, "a")
+    instance.loop.run(subscriptions.deliver(instance.services))
+    assert receiver.got == []
+    schema = {"entity_type": "task", "aliases": ["chore"], "fields": {"title": {"type": "string"}}}
+    call("schemas.register", schema=schema)
+    store(call, "b")
+    deliver(instance, lambda: len(receiver.accepted) == 1)
+    assert answers(receiver) == [("began", "b")]
+
+
+def test_a_bad_standing_query_is_refused_as_the_query_is(call: Call) -> None:
+    for query in (
+        {"filters": {"snapshot_filters": {"a": {"op": "near", "value": 1}}}},
+        {"filters": {"tipe": "task"}},
+        {"sort_by": "size"},
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            call("entities.query", **query)
+        with pytest.raises(type(refused.value), match=re.escape(str(refused.value))):
+            call("subscriptions.add", delivery_method="sse", query=query)
+    for query, path in (
+        ({"limit": 5}, "$.limit"),
+        ({"sort_by": "created_at"}, "$.sort_by"),
+        ({"at": "2026-01-01"}, "$.at"),
+        ({"filters": {"related_to": "ent_" + "0" * 24}}, "$.filters.related_to"),
+        ({"search": "Tom's tasks"}, "$.search"),
+        ({"search": "my overdue tasks"}, "$.search"),
+    ):
+        with pytest.raises(InvalidInput, match=re.escape(path)):
+            call("subscriptions.add", delivery_method="sse", query=query)
+    with pytest.raises(InvalidInput, match="leave out fields"):
+        call("subscriptions.add", delivery_method="sse", query={"search": "x"}, fields=["title"])
 
 
 def test_the_commands_add_list_and_remove(instance: Instance, command: Command) -> None:

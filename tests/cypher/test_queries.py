@@ -150,7 +150,7 @@ async def write_subscription(services: Services, account: Account) -> None:
     """Write a subscription of an account."""
     context = Context(full_actor(account.owner), services)
     url = "https://hooks.example.org"
-    await stored_subscriptions.create(context, WantedChanges(), "webhook", url, 10)
+    await stored_subscriptions.create(context, WantedChanges(), "webhook", url, 10, "{}")
 
 
 async def write_connection(services: Services, account: Account) -> None:
@@ -413,6 +413,7 @@ def test_shipped_migrations_are_never_edited() -> None:
         32: "ad957ca60016b8a59da84a0b90595cbbfe4c328d18bf42df85e7781c5cc9ae5e",
         33: "c5f1ad627ac92b7a0c2e857448ba87562f4e32d908e49777ab725c772ede923e",
         34: "6068deba04b958d8673cb1efcdb3d51c9a04ee0bf945034db125a26c74e9a56b",
+        35: "4bda20e425c014d01be0f237a8bce3230401021b424d46e4049bd34e71493456",
     }
 
 

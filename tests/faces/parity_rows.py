@@ -334,6 +334,8 @@ SPECIAL = [
     Row("agents.revoke", {"grant_id": "agr_0"}, "RESOURCE_NOT_FOUND"),
     Row("subscriptions.add", {**REGISTRY["subscriptions.add"].example}),
     Row("subscriptions.add", {"subscription_id": "$subscription"}),
+    Row("subscriptions.add", {"delivery_method": "sse", "query": {"search": "overdue tasks"}}),
+    Row("subscriptions.add", {"delivery_method": "sse", "query": {"limit": 1}}, "VALIDATION_INVALID_FORMAT"),
     Row("subscriptions.add", {"webhook_url": "https://10.0.0.1/"}, "INVALID_DELIVERY"),
     Row("subscriptions.add", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
     Row("subscriptions.remove", {"subscription_id": "$subscription"}),

@@ -213,6 +213,36 @@ def test_a_stream_takes_the_filter_of_a_subscription(
     assert (NotFound.code in other.ended(), other.status) == (True, 404)
 
 
+def test_a_stream_tells_what_begins_and_ceases_to_be_an_answer(
+    loop: Loop, services: Services, app: Any, owner: str
+) -> None:
+    call = by_runner(loop, services, owner)
+    loop.run(services.database.script(DISABLED_ACCOUNT, id=owner))
+    query = {"filters": {"entity_type": "chore", "snapshot_filters": {"n": {"op": "gt", "value": 1}}}}
+    made = call("subscriptions.add", query=query, delivery_method="sse")["subscription_id"]
+    stream = Stream(loop, app, owner, f"subscription_id={made}").started()
+    for kind, title, n in (
+        ("chore", "a", 1),
+        ("chore", "a", 2),
+        ("note", "b", 2),
+        ("chore", "c", 3),
+        ("chore", "a", 0),
+    ):
+        call("store", entities=[{"entity_type": kind, "title": title, "n": n}])
+    told = stream.until(3)
+    assert [(each["action"], each["name"]) for each in told] == [
+        ("began", "a"),
+        ("began", "c"),
+        ("ended", "a"),
+    ]
+    stream.close()
+    again = Stream(loop, app, owner, f"subscription_id={made}", last=told[0]["cursor"]).started()
+    assert [each["event_id"] for each in again.until(2)] == [each["event_id"] for each in told[1:]]
+    again.close()
+    other = Stream(loop, app, owner, last=told[0]["cursor"])
+    assert (CursorOfAnotherDatabase.code in other.ended(), other.status) == (True, 409)
+
+
 async def by_bearer(caller: Caller) -> Actor:
     """Take the bearer token for the owner."""
     return full_actor((caller.headers.get("authorization") or "").removeprefix("Bearer "))

@@ -8,6 +8,7 @@ import random
 import signal
 import uuid
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmem import worker
-from graphmem.changes.change_cursors import END, Place
+from graphmem.changes import recorded_transactions
+from graphmem.changes.change_cursors import END, Place, cursor, place_of
 from graphmem.changes.change_feed import INTERVAL_SECONDS
+from graphmem.changes.derived_changes import Change
+from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.checking import rule_dates
 from graphmem.errors import GraphmemError
-from graphmem.model import canonical
+from graphmem.model import canonical, times
+from graphmem.model.comparison import Filter
 from graphmem.registry import REGISTRY, Context, Services
+from graphmem.search import standing_queries
 from graphmem.settings import Settings
 from graphmem.writing import forms
-from tests.reliability.test_withdrawals import FILES, HISTORY, Run, Step, is_sound
+from tests.reliability.test_withdrawals import FILES, HISTORY, Run, Step, is_sound, item
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.examples import LONG, examples
@@ -112,6 +118,113 @@ def test_all_changes_in_their_order_come_to_what_each_time_shows(
             for each in links
             if {*each["relationship_key"].split(":")[1:]} <= ends
         }
+
+    compare()
+
+
+START = times.parse("2024-04-30T09:00:00Z")
+STEP_MICROSECONDS = 5 * 3600 * 1_000_000
+STANDING: tuple[tuple[list[str], dict[str, Filter], str | None], ...] = (
+    (["thing"], {"a": Filter("a", "in", [1, "x", 7])}, None),
+    ([], {}, "x"),
+    ([], {}, "overdue events"),
+    (["event"], {}, "events due today"),
+)
+"""The types, the conditions and the searches of standing queries."""
+
+
+def answering(call: Call, types: list[str], filters: dict[str, Filter], search: str | None) -> set[str]:
+    """Return the entities that a query of now answers; of words, those that have them as a value."""
+    conditions = {name: {"op": each.op, "value": each.value} for name, each in filters.items()}
+    if search is None:
+        body = {"filters": {"entity_types": types, "snapshot_filters": conditions}, "limit": 100}
+        return {each["entity_id"] for each in call("entities.query", **body)["entities"]}
+    if " " in search:
+        found = call("entities.query", search=search, limit=100)
+        count = found.get("understood", {"count": 0})["count"]
+        return {each["entity_id"] for each in found["entities"][:count]}
+    every = call("entities.query", limit=100)["entities"]
+    return {
+        each["entity_id"]
+        for each in every
+        if any(value == search or (isinstance(value, list) and search in value)
+               for value in each["snapshot"].values())
+    }  # fmt: skip
+
+
+class Told:
+    """What a reader of a standing query was told from a place on."""
+
+    def __init__(self, loop: Loop, context: Context, place: Place, number: int) -> None:
+        self.loop, self.context, self.place = loop, context, place
+        types, filters, search = STANDING[number]
+        read = partial(standing_queries.read, context, f"sub_{number}", types, filters, search)
+        self.answers = StandingAnswers(context, loop.run(read()), read)
+        self.changes: list[Change] = []
+        self.first = set[str]()
+
+    def read(self, most: int = 1_000) -> None:
+        """Read up to where the owner has written; go on after so many changes as if it had been killed."""
+        head = self.loop.run(self.context.services.change_feed.head(self.context.actor.owner))
+        while True:
+            parts, following = self.loop.run(self.answers.after(self.place, head))
+            changes = [change for part in parts for change in part.changes]
+            self.changes += changes[:most]
+            if len(changes) > most:
+                text = cursor(head.node_key, changes[most - 1])
+                self.place = self.loop.run(place_of(self.context, text, is_standing=True))
+                continue
+            self.place = following
+            if following.sequence >= head.sequence:
+                return
+
+    def fold(self) -> set[str]:
+        """Return the answers that the changes come to."""
+        members = set(self.first)
+        for change in self.changes:
+            assert (change.kind == "answer.began") == (change.subject not in members), change
+            members ^= {change.subject}
+        return members
+
+
+@pytest.mark.timeout(3600)
+def test_the_changes_of_answers_come_to_what_a_standing_query_answers(
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, began, ahead = times.now, times.now(), [0]
+    monkeypatch.setattr(times, "now", lambda: START + ahead[0] + real() - began)
+
+    @examples(2)
+    @given(history=HISTORY, most=st.integers(1, 3))
+    def compare(history: list[Step], most: int) -> None:
+        owner, ahead[0] = str(uuid.uuid4()), 0
+        call, context = by_runner(loop, services, owner), Context(full_actor(owner), services)
+        run = Run(call, [0, 0])
+        run.begin()
+        # Which fields decide whether something is overdue depends on those in use.
+        call("store", entities=[item(7, due="2024-05-01", b="x")])
+        place = Place(loop.run(services.change_feed.head(owner)).sequence, clock=times.now())
+        live = [Told(loop, context, place, number) for number in range(len(STANDING))]
+        for told, query in zip(live, STANDING, strict=True):
+            told.first = answering(call, *query)
+        # What a change of a schema changes is not told.
+        steps = [step for step in history if step["do"] != "register"]
+        for number, step in enumerate([*steps, None, None, None, None, None]):
+            if step is not None:
+                run.take(number, step)
+            for told, query in zip(live, STANDING, strict=True):
+                told.read()
+                assert told.fold() == answering(call, *query), (number, step, query)
+            ahead[0] += STEP_MICROSECONDS
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(recorded_transactions, "TRANSACTIONS_PER_READ", 2)
+            compare_late(most, live, context, place)
+
+    def compare_late(most: int, live: list[Told], context: Context, place: Place) -> None:
+        for number, told in enumerate(live):
+            late = Told(loop, context, place, number)
+            late.read(most)
+            assert [each.id for each in late.changes] == [each.id for each in told.changes]
 
     compare()
 

@@ -1,5 +1,5 @@
-// subscription.waiting: subscriptions that are due, and whose owner has written after their place; those that failed come
-// last.
+// subscription.waiting: subscriptions that are due, and whose owner has written after their place or that look at the clock;
+// those that failed come last.
 //
 // params  now: INTEGER, limit: INTEGER
 // returns ids: LIST<STRING>
@@ -11,7 +11,7 @@ MATCH (subscription:Subscription)
 USING INDEX SEEK subscription:Subscription(due_at)
 WHERE subscription.due_at <= $now
 MATCH (owner:Owner {id: subscription.owner})
-WHERE owner.sequence > subscription.sequence OR subscription.part < 999999999
+WHERE owner.sequence > subscription.sequence OR subscription.part < 999999999 OR subscription.wakes_at <= $now
   OR subscription.node_key <> '' AND subscription.node_key <> owner.node_key
 WITH subscription.id AS id, subscription.due_at AS due ORDER BY due LIMIT $limit
 RETURN collect(id) AS ids

@@ -226,7 +226,7 @@ async def of_phrase(
         return None
     types = list(phrase.kind.types) or await asking.copy.look(lambda documents: sorted(documents.types))
     rows, anchors = await asyncio.gather(shapes_of(asking.context, types), anchors_of(asked, types))
-    shapes = [_shape(row) for row in rows]
+    shapes = [shape_of(row) for row in rows]
     made = (kind_plans.plan(each, shapes, now, refers=bool(anchors)) for each in phrase.readings)
     plans = [plan for plan in made if plan is not None]
     if not plans:
@@ -270,7 +270,7 @@ async def shapes_of(context: Context, types: Iterable[str]) -> list[SchemaShape]
     return await context.graph.only("schema.shapes", list[SchemaShape], types=list(types))
 
 
-def _shape(row: SchemaShape) -> TypeShape:
+def shape_of(row: SchemaShape) -> TypeShape:
     registered = None if row.document is None else SchemaDocument.read(row.document)
     # What is stored tells more of the fields in use than what a shipped schema proposes.
     document = registered or (None if row.fields else schema.shipped(row.entity_type))
