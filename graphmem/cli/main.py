@@ -13,7 +13,9 @@ from graphmem.cli import backup, cypher, db, local_service, signing, source_cont
 from graphmem.cli.account import app as account_app
 from graphmem.cli.command_groups import add_commands, group_of, show_whole_summaries
 from graphmem.cli.doctor import doctor
+from graphmem.cli.export import export
 from graphmem.cli.hook import hook
+from graphmem.cli.import_files import import_files
 from graphmem.cli.initializing import init
 from graphmem.cli.instructions import instructions
 from graphmem.cli.interpret import interpret
@@ -209,10 +211,11 @@ def rebuild(session: Session) -> dict[str, Any]:
 command(app, has_json=False)(watch)
 command(app, "session")(prompt_session)
 for each in (
-    init, status, logs, doctor, settings, setup, instructions, hook, upload, parse, interpret, me, scripts,
-    reset,
+    init, status, logs, doctor, settings, setup, instructions, hook, upload, export, parse, interpret, me,
+    scripts, reset,
 ):  # fmt: skip
     command(app)(each)
+command(app, "import")(import_files)
 for group, name, text in (
     (db.app, "db", "Start, stop and inspect the embedded Neo4j."),
     (local_service.app, "server", "Start, stop and inspect the local service."),

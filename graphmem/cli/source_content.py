@@ -53,7 +53,7 @@ def content(
             # Whoever reads has enough. The interpreter flushes stdout once more at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return None
-    with _file(output, force) as file:
+    with whole_file(output, force) as file:
         received = Received(file)
         _receive(session, source_id, received)
     return {"file": str(output), "file_size": received.size, "content_hash": received.digest.hexdigest()}
@@ -116,7 +116,7 @@ def _from_client(client: Client, source_id: str, received: Received) -> None:
 
 
 @contextlib.contextmanager
-def _file(path: Path, force: bool) -> Iterator[IO[bytes]]:
+def whole_file(path: Path, force: bool) -> Iterator[IO[bytes]]:
     """Yield a file that gets its name once it is complete; a partial file is removed."""
     if os.path.isdir(path) or (os.path.exists(path) and not force):
         kind = "is a directory" if os.path.isdir(path) else "exists"

@@ -11,12 +11,15 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple
 
 import typer
 
 from graphmem.cli.session import Session, SessionCall, console, stderr
 from graphmem.errors import FileMissing, GraphmemError, InvalidInput, NotFound, PayloadTooLarge
+
+if TYPE_CHECKING:
+    from graphmem.cli.commands import Listed
 
 ATTEMPTS: Final = 5
 """How often a file is sent while the service is busy."""
@@ -28,10 +31,11 @@ STORE: Final = SessionCall("store.unstructured", (("POST", "/store/unstructured"
 
 
 class LocalFile(NamedTuple):
-    """A file to upload: its path, and the name under which it is stored."""
+    """A file to upload: its path, the name under which it is stored, and its bytes if these are read."""
 
     path: str
     name: str
+    data: bytes | None = None
 
 
 def upload(
@@ -65,11 +69,11 @@ def upload(
     try:
         with counted_files("storing files", len(files), session.as_json) as advance:
             for file in files:
-                rows.append(_uploaded(session, file))
+                rows.append(uploaded(session, file))
                 advance()
     finally:
         if rows:
-            _print(rows, session.as_json)
+            print_rows(rows, session.as_json)
     if any(row["outcome"] == "failed" or _started(row).get("status") == "failed" for row in rows):
         raise typer.Exit(1)
 
@@ -91,12 +95,12 @@ def files_of(paths: Sequence[str], recursive: bool) -> Iterator[LocalFile]:
                 yield LocalFile(str(file), file.relative_to(path).as_posix())
 
 
-def _uploaded(session: Session, file: LocalFile) -> dict[str, Any]:
+def uploaded(session: Session, file: LocalFile) -> dict[str, Any]:
     """Return what became of a file. A fault of the file alone is a row; every other fault is raised."""
     from graphmem.ingest.own_files import read_file
 
     try:
-        data = read_file(file.path)
+        data = read_file(file.path) if file.data is None else file.data
         answer = _stored(session, data, file.name)
     except (InvalidInput, NotFound, PayloadTooLarge) as exc:
         if isinstance(exc, NotFound) and not isinstance(exc, FileMissing):
@@ -110,18 +114,23 @@ def _uploaded(session: Session, file: LocalFile) -> dict[str, Any]:
 
 
 def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
-    """Store a file once, by a key of its bytes and its name; a service that is busy is asked again."""
-    from graphmem.model import canonical
-
+    """Store a file once, by a key of its bytes and its name."""
     key = hashlib.sha256(data + b"\0" + name.encode(errors="surrogateescape")).hexdigest()
     raw = {
         "file_content": base64.b64encode(data).decode("ascii"),
         "original_filename": name.encode(errors="replace").decode(),
         "idempotency_key": f"upload:{key}",
     }
+    return patiently(session, STORE, raw)
+
+
+def patiently(session: Session, operation: SessionCall | Listed, raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of an operation; a service that is busy is asked again."""
+    from graphmem.model import canonical
+
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            return canonical.decode(session.run(STORE, raw))
+            return canonical.decode(session.run(operation, raw))
         except GraphmemError as exc:
             if not exc.retryable or attempt == ATTEMPTS or exc.code == "SERVICE_UNREACHABLE":
                 raise
@@ -167,8 +176,11 @@ def _understood(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"Next: `graphmem ask QUESTION`, or `graphmem sources search WORDS` for what {file} says."
 
 
-def _print(rows: Sequence[dict[str, Any]], as_json: bool) -> None:
-    outcomes = ("stored", "stored_before", "failed")
+OUTCOMES: Final = ("stored", "stored_before", "failed")
+
+
+def print_rows(rows: Sequence[dict[str, Any]], as_json: bool, outcomes: tuple[str, ...] = OUTCOMES) -> None:
+    """Print what became of files, and how many had each outcome."""
     counts = {name: sum(row["outcome"] == name for row in rows) for name in outcomes}
     if as_json:
         sys.stdout.write(json.dumps({"files": rows, **counts}) + "\n")

@@ -33,6 +33,8 @@ CHATS = (
     ("claude", ('"chat_messages"', '"uuid"')),
     ("chatgpt", ('"mapping"', '"title"', '"create_time"')),
     ("open_webui", ('"history"', '"currentId"', '"childrenIds"')),
+    ("mem0", ('"memory"', '"hash"', '"created_at"')),
+    ("zep", ('"source_node_uuid"', '"target_node_uuid"', '"uuid"')),
 )
 ODT = "application/vnd.oasis.opendocument.text"
 

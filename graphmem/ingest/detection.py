@@ -55,6 +55,10 @@ BINARY_FORMATS = {"pdf", "docx", "xlsx", "pptx", "odt", "image"}
 """What contradicts the declared type `text/plain`."""
 TEXT_FORMATS = {"text", "csv", "markdown", "json", "jsonl", "html", "eml", "mbox"}
 """What a name or a declared type may choose when the content shows nothing."""
+EXPORTED = ("entity_type", "identity", "observations", "relationships")
+"""The members of a line of `graphmem export`."""
+EXPORTED_LINE = re.compile(r'\s*\{"entity_type":"[a-z0-9_]+","entity_id":"\w+","canonical_name":')
+"""How such a line begins, which may be longer than what is looked at here."""
 BLOCK = re.compile(r"^(?:BEGIN|END):V", re.IGNORECASE | re.MULTILINE)
 """What a calendar or contacts have even where their first line is damaged."""
 
@@ -186,6 +190,8 @@ def _json(data: bytes, head: str, hint: Format | None) -> str | None:
     """Return which format of JSON a text has, None if it is none."""
     if not head.startswith(("{", "[")):
         return None
+    if EXPORTED_LINE.match(head):
+        return "graphmem"
     known = hint.name if hint is not None and hint.name in ("json", "jsonl") else None
     lines = head.split("\n")[:LINES_TRIED]
     values = [_first_value(line) for line in lines] if head.startswith("{") else [None]
@@ -193,6 +199,8 @@ def _json(data: bytes, head: str, hint: Format | None) -> str | None:
         kind = value.get("type")
         if (kind == "entity" and "entityType" in value) or (kind == "relation" and "relationType" in value):
             return "memory"
+        if all(name in value for name in EXPORTED):
+            return "graphmem"
     # A line that is an object and a second that begins one: this is no single JSON value.
     if values[0] is not None and (known == "jsonl" or "".join(lines[1:2]).startswith("{")):
         return "jsonl"

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 PLACES = {
     "json_lines": "json_values:parse_lines",
     "memory_lines": "json_values:parse_lines",
+    "exported_lines": "json_values:parse_lines",
+    "memories": "json_values:parse",
     "mailbox": "mail:parse_mailbox",
     "chatgpt": "chats:parse_chatgpt",
     "claude": "chats:parse_claude",
@@ -154,6 +156,11 @@ FORMATS: tuple[Format, ...] = (
         "memory_lines",
         ("record",),
         version=2,
+    ),
+    Format("mem0", "mem0 export", ("application/json",), (), "memories", ("record",)),
+    Format("zep", "Zep export", ("application/json",), (), "memories", ("record",)),
+    Format(
+        "graphmem", "JSON Lines of graphmem export", ("application/jsonl",), (), "exported_lines", ("record",)
     ),
     _chats("chatgpt", "ChatGPT export", version=2),
     _chats("claude", "Claude export", version=2),

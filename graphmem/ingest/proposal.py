@@ -36,6 +36,10 @@ class ProposedEntity:
     observed_at: str | None = None
     # What identifies it where the type has no registered schema, in place of the rule of the type.
     identified_by: tuple[tuple[str, ...], ...] | None = None
+    # The fields that identify it, where its own ones need not: another observation of the file has them.
+    identifying: Mapping[str, Any] | None = None
+    # How the observation was stored where the file comes from: `kind` and reserved keys of an item.
+    stored_as: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

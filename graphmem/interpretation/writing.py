@@ -170,18 +170,25 @@ class _ObservationWriter:
         return receipt
 
     def _item(self, reader: ItemReader, index: int, proposed: ProposedEntity) -> Item | None:
-        about: dict[str, Any] = {"entity_type": proposed.entity_type}
+        about: dict[str, Any] = {"entity_type": proposed.entity_type, **(proposed.stored_as or {})}
+        kind = about.pop("kind", "value")
         if _time(proposed.observed_at) is not None:
             about["observed_at"] = proposed.observed_at
         fields = dict(proposed.fields)
         if proposed.canonical_name is not None:
             fields["canonical_name"] = proposed.canonical_name
         path = f"$.entities[{index}]"
-        item = reader.observation(index, path, path, about, fields)
+        item = reader.observation(index, path, path, about, fields, kind)
         if item is None:
             return None
+        identifying = proposed.identifying
+        if identifying is not None:
+            texts = {name: canonical.encode(value) for name, value in identifying.items()}
+            item = replace(item, identifying=texts)
+            item = item.identified(reader.owner, reader.transaction_id, item.entity_type, item.alternatives)
         if proposed.identified_by is not None and item.alternatives is None:
-            who = identity.identify(reader.owner, proposed.entity_type, fields, proposed.identified_by)
+            known = fields if identifying is None else identifying
+            who = identity.identify(reader.owner, proposed.entity_type, known, proposed.identified_by)
             item = replace(item, entity_id=who.entity_id, basis=who.basis, stated=who.basis)
         places: dict[str, Any] = {} if proposed.span is None else proposed.span.as_dict()
         spans = {name: self._place(span, proposed.fields.get(name)) for name, span in proposed.spans.items()}

@@ -80,6 +80,7 @@ class Item:
         places: canonical JSON: where in a file the item and each of its fields stand.
         supersedes: whether it ends the corrections that hold its fields.
         expected_version: the version that its entity must have before the request; 0: there is none.
+        identifying: canonical JSON by name: what identifies it in place of its own fields.
     """
 
     index: int
@@ -100,6 +101,7 @@ class Item:
     places: str | None = None
     supersedes: bool = False
     expected_version: int | None = None
+    identifying: Mapping[str, str] | None = None
 
     def identified(
         self,
@@ -119,7 +121,8 @@ class Item:
         if self.basis == identity.NEW:
             who = identity.identify_new(owner, entity_type, transaction_id, self.index)
         else:
-            fields = {name: canonical.decode(value) for name, value in self.fields.items()}
+            texts = self.fields if self.identifying is None else self.identifying
+            fields = {name: canonical.decode(value) for name, value in texts.items()}
             who = identity.identify(owner, entity_type, fields, alternatives)
         return replace(item, entity_id=who.entity_id, basis=who.basis)
 

@@ -63,7 +63,7 @@ def front_matter(builder: Builder, text: str) -> int:
         builder.warn("The front matter is left as text: it is too long.")
         return end
     try:
-        fields = list(_yaml_fields(content, start, 1 + text.count("\n", 0, start)))
+        fields = list(yaml_fields(content, start, 1 + text.count("\n", 0, start)))
     except (yaml.YAMLError, RecursionError, ValueError) as exc:
         builder.warn(f"The front matter is left as text: {' '.join(str(exc).split())[:200]}")
         return end
@@ -75,7 +75,7 @@ def front_matter(builder: Builder, text: str) -> int:
     return end
 
 
-def _yaml_fields(content: str, start: int, first_line: int) -> Iterator[PartField]:
+def yaml_fields(content: str, start: int, first_line: int) -> Iterator[PartField]:
     """Yield the members of a YAML mapping."""
     # Aliases can stand for more than memory holds.
     if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(content, yaml.SafeLoader)):

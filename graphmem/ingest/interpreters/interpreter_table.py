@@ -66,6 +66,8 @@ INTERPRETERS: tuple[Interpreter, ...] = (
     _shipped("chats", "chatgpt", "claude", "open_webui", "whatsapp", version=2),
     _shipped("notes", "markdown", types=True),
     _shipped("memory", "memory", version=3),
+    _shipped("exported", "graphmem"),
+    _shipped("memories", "mem0", "zep"),
     _shipped("documents", "text", "html", "pdf", "docx", "pptx", "odt", "rtf", "image", types=True),
     _shipped("tables", "docx", "html", "markdown", "odt", "pptx", module="rows", types=True, version=2),
 )

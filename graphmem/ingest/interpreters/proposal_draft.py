@@ -110,6 +110,32 @@ class ProposalDraft:
             observed_at=observed_at,
         )
 
+    def observation(
+        self,
+        entity_type: str,
+        fields: Mapping[str, Any],
+        span: FileSpan | None,
+        identity_of: tuple[identity.Alternatives | None, Mapping[str, Any]],
+        stored_as: Mapping[str, Any] | None = None,
+        observed_at: str | None = None,
+    ) -> int | None:
+        """Add an observation with all of its values, null and blank ones too; return as :meth:`entity` does.
+
+        Args:
+            identity_of: what identifies the entity: the names of fields, and a mapping that has these fields.
+        """
+        if len(self.entities) >= ENTITIES_LIMIT:
+            self.warn(f"There are more than {ENTITIES_LIMIT:,} entities: the others are left out.")
+            return None
+        where = place(span)
+        storable = {name: value for name, value in fields.items() if self._is_storable(name, value, where)}
+        names, identifying = identity_of
+        at = moment(observed_at)
+        self.entities.append(
+            ProposedEntity(entity_type, storable, {}, span, None, at, names, identifying, stored_as)
+        )
+        return len(self.entities) - 1
+
     def relate(
         self,
         relationship_type: str,
@@ -256,6 +282,8 @@ def moment(text: Any) -> str | None:
 
 
 def _identity(entity: ProposedEntity) -> identity.Identity:
+    if entity.identifying is not None:
+        return identity.identify("", entity.entity_type, entity.identifying, entity.identified_by)
     fields = dict(entity.fields)
     if entity.canonical_name is not None:
         fields[identity.CANONICAL_NAME] = entity.canonical_name

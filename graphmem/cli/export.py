@@ -1,0 +1,182 @@
+"""``graphmem export``: entities and relationships as files that other programs read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+
+from graphmem.cli.session import Session, stderr, tell_progress
+from graphmem.cli.source_content import whole_file
+from graphmem.cli.upload import patiently
+from graphmem.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from graphmem.cli.exporting.export_spool import ExportSpool
+
+Format = Literal["jsonl", "memory", "markdown", "csv", "graphml", "prov"]
+LOST: Final[Mapping[str, str]] = {
+    "jsonl": "merges, the history of relationships, the bytes of files, schemas",
+    "memory": "ids, metadata, types of values; earlier values, times, writers, files",
+    "markdown": "earlier values, times, writers, files",
+    "csv": "types of values; earlier values, times, writers, files",
+    "graphml": "lists and objects but as texts; earlier values, times, writers, files",
+    "prov": "relationships between entities",
+}
+"""What each format cannot hold."""
+OBSERVED: Final = {"jsonl", "markdown", "prov"}
+"""Formats that need observations: what identifies an entity is one of them."""
+
+
+def export(
+    session: Session,
+    format: Annotated[Format, typer.Option("--format", "-f", help="The format.")] = "jsonl",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            readable=False,
+            help="The file; the folder of markdown and csv. Default: stdout.",
+        ),
+    ] = None,
+    types: Annotated[list[str] | None, typer.Option("--type", help="Only entities of this type.")] = None,
+    ids: Annotated[list[str] | None, typer.Option("--id", help="Only the entity of this id.")] = None,
+    by_account: Annotated[str | None, typer.Option(help="Only what this account wrote.")] = None,
+    by_agent: Annotated[str | None, typer.Option(help="Only what this agent wrote.")] = None,
+    by_client: Annotated[str | None, typer.Option(help="Only what this program wrote.")] = None,
+    by_key: Annotated[str | None, typer.Option(help="Only what was written with this key.")] = None,
+    updated_since: Annotated[
+        str | None, typer.Option(help="Only entities with an observation recorded since this time.")
+    ] = None,
+    created_since: Annotated[
+        str | None, typer.Option(help="Only entities first recorded at or after this time.")
+    ] = None,
+    exact_cells: Annotated[
+        bool, typer.Option("--exact-cells", help="CSV: no apostrophe before cells that begin as formulas do.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+) -> dict[str, Any] | None:
+    """Write entities and the relationships between them in a format of other programs.
+
+    jsonl: a line for each entity, with its observations, their times and files, and its relationships;
+    `graphmem import` reads it back. memory: the memory.jsonl of the MCP memory server. markdown: a folder
+    with a file for each entity; written again, only what changed is written, and files that you added or
+    edited stay. csv: a table for each type. graphml: a graph. prov: W3C PROV as JSON.
+
+    A file gets its name when it is complete. `graphmem backup` writes all facts.
+
+    \b
+    What a format cannot hold:
+    LOST
+
+    \b
+    Examples:
+      graphmem export --output facts.jsonl
+      graphmem export --format markdown --output vault --type person --type company
+      graphmem export --format csv --output tables --updated-since "last week"
+    """
+    writers = {"by_account": by_account, "by_agent": by_agent, "by_client": by_client, "by_key": by_key}
+    since = {"updated_since": updated_since, "created_since": created_since}
+    chosen = _filters(types, writers, since)
+    if output is None and format in ("markdown", "csv"):
+        raise InvalidInput(f"{format} is a folder: give --output FOLDER")
+    if ids and chosen:
+        raise InvalidInput("--id names the entities: give no other filter with it")
+    from graphmem.cli.commands import entry_of
+    from graphmem.cli.exporting.export_spool import ExportSpool
+    from graphmem.cli.progress import counted_files
+
+    def call(name: str, raw: Mapping[str, Any]) -> dict[str, Any]:
+        return patiently(session, entry_of(name), dict(raw))
+
+    # Nothing is drawn where stderr is no terminal.
+    status = stderr.status("reading")
+    with ExportSpool(call, lambda read: status.update(f"reading: {read}")) as spool:
+        with contextlib.nullcontext() if session.as_json else status:
+            spool.fill(chosen, ids or (), with_observations=format in OBSERVED)
+        with counted_files("writing entities", spool.count, session.as_json) as advance:
+            counts = {"entities": spool.count, **_write(spool, format, output, exact_cells, force, advance)}
+    if output is None:
+        return None
+    tell_progress(f"{format} does not hold: {LOST[format]}")
+    return {"format": format, "output": str(output), **counts}
+
+
+export.__doc__ = (export.__doc__ or "").replace(
+    "    LOST\n", "".join(f"      {name}: {lost}\n" for name, lost in LOST.items())
+)
+
+
+def _filters(
+    types: list[str] | None, writers: Mapping[str, str | None], since: Mapping[str, str | None]
+) -> dict[str, Any]:
+    """Return the filters of the list of entities."""
+    from graphmem.cli.people_times import iso
+
+    chosen: dict[str, Any] = {name: value for name, value in writers.items() if value is not None}
+    times = {name: text for name, text in since.items() if text is not None}
+    chosen |= {name: iso(text, f"$.{name}", is_end=False) for name, text in times.items()}
+    return chosen | ({"entity_types": types} if types else {})
+
+
+def _write(
+    spool: ExportSpool,
+    format: Format,
+    output: Path | None,
+    exact: bool,
+    force: bool,
+    advance: Callable[[], None],
+) -> dict[str, Any]:
+    """Write a format; return what else there is to tell."""
+    from graphmem.cli.exporting import export_lines, export_notes, export_tables
+
+    if format == "markdown":
+        assert output is not None
+        notes = export_notes.NoteFolder(output)
+        for _ in notes.write(spool):
+            advance()
+        return dict(notes.counts)
+    if format == "csv":
+        assert output is not None
+        return _write_tables(spool, output, exact, force)
+    made = {
+        "jsonl": export_lines.json_lines,
+        "memory": export_lines.memory_lines,
+        "graphml": export_tables.graphml,
+        "prov": export_tables.prov_json,
+    }[format](spool)
+    with contextlib.nullcontext(sys.stdout.buffer) if output is None else whole_file(output, force) as file:
+        _send(made, file, advance)
+    return {}
+
+
+def _write_tables(spool: ExportSpool, folder: Path, exact: bool, force: bool) -> dict[str, Any]:
+    from graphmem.cli.exporting import export_tables
+
+    folder.mkdir(parents=True, exist_ok=True)
+    cell = export_tables.exact_cell if exact else export_tables.safe_cell
+    files = 0
+    for name, lines in export_tables.csv_tables(spool, cell):
+        # An entity type may have the name of the table of relationships.
+        taken = name == export_tables.RELATIONSHIPS and name in spool.types() and files == len(spool.types())
+        with whole_file(folder / f"{name}{'_' if taken else ''}.csv", force) as file:
+            _send(lines, file, lambda: None)
+        files += 1
+    return {"files": files}
+
+
+def _send(lines: Iterable[str], file: IO[bytes], advance: Callable[[], None]) -> None:
+    try:
+        for line in lines:
+            file.write(line.encode())
+            advance()
+        file.flush()
+    except BrokenPipeError:
+        # Whoever reads has enough. The interpreter flushes stdout once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

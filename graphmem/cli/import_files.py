@@ -1,0 +1,350 @@
+"""``graphmem import``: files and folders of other programs, and of `graphmem export`, as sources."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import itertools
+import json
+import os
+import posixpath
+import re
+import tempfile
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
+
+import typer
+
+from graphmem.cli.session import Session, stderr, uses_service
+from graphmem.cli.upload import OUTCOMES, LocalFile, files_of, patiently, print_rows, uploaded
+from graphmem.errors import (
+    FileMissing,
+    FileUnreadable,
+    GraphmemError,
+    InvalidInput,
+    NotFound,
+    PayloadTooLarge,
+    StoreRefused,
+)
+from graphmem.ingest.document import FILE_BYTES_LIMIT
+
+if TYPE_CHECKING:
+    from graphmem.cli.importing.note_files import NoteFile, NoteIndex
+
+PIECE_BYTES: Final = 4_000_000
+"""Bytes of lines of an export that are stored as one file: a file is read within limits."""
+POLL_SECONDS: Final = 1.0
+UNFINISHED: Final = ("pending", "running")
+LEFT_OUT: Final = re.compile(r"(?:^|/)(?:\.|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
+"""Members of archives that are no content."""
+HEAD_BYTES: Final = 1_000
+_NOTION_TABLE: Final = re.compile(r"(?:_all)?\.csv$")
+
+
+def import_files(
+    session: Session,
+    path: Annotated[str, typer.Argument(metavar="PATH|URL", help="A file, a folder, an archive, or a URL.")],
+    kind: Annotated[
+        Literal["neotoma"] | None, typer.Option("--from", help="What answers at the URL.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would come in; store nothing.")
+    ] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until large files are read.")] = True,
+) -> None:
+    """Store what other programs have exported: each file as a source that can be withdrawn.
+
+    A folder or a zip archive is imported file by file: notes of Obsidian, basic-memory and Notion with their
+    links, contacts of Google Takeout, and every format that `graphmem upload` reads, such as a memory.jsonl,
+    an export of mem0 or Zep, and the files of `graphmem export`. With --from neotoma, the service at the URL
+    is read; its token is NEOTOMA_BEARER_TOKEN in the environment.
+
+    Run again, it stores nothing twice. `graphmem sources withdraw` takes a file back. The exit code is 1 if a
+    file was left out; the reasons are printed.
+
+    \b
+    Examples:
+      graphmem import memory.jsonl
+      graphmem import vault --dry-run
+      graphmem import takeout.zip
+      graphmem import --from neotoma http://127.0.0.1:3080
+    """
+    is_url = re.match("https?://", path) is not None
+    if is_url != (kind is not None):
+        message = "give --from neotoma with a URL" if is_url else f"--from {kind} takes a URL"
+        raise InvalidInput(message)
+    from graphmem.cli.importing.neotoma import neotoma_files
+    from graphmem.cli.tables import plain
+
+    files = neotoma_files(path) if is_url else _pieces(_expanded(path))
+    rows: list[dict[str, Any]] = []
+    try:
+        for file in with_links(files):
+            if stderr.is_terminal and not session.as_json:
+                stderr.print(plain(file.name, "dim"), highlight=False)
+            rows.append(_planned(file) if dry_run else _imported(session, file))
+        if wait and not dry_run:
+            _wait(session, rows)
+    finally:
+        if rows:
+            print_rows(rows, session.as_json, ("would_store", "failed") if dry_run else OUTCOMES)
+    if not rows:
+        raise InvalidInput("there is no file to import")
+    if any("failed" in (row["outcome"], row.get("interpretation", {}).get("status")) for row in rows):
+        raise typer.Exit(1)
+
+
+class LinkedNote(NamedTuple):
+    """A Markdown file with what it says, and the files beside it."""
+
+    file: LocalFile
+    note: NoteFile
+    beside: NoteIndex
+
+    @property
+    def name(self) -> str:
+        """The name under which it is stored."""
+        return self.file.name
+
+
+def _expanded(path: str) -> Iterator[LocalFile]:
+    """Yield the file of a path, the files of a folder, and in place of an archive its members."""
+    if not os.path.exists(path):
+        raise FileMissing(f"there is no file {path}", file=path)
+    for file in files_of([path], recursive=True):
+        if zipfile.is_zipfile(file.path) and not _is_document(file.path):
+            yield from _members(file)
+        else:
+            yield file
+
+
+def _is_document(path: str) -> bool:
+    """Return whether an archive is one file that is read as such: of an office program, or of chats."""
+    from graphmem.ingest.archives import format_of
+    from graphmem.ingest.document import DocumentLimits, ParseFailed
+    from graphmem.ingest.own_files import read_file
+
+    try:
+        return os.path.getsize(path) <= FILE_BYTES_LIMIT and bool(
+            format_of(read_file(path), DocumentLimits())
+        )
+    except ParseFailed:
+        return False
+
+
+def _members(file: LocalFile) -> Iterator[LocalFile]:
+    from graphmem.ingest.archives import DAMAGE
+
+    with zipfile.ZipFile(file.path) as archive:
+        for member in sorted(archive.infolist(), key=lambda each: each.filename):
+            name = member.filename.replace("\\", "/").lstrip("/")
+            if member.is_dir() or LEFT_OUT.search(name):
+                continue
+            try:
+                with archive.open(member) as opened:
+                    # What a header says of a size is not believed.
+                    data = opened.read(FILE_BYTES_LIMIT + 1)
+            except DAMAGE as exc:
+                message = f"{name} in {file.path} cannot be read: {exc}"
+                raise FileUnreadable(message, file=file.path) from None
+            yield LocalFile(f"{file.path}:{name}", name, data)
+
+
+def _pieces(files: Iterable[LocalFile]) -> Iterator[LocalFile]:
+    """Yield files, and in place of a large one of `graphmem export` its lines in several."""
+    for file in files:
+        if file.data is not None or os.path.getsize(file.path) <= PIECE_BYTES or not _is_exported(file.path):
+            yield file
+            continue
+        with open(file.path, "rb") as opened:
+            lines: list[bytes] = []
+            number = size = 0
+            for line in itertools.chain(opened, [b""]):
+                if lines and (not line or size + len(line) > PIECE_BYTES):
+                    number += 1
+                    part = f"{file.name}#{number}"
+                    yield LocalFile(f"{file.path}#{number}", part, b"".join(lines))
+                    lines, size = [], 0
+                lines.append(line)
+                size += len(line)
+
+
+def _is_exported(path: str) -> bool:
+    from graphmem.ingest.detection import EXPORTED_LINE
+
+    with open(path, "rb") as file:
+        return EXPORTED_LINE.match(file.read(HEAD_BYTES).decode(errors="replace")) is not None
+
+
+def with_links(files: Iterable[LocalFile]) -> Iterator[LocalFile | LinkedNote]:
+    """Yield files; the Markdown of a folder last, when it is known what their links mean.
+
+    Of a database of Notion the pages are imported, with its name as their type, and not its table.
+    """
+    from graphmem.cli.importing.note_files import NoteIndex, read_note, shown_name
+    from graphmem.ingest.interpreters.labels import type_of_table
+    from graphmem.ingest.own_files import read_file
+
+    notes: list[tuple[LocalFile, NoteFile]] = []
+    tables: list[LocalFile] = []
+    markdown: list[LocalFile] = []
+    for file in files:
+        is_notion = shown_name(file.name) != file.name
+        if file.name.lower().endswith((".md", ".markdown")):
+            markdown.append(file)
+        elif is_notion and file.name.endswith(".csv"):
+            tables.append(file)
+        else:
+            yield file
+    folders = {posixpath.dirname(file.name) for file in markdown}
+    bases = {_NOTION_TABLE.sub("", file.name): file for file in tables}
+    for base, table in bases.items():
+        if not {base, shown_name(f"{base}/").rstrip("/")} & folders:
+            yield table._replace(name=shown_name(table.name))
+    for file in markdown:
+        folder = posixpath.dirname(file.name)
+        in_table = folder in bases or folder in {shown_name(f"{base}/").rstrip("/") for base in bases}
+        kind = type_of_table(posixpath.basename(shown_name(f"{folder}/").rstrip("/"))) if in_table else None
+        try:
+            data = read_file(file.path) if file.data is None else file.data
+        except (InvalidInput, NotFound, PayloadTooLarge):
+            # To store it tells why it cannot be read.
+            yield file
+            continue
+        notes.append((file, read_note(file.name, data.decode("utf-8", "replace"), kind)))
+    index = NoteIndex(note for _, note in notes)
+    for file, note in notes:
+        yield LinkedNote(file._replace(name=shown_name(file.name)), note, index)
+
+
+def _imported(session: Session, file: LocalFile | LinkedNote) -> dict[str, Any]:
+    """Store a file; return what became of it, as :func:`graphmem.cli.upload.uploaded` does."""
+    if isinstance(file, LocalFile):
+        return uploaded(session, file)
+    path = file.file.path
+    try:
+        answer = _stored_note(session, file)
+    except (InvalidInput, NotFound, StoreRefused) as exc:
+        return {"file": path, "outcome": "failed", "error_code": exc.code, "message": _reason(exc)}
+    kept = ("source_id", "content_hash", "file_size", "mime_type", "deduplicated")
+    row = {"file": path, "outcome": "stored_before" if answer["replayed"] else "stored"}
+    row |= {name: answer[name] for name in kept}
+    row |= (
+        {"store_warnings": [{"message": text} for text in file.note.warnings]} if file.note.warnings else {}
+    )
+    made = {
+        "status": "completed",
+        "entities_created": answer["entities_created"],
+        "entities_by_type": {file.note.entity_type: 1},
+        "relationships_created": len(answer["relationships_created"]),
+    }
+    return {**row, "interpretation": made}
+
+
+def _stored_note(session: Session, file: LinkedNote) -> dict[str, Any]:
+    """Store a Markdown file with what it says; return the answer, ``replayed`` if it was stored before."""
+    from graphmem.cli.commands import entry_of
+    from graphmem.ingest.own_files import read_file
+
+    data = read_file(file.file.path) if file.file.data is None else file.file.data
+    content = {
+        "file_content": base64.b64encode(data).decode("ascii"),
+        "original_filename": file.name,
+        "observation_source": "import",
+        "find_duplicates": False,
+    }
+    answer: dict[str, Any] = {}
+    replayed, created, ids = True, 0, list[str]()
+    for raw in file.beside.requests(file.note):
+        said = _with_ids(raw, ids)
+        # What its links mean depends on the files beside it: with another meaning it is stored again.
+        key = hashlib.sha256(data + json.dumps([file.name, said]).encode()).hexdigest()
+        asked = {**content, **said, "idempotency_key": f"import:{key}"}
+        answer = patiently(session, entry_of("store"), asked)
+        ids = [each["entity_id"] for each in answer["entities"]]
+        replayed, created = replayed and answer["replayed"], created + answer["entities_created"]
+    return {**answer, "replayed": replayed, "entities_created": created}
+
+
+def _with_ids(raw: Any, ids: Sequence[str]) -> Any:
+    """Return arguments with the ids that the store before answered in place of ``$0``, ``$1`` and so on."""
+    entities = [{**each, "target_id": ids[0]} if "target_id" in each else each for each in raw["entities"]]
+    ends = ("source_entity_id", "target_entity_id")
+    links = [
+        {name: ids[int(value[1:])] if name in ends else value for name, value in link.items()}
+        for link in raw.get("relationships", ())
+    ]
+    return {**raw, "entities": entities, "relationships": links}
+
+
+def _reason(error: GraphmemError) -> str:
+    issues = error.details.get("issues") or [{}]
+    return f"{error} ({issues[0]['message']})" if "message" in issues[0] else str(error)
+
+
+def _planned(file: LocalFile | LinkedNote) -> dict[str, Any]:
+    """Return what would come in of a file: it is read here, and nothing is sent."""
+    import asyncio
+
+    from graphmem.ingest import propose
+    from graphmem.ingest.document import ParseFailed
+    from graphmem.ingest.own_files import read_file
+    from graphmem.ingest.parsing import parsed
+    from graphmem.ingest.proposal import InterpretationFailed
+
+    if isinstance(file, LinkedNote):
+        *_, last = file.beside.requests(file.note)
+        types, related = {file.note.entity_type: 1}, len(last["relationships"])
+        return _plan(file.file.path, types, related, file.note.warnings)
+    try:
+        with tempfile.NamedTemporaryFile() as copy:
+            if file.data is not None:
+                copy.write(file.data)
+                copy.flush()
+            else:
+                read_file(file.path)
+            path = Path(file.path) if file.data is None else Path(copy.name)
+            document = asyncio.run(parsed(path, None, file.name))
+        proposal = propose(document, file_name=file.name)
+    except (ParseFailed, InterpretationFailed) as exc:
+        return {
+            "file": file.path,
+            "outcome": "failed",
+            "error_code": "FILE_NOT_PARSED",
+            "message": exc.reason,
+        }
+    except (InvalidInput, NotFound, PayloadTooLarge) as exc:
+        return {"file": file.path, "outcome": "failed", "error_code": exc.code, "message": str(exc)}
+    types = Counter(entity.entity_type for entity in proposal.entities)
+    warnings = [*document.warnings, *proposal.warnings]
+    return _plan(file.path, types, len(proposal.relationships), warnings)
+
+
+def _plan(path: str, types: Mapping[str, int], related: int, warnings: Sequence[str]) -> dict[str, Any]:
+    told = {"store_warnings": [{"message": text} for text in warnings]} if warnings else {}
+    made = {"entities_by_type": dict(types), "relationships_created": related}
+    return {"file": path, "outcome": "would_store", **told, "interpretation": made}
+
+
+def _wait(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+    """Wait until the service has read the files that it reads later; Ctrl-C leaves them to it."""
+    chosen = session.settings()
+    if chosen.base_url is None and not uses_service(chosen):
+        return
+    from graphmem.cli.commands import entry_of
+    from graphmem.model import canonical
+
+    for row in rows:
+        started = row.get("interpretation", {})
+        while started.get("status") in UNFINISHED:
+            time.sleep(POLL_SECONDS)
+            asked = {"source_id": row["source_id"], "limit": 1}
+            page = canonical.decode(session.run(entry_of("interpretations.list"), asked))
+            if not page["interpretations"]:
+                break
+            started = {**started, **page["interpretations"][0]}
+        row |= {"interpretation": started} if started else {}

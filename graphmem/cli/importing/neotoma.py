@@ -1,0 +1,222 @@
+"""A service of neotoma as files of JSON Lines, as `graphmem export` writes them.
+
+Its entities are read by id, and each file has those whose ids begin alike: so a run that was interrupted, or
+a later one, makes the same bytes of what is as before, which are stored once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from typing import Any, Final
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from graphmem.cli.exporting.export_spool import compact
+from graphmem.cli.upload import LocalFile
+from graphmem.errors import AuthRequired, InvalidInput, ServiceUnreachable
+from graphmem.model import identity, items
+
+TOKEN: Final = "NEOTOMA_BEARER_TOKEN"
+"""The environment variable with the token."""
+PAGE: Final = 100
+FILE_ENTITIES: Final = 200
+"""About how many entities a file has."""
+TIMEOUT_SECONDS: Final = 60.0
+ANSWER_BYTES_LIMIT: Final = 64_000_000
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+
+Row = dict[str, Any]
+
+
+class NeotomaReader:
+    """Reads a service over REST. No redirect is followed: it could lead the token elsewhere."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        parts = urlsplit(url)
+        if token and parts.scheme != "https" and parts.hostname not in LOOPBACK:
+            raise InvalidInput(f"{TOKEN} would be sent in plain text: give an address with https://")
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self.host = parts.netloc.rpartition("@")[2]
+        self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=TIMEOUT_SECONDS)
+
+    def _ask(self, method: str, path: str, missing: bool = False, **sent: Any) -> Row:
+        try:
+            with self._http.stream(method, path, **sent) as answer:
+                data = bytearray()
+                for chunk in answer.iter_bytes():
+                    data += chunk
+                    if len(data) > ANSWER_BYTES_LIMIT:
+                        raise InvalidInput(
+                            f"{self.host} answers more than {ANSWER_BYTES_LIMIT:,} bytes to {path}"
+                        )
+        except (httpx.HTTPError, httpx.InvalidURL) as exc:
+            reason = str(exc) or type(exc).__name__
+            raise ServiceUnreachable(
+                f"no service answers at {self.host}: {reason}", base_url=self.host
+            ) from exc
+        if answer.status_code in (401, 403):
+            raise AuthRequired(f"{self.host} wants a token: set {TOKEN}")
+        if missing and answer.status_code == 404:
+            return {}
+        try:
+            value = httpx.Response(200, content=bytes(data)).json() if answer.is_success else None
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            message = f"{self.host} answers {answer.status_code} to {method} {path}, not as neotoma does"
+            raise ServiceUnreachable(message, base_url=self.host)
+        return value
+
+    def _listed(self, path: str, name: str) -> Iterator[Row]:
+        for offset in itertools.count(0, PAGE):
+            page = self._ask("GET", path, params={"limit": PAGE, "offset": offset})
+            rows = page.get(name) or []
+            yield from (row for row in rows if isinstance(row, dict))
+            if len(rows) < PAGE:
+                return
+
+    def entities(self) -> Iterator[Row]:
+        """Yield the entities by their ids; the first has the number of all as ``total``."""
+        cursor: str | None = ""
+        while cursor is not None:
+            asked = {"limit": PAGE, "sort_by": "entity_id", "sort_order": "asc"}
+            page = self._ask("POST", "/entities/query", json=asked | ({"cursor": cursor} if cursor else {}))
+            for row in page.get("entities") or []:
+                if isinstance(row, dict) and isinstance(row.get("entity_id"), str):
+                    yield {**row, "total": page.get("total") or 0}
+            cursor = page.get("next_cursor")
+
+    def entity(self, entity_id: str) -> Row | None:
+        """Return an entity, ``None`` if there is none."""
+        return self._ask("GET", f"/entities/{quote(entity_id, safe='')}", missing=True) or None
+
+    def observations(self, entity_id: str) -> list[Row]:
+        """Return the observations of an entity, the earliest first."""
+        rows = list(self._listed(f"/entities/{quote(entity_id, safe='')}/observations", "observations"))
+        return sorted(rows, key=lambda row: (str(row.get("observed_at")), str(row.get("id"))))
+
+    def relationships(self) -> dict[str, list[Row]]:
+        """Return the live relationships by their sources."""
+        by_source: dict[str, list[Row]] = {}
+        for row in self._listed("/relationships", "relationships"):
+            if row.get("is_live") is not False:
+                by_source.setdefault(str(row.get("source_entity_id")), []).append(row)
+        return by_source
+
+    def sources(self) -> dict[str, Row]:
+        """Return the files that the service has, by id."""
+        kept = {"original_filename": "original_filename", "file_name": "original_filename"}
+        kept |= {"content_hash": "content_hash", "mime_type": "mime_type"}
+        return {
+            str(row.get("id") or row.get("source_id")): {
+                new: row[old] for old, new in kept.items() if row.get(old)
+            }
+            for row in self._listed("/sources", "sources")
+        }
+
+
+def neotoma_files(url: str) -> Iterator[LocalFile]:
+    """Yield what a service has, as files of lines.
+
+    Raises:
+        ServiceUnreachable: it does not answer, or not as neotoma does.
+        AuthRequired: it wants another token.
+    """
+    reader = NeotomaReader(url, os.environ.get(TOKEN))
+    lines = _Lines(reader)
+    entities = reader.entities()
+    first = next(entities, None)
+    if first is None:
+        return
+    digits = max(1, len(f"{max(first['total'] // FILE_ENTITIES, 1):x}"))
+    for prefix, group in itertools.groupby(
+        itertools.chain([first], entities), key=lambda row: row["entity_id"].partition("_")[2][:digits]
+    ):
+        data = "".join(compact(lines.of(row)) + "\n" for row in group).encode()
+        yield LocalFile(f"{url} {prefix}", f"neotoma {reader.host} {prefix}.jsonl", data)
+
+
+class _Lines:
+    """Makes lines of entities, and keeps what identifies those that relationships name."""
+
+    def __init__(self, reader: NeotomaReader) -> None:
+        self._reader = reader
+        self._links, self._sources = reader.relationships(), reader.sources()
+        self._named: dict[str, Row | None] = {}
+
+    def of(self, row: Row) -> Row:
+        """Return the line of an entity."""
+        observations = [
+            each for each in map(self._observation, self._reader.observations(row["entity_id"])) if each
+        ]
+        named = _named(row, observations)
+        self._named[row["entity_id"]] = named
+        who = named["identity"]["fields"]
+        if observations and identity.CANONICAL_NAME in who:
+            observations[0]["fields"].setdefault(identity.CANONICAL_NAME, who[identity.CANONICAL_NAME])
+        links = map(self._link, self._links.get(row["entity_id"], []))
+        return {**named, "observations": observations, "relationships": [each for each in links if each]}
+
+    def _observation(self, row: Row) -> Row | None:
+        fields = row.get("fields")
+        if not isinstance(fields, dict) or "_deleted" in fields or not fields:
+            return None
+        # These names say how an item is stored; here they are no fields.
+        kept = {name: value for name, value in fields.items() if name not in items.RESERVED}
+        source = row.get("observation_source")
+        told = {
+            "observed_at": row.get("observed_at"),
+            "fields": kept,
+            "source_priority": row.get("source_priority") or 0,
+            "specificity_score": 1 if row.get("specificity_score") is None else row["specificity_score"],
+            "observation_source": source if source in items.OBSERVATION_SOURCES else "import",
+            "recorded_at": row.get("created_at"),
+            "observation_id": row.get("id"),
+            "source": self._sources.get(str(row.get("source_id"))),
+        }
+        return {name: value for name, value in told.items() if value is not None} if kept else None
+
+    def _link(self, row: Row) -> Row | None:
+        target = self._end(str(row.get("target_entity_id")))
+        if target is None:
+            return None
+        return {
+            "relationship_type": row.get("relationship_type"),
+            "target": target,
+            "metadata": row.get("snapshot") or {},
+            "observed_at": row.get("last_observation_at"),
+        }
+
+    def _end(self, entity_id: str) -> Row | None:
+        if entity_id not in self._named:
+            row = self._reader.entity(entity_id)
+            observations = [] if row is None else self._reader.observations(entity_id)
+            made = [each for each in map(self._observation, observations) if each]
+            self._named[entity_id] = None if row is None else _named(row, made)
+        return self._named[entity_id]
+
+
+def _named(row: Row, observations: list[Row]) -> Row:
+    """Return what names an entity, and what identifies it: fields of its first observation, else its name."""
+    entity_type, name = str(row.get("entity_type")), row.get("canonical_name")
+    canonical_type = (
+        identity.normalise_type(entity_type) if identity.TYPE_SHAPE.fullmatch(entity_type) else entity_type
+    )
+    first = observations[0] if observations else {"fields": {}}
+    named = {identity.CANONICAL_NAME: name or row["entity_id"]}
+    basis = identity.identify("", canonical_type, first["fields"]).basis
+    fields = first["fields"]
+    if basis == identity.CONTENT:
+        basis, fields = identity.CANONICAL_NAME, named
+    known = identity.identifying_names(canonical_type, (tuple(basis.split("+")),))
+    who = {key: value for key, value in fields.items() if identity.spelled(key) in known}
+    at = {"observed_at": first["observed_at"]} if "observed_at" in first else {}
+    return {
+        "entity_type": entity_type,
+        "entity_id": row["entity_id"],
+        "canonical_name": name,
+        "identity": {"basis": basis, "fields": who, **at},
+    }

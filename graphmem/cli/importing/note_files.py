@@ -1,0 +1,300 @@
+"""Markdown files of a folder: Obsidian, basic-memory, Notion, and those of `graphmem export`.
+
+A file is an entity. Its front matter is its fields, and a link to another file is a relationship: what a link
+means is known only beside the other files, so that all of them are read first.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
+
+import yaml
+
+from graphmem.cli.exporting.export_notes import MARK, checksum
+from graphmem.ingest.formats.markdown import FRONT_MATTER_CHARACTERS_LIMIT, yaml_fields
+from graphmem.ingest.interpreters.interpret_memory import RELATION_TYPES, type_of_relation
+from graphmem.ingest.interpreters.labels import TYPE_LABELS, entity_type_of, field_name
+from graphmem.model import identity, items, relationship
+
+GENERAL_TYPE: Final = "note"
+LINK: Final = "REFERS_TO"
+LINKS_LIMIT: Final = 500
+"""Links of one file: a request has no more items."""
+_FRONT: Final = re.compile(r"---\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_CODE: Final = re.compile(r"^(```|~~~).*?^\1[^\n]*$|`[^`\n]+`|<!--.*?-->", re.DOTALL | re.MULTILINE)
+_WIKI: Final = re.compile(r"(!?)\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
+_STATED: Final = re.compile(r"^\s*[-*] ([^\W\d_][\w -]{0,60}?) (?=\[\[[^\[\]\n]+\]\])", re.MULTILINE)
+"""A list item of basic-memory: the type of a relation before its target."""
+_FILE: Final = re.compile(r"\]\(<?([^()<>\s]+\.md)(?:#[^()\s]*)?>?\)")
+_OWN_LINK: Final = re.compile(r"- (\S+) \[\[([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]\](?: (\{.*\}))?")
+_TAG: Final = re.compile(r"(?:^|(?<=\s))#([^\W\d_][\w/-]*)")
+_HEADING: Final = re.compile(r"^# +(.+?)[ #]*$", re.MULTILINE)
+_NOTION_ID: Final = re.compile(r" [0-9a-f]{32}(?=\.\w+$|_all\.\w+$|/)")
+_PROPERTY: Final = re.compile(r"([^\W\d_][^:\n]{0,60}): (.+)")
+
+
+class NoteLink(NamedTuple):
+    """A link to a file: its target as written, the type of the relationship, and what is said of it."""
+
+    target: str
+    relationship_type: str = LINK
+    metadata: Mapping[str, Any] = {}
+
+
+@dataclass(slots=True)
+class NoteFile:
+    """A file as an entity.
+
+    ``own_identity`` and ``observed_at`` are of a file of `graphmem export`: what identifies its entity, and,
+    unless somebody edited the file, the time of what it says. So an old file does not undo what came later.
+    """
+
+    name: str
+    entity_type: str
+    fields: dict[str, Any]
+    links: list[NoteLink] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    own_identity: dict[str, Any] | None = None
+    observed_at: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def identifying(self) -> dict[str, Any]:
+        """An item that identifies the entity, and says no more of it."""
+        if self.own_identity is not None:
+            at = self.own_identity.get("observed_at")
+            when = {} if at is None else {"observed_at": at}
+            return {"entity_type": self.entity_type, **self.own_identity["fields"], **when}
+        basis = identity.identify("", self.entity_type, self.fields).basis
+        known = identity.identifying_names(self.entity_type, (tuple(basis.split("+")),))
+        named = {name: value for name, value in self.fields.items() if identity.spelled(name) in known}
+        return {"entity_type": self.entity_type, **named}
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a file without the ids that Notion puts into names."""
+    return _NOTION_ID.sub("", name)
+
+
+def read_note(name: str, text: str, entity_type: str | None = None) -> NoteFile:
+    """Return a file as an entity. ``entity_type``: the one where the file does not say it."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    front = _FRONT.match(text)
+    head = "" if front is None or len(front[1]) > FRONT_MATTER_CHARACTERS_LIMIT else front[1]
+    body = text[front.end() :] if front is not None else text
+    if head.startswith("graphmem: "):
+        note = _own(name, head, body, text)
+        if note is not None:
+            return note
+    warnings: list[str] = []
+    try:
+        members = {each.name: each.value for each in yaml_fields(head, 0, 1)}
+    except (yaml.YAMLError, RecursionError, ValueError) as exc:
+        warnings.append(f"The front matter is left out: {' '.join(str(exc).split())[:200]}")
+        members = {}
+    plain = _CODE.sub(" ", body)
+    links = [*_of_properties(members), *_of_body(name, plain)]
+    fields = _fields(members, warnings)
+    for label in TYPE_LABELS:
+        stated = entity_type_of(fields.get(label))
+        if stated is not None:
+            entity_type = stated
+            del fields[label]
+            break
+    fields.pop("entity_type", None)
+    aliases = fields.get("aliases", fields.get("alias", []))
+    title, content = _titled(name, body, fields, entity_type or GENERAL_TYPE)
+    names = [title, *(aliases if isinstance(aliases, list) else [aliases]), fields.get("permalink")]
+    fields |= {"content": content} if content else {}
+    if tags := _tags(fields.get("tags", fields.get("tag")), plain):
+        fields["tags"] = tags
+    if len(links) > LINKS_LIMIT:
+        warnings.append(f"It has more than {LINKS_LIMIT} links: the others are left out.")
+    texts = [each for each in names if isinstance(each, str)]
+    return NoteFile(name, entity_type or GENERAL_TYPE, fields, links[:LINKS_LIMIT], texts, warnings=warnings)
+
+
+def _own(name: str, head: str, body: str, text: str) -> NoteFile | None:
+    """Return a file of `graphmem export`, ``None`` if its front matter is not as exported."""
+    members: dict[str, Any] = {}
+    decoder = json.JSONDecoder()
+    for line in head.splitlines():
+        try:
+            key, end = decoder.raw_decode(line) if line.startswith('"') else (line.partition(":")[0], None)
+            value = line[end:].removeprefix(": ") if end is not None else line.partition(": ")[2]
+            members[key] = _value(value)
+        except (ValueError, yaml.YAMLError):
+            return None
+    who, entity_type = members.pop("identity", None), entity_type_of(members.pop("entity_type", None))
+    has_identity = isinstance(who, dict) and isinstance(who.get("fields"), dict)
+    if entity_type is None or not has_identity:
+        return None
+    entity_id, shown = str(members.pop("graphmem", "")), members.pop("canonical_name", None)
+    updated, known = members.pop("updated", None), members.pop("checksum", None)
+    is_edited = known != checksum(text.replace(f'\nchecksum: "{known}"\n', "\n", 1))
+    members |= members.pop("fields", {})
+    content, _, links = body.partition(MARK)
+    if content.strip():
+        members["content"] = content.strip()
+    if isinstance(shown, str) and identity.display_name(entity_type, entity_id, members) != shown:
+        members["canonical_name"] = shown
+    found = [
+        NoteLink(match[2], match[1], json.loads(match[3]) if match[3] else {})
+        for match in _OWN_LINK.finditer(links)
+    ]
+    note = NoteFile(name, entity_type, members, found, [shown] if isinstance(shown, str) else [], who)
+    note.observed_at = updated if isinstance(updated, str) and not is_edited else None
+    return note
+
+
+def _value(text: str) -> Any:
+    """Return a value of a line: JSON as exported, or what somebody wrote in its place."""
+    from graphmem.ingest.formats.markdown import PlainLoader
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return PlainLoader(text).get_single_data()
+
+
+def _fields(members: Mapping[str, Any], warnings: list[str]) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for label, value in members.items():
+        name = field_name(label)
+        if value is None or value in ("", []) or name in fields:
+            continue
+        if not 0 < len(name) <= identity.NAME_LIMIT or (name in items.RESERVED and name != "entity_type"):
+            warnings.append(f"The field {name[:60]!r} is left out: the name has a meaning of its own.")
+            continue
+        fields[name] = value
+    return fields
+
+
+def _titled(name: str, body: str, fields: dict[str, Any], entity_type: str) -> tuple[str, str]:
+    """Give an entity its name; return that, and the body without the properties that Notion writes."""
+    stem = posixpath.basename(shown_name(name)).removesuffix(".md")
+    heading = _HEADING.search(body)
+    is_notion = shown_name(name) != name
+    content = body.strip()
+    if is_notion and heading is not None:
+        lines = body[heading.end() :].strip("\n").split("\n")
+        while lines and (stated := _PROPERTY.fullmatch(lines[0])):
+            fields.setdefault(field_name(stated[1]), stated[2])
+            lines.pop(0)
+        content = "\n".join(lines).strip()
+    named = next((fields[each] for each in ("title", "name") if isinstance(fields.get(each), str)), None)
+    title = named or (heading[1].strip() if heading is not None else stem)
+    if named is None:
+        rule = identity.rule(entity_type)
+        is_named = entity_type in identity.SHIPPED and ("name",) in rule
+        fields["name" if is_named and rule.index(("name",)) < rule.index(("title",)) else "title"] = title
+    if identity.identify("", entity_type, fields).basis == identity.CONTENT:
+        fields["canonical_name"] = title
+    return title, content
+
+
+def _tags(stated: Any, body: str) -> list[str]:
+    listed = (
+        stated if isinstance(stated, list) else re.split(r"[,\s]+", stated) if isinstance(stated, str) else []
+    )
+    found = [str(each).removeprefix("#") for each in listed] + [match[1] for match in _TAG.finditer(body)]
+    return list(dict.fromkeys(each for each in found if each))
+
+
+def _of_properties(members: Mapping[str, Any]) -> Iterator[NoteLink]:
+    for label, value in members.items():
+        for text in value if isinstance(value, list) else [value]:
+            for match in _WIKI.finditer(text) if isinstance(text, str) else ():
+                yield _typed(match[2], label)
+
+
+def _of_body(name: str, body: str) -> Iterator[NoteLink]:
+    stated = {match.end(): match[1] for match in _STATED.finditer(body)}
+    for match in _WIKI.finditer(body):
+        spelling = stated.get(match.start())
+        yield NoteLink(match[2].strip()) if spelling is None else _typed(match[2], spelling)
+    for match in _FILE.finditer(body):
+        if "://" not in match[1]:
+            yield NoteLink(posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(match[1]))))
+
+
+def _typed(target: str, spelling: str) -> NoteLink:
+    return NoteLink(
+        target.strip(), type_of_relation(spelling, relationship.BUILTIN), {RELATION_TYPES: [spelling]}
+    )
+
+
+class NoteIndex:
+    """The files of a folder by the names that links call them."""
+
+    def __init__(self, notes: Iterable[NoteFile]) -> None:
+        self._notes: dict[str, NoteFile] = {}
+        titles: dict[tuple[str, str], NoteFile] = {}
+        ordered = sorted(notes, key=lambda note: note.name)
+        for note in ordered:
+            title = note.fields.get("canonical_name")
+            if note.own_identity is None and isinstance(title, str):
+                first = titles.setdefault((note.entity_type, identity.fold_text(title)), note)
+                if first is not note:
+                    # Two files of one title are two entities.
+                    note.fields["canonical_name"] = shown_name(note.name).removesuffix(".md")
+        for names_of in (
+            lambda note: [note.name, note.name.removesuffix(".md")],
+            lambda note: [posixpath.basename(note.name).removesuffix(".md"), *note.names],
+        ):
+            for note in ordered:
+                for name in names_of(note):
+                    self._notes.setdefault(name.casefold(), note)
+
+    def requests(self, note: NoteFile) -> Iterator[dict[str, Any]]:
+        """Yield the arguments of the stores of a file, without the file.
+
+        A file of `graphmem export` has two: the first identifies its entity and the targets of its links, and
+        the second names them by the ids of the answer, as ``$0``, ``$1`` and so on.
+        """
+        own = _entity(note.identifying)
+        targets: list[dict[str, Any]] = []
+        links: dict[tuple[str, int], dict[str, Any]] = {}
+        for link in note.links:
+            other = self._notes.get(link.target.casefold()) or self._notes.get(f"{link.target}.md".casefold())
+            item = other.identifying if other is not None else _missing(link.target)
+            if _entity(item) == own:
+                continue
+            if item not in targets:
+                targets.append(item)
+            key = link.relationship_type, targets.index(item) + 1
+            links.setdefault(key, {"metadata": {}})["metadata"] |= link.metadata
+        related = [(kind, index, more) for (kind, index), more in links.items()]
+        if note.own_identity is None:
+            item = {"entity_type": note.entity_type, **note.fields}
+            ends = [
+                {"relationship_type": kind, "source_index": 0, "target_index": index, **more}
+                for kind, index, more in related
+            ]
+            yield {"entities": [item, *targets], "relationships": ends}
+            return
+        yield {"entities": [note.identifying, *targets]}
+        ends = [
+            {"relationship_type": kind, "source_entity_id": "$0", "target_entity_id": f"${index}", **more}
+            for kind, index, more in related
+        ]
+        when = {} if note.observed_at is None else {"observed_at": note.observed_at}
+        yield {"entities": [{"target_id": "$0", **note.fields}], "relationships": ends, **when}
+
+
+def _missing(target: str) -> dict[str, Any]:
+    """Return the item of a link without a file."""
+    title = posixpath.basename(target).removesuffix(".md")
+    return {"entity_type": GENERAL_TYPE, "title": title, "canonical_name": title}
+
+
+def _entity(item: Mapping[str, Any]) -> str:
+    """Return what two items have in common that are about one entity."""
+    fields = {name: value for name, value in item.items() if name not in ("entity_type", "observed_at")}
+    return identity.identify("", item["entity_type"], fields).entity_id
