@@ -14,8 +14,11 @@ INSTALL := $(if $(UV),$(UV) pip install --python $(BIN)/python,$(BIN)/python -m 
 # The locks hold every package, by its hash. Without a look at what packages ask for, none but these is installed.
 LOCKED := $(INSTALL) --no-deps --require-hashes -r
 
+# It checks the JavaScript of the page, and is fetched when it is needed.
+TSC := npx --yes --package typescript@5.9.3 tsc
+
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-long check packages sbom format snapshots bench lock clean
+.PHONY: help demo run test test-long check packages vendor sbom format snapshots bench lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -55,9 +58,14 @@ check: $(VENV)/installed-dev ## Format, lint, types, import contracts, contract 
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m tests.contract.snapshots --check
 	@$(BIN)/python packaging/make_packages.py --check
+	@if $(TSC) --version >/dev/null 2>&1; then $(TSC) --project packaging/jsconfig.json; \
+		else echo "The JavaScript of the page is not checked: npx cannot fetch TypeScript"; fi
 
 packages: $(VENV)/installed-dev ## Make the Claude Code plugin, the MCP bundle, server.json and install links in dist/
 	@$(BIN)/python packaging/make_packages.py
+
+vendor: ## Fetch the libraries of the page anew, and check them by hash (needs npm)
+	@$(PYTHON) packaging/vendor.py
 
 sbom: ## List what the image and the packages are made of in dist/sbom.cdx.json (CycloneDX; needs uv)
 	@mkdir -p dist

@@ -68,7 +68,7 @@ def refusal(error: GraphmemError, scope: Scope) -> Response:
     to whoever accepts one.
     """
     route = route_of(scope["method"], scope["path"])
-    if route is not None and route.is_page and _accepts_pages(scope):
+    if route is not None and route.is_page and accepts_pages(scope):
         answer = _page(error)
         answer.headers.update(error.answer_headers())
         return answer
@@ -89,7 +89,7 @@ def _oauth_members(error: GraphmemError) -> dict[str, str]:
     return {"error": _oauth_error(error), "error_description": description}
 
 
-def _accepts_pages(scope: Scope) -> bool:
+def accepts_pages(scope: Scope) -> bool:
     """Return whether a request says that it accepts ``text/html``, as browsers do and programs do not."""
     accepted = ",".join(Headers(scope=scope).getlist("accept")).lower()
     for media_range in accepted.split(","):

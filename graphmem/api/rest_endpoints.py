@@ -8,15 +8,26 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphmem.api import backup_stream, downloads, event_stream, oauth_consent, oauth_routes, openapi
+from graphmem.api import (
+    backup_stream,
+    downloads,
+    event_stream,
+    inspector,
+    oauth_consent,
+    oauth_routes,
+    openapi,
+)
 from graphmem.api.application import Endpoint
+from graphmem.api.refusals import accepts_pages
 from graphmem.api.rest_routes import JSON, RESOURCES, services_of
 from graphmem.auth import signed_requests
 from graphmem.observability import metrics
 
 
 async def name_faces(request: Request) -> Response:
-    """Answer the paths of the faces, for callers who know the address only."""
+    """Answer the paths of the faces, for callers who know the address only; a browser gets the page."""
+    if accepts_pages(request.scope):
+        return inspector.show(request)
     prefix = request.url.path.rstrip("/")
     faces = {
         "name": "graphmem",
@@ -25,7 +36,7 @@ async def name_faces(request: Request) -> Response:
         "docs": f"{prefix}/openapi.yaml",
         "ready": f"{prefix}/health/ready",
     }
-    return Response(orjson.dumps(faces), media_type=JSON)
+    return Response(orjson.dumps(faces), media_type=JSON, headers={"Vary": "Accept"})
 
 
 async def describe(request: Request) -> Response:
@@ -46,6 +57,7 @@ async def measure(request: Request) -> Response:
 
 ENDPOINTS: Final[dict[str, Endpoint]] = {
     "get_faces": name_faces,
+    "get_page_file": inspector.load,
     "get_openapi": describe,
     "get_metrics": measure,
     "create_backup": backup_stream.back_up,

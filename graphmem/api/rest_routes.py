@@ -52,13 +52,13 @@ PUBLIC_PATHS: Final = frozenset({
 })  # fmt: skip
 """The paths, without the prefix ``/api``, of operations and other routes that need no credential."""
 STREAM_PATH: Final = "/events/stream"
-PUBLIC_PREFIX: Final = "/.well-known/"
-"""No path below it needs a credential: a client that looks for a document gets 404 there, and not 401."""
+PUBLIC_PREFIXES: Final = ("/.well-known/", "/app/")
+"""No path below them needs a credential: a client that looks for a document gets 404 there, and not 401."""
 
 
 def is_public(path: str) -> bool:
     """Return whether a path, without the prefix ``/api``, needs no credential."""
-    return path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIX)
+    return path in PUBLIC_PATHS or path.startswith(PUBLIC_PREFIXES)
 
 
 def is_stream(path: str, mcp_method: str | None = None) -> bool:
@@ -301,8 +301,18 @@ _STREAM: Final = RestRoute(
 ROUTES: Final = (
     _STREAM,
     RestRoute(
-        "GET", "/", "get_faces", "The paths of the faces.",
-        answers=(Answer(schema=_FACES_SCHEMA),),
+        "GET", "/", "get_faces", "The paths of the faces; for a browser, the page at which a person looks.",
+        answers=(Answer(schema=_FACES_SCHEMA), Answer(200, _PAGE, _TEXT), Answer(304, "")),
+        headers=_texts("If-None-Match"),
+    ),
+    RestRoute(
+        "GET", "/app/{version}/{folder}/{file}", "get_page_file", "A file that the page at `/` loads.",
+        answers=(
+            *(Answer(200, each, _TEXT) for each in ("text/javascript", "text/css", "image/svg+xml")),
+            Answer(304, ""),
+        ),
+        path_parameters=_texts("version", "folder", "file"), headers=_texts("If-None-Match"),
+        errors=(NotFound,),
     ),
     RestRoute(
         "GET", "/openapi.yaml", "get_openapi", "This description.",

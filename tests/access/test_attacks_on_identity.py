@@ -16,7 +16,7 @@ from pydantic import SecretStr
 
 from graphmem.api.app import create_app
 from graphmem.api.application import PREFIXES
-from graphmem.api.rest_routes import PUBLIC_PATHS, PUBLIC_PREFIX, ROUTES
+from graphmem.api.rest_routes import PUBLIC_PATHS, PUBLIC_PREFIXES, ROUTES
 from graphmem.arguments import nested_filters
 from graphmem.auth import ACCOUNT_HEADER
 from graphmem.auth.accounts import Account
@@ -47,9 +47,9 @@ def test_attacked_routes_are_all_of_the_application(services: Services) -> None:
 
 
 def test_public_paths_are_these_and_no_others() -> None:
-    assert (PUBLIC_PATHS, PUBLIC_PREFIX) == (PUBLIC, "/.well-known/")
+    assert (PUBLIC_PATHS, PUBLIC_PREFIXES) == (PUBLIC, ("/.well-known/", "/app/"))
     open_paths = {path for _, path in EVERY} - {path for _, path in GUARDED}
-    assert {path for path in open_paths if not path.startswith(PUBLIC_PREFIX)} == PUBLIC
+    assert {path for path in open_paths if not path.startswith(PUBLIC_PREFIXES)} == PUBLIC
 
 
 @pytest.fixture

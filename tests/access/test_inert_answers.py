@@ -19,6 +19,7 @@ import orjson
 import pytest
 
 from graphmem.api.headers import SECURITY_HEADERS
+from graphmem.api.inspector import index
 from graphmem.api.rest_routes import ROUTES, is_stream
 from graphmem.auth import Scope
 from graphmem.mcp.toolsets import TOOLSETS, all_tools
@@ -219,6 +220,9 @@ def test_every_answer_of_every_route_is_inert(
             headers = {"Accept": accept, "Content-Type": "application/json"}
             answer = http(method, address, content=content, headers=headers)
             assert answer.status_code < 500, answer.text
+            if path == "/" and answer.content == index().plain:
+                # The page is the same for everybody, and loads scripts of its own (tests/page).
+                continue
             if answer.content:
                 check_inert(answer)
             is_page = answer.headers.get("content-type", "").startswith("text/html")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import time
 import uuid
 from collections.abc import Iterator
@@ -229,6 +230,46 @@ def test_a_person_allows_in_a_browser_by_keyboard_without_scripts(
     answer = loop.run(scenario())
     assert visited[-1].startswith(REDIRECT)
     assert answer.json()["scope"] == "read write"
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium")
+def test_a_person_logs_in_at_the_page_of_the_service_and_out_again(
+    loop: Loop, services_of_two: tuple[Service, Service], alice: Person
+) -> None:
+    service = services_of_two[0]
+
+    async def scenario() -> tuple[str, str, str]:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        async with async_playwright() as playwright:
+            chromium = await playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+            page = await (await chromium.new_context()).new_page()
+            sent: list[str] = []
+            page.on("request", lambda request: sent.append(request.headers.get("authorization", "")))
+            await page.goto(f"{service.url}/#/timeline")
+            await page.get_by_role("button", name="Log in").click()
+            await page.locator("#name").fill(alice.name)
+            await page.locator("#secret").fill(alice.password)
+            await page.get_by_role("button", name="Allow").click()
+            await page.get_by_role("heading", name="Timeline").wait_for()
+            address = page.url
+            await page.get_by_text(alice.name).wait_for()
+            kept = await page.evaluate("JSON.stringify([localStorage, sessionStorage])")
+            await page.get_by_role("button", name="Log out").click()
+            await page.get_by_role("heading", name="Log in").wait_for()
+            token = next(each for each in reversed(sent) if each)
+            await chromium.close()
+        return address, kept, token
+
+    wait_until_guarded(service)
+    address, kept, token = loop.run(scenario())
+    assert address == f"{service.url}/#/timeline"
+    assert json.loads(kept) == [{"graphmem-theme": "auto"}, {}]
+
+    async def tried() -> int:
+        async with httpx.AsyncClient(timeout=60) as http:
+            return (await http.get(f"{service.url}/me", headers={"Authorization": token})).status_code
+
+    assert loop.run(seconds_until_refused(tried, WITHIN_SECONDS)) < WITHIN_SECONDS
 
 
 def test_the_folder_of_a_service_has_no_token(services_of_two: tuple[Service, Service]) -> None:

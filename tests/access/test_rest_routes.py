@@ -10,7 +10,7 @@ from mcp import Client
 
 from graphmem.api.application import PREFIXES
 from graphmem.api.openapi import document
-from graphmem.api.rest_routes import PUBLIC_PATHS, ROUTES, is_public
+from graphmem.api.rest_routes import PUBLIC_PATHS, PUBLIC_PREFIXES, ROUTES, is_public
 from graphmem.auth import ALL_SCOPES, Scope
 from graphmem.mcp.tools import create_server
 from graphmem.registry import REGISTRY, Face, Services
@@ -25,9 +25,8 @@ PATHS = sorted({*DECLARED, *(route.path for route in ROUTES), *PUBLIC_PATHS})
 
 def test_public_operations_and_routes_are_those_of_the_constant() -> None:
     operations = {path for path, public in DECLARED.items() if public}
-    routes = {route.path for route in ROUTES if is_public(route.path)} - {
-        route.path for route in ROUTES if route.path.startswith("/.well-known/")
-    }
+    public = {route.path for route in ROUTES if is_public(route.path)}
+    routes = {path for path in public if not path.startswith(PUBLIC_PREFIXES)}
     assert operations | routes == PUBLIC_PATHS
     assert not any(is_public(path) for path, public in DECLARED.items() if not public)
 

@@ -23,7 +23,8 @@ STATUSES = {200, 201, 400, 401, 403, 404, 409, 410, 413, 429, 500, 503}
 REDIRECTS = {"/mcp/oauth/authorize": {302}, "/mcp/oauth/consent": {302, 303}}
 """The statuses of the routes that a browser follows."""
 BYTES = {path: {206, 304, 416} for path in ("/signed_file", "/sources/{source_id}/content")}
-"""The statuses of the routes that answer the bytes of files."""
+BYTES |= {path: {304} for path in ("/", "/app/{version}/{folder}/{file}")}
+"""The statuses of the routes that answer the bytes of files, also those of the page."""
 
 
 def test_the_snapshots_and_the_reference_are_current() -> None:

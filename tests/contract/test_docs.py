@@ -18,7 +18,7 @@ import typer
 import graphmem.runtime  # noqa: F401  (fills the registry)
 from graphmem import cypher
 from graphmem.api import openapi
-from graphmem.api.rest_routes import PUBLIC_PATHS, PUBLIC_PREFIX
+from graphmem.api.rest_routes import PUBLIC_PATHS, PUBLIC_PREFIXES
 from graphmem.arguments import read
 from graphmem.cli.main import app
 from graphmem.dump import records
@@ -39,7 +39,7 @@ UNDESCRIBED = {"GET /metrics", "GET /openapi.yaml"}
 """Paths of the service that OpenAPI leaves out."""
 FOREIGN = {"POST /chat/completions", "POST /embeddings"}
 """Paths of other services."""
-PREFIXES = {"/api", "/mcp", "/data", "/tmp", *(f"/mcp/{name}" for name in TOOLSETS)}
+PREFIXES = {"/api", "/app/", "/mcp", "/data", "/tmp", *(f"/mcp/{name}" for name in TOOLSETS)}
 CADDY_VARIABLES = set(re.findall(r"\{\$(\w+)", (ROOT / "docker" / "Caddyfile").read_text(encoding="utf-8")))
 WARNINGS = {
     code
@@ -270,7 +270,7 @@ def test_the_page_about_access_lists_what_needs_no_credential() -> None:
     (listed,) = re.findall(r"^These need no credential: (.*?)\. ", text, re.DOTALL | re.MULTILINE)
     oauth = {path for path in PUBLIC_PATHS if path.startswith("/mcp/oauth/")}
     named = {code.removeprefix("GET ") for code in re.findall(r"`([^`]+)`", listed)}
-    assert named == (PUBLIC_PATHS - oauth) | {PUBLIC_PREFIX}
+    assert named == (PUBLIC_PATHS - oauth) | {*PUBLIC_PREFIXES}
     assert "the OAuth routes" in listed
 
 

@@ -27,6 +27,8 @@ OF_SERVICES: Final = frozenset(
     for name in ("access", "citations", "http_wire", "large_bodies", "sources_command", "toolsets")
 )
 """Files whose tests ask services that run until their process ends (tests/faces/conftest.py)."""
+OF_PAGE: Final = frozenset({"tests/page/test_serving.py", "tests/page/test_views.py"})
+"""They look at one service (tests/page/conftest.py)."""
 MODEL: Final = frozenset({"tests/faces/test_doctor.py", "tests/faces/test_embedding.py"})
 """They say which model the database uses."""
 
@@ -36,7 +38,7 @@ class FileScheduling(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, _ = nodeid.partition("::")
-        for group in (MODEL, OF_ACCOUNTS, OF_SERVICES):
+        for group in (MODEL, OF_ACCOUNTS, OF_SERVICES, OF_PAGE):
             if path in group:
                 return min(group)
         return path

@@ -1,0 +1,221 @@
+// One entity: its fields with their provenance, both clocks, relationships in words, and what can be done.
+import { html, useState } from '../vendor/preact.js';
+import { get, post, withQuery } from './api.js';
+import { Dialog, Entity as Link, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, quietly, useLoad, useTitle, view, words, writer } from './parts.js';
+
+/** @typedef {import('./parts.js').Place} Place */
+
+const HISTORY = 200;
+
+/** @param {{place: Place, id: string}} props */
+export function EntityView({ place, id }) {
+  const { at, at_ingested: ingested } = place.query;
+  const clocks = { ...(at && { at }), ...(ingested && { at_ingested: ingested }) };
+  const asked = { entity_id: id, include_deleted: true, provenance: 'full', ...clocks };
+  const around = withQuery(`/entities/${encodeURIComponent(id)}/relationships`, { expand_entities: true, fields: 'name', limit: 100, include_total_count: true, ...clocks });
+  const past = withQuery('/observations', { entity_id: id, include_deleted: true, limit: HISTORY, max_characters: 1_000_000 });
+  const loaded = useLoad(JSON.stringify(asked), async (signal) => {
+    const entity = await post('/get_entity_snapshot', asked, signal);
+    const hasMore = entity.state === 'live';
+    const [history, relationships, current] = await Promise.all([
+      quietly(past, signal), hasMore ? quietly(around, signal) : {}, hasMore ? quietly(withQuery(around, { current: true }), signal) : {},
+    ]);
+    return { entity, history: history.observations ? history : { observations: [] }, relationships, current };
+  });
+  const [deed, set] = useState(/** @type {any} */ (null));
+  const done = (/** @type {string} */ said, /** @type {string | undefined} */ transaction) => {
+    set({ said, transaction });
+    loaded.reload();
+  };
+  useTitle(loaded.data?.entity.canonical_name ?? 'An entity');
+  if (!loaded.data) return html`<h1>An entity</h1><${Clocks} place=${place} history=${null} /><${Waiting} loaded=${loaded} />`;
+  const { entity, history, relationships, current } = loaded.data;
+  const isPast = Boolean(at || ingested);
+  return html`<${Head} entity=${entity} isPast=${isPast} act=${set} />
+    ${deed?.said && html`<p class="done" role="status">${deed.said} ${deed.transaction && html`<button class="quiet" onClick=${() => set({ undo: deed.transaction })}>Undo …</button>`}</p>`}
+    <${Clocks} place=${place} history=${history} />
+    ${loaded.error && html`<${Problem} error=${loaded.error} />`}
+    <div class=${loaded.busy ? 'stale' : ''}>
+      <section aria-labelledby="fields"><h2 id="fields">What is known</h2><${Fields} entity=${entity} history=${history} isPast=${isPast} act=${set} /></section>
+      <section aria-labelledby="around"><h2 id="around">Relationships</h2><${Around} entity=${entity} answer=${relationships} current=${current} clocks=${clocks} /></section>
+    </div>
+    <p><a href=${view('/timeline', { entity: entity.entity_id })}>Its dates</a> · <a href=${view('/changes', { entity: entity.entity_id })}>Its changes</a></p>
+    <${Deeds} deed=${deed} set=${set} entity=${entity} done=${done} count=${relationships.total} />
+    <${Json} answers=${{ [`POST /get_entity_snapshot ${JSON.stringify(asked)}`]: entity, [`GET ${around}`]: relationships, [`GET ${past}`]: history }} />`;
+}
+
+/** @param {any} props */
+function Head({ entity, isPast, act }) {
+  const isDeleted = entity.state === 'deleted';
+  return html`<div class="head"><h1><bdi>${(entity.canonical_name || 'An entity without a name').slice(0, 500)}</bdi></h1> <a href=${view('/entities', { type: entity.entity_type })}><${Type} type=${entity.entity_type} /></a>
+      ${entity.state !== 'live' && html`<span class="badge warn">${entity.state}</span>`}
+      ${!isPast && html`<button class="quiet end" onClick=${() => act({ lifecycle: isDeleted ? 'restore' : 'delete' })}>${isDeleted ? 'Restore …' : 'Delete …'}</button>`}</div>
+    <p class="soft">${many(entity.observation_count, 'observation')}, first recorded <${Time} at=${entity.created_at} />, last observed <${Time} at=${entity.last_observation_at} /> · <code>${entity.entity_id}</code></p>`;
+}
+
+/** The two clocks: what was so at a time, and what was known by a time. @param {{place: Place, history: any}} props */
+function Clocks({ place, history }) {
+  const { at, at_ingested: ingested } = place.query;
+  const isPast = Boolean(at || ingested);
+  const observations = history?.observations ?? [];
+  return html`<details class="clocks" open=${isPast}><summary>${isPast ? html`<b>As of the past</b>: the view shows an earlier state` : 'Look at an earlier state'}</summary>
+    <${Clock} name="at" label="As it was" place=${place} times=${observations.map((/** @type {any} */ each) => each.observed_at)} />
+    <${Clock} name="at_ingested" label="As it was known" place=${place} times=${observations.map((/** @type {any} */ each) => each.recorded_at)} />
+    ${isPast && html`<p><a href=${view(place.path)}>Back to now</a></p>`}
+  </details>`;
+}
+
+/** A slider over the times at which something became so; its last step is now. @param {{name: string, label: string, place: Place, times: string[]}} props */
+function Clock({ name, label, place, times }) {
+  const chosen = place.query[name];
+  const steps = [...new Set([...times, ...(chosen ? [chosen] : [])])].sort();
+  const index = chosen ? steps.indexOf(chosen) : steps.length;
+  const [moved, move] = useState(/** @type {number | null} */ (null));
+  const shown = moved ?? index;
+  const said = shown >= steps.length ? 'now' : steps[shown];
+  const go = (/** @type {any} */ event) => {
+    const step = Number(event.target.value);
+    move(null);
+    location.replace(view(place.path, { ...place.query, [name]: step >= steps.length ? null : steps[step] }));
+  };
+  return html`<div class="clock"><label for=${`clock-${name}`}>${label}</label>
+    <input id=${`clock-${name}`} type="range" min="0" max=${steps.length} value=${shown} disabled=${steps.length === 0} aria-valuetext=${said}
+      onInput=${(/** @type {any} */ event) => move(Number(event.target.value))} onChange=${go} />
+    <output for=${`clock-${name}`}>${said === 'now' ? 'now' : html`<${Time} at=${said} />`}</output></div>`;
+}
+
+/** @param {any} props */
+function Fields({ entity, history, isPast, act }) {
+  const names = Object.keys(entity.snapshot);
+  if (!names.length) return html`<p class="empty">No value is known${isPast ? ' as of then. Move the clocks to a later time' : ''}.</p>`;
+  const set = Object.fromEntries(Object.values(entity.provenance_observations ?? {}).map((/** @type {any} */ each) => [each.id, each]));
+  return html`<div class="fields">${names.map((name) => html`<${Field} key=${name} name=${name} entity=${entity} observations=${[entity.provenance[name]].flat().map((id) => set[id]).filter(Boolean)} history=${history} isPast=${isPast} act=${act} />`)}</div>`;
+}
+
+/** @param {any} props */
+function Field({ name, entity, observations, history, isPast, act }) {
+  const [isOpen, open] = useState(false);
+  const winner = observations[0];
+  const value = entity.snapshot[name];
+  const others = isPast || !winner ? [] : history.observations.filter((/** @type {any} */ each) => contests(each, winner, name, value));
+  const isCorrected = winner?.kind === 'correction';
+  return html`<div class="field"><h3><bdi>${words(name)}</bdi></h3>
+    <div class="what"><${Value} value=${value} />
+      ${isCorrected && html` <span class="badge">corrected</span>`}${others.length > 0 && html` <span class="badge warn">contested</span>`}
+      ${others.map((/** @type {any} */ each) => html`<div class="was" key=${each.id}>also said: <${Was} value=${each.fields[name]} /> <span class="soft">by <bdi>${writer(each.provenance)}</bdi>, <${Time} at=${each.observed_at} />, <${SourceLink} observation=${each} field=${name} /></span></div>`)}</div>
+    <p class="from soft">${winner ? html`since <${Time} at=${winner.observed_at} />, by <bdi>${writer(winner.provenance)}</bdi>, <${SourceLink} observation=${winner} field=${name} />${observations.length > 1 ? `, and ${observations.length - 1} more` : ''}` : ''}</p>
+    <p class="acts"><button class="quiet" aria-expanded=${isOpen} aria-label=${`History of ${words(name)}`} onClick=${() => open(!isOpen)}>History</button>
+      ${!isPast && entity.state === 'live' && html`<button class="quiet" aria-label=${`Correct ${words(name)}`} onClick=${() => act({ correct: name })}>Correct …</button>`}</p>
+    ${isOpen && html`<${History} id=${entity.entity_id} name=${name} winners=${observations} act=${act} />`}</div>`;
+}
+
+/**
+ * Whether an observation says another value although it is not older than the winner.
+ * @param {any} each @param {any} winner @param {string} name @param {any} value
+ */
+function contests(each, winner, name, value) {
+  const said = each.fields?.[name];
+  const isOther = said !== undefined && said !== null && !Array.isArray(value) && JSON.stringify(said) !== JSON.stringify(value);
+  return isOther && each.id !== winner.id && (each.observed_at >= winner.observed_at || winner.kind === 'correction' && each.recorded_at > winner.recorded_at);
+}
+
+/** @param {any} props */
+function History({ id, name, winners, act }) {
+  const path = withQuery('/observations', { entity_id: id, field: name, include_deleted: true, limit: 100, max_characters: 500_000 });
+  const list = useLoad(path + winners.map((/** @type {any} */ each) => each.id), (signal) => get(path, signal));
+  if (!list.data) return html`<div class="history"><${Waiting} loaded=${list} /></div>`;
+  const counts = new Set(winners.map((/** @type {any} */ each) => each.id));
+  return html`<ol class="history" aria-label=${`History of ${words(name)}`}>${list.data.observations.map((/** @type {any} */ each) => html`<li key=${each.id} class=${counts.has(each.id) ? 'wins' : ''}>
+      <${Value} value=${each.fields[name]} /> ${each.kind !== 'value' && html`<span class="badge">${words(each.kind)}</span>`}
+      <span class="soft">${counts.has(each.id) ? 'counts now; ' : ''}observed <${Time} at=${each.observed_at} />, recorded <${Time} at=${each.recorded_at} />, by <bdi>${writer(each.provenance)}</bdi>, <${SourceLink} observation=${each} field=${name} /></span>
+      <button class="quiet" aria-label=${`Take back what was recorded at ${each.recorded_at}`} onClick=${() => act({ undo: each.transaction_id })}>Take back …</button></li>`)}</ol>
+    ${list.data.next_cursor && html`<p class="soft">Only the newest ${list.data.observations.length} are shown.</p>`}`;
+}
+
+/** @param {any} props */
+function Around({ entity, answer, current: now, clocks }) {
+  if (entity.state !== 'live') return html`<p class="soft">They are not shown, because the entity is ${entity.state}.</p>`;
+  if (answer.error) return html`<${Problem} error=${answer.error} />`;
+  if (!answer.relationships.length) return html`<p class="soft">Nothing is related to it.</p>`;
+  const names = new Map([...answer.related_entities, ...(now.related_entities ?? [])].map((/** @type {any} */ each) => [each.entity_id, each]));
+  const current = now.relationships ?? answer.relationships;
+  const lasting = new Set(current.map((/** @type {any} */ each) => each.relationship_id));
+  const ended = answer.relationships.filter((/** @type {any} */ each) => !lasting.has(each.relationship_id));
+  const line = (/** @type {any} */ each) => html`<li key=${each.relationship_id}><${Sentence} entity=${entity} each=${each} names=${names} clocks=${clocks} /></li>`;
+  return html`<ul class="plain around">${current.map(line)}</ul>
+    ${ended.length > 0 && html`<h3>Ended</h3><ul class="plain around ended">${ended.map(line)}</ul>`}
+    ${answer.next_cursor && html`<p class="soft">The newest ${count(answer.relationships.length)} of ${count(answer.total)} relationships.</p>`}`;
+}
+
+/** @param {any} props */
+function Sentence({ entity, each, names, clocks }) {
+  const end = (/** @type {string} */ id) => {
+    const other = names.get(id);
+    return id === entity.entity_id ? html`<bdi>${(entity.canonical_name || id).slice(0, 200)}</bdi>` : html`<${Link} id=${id} name=${other?.canonical_name} type=${other?.entity_type} query=${clocks} />`;
+  };
+  const details = Object.entries(each.snapshot);
+  return html`${end(each.source_entity_id)} <b>${words(each.relationship_type)}</b> ${end(each.target_entity_id)}
+    ${details.length > 0 && html` <span class="soft">(${details.map(([name, value], index) => html`${index ? ', ' : ''}${words(name)} <${Was} value=${value} />`)})</span>`}
+    ${' '}<span class="soft">known since <${Time} at=${each.created_at} day=${true} /></span>`;
+}
+
+/** The dialog of what is being done. @param {any} props */
+function Deeds({ deed, set, entity, done, count: around }) {
+  const close = () => set(null);
+  if (deed?.correct) return html`<${Correct} entity=${entity} name=${deed.correct} close=${close} done=${done} />`;
+  if (deed?.lifecycle) return html`<${Lifecycle} entity=${entity} act=${deed.lifecycle} around=${around} close=${close} done=${done} />`;
+  if (deed?.undo) return html`<${Undo} transaction=${deed.undo} close=${close} done=${() => done('It was taken back.')} />`;
+  return null;
+}
+
+/** @param {any} props */
+function Correct({ entity, name, close, done }) {
+  const old = entity.snapshot[name];
+  const isText = typeof old === 'string';
+  const [text, write] = useState(isText ? old : JSON.stringify(old));
+  const [state, set] = useState(/** @type {any} */ ({}));
+  const preview = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    try {
+      set({ value: isText ? text : JSON.parse(text) });
+    } catch {
+      set({ error: new Error('this value is no JSON: a text stands in double quotes, a list in [ ]') });
+    }
+  };
+  const correct = async () => {
+    set({ ...state, busy: true });
+    try {
+      const answer = await post('/correct', { entity_id: entity.entity_id, field: name, value: state.value, expected_version: entity.version });
+      const written = await get(withQuery('/observations', { observation_id: answer.observation_id, limit: 1 }));
+      done(`${words(name)} was corrected.`, written.observations[0]?.transaction_id);
+    } catch (error) {
+      set({ error });
+    }
+  };
+  const isSame = JSON.stringify(state.value) === JSON.stringify(old);
+  return html`<${Dialog} title=${`Correct ${words(name)}`} close=${close}>
+    <form onSubmit=${preview}><label for="right">The right value${isText ? '' : ', as JSON'}</label>
+      <textarea id="right" dir="auto" rows="4" value=${text} onInput=${(/** @type {any} */ event) => { write(event.target.value); set({}); }}></textarea>
+      ${state.value === undefined && html`<div class="buttons"><button class="strong">Preview</button><button type="button" onClick=${close}>Cancel</button></div>`}</form>
+    ${state.error && html`<${Problem} error=${state.error} />`}
+    ${state.value !== undefined && html`<div class="preview" role="status"><p><${Was} value=${old} /> → <${Was} value=${state.value} /></p>
+      <p>${isSame ? 'The value stays the same, and from now on nothing but another correction changes it.' : 'The right value wins over everything else that was said or will be said of this field. What was said stays in the history.'}</p></div>
+      <div class="buttons"><button class="strong" disabled=${state.busy} onClick=${correct}>Correct</button><button onClick=${close}>Cancel</button></div>`}
+  </${Dialog}>`;
+}
+
+/** @param {any} props */
+function Lifecycle({ entity, act, around, close, done }) {
+  const [state, set] = useState(/** @type {any} */ ({}));
+  const isDelete = act === 'delete';
+  const go = () => {
+    set({ busy: true });
+    post(isDelete ? '/delete_entity' : '/restore_entity', { entity_id: entity.entity_id, ...(isDelete && { expected_version: entity.version }) })
+      .then(() => done(isDelete ? 'It was deleted. Restore brings it back.' : 'It was restored.'), (error) => set({ error }));
+  };
+  return html`<${Dialog} title=${isDelete ? 'Delete this entity?' : 'Restore this entity?'} close=${close}>
+    <p><bdi><b>${(entity.canonical_name || entity.entity_id).slice(0, 200)}</b></bdi> ${isDelete ? `and its ${many(around ?? 0, 'relationship')} leave every answer. The history stays, and it can be restored.` : 'comes back with all that was stored of it, before and since.'}</p>
+    ${state.error && html`<${Problem} error=${state.error} />`}
+    <div class="buttons"><button class="strong" disabled=${state.busy} onClick=${go}>${isDelete ? 'Delete' : 'Restore'}</button><button onClick=${close}>Cancel</button></div>
+  </${Dialog}>`;
+}

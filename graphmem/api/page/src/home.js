@@ -1,0 +1,138 @@
+// The first view: one field for searches and questions, and what there is to look at.
+import { html, useEffect, useRef, useState } from '../vendor/preact.js';
+import { follow, get, post } from './api.js';
+import { ChangeLine } from './lists.js';
+import { Entity, Json, Problem, SourceLink, Time, Type, Value, Waiting, count, quietly, useLoad, useTitle, view, words } from './parts.js';
+
+/** @param {{text: string}} props */
+function SearchField({ text }) {
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const go = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const words = field.current?.value.trim();
+    if (words) location.hash = view('/search', { q: words });
+  };
+  return html`<form class="search" role="search" onSubmit=${go}>
+    <label for="q">Search, or ask a question</label>
+    <div><input id="q" ref=${field} key=${text} type="search" dir="auto" defaultValue=${text} maxlength="2000" autocomplete="off" placeholder="a name, an e-mail address, open tasks, who manages …" />
+    <button class="strong">Find</button></div>
+  </form>`;
+}
+
+/** @param {{after: string | null}} props what changes from now on, the newest first */
+export function useChanges({ after }) {
+  const [changes, set] = useState(/** @type {any[]} */ ([]));
+  useEffect(() => {
+    if (!after) return undefined;
+    const control = new AbortController();
+    set([]);
+    follow(after, (change) => set((/** @type {any[]} */ known) => [change, ...known].slice(0, 50)), control.signal).catch(() => undefined);
+    return () => control.abort();
+  }, [after]);
+  return changes;
+}
+
+export function Home() {
+  useTitle('Home');
+  const today = new Date().toISOString().slice(0, 10);
+  const due = `/timeline?from=${today}&order=asc&limit=8`;
+  const main = useLoad('main', async (signal) => {
+    const [stats, changes, dates, corrected] = await Promise.all([
+      get('/stats', signal), get('/changes?limit=8', signal), quietly(due, signal),
+      quietly('/changes?event_type=entity.corrected&limit=5', signal),
+    ]);
+    return { stats, changes, dates, corrected };
+  });
+  // Pairs cost the service more than the rest: the view does not wait for them.
+  const pairs = useLoad('pairs', (signal) => get('/entities/duplicates?limit=5', signal));
+  const live = useChanges({ after: main.data?.changes.resume_cursor ?? null });
+  return html`<h1>What is known</h1><${SearchField} text="" />
+    ${main.data ? html`<${Overview} ...${main.data} pairs=${pairs} live=${live} />` : html`<${Waiting} loaded=${main} />`}
+    ${main.data && html`<${Json} answers=${{ 'GET /stats': main.data.stats, 'GET /changes?limit=8': main.data.changes, [`GET ${due}`]: main.data.dates, 'GET /entities/duplicates?limit=5': pairs.data }} />`}`;
+}
+
+/** @param {any} props */
+function Overview({ stats, changes, dates, corrected, pairs, live }) {
+  const types = Object.entries(stats.entities_by_type).sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  if (!stats.total_entities && !stats.sources_count) {
+    return html`<p class="empty">Nothing is stored yet. Store something with <code>graphmem store</code>, <code>graphmem upload FILE</code>, or let an agent use the tool <code>store</code>. This page shows it at once.</p>`;
+  }
+  return html`<div class="panels flow">
+    <section class="panel"><h2>Types</h2>
+      <p class="soft">${count(stats.total_entities)} entities, ${count(stats.total_relationships)} relationships, ${count(stats.total_observations)} observations</p>
+      <ul class="types">${types.map(([type, number]) => html`<li key=${type}><a href=${view('/entities', { type })}><${Type} type=${type} /> <b>${count(number)}</b></a></li>`)}</ul>
+    </section>
+    <section class="panel"><h2>Changed lately</h2>
+      <ul class="plain" aria-live="polite">${[...live, ...changes.changes].slice(0, 8).map((each) => html`<li key=${each.event_id}><${ChangeLine} change=${each} /></li>`)}</ul>
+      <p><a href="#/changes">All changes</a></p>
+    </section>
+    <section class="panel"><h2>Due and coming up</h2><${Dates} answer=${dates} /><p><a href="#/timeline">The whole timeline</a></p></section>
+    <section class="panel"><h2>Corrected</h2>
+      ${corrected.error ? html`<${Problem} error=${corrected.error} />` : corrected.changes.length
+        ? html`<ul class="plain">${corrected.changes.map((/** @type {any} */ each) => html`<li key=${each.event_id}><${ChangeLine} change=${each} /></li>`)}</ul>`
+        : html`<p class="soft">No value was corrected. The view of an entity can correct one.</p>`}
+    </section>
+    <section class="panel"><h2>Likely duplicates</h2><${Pairs} pairs=${pairs} /></section>
+  </div>`;
+}
+
+/** @param {{answer: any}} props */
+function Dates({ answer }) {
+  if (answer.error) return html`<${Problem} error=${answer.error} />`;
+  if (!answer.events.length) return html`<p class="soft">Nothing that is known has a date from today on.</p>`;
+  return html`<ul class="plain">${answer.events.map((/** @type {any} */ each) => html`<li key=${each.id}><${Time} at=${each.event_timestamp} /> <${Entity} id=${each.entity_id} name=${each.entity_name} /> <span class="soft">${words(each.source_field)}</span></li>`)}</ul>`;
+}
+
+/** @param {{pairs: any}} props */
+function Pairs({ pairs }) {
+  if (!pairs.data) return html`<${Waiting} loaded=${pairs} />`;
+  if (!pairs.data.candidates.length) return html`<p class="soft">No two entities look alike.</p>`;
+  return html`<ul class="plain">${pairs.data.candidates.map((/** @type {any} */ each) => html`<li key=${each.entity_a + each.entity_b}><${Entity} id=${each.entity_a} name=${each.canonical_name_a} type=${each.entity_type} /> and <${Entity} id=${each.entity_b} name=${each.canonical_name_b} /> <span class="soft">${Math.round(each.score * 100)} % alike, by ${each.matched_fields.map(words).join(', ')}</span></li>`)}</ul>`;
+}
+
+/** @param {{place: import('./parts.js').Place}} props */
+export function Search({ place }) {
+  const text = place.query.q ?? '';
+  useTitle(text || 'Find');
+  const list = { search: text, limit: 25, include_snapshots: false, max_characters: 100_000, ...(place.query.cursor && { cursor: place.query.cursor }) };
+  const found = useLoad(`${text} ${place.query.cursor ?? ''}`, (signal) => post('/entities/query', list, signal));
+  const question = { question: text, format: 'fields', budget: 2500 };
+  const told = useLoad(text, (signal) => post('/retrieve_context', question, signal));
+  return html`<h1>Find</h1><${SearchField} text=${text} />
+    <div class="panels wide">
+      <section class="panel"><h2>What is known about it</h2>${told.data && !told.busy ? html`<${Told} answer=${told.data} />` : html`<${Waiting} loaded=${told} />`}</section>
+      <section class="panel"><h2>Entities</h2>${found.data && !found.busy ? html`<${Found} answer=${found.data} place=${place} />` : html`<${Waiting} loaded=${found} />`}</section>
+    </div>
+    <${Json} answers=${{ [`POST /retrieve_context ${JSON.stringify(question)}`]: told.data, [`POST /entities/query ${JSON.stringify(list)}`]: found.data }} />`;
+}
+
+/** How the service read the words. @param {{understood: any}} props */
+function Understood({ understood }) {
+  if (!understood?.sentence) return null;
+  return html`<p class="understood">Understood as: <bdi>${understood.sentence}</bdi></p>`;
+}
+
+/** @param {{answer: any}} props */
+function Told({ answer }) {
+  const named = new Map(answer.entities.map((/** @type {any} */ each) => [each.entity, each]));
+  if (!answer.lines.length) return html`<${Understood} understood=${answer.understood} /><p>Nothing is known about it. Try a name, or fewer words.</p>`;
+  return html`<${Understood} understood=${answer.understood} /><ul class="plain facts">${answer.lines.map((/** @type {any} */ line, /** @type {number} */ index) => {
+    const about = named.get(line.entity);
+    const other = named.get(line.related_entity);
+    const self = html`<${Entity} id=${about.entity_id} name=${about.canonical_name} />`;
+    const end = other ? html`<${Entity} id=${other.entity_id} name=${other.canonical_name} />` : html`<${Value} value=${line.value} />`;
+    return html`<li key=${index}>${line.direction === 'incoming' ? html`${end} ${words(line.field)} ${self}` : html`${self} <b>${words(line.field)}</b> ${end}`}
+      <span class="soft"> ${line.ended ? html`ended ${String(line.ended)}` : html`since <${Time} at=${line.since ?? line.observed_at} day=${true} />`}</span>
+      ${line.contested && html`<span class="badge warn">contested</span>`}
+      ${(line.earlier ?? []).map((/** @type {any} */ each) => html`<div class="was">before: <${Value} value=${each.value} /> <span class="soft">until <${Time} at=${each.until} day=${true} /></span></div>`)}</li>`;
+  })}</ul>`;
+}
+
+/** @param {{answer: any, place: import('./parts.js').Place}} props */
+function Found({ answer, place }) {
+  const { cursor, ...rest } = place.query;
+  return html`<${Understood} understood=${answer.understood} />${!answer.understood?.sentence && html`<p class="soft">Understood as words and names to look for.</p>`}
+    ${answer.entities.length ? html`<ul class="plain">${answer.entities.map((/** @type {any} */ each) => html`<li key=${each.entity_id}><${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} /> <span class="soft">${each.matched && `found by ${words(each.matched)}`}</span></li>`)}</ul>` : html`<p>No entity fits. Try a name, an identifier such as an e-mail address, or a kind such as “open tasks”.</p>`}
+    ${(answer.passages ?? []).length > 0 && html`<h3>In files</h3><ul class="plain">${answer.passages.map((/** @type {any} */ each, /** @type {number} */ index) => html`<li key=${index}><q dir="auto">${each.quote.slice(0, 400)}</q> <${SourceLink} observation=${{ source_id: each.source_id, span: each }} /></li>`)}</ul>`}
+    ${answer.next_cursor && html`<p><a href=${view('/search', { ...rest, cursor: answer.next_cursor })}>Next page</a></p>`}`;
+}

@@ -1,0 +1,126 @@
+// Lists: the entities of a type, the timeline, and what changed.
+import { html, useState } from '../vendor/preact.js';
+import { get, post, withQuery } from './api.js';
+import { useChanges } from './home.js';
+import { Entity, Json, Pager, Time, Type, Undo, Waiting, Was, count, many, useLoad, useTitle, view, words, writer } from './parts.js';
+
+/** @typedef {import('./parts.js').Place} Place */
+
+/** @param {{place: Place}} props */
+export function Entities({ place }) {
+  useTitle('Entities');
+  const { type, cursor, sort = 'last_observation_at' } = place.query;
+  const asked = { limit: 50, sort_by: sort, sort_order: sort === 'canonical_name' ? 'asc' : 'desc', include_snapshots: false, include_total_count: true, ...(type && { entity_type: type }), ...(cursor && { cursor }) };
+  const list = useLoad(JSON.stringify(asked), (signal) => post('/entities/query', asked, signal));
+  const orders = [['last_observation_at', 'newest first'], ['canonical_name', 'by name'], ['observation_count', 'most observed first']];
+  return html`<h1>${type ? html`Entities of the type <${Type} type=${type} />` : 'Entities'}</h1>
+    <p class="filters">${orders.map(([name, text]) => html`<a key=${name} href=${view(place.path, { type, sort: name })} aria-current=${name === sort ? 'true' : undefined}>${text}</a>`)}</p>
+    ${list.data && !list.busy ? html`<${Table} list=${list.data} place=${place} />` : html`<${Waiting} loaded=${list} />`}
+    <${Json} answers=${{ [`POST /entities/query ${JSON.stringify(asked)}`]: list.data }} />`;
+}
+
+/** @param {{list: any, place: Place}} props */
+function Table({ list, place }) {
+  if (!list.entities.length) return html`<p class="empty">No entity is of this type. <a href="#/">Look at the types that there are.</a></p>`;
+  return html`<p class="soft">${count(list.total ?? list.entities.length)} in all</p>
+    <ul class="rows">${list.entities.map((/** @type {any} */ each) => html`<li key=${each.entity_id}><span><${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} /></span>
+      <span class="soft">${many(each.observation_count, 'observation')}, last <${Time} at=${each.last_observation_at} day=${true} /></span></li>`)}</ul>
+    <${Pager} place=${place} next=${list.next_cursor} shown=${list.entities.length} />`;
+}
+
+/** @param {{place: Place}} props */
+export function Timeline({ place }) {
+  useTitle('Timeline');
+  const { from, to, type, entity, order = 'desc', cursor } = place.query;
+  const path = withQuery('/timeline', { from, to, entity_type: type, entity_id: entity, order, cursor, limit: 50 });
+  const list = useLoad(path, (signal) => get(path, signal));
+  const set = (/** @type {string} */ name) => (/** @type {any} */ event) => {
+    location.hash = view(place.path, { from, to, type, entity, order, [name]: event.target.value });
+  };
+  return html`<h1>Timeline</h1>${entity && html`<${OfOne} place=${place} />`}
+    <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      <label>From <input type="date" value=${from ?? ''} onChange=${set('from')} /></label>
+      <label>To <input type="date" value=${to ?? ''} onChange=${set('to')} /></label>
+      <label>Type <input value=${type ?? ''} placeholder="any" onChange=${set('type')} /></label>
+      <label>Order <select value=${order} onChange=${set('order')}><option value="desc">latest first</option><option value="asc">earliest first</option></select></label>
+    </form>
+    ${list.data && !list.busy ? html`<${Events} list=${list.data} place=${place} />` : html`<${Waiting} loaded=${list} />`}
+    <${Json} answers=${{ [`GET ${path}`]: list.data }} />`;
+}
+
+/** @param {{list: any, place: Place}} props */
+function Events({ list, place }) {
+  if (!list.events.length) return html`<p class="empty">No date fits. Dates come from fields such as <code>due</code>, <code>date</code> or <code>start_time</code>; take away a filter to see more.</p>`;
+  /** @type {Map<string, any[]>} */
+  const years = new Map();
+  for (const each of list.events) {
+    const month = each.event_timestamp.slice(0, 7);
+    years.set(month, [...(years.get(month) ?? []), each]);
+  }
+  return html`${[...years].map(([month, events]) => html`<section key=${month}><h2>${month}</h2>
+    <ul class="rows dated">${events.map((each) => html`<li key=${each.id}><${Time} at=${each.event_timestamp} day=${each.precision === 'day'} />
+      <span><${Entity} id=${each.entity_id} name=${each.entity_name} type=${each.entity_type} /> <span class="soft">${words(each.source_field)}</span></span></li>`)}</ul></section>`)}
+    <${Pager} place=${place} next=${list.next_cursor} shown=${list.events.length} />`;
+}
+
+/** Says that a list is that of one entity, and leads to all. @param {{place: Place}} props */
+function OfOne({ place }) {
+  return html`<p>Of <${Entity} id=${place.query.entity} name="one entity" /> only. <a href=${view(place.path)}>Show all</a></p>`;
+}
+
+/** @type {Record<string, string>} */
+const DEEDS = {
+  created: 'is new', updated: 'has other values', corrected: 'was corrected', deleted: 'was deleted', restored: 'was restored',
+  merged: 'was merged', unmerged: 'is an entity of its own again', split: 'was split', changed: 'changed', ended: 'ended',
+  stored: 'was stored', interpreted: 'was read', withdrawn: 'was withdrawn', reinstated: 'was reinstated', registered: 'was registered',
+};
+
+/** What one change did, in words. @param {{change: any}} props */
+export function ChangeLine({ change }) {
+  const deed = DEEDS[change.action] ?? change.action;
+  const fields = change.fields_changed?.length > 0 && html` <span class="soft">in ${change.fields_changed.slice(0, 6).map(words).join(', ')}${change.fields_changed.length > 6 ? ' …' : ''}</span>`;
+  const when = html`<span class="when"><${Time} at=${change.timestamp} /></span> `;
+  if (change.relationship_type) {
+    return html`${when}<${Entity} id=${change.source_entity_id} name=${change.source_name} /> <b>${words(change.relationship_type)}</b> <${Entity} id=${change.target_entity_id} name=${change.target_name} />: ${deed}${fields}`;
+  }
+  if (change.entity_id) return html`${when}<${Entity} id=${change.entity_id} name=${change.name} type=${change.entity_type} /> ${deed}${fields}`;
+  if (change.source_id) return html`${when}<a href=${view(`/source/${encodeURIComponent(change.source_id)}`)}><bdi>${change.name ?? change.original_filename ?? 'a file'}</bdi></a> ${deed}`;
+  return html`${when}${words(change.event_type.replace('.', ' '))}: ${deed}`;
+}
+
+/** @param {{place: Place}} props */
+export function Changes({ place }) {
+  useTitle('Changes');
+  const { type, entity, cursor } = place.query;
+  const [undone, undo] = useState(/** @type {string | null} */ (null));
+  const path = withQuery('/changes', { entity_type: type, entity_id: entity, cursor, limit: 50, values: true, max_characters: 300_000 });
+  const list = useLoad(path, (signal) => get(path, signal));
+  const live = useChanges({ after: cursor || type || entity ? null : list.data?.resume_cursor ?? null });
+  const filter = (/** @type {any} */ event) => { location.hash = view(place.path, { entity, type: event.target.value }); };
+  const close = () => undo(null);
+  return html`<h1>Changes</h1>${entity && html`<${OfOne} place=${place} />`}
+    <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}><label>Type <input value=${type ?? ''} placeholder="any" onChange=${filter} /></label>
+    ${!cursor && !type && !entity && html`<span class="soft">What changes from now on appears here by itself.</span>`}</form>
+    ${list.data && !list.busy ? html`<${Told} changes=${[...live, ...list.data.changes]} undo=${undo} /><${Pager} place=${place} next=${list.data.next_cursor} shown=${list.data.changes.length} />` : html`<${Waiting} loaded=${list} />`}
+    ${undone && html`<${Undo} transaction=${undone} close=${close} done=${() => { close(); list.reload(); }} />`}
+    <${Json} answers=${{ [`GET ${path}`]: list.data }} />`;
+}
+
+/** Changes by transaction, since one is taken back as a whole. @param {{changes: any[], undo: (transaction: string) => void}} props */
+function Told({ changes, undo }) {
+  if (!changes.length) return html`<p class="empty">Nothing has changed yet.</p>`;
+  /** @type {Map<string, any[]>} */
+  const transactions = new Map();
+  for (const each of changes) transactions.set(each.transaction_id, [...(transactions.get(each.transaction_id) ?? []), each]);
+  return html`<div aria-live="polite">${[...transactions].map(([transaction, told]) => html`<section class="panel transaction" key=${transaction}>
+    <div class="head"><h2><${Time} at=${told[0].timestamp} /></h2><span class="soft">${words(told[0].operation ?? '')} · <bdi>${writer(told[0].provenance)}</bdi></span>
+      <button class="quiet" onClick=${() => undo(transaction)} aria-label=${`Take back what was written at ${told[0].timestamp}`}>Take back …</button></div>
+    <ul class="plain">${told.map((each) => html`<li key=${each.event_id}><${ChangeLine} change=${{ ...each, timestamp: null }} /><${Fields} fields=${each.fields} /></li>`)}</ul>
+  </section>`)}</div>`;
+}
+
+/** @param {{fields: any}} props */
+function Fields({ fields }) {
+  const known = Object.entries(fields ?? {}).filter(([, each]) => each.after?.value !== undefined || each.before?.value !== undefined);
+  return known.slice(0, 12).map(([name, each]) => html`<div class="was" key=${name}><b>${words(name)}</b>: ${each.before && html`<${Was} value=${each.before.value} /> → `}<${Was} value=${each.after?.value} /></div>`);
+}

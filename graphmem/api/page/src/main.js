@@ -1,0 +1,111 @@
+// The shell: who is logged in, which view the address names, navigation.
+import { html, render, useEffect, useErrorBoundary, useRef, useState } from '../vendor/preact.js';
+import { Refused, begin, finish, get, isLoggedIn, logout } from './api.js';
+import { EntityView } from './entity.js';
+import { Home, Search } from './home.js';
+import { Changes, Entities, Timeline } from './lists.js';
+import { Problem } from './parts.js';
+import { Source, Sources } from './sources.js';
+
+/** @typedef {import('./parts.js').Place} Place */
+
+const LINKS = [['/', 'Home'], ['/entities', 'Entities'], ['/sources', 'Sources'], ['/timeline', 'Timeline'], ['/changes', 'Changes']];
+const THEMES = ['auto', 'light', 'dark'];
+
+/** @returns {Place} the view that the address names */
+function placed() {
+  const [path, query = ''] = location.hash.slice(1).split('?');
+  return { path: path || '/', query: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** @param {{place: Place}} props */
+function View({ place }) {
+  const [fault, forget] = useErrorBoundary();
+  useEffect(forget, [place]);
+  if (fault) return html`<h1>This view cannot be shown</h1><${Problem} error=${fault} />`;
+  const [, name, id = ''] = place.path.split('/');
+  const known = decoded(id);
+  if (name === '') return html`<${Home} />`;
+  if (name === 'search') return html`<${Search} place=${place} />`;
+  if (name === 'entities') return html`<${Entities} place=${place} />`;
+  if (name === 'entity' && known) return html`<${EntityView} key=${known} place=${place} id=${known} />`;
+  if (name === 'sources') return html`<${Sources} place=${place} />`;
+  if (name === 'source' && known) return html`<${Source} key=${known} place=${place} id=${known} />`;
+  if (name === 'timeline') return html`<${Timeline} place=${place} />`;
+  if (name === 'changes') return html`<${Changes} place=${place} />`;
+  return html`<h1>No such view</h1><p>The address names no view of this page. <a href="#/">Go to the first one.</a></p>`;
+}
+
+/** @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}
+
+/** @param {{error: any}} props */
+function Login({ error }) {
+  const [fault, set] = useState(error);
+  return html`<h1>Log in</h1>
+    <p>This service is guarded. It asks you on a page of its own, and sends you back. What you may see is what your account may see.</p>
+    <p class="soft">You need the name and password of your account, an API key, or the one-time code of <code>graphmem auth code</code>. The login lives in this tab and ends with it.</p>
+    ${fault && html`<${Problem} error=${fault} />`}
+    <button class="strong" onClick=${() => begin().catch(set)}>Log in</button>`;
+}
+
+function Theme() {
+  const [theme, set] = useState(localStorage.getItem('graphmem-theme') ?? 'auto');
+  useEffect(() => {
+    document.documentElement.dataset.theme = theme;
+    localStorage.setItem('graphmem-theme', theme);
+  }, [theme]);
+  return html`<label class="theme">Theme <select value=${theme} onChange=${(/** @type {any} */ event) => set(event.target.value)}>${THEMES.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`;
+}
+
+/** @param {{failed: any}} props */
+function App({ failed }) {
+  const [place, go] = useState(placed());
+  const [who, know] = useState(/** @type {any} */ (null));
+  const [problem, fail] = useState(/** @type {any} */ (null));
+  const main = useRef(/** @type {HTMLElement | null} */ (null));
+  const look = () => get('/me').then(know, (error) => fail(error instanceof Refused && error.status === 401 ? { login: true } : error));
+  useEffect(() => {
+    const moved = () => {
+      const next = placed();
+      go((/** @type {Place} */ before) => {
+        if (before.path !== next.path) {
+          window.scrollTo(0, 0);
+          main.current?.focus();
+        }
+        return next;
+      });
+    };
+    const ended = () => { know(null); fail({ login: true }); };
+    window.addEventListener('hashchange', moved);
+    window.addEventListener('login-needed', ended);
+    // The address may have changed since the first drawing.
+    moved();
+    look();
+    return () => { window.removeEventListener('hashchange', moved); window.removeEventListener('login-needed', ended); };
+  }, []);
+  const leave = () => logout().catch(() => undefined).then(() => { know(null); fail({ login: true }); });
+  return html`<a class="skip" href="#main" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
+    <header><a class="brand" href="#/">graphmem</a>
+      ${who && html`<nav aria-label="Views"><ul>${LINKS.map(([path, text]) => html`<li key=${path}><a href=${`#${path}`} aria-current=${place.path === path ? 'page' : undefined}>${text}</a></li>`)}</ul></nav>`}
+      <div class="who">${who && html`<span class="soft">${who.authentication === 'none' ? 'no login needed' : html`<bdi>${who.account}</bdi>`}</span>`}
+        ${isLoggedIn() && html`<button class="quiet" onClick=${leave}>Log out</button>`}<${Theme} /></div></header>
+    <main id="main" ref=${main} tabindex="-1">${content(who, problem, place, failed)}</main>`;
+}
+
+/** @param {any} who @param {any} problem @param {Place} place @param {any} failed why the login failed */
+function content(who, problem, place, failed) {
+  if (problem?.login) return html`<${Login} error=${failed} />`;
+  if (problem) return html`<h1>graphmem cannot be read</h1><${Problem} error=${problem} />`;
+  if (!who) return html`<p class="waiting" role="status">Loading …</p>`;
+  return html`<${View} place=${place} />`;
+}
+
+const failed = await finish().then(() => null, (error) => error);
+render(html`<${App} failed=${failed} />`, /** @type {HTMLElement} */ (document.getElementById('app')));
