@@ -127,12 +127,17 @@ class _Withdrawn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What is shown of an entity or a relationship; ``into`` is the survivor of a merged entity."""
+    """What is shown of an entity or a relationship.
+
+    ``into`` is the survivor of a merged entity. ``created_at``, of a relationship, is when its first
+    observation that counts was recorded.
+    """
 
     is_live: bool
     fold: Fold = field(default_factory=dict)
     into: str | None = None
     is_entity: bool = True
+    created_at: int = 0
 
     @property
     def is_shown(self) -> bool:
@@ -216,8 +221,13 @@ class _Deriver:
         for start in range(0, len(entity_ids), SUBJECTS_PER_READ):
             some = entity_ids[start : start + SUBJECTS_PER_READ]
             then = await recomputed.entities(self._context, some, times.LATEST, at_ingested)
-            members = {*some, *then.into, *then.into.values()}
-            states |= {each: _entity_state(then, each) for each in members}
+            survivors = {membership.survivor(each, then.into) for each in some}
+            # It also says who was merged into others that were not asked for: of these nothing was read.
+            states |= {
+                each: _entity_state(then, each)
+                for each in {*some, *then.into, *then.into.values()}
+                if membership.survivor(each, then.into) in survivors
+            }
         return states
 
     async def _relationships(self, keys: Sequence[str], at_ingested: int) -> _States:
@@ -243,8 +253,11 @@ class _Deriver:
             *(self._of_observation(transaction, each) for each in transaction.observations),
         ]
         self._states |= after
-        self._seen |= after.keys()
-        return [replace(each, index=index) for index, each in enumerate(changes) if each is not None]
+        # A withdrawal also names what its writer observed later: that is not seen yet.
+        self._seen |= {each.subject_id for each in transaction.observations}
+        self._seen |= {each for each, state in after.items() if state is not None}
+        # What a withdrawal names grows as its writer goes on, so what it did not change takes no index.
+        return [replace(each, index=index) for index, each in enumerate(filter(None, changes))]
 
     async def _around(self, transaction: RecordedTransaction) -> tuple[_States, _States]:
         """Return what is shown before and after a transaction of all that it may have changed."""
@@ -289,7 +302,7 @@ class _Deriver:
             observation = each.at(transaction.recorded_at)
             if observation is not None and ":" in each.subject_id and each.kind == "create":
                 states[each.subject_id] = _State(
-                    True, reduction.fold({}, observation, PLAIN), is_entity=False
+                    True, reduction.fold({}, observation, PLAIN), None, False, transaction.recorded_at
                 )
         return states
 
@@ -354,7 +367,9 @@ class _Deriver:
         fields = _difference(was, now)
         was_shown, is_shown = was is not None and was.is_shown, now is not None and now.is_shown
         if was_shown != is_shown:
-            done = "deleted" if was_shown else "restored" if key in self._seen else "created"
+            # A relationship of a merged entity is shown under a key under which nothing was observed.
+            is_new = now is not None and now.created_at == transaction.recorded_at
+            done = "deleted" if was_shown else "created" if is_new else "restored"
         elif fields[0] or fields[1]:
             ended = [_has_ended(each, transaction.recorded_at) for each in (was, now)]
             done = "ended" if ended == [False, True] else "changed"
@@ -392,7 +407,7 @@ def _relationship_state(row: RelationshipRow) -> _State:
         name: reduction.Winner("", winner, value)
         for name, value, winner in zip(row.fields, row.values, row.winners, strict=True)
     }
-    return _State(row.live, fold, is_entity=False)
+    return _State(row.live, fold, None, False, row.created_at)
 
 
 def _difference(was: _State | None, now: _State | None) -> tuple[Fields, Fields]:

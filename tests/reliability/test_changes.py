@@ -34,7 +34,7 @@ from graphmem.writing import forms
 from tests.reliability.test_withdrawals import FILES, HISTORY, Run, Step, is_sound, item
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
-from tests.support.examples import examples
+from tests.support.examples import LONG, examples
 from tests.support.faces import Call, by_runner
 from tests.support.killed_services import until
 from tests.support.long_cases import mostly_long
@@ -229,16 +229,50 @@ def test_the_changes_of_answers_come_to_what_a_standing_query_answers(
     compare()
 
 
+def test_a_change_is_the_same_whenever_it_is_read(loop: Loop, services: Services, owner: str) -> None:
+    """What a withdrawal concerns grows as its writer goes on, and merges join more and more entities."""
+    by_a, by_b = (by_runner(loop, services, owner, client=name) for name in "ab")
+
+    def note(call: Call, *titles: str) -> list[str]:
+        entities = [{"entity_type": "note", "title": title, "number": len(titles)} for title in titles]
+        link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": len(titles) - 1}
+        answer = call("store", entities=entities, relationships=[link] if len(titles) > 1 else [])
+        return [each["entity_id"] for each in answer["entities"]]
+
+    one, two, three = note(by_b, "one", "two", "three")
+    live = every_change(by_a, 500)
+    for step in (
+        lambda: by_b("entities.merge", source_entity_id=two, target_entity_id=one),
+        lambda: by_a("writings.withdraw", by_client="b"),
+        lambda: note(by_b, "six", "one", "seven"),
+        lambda: note(by_a, "four", "one"),
+        lambda: by_a("writings.reinstate", by_client="b"),
+        lambda: by_a("entities.merge", source_entity_id=three, target_entity_id=one),
+        lambda: by_a("entities.merge", source_entity_id=one, target_entity_id=note(by_a, "five")[0]),
+    ):
+        step()
+        live += every_change(by_a, 500, live[-1]["cursor"])
+    read = every_change(by_a, 500)
+    told = [(each["event_type"], each["event_id"], each["cursor"]) for each in read]
+    assert [(each["event_type"], each["event_id"], each["cursor"]) for each in live] == told
+    assert {one, two, three} <= {each["entity_id"] for each in read if each["event_type"] == "entity.merged"}
+    created = [each["name"] for each in read if each["event_type"] == "entity.created"]
+    assert sorted(created) == ["five", "four", "one", "one", "three", "two"]
+    applied(read)
+
+
 TITLES = 6
 """Notes that all writers change."""
-REQUESTS = 20
-"""Requests of each writer that is not killed before."""
+REQUESTS = 100 if LONG else 20
+"""Requests of each writer of a round that is not killed before."""
 LIMIT_SECONDS = 300.0
 WAYS = (
-    *["store"] * 6, *["entities.correct"] * 3,
-    "entities.delete", "entities.restore", "entities.merge", "entities.unmerge",
+    ["store"] * 6 + ["entities.correct"] * 3
+    + ["entities.delete", "entities.restore", "entities.merge", "entities.unmerge"]
+    + ["writings.withdraw", "writings.reinstate"]
 )  # fmt: skip
-"""Without withdrawals: a change of a reinstatement may have another id once later withdrawals are stored."""
+WITHDRAWN = "bd"
+"""The writers whose writings are withdrawn: one of each process."""
 
 
 class RandomWriter:
@@ -262,6 +296,8 @@ class RandomWriter:
             items = [{"entity_type": "note", "title": each, "number": rng.randrange(5)} for each in titles]
             link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": rng.choice((1, 2))}
             return way, {"entities": items, "relationships": [link] * rng.randrange(2)}
+        if way.startswith("writings."):
+            return way, {"by_client": rng.choice(WITHDRAWN)}
         one, other = rng.sample(self.entities, 2)
         return way, {
             "entities.correct": {"entity_id": one, "field": "number", "value": rng.randrange(5)},
@@ -357,8 +393,9 @@ def test_watchers_see_each_change_once_in_order_beside_writers_of_two_processes_
 
     actor, last = full_actor(owner), loop.run(future())
     watching, working = loop.run(begin(last))
-    with running(settings, tmp_path / "service", owner) as service:
-        loop.run(beside(service), LIMIT_SECONDS)
+    for number in range(3 if LONG else 1):
+        with running(settings, tmp_path / f"service{number}", owner) as service:
+            loop.run(beside(service), LIMIT_SECONDS)
     told = loop.run(end(last, watching), LIMIT_SECONDS)
     working.cancel()
     call = by_runner(loop, services, owner)
@@ -366,7 +403,8 @@ def test_watchers_see_each_change_once_in_order_beside_writers_of_two_processes_
     assert [each["event_id"] for each in read] == told[0] == told[1]
     assert len(set(told[0])) == len(told[0])
     created = {each["name"] for each in read if each["event_type"] == "entity.created"}
-    assert {title for each in (*there, *here) for title in each.stored} <= created
+    writers = [each for each in (*there, *here) if each.letter not in WITHDRAWN]
+    assert {title for each in writers for title in each.stored} <= created
     shown = {each["entity_id"]: each["snapshot"] for each in call("entities.query", limit=500)["entities"]}
     assert {subject: fields for subject, fields in applied(read).items() if ":" not in subject} == shown
     is_sound(call)
