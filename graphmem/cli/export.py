@@ -74,8 +74,6 @@ def export(
     \b
     What a format cannot hold:
     LOST
-
-    \b
     Examples:
       graphmem export --output facts.jsonl
       graphmem export --format markdown --output vault --type person --type company

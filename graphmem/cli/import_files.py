@@ -30,7 +30,6 @@ from graphmem.errors import (
     PayloadTooLarge,
     StoreRefused,
 )
-from graphmem.ingest.document import FILE_BYTES_LIMIT
 
 if TYPE_CHECKING:
     from graphmem.cli.importing.note_files import NoteFile, NoteIndex
@@ -125,7 +124,7 @@ def _expanded(path: str) -> Iterator[LocalFile]:
 def _is_document(path: str) -> bool:
     """Return whether an archive is one file that is read as such: of an office program, or of chats."""
     from graphmem.ingest.archives import format_of
-    from graphmem.ingest.document import DocumentLimits, ParseFailed
+    from graphmem.ingest.document import FILE_BYTES_LIMIT, DocumentLimits, ParseFailed
     from graphmem.ingest.own_files import read_file
 
     try:
@@ -138,6 +137,7 @@ def _is_document(path: str) -> bool:
 
 def _members(file: LocalFile) -> Iterator[LocalFile]:
     from graphmem.ingest.archives import DAMAGE
+    from graphmem.ingest.document import FILE_BYTES_LIMIT
 
     with zipfile.ZipFile(file.path) as archive:
         for member in sorted(archive.infolist(), key=lambda each: each.filename):

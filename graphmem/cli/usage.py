@@ -33,6 +33,9 @@ def proposals(word: str, group: Sequence[str], known: Sequence[str]) -> list[str
         known: the commands of the group.
     """
     table, word = tomllib.loads(SYNONYMS.read_text("utf-8")), word.lower()
+    if group == ("update",):
+        # Who writes `update Ada` means an entity.
+        group, word = (), "update"
     lines = [line for line in table["verbs"]["lines"] if word in line] if group else []
     inner = [" ".join(("graphmem", *group, name)) for line in lines for name in line if name in known]
     if inner or group not in ((), ("entities",)):

@@ -372,8 +372,9 @@ def test_no_answer_of_a_tool_cites_a_route(expected_by_face: dict[Face, Outcomes
 
 
 def test_every_face_was_asked_every_row_that_it_has(outcomes: Outcomes) -> None:
-    # A command line has no options but its own.
-    assert sum(map(bool, outcomes.values())) >= len(ROWS) - sum(row.not_in_cli for row in ROWS)
+    # A command line has no options but its own, and some operations are no tool.
+    asked = [row for row in ROWS if not row.not_in_cli and Face.MCP in REGISTRY[row.name].faces]
+    assert sum(map(bool, outcomes.values())) >= len(asked)
 
 
 @pytest.mark.parametrize("text", ["é", " ", "\\", "'", "+", "a b", "x" * 200, "%41", "?x", "#x"])

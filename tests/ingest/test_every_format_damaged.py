@@ -11,7 +11,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
@@ -122,6 +122,13 @@ The text of ¤.
 """
 PERSON = '{"name": "¤", "email": "person-#@post.example"'
 ENTITY = '{"type": "entity", "name": "¤", "entityType": "person", "observations": ["likes #"]}\n'
+EXPORTED = """{"entity_type": "person", "entity_id": "ent_aaaaaaaaaaaaaaaaaaaaaaa#", "canonical_name": "¤",\
+ "identity": {"basis": "name", "fields": {"name": "¤"}, "observed_at": "2026-01-01T00:00:00Z"},\
+ "observations": [{"observed_at": "2026-01-01T00:00:00Z", "kind": "value", "fields": {"name": "¤"}}],\
+ "relationships": []}
+"""
+MEM0 = '{"id": "m#", "memory": "¤ likes tea #", "user_id": "ada", "created_at": "2026-01-05T08:00:00Z"}'
+NODE = '{"uuid": "n#", "name": "¤", "labels": ["Entity", "Person"], "summary": "Lives in #."}'
 PAGE = "<!DOCTYPE html><html><body>"
 
 SAMPLES: Final = {
@@ -136,6 +143,9 @@ SAMPLES: Final = {
     "ics": Sample("a.ics", "BEGIN:VCALENDAR\nVERSION:2.0\n", record(EVENT), "END:VCALENDAR\n"),
     "vcf": Sample("a.vcf", "", record(CARD)),
     "memory": Sample("memory.jsonl", "", record(ENTITY)),
+    "graphmem": Sample("exported.jsonl", "", record(EXPORTED)),
+    "mem0": Sample("mem0.json", '{"results": [', joined(record(MEM0)), "]}"),
+    "zep": Sample("zep.json", '{"nodes": [', joined(record(NODE)), '], "edges": []}'),
     "chatgpt": Sample("conversations.json", "[", joined(record(CHATGPT)), "]"),
     "claude": Sample("conversations.json", "[", joined(record(CLAUDE)), "]"),
     "open_webui": Sample("chats.json", "[", joined(record(WEBUI)), "]"),
@@ -236,7 +246,7 @@ def test_a_damaged_member_of_an_office_file_costs_itself_alone() -> None:
         book.create_sheet(name).append([name] * 40)
         slide = slides.slides.add_slide(slides.slide_layouts[1])
         slide.shapes.title.text = name  # pyright: ignore[reportOptionalMemberAccess]
-    cases = (
+    cases: Sequence[tuple[str, Any, str, Sequence[str]]] = (
         ("a.docx", word, "word/media/image1.png", NAMES[:1]),
         ("a.docx", word, "word/styles.xml", NAMES[:1]),
         ("a.docx", word, "word/document.xml", ()),
