@@ -255,7 +255,7 @@ def test_a_damaged_member_of_an_office_file_costs_itself_alone() -> None:
         ("a.xlsx", book, "xl/styles.xml", ()),
         ("a.pptx", slides, "ppt/slides/slide2.xml", (NAMES[0], NAMES[2])),
         # What is no content, and which member is the main one, is not needed, even where its root is damaged.
-        *((*each, name, left) for *each, left in (
+        *((file, office, name, left) for file, office, left in (
             ("a.docx", word, NAMES[:1]), ("a.xlsx", book, NAMES[:3]), ("a.pptx", slides, NAMES[:3])
         ) for name in ("docProps/core.xml", "docProps/app.xml", "_rels/.rels")),
         ("a.docx", word, "word/_rels/document.xml.rels", NAMES[:1]),
