@@ -87,9 +87,11 @@ def _fill(world: World) -> None:
     world.ids["nils"] = found["entities"][0]["entity_id"]
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """A Chromium."""
+@pytest.fixture(scope="module")
+def browser(world: World) -> Iterator[Browser]:
+    """A Chromium. It keeps an event loop running in the thread, so the service is up before, and no test
+    of another file runs meanwhile.
+    """
     if not CHROMIUM.exists():
         pytest.skip(f"the page is not tried in a browser: there is no {CHROMIUM}")
     # A statement that the database has not planned yet takes seconds.
@@ -131,7 +133,7 @@ class Tab:
         self.page.locator("main:not(:has(.waiting)):not(:has(.stale)) h1").first.wait_for()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_tab(browser: Browser, world: World) -> Iterator[Tab]:
     """A tab that stays open."""
     context = browser.new_context(viewport=WIDE, color_scheme="light", locale="en-GB")
