@@ -313,7 +313,9 @@ FACES: dict[str, Callable[[World], Outcomes]] = {
     "cli-base-url": by_commands("--base-url", "{url}"),
 }
 
-LONG_FACES = frozenset({"rest", "mcp", "mcp-http-legacy", "mcp-stdio-legacy"})
+LONG_FACES = frozenset({"rest", "mcp", "cli", "mcp-http-legacy", "mcp-stdio-legacy"})
+pytestmark = pytest.mark.timeout(600)
+"""The first test of a face asks it all rows."""
 
 
 @pytest.fixture(scope="session")
