@@ -119,7 +119,7 @@ def merge(
     """Take the facts and files of another instance into this one: the union of both.
 
     Of a data directory, the database is started, read and stopped again. Where it does not start, its newest
-    backup is taken. Nothing in it is changed. Facts that contradict those of this instance are listed and
+    backup is taken. Its facts stay as they are. Facts that contradict those of this instance are listed and
     left out, and the exit code is 5. Run again, it adds nothing.
 
     \b
