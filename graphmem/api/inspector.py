@@ -48,13 +48,13 @@ class PageFile:
 def page_files() -> dict[str, PageFile]:
     """Return the files of the page by folder and name, such as ``src/main.js``."""
     root = resources.files("graphmem.api") / "page"
-    found = sorted(
+    contents = sorted(
         (f"{folder}/{each.name}", each.read_bytes())
         for folder in FOLDERS
         for each in (root / folder).iterdir()
         if each.name.rpartition(".")[2] in _MEDIA_TYPES
     )
-    return {name: PageFile.of(_MEDIA_TYPES[name.rpartition(".")[2]], content) for name, content in found}
+    return {name: PageFile.of(_MEDIA_TYPES[name.rpartition(".")[2]], content) for name, content in contents}
 
 
 @cache

@@ -99,13 +99,10 @@ class Gate:
             if scope["method"] == "OPTIONS" and (methods := self._methods(scope["path"])):
                 await self._browsers.preflight(methods, headers)(scope, body.receive, answer.send)
                 return
-            actor = await self._actor(scope, headers, body, meter)
+            lasts = is_stream(scope["path"], headers.get("mcp-method"))
+            actor = await self._actor(scope, headers, body, meter, lasts=lasts)
             scope.setdefault("state", {})["actor"] = actor
-            if (
-                self._turns is None
-                or not actor.account
-                or is_stream(scope["path"], headers.get("mcp-method"))
-            ):
+            if self._turns is None or not actor.account or lasts:
                 await self._app(scope, body.receive, answer.send)
             else:
                 async with self._turns.turn(actor.account):
@@ -116,8 +113,10 @@ class Gate:
             refused = challenged(refusal(exc, scope), exc, scope, self._settings)
             await drained(refused, scope)(scope, body.receive, answer.send)
 
-    async def _actor(self, scope: Scope, headers: SentHeaders, body: Replayed, meter: Meter) -> Actor:
-        """Return the actor of the credential."""
+    async def _actor(
+        self, scope: Scope, headers: SentHeaders, body: Replayed, meter: Meter, *, lasts: bool
+    ) -> Actor:
+        """Return the actor of the credential. Where the answer ``lasts``, it is checked again meanwhile."""
         if is_public(scope["path"].removeprefix("/api")):
             actor = public_actor()
         else:
@@ -125,7 +124,7 @@ class Gate:
             caller = Caller(scope["method"], path, query, headers, scope["headers"], body)
             with meter.attempt(headers.get("authorization")):
                 actor = await self._authenticate(caller)
-            if is_stream(scope["path"], headers.get("mcp-method")):
+            if lasts:
                 scope.setdefault("state", {})["credential_holds"] = partial(self._check_again, caller)
         return actor.named(headers.get("x-client-name", "rest"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -108,7 +107,7 @@ def create(
         chosen = session.local_settings(ELSEWHERE)
     path = backup_record.folder(chosen) if path is None else path
     if os.path.isdir(path):
-        path /= f"graphmem-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}.dump"
+        path /= backup_record.file_name("graphmem")
     elif keep is not None:
         raise InvalidInput("--keep counts the backups of a directory: name a directory, or no path")
     if chosen.base_url is None:

@@ -260,11 +260,11 @@ def _stored_note(session: Session, file: LinkedNote) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     replayed, created, ids = True, 0, list[str]()
     for raw in file.beside.requests(file.note):
-        said = _with_ids(raw, ids)
+        arguments = _with_ids(raw, ids)
         # What its links mean depends on the files beside it: with another meaning it is stored again.
-        key = hashlib.sha256(data + json.dumps([file.name, said]).encode()).hexdigest()
-        asked = {**content, **said, "idempotency_key": f"import:{key}"}
-        answer = patiently(session, entry_of("store"), asked)
+        key = hashlib.sha256(data + json.dumps([file.name, arguments]).encode()).hexdigest()
+        request = {**content, **arguments, "idempotency_key": f"import:{key}"}
+        answer = patiently(session, entry_of("store"), request)
         ids = [each["entity_id"] for each in answer["entities"]]
         replayed, created = replayed and answer["replayed"], created + answer["entities_created"]
     return {**answer, "replayed": replayed, "entities_created": created}
@@ -325,9 +325,9 @@ def _planned(file: LocalFile | LinkedNote) -> dict[str, Any]:
 
 
 def _plan(path: str, types: Mapping[str, int], related: int, warnings: Sequence[str]) -> dict[str, Any]:
-    told = {"store_warnings": [{"message": text} for text in warnings]} if warnings else {}
+    messages = {"store_warnings": [{"message": text} for text in warnings]} if warnings else {}
     made = {"entities_by_type": dict(types), "relationships_created": related}
-    return {"file": path, "outcome": "would_store", **told, "interpretation": made}
+    return {"file": path, "outcome": "would_store", **messages, "interpretation": made}
 
 
 def _wait(session: Session, rows: Sequence[dict[str, Any]]) -> None:
@@ -342,8 +342,8 @@ def _wait(session: Session, rows: Sequence[dict[str, Any]]) -> None:
         started = row.get("interpretation", {})
         while started.get("status") in UNFINISHED:
             time.sleep(POLL_SECONDS)
-            asked = {"source_id": row["source_id"], "limit": 1}
-            page = canonical.decode(session.run(entry_of("interpretations.list"), asked))
+            query = {"source_id": row["source_id"], "limit": 1}
+            page = canonical.decode(session.run(entry_of("interpretations.list"), query))
             if not page["interpretations"]:
                 break
             started = {**started, **page["interpretations"][0]}

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from graphmem.settings import Settings
 
 EMBEDDED = "embedded"
+ELSEWHERE = (
+    "init sets up this machine, not {0}: `graphmem --base-url {0} setup` gives that service to your agents"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +82,7 @@ def init(
       NEO4J_PASSWORD=... graphmem init --yes --neo4j-uri bolt://db.example.org:7687
       graphmem init --yes --no-agents --no-at-login
     """
-    current = session.settings()
-    if current.base_url is not None:
-        raise ConfigurationInvalid(
-            f"init sets up this machine, not {current.base_url}: `graphmem --base-url {current.base_url} "
-            "setup` gives that service to your agents",
-            setting="GRAPHMEM_BASE_URL",
-        )
+    current = session.settings_here(ELSEWHERE)
     given = {"neo4j_username": neo4j_username, "neo4j_database": neo4j_database}
     wanted = Wanted(
         data_dir, EMBEDDED if embedded else neo4j_uri, {n: v for n, v in given.items() if v is not None},

@@ -15,14 +15,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Final, Literal
 
 import typer
 
 from graphmem.cli.session import Session, console
-from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
     from graphmem.settings import Settings
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
 LEVELS: Final = {"debug": 0, "info": 1, "warning": 2, "warn": 2, "error": 3, "fatal": 4, "critical": 4}
 STYLES: Final = {"warning": "yellow", "error": "bold red", "critical": "bold red"}
 LINES: Final = 50
+ELSEWHERE: Final = "logs are read on the machine that wrote them, not at {}: run it there"
 PAUSE_SECONDS: Final = 0.5
 """Seconds between two looks for new lines."""
 _STAMP = re.compile(
@@ -102,12 +101,7 @@ def logs(
     from graphmem.cli.people_times import iso
     from graphmem.model import times
 
-    chosen = session.settings()
-    if chosen.base_url is not None:
-        raise ConfigurationInvalid(
-            f"logs are read on the machine that wrote them, not at {chosen.base_url}: run it there",
-            setting="GRAPHMEM_BASE_URL",
-        )
+    chosen = session.settings_here(ELSEWHERE)
     first = _OLDEST if since is None else times.render(times.parse(iso(since, "$.since", is_end=False)))
     least = LEVELS[level] if level else 0
 
@@ -247,7 +241,9 @@ class _Tail:
 
 
 def _moment(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    from graphmem.model import times
+
+    return times.render(int(at * 1_000_000))
 
 
 def _print(lines: Iterable[LogLine], as_json: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +13,9 @@ from graphmem.errors import ConfigurationInvalid, GraphmemError
 
 if TYPE_CHECKING:
     from graphmem.settings import Settings
+
+
+ELSEWHERE = "reset works on the data of this machine, not at {}"
 
 
 def reset(
@@ -45,11 +47,7 @@ def reset(
     """
     from graphmem.neo4j_local.unfinished import unfinished
 
-    chosen = session.settings()
-    if chosen.base_url is not None:
-        raise ConfigurationInvalid(
-            f"reset works on the data of this machine, not at {chosen.base_url}", setting="GRAPHMEM_BASE_URL"
-        )
+    chosen = session.settings_here(ELSEWHERE)
     if account is not None:
         return _reset_account(session, account, confirm, yes, no_backup)
     begun = unfinished(chosen.data_path)
@@ -166,8 +164,7 @@ def _back_up(chosen: Settings, name: str, owners: list[str]) -> str:
     from graphmem.cli.backup import write_dump
     from graphmem.neo4j_local import backup_record
 
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    path = backup_record.folder(chosen) / f"before-reset-of-{name}-{stamp}.dump"
+    path = backup_record.folder(chosen) / backup_record.file_name(f"before-reset-of-{name}")
     try:
         made = write_dump(chosen, path, owners, False, True)
     except GraphmemError:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 HEAD_START_SECONDS = 5.0
 """Seconds before the worker begins over stdio: the first call of the client comes at once."""
+DETACHED = [sys.executable, "-P", "-m", "graphmem", "serve", "--detached"]
+"""The process that serves in the background."""
 
 
 class _RestServer(uvicorn.Server):
@@ -135,7 +137,7 @@ def serve_detached(settings: Settings) -> dict[str, Any]:
     with _bound(settings):
         # What keeps the port from being bound is told here, and not in the log of the other process.
         pass
-    child = calling.spawn(settings, where, [sys.executable, "-P", "-m", "graphmem", "serve", "--detached"])
+    child = calling.spawn(settings, where, DETACHED)
 
     def answers(greeting: calling.Greeting) -> bool:
         connection = http.client.HTTPConnection(settings.near_host, _port(greeting), timeout=5)

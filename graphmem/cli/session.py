@@ -80,16 +80,28 @@ class Session:
 
         return settings.load(**(self.overrides | more))
 
-    def local_settings(self, refusal: str, *, reads: bool = True) -> Settings:
-        """Return the settings of a command that works on the data of this machine, and open its log.
+    def settings_here(self, refusal: str) -> Settings:
+        """Return the settings of a command that works on this machine alone.
 
         Args:
             refusal: the message where ``--base-url`` names another service; ``{}`` stands for its address.
-            reads: whether there has to be a database.
+
+        Raises:
+            ConfigurationInvalid: it names one.
         """
         chosen = self.settings()
         if chosen.base_url is not None:
             raise ConfigurationInvalid(refusal.format(chosen.base_url), setting="GRAPHMEM_BASE_URL")
+        return chosen
+
+    def local_settings(self, refusal: str, *, reads: bool = True) -> Settings:
+        """Return the settings of a command that works on the data of this machine, and open its log.
+
+        Args:
+            refusal: as of :meth:`settings_here`.
+            reads: whether there has to be a database.
+        """
+        chosen = self.settings_here(refusal)
         if reads:
             require_database(chosen)
         self.log_to_file(chosen)

@@ -38,14 +38,14 @@ def status(session: Session) -> None:
       graphmem status --json
       graphmem --base-url https://memory.example.org status
     """
-    found = look(session)
+    state = look(session)
     if session.as_json:
-        sys.stdout.write(json.dumps(found, default=str, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(state, default=str, ensure_ascii=False) + "\n")
         return
     from graphmem.cli.tables import pairs, plain
 
-    console.print(pairs(dict(_lines(found))))
-    for problem in found["problems"]:
+    console.print(pairs(dict(_lines(state))))
+    for problem in state["problems"]:
         sign: Text = plain(problem["status"], "bold red" if problem["status"] == "fail" else "yellow")
         console.print(sign, plain(f"{problem['check']}: {problem['what']}"), highlight=False)
         if problem["fix"]:
@@ -57,21 +57,21 @@ def look(session: Session) -> Row:
     from graphmem.neo4j_local import backup_record
 
     chosen = session.settings()
-    found: Row = {"version": __version__, "environment": chosen.env, "data_dir": str(chosen.data_path)}
+    state: Row = {"version": __version__, "environment": chosen.env, "data_dir": str(chosen.data_path)}
     problems: list[Row] = []
     if chosen.base_url is not None:
         ask = _asking_remote(session, chosen)
-        found["service"], found["database"] = _remote(ask, chosen.base_url, problems)
+        state["service"], state["database"] = _remote(ask, chosen.base_url, problems)
     else:
-        found["service"], ask = _local(session, chosen, problems)
-        found["database"] = _database(chosen, found["service"]["running"])
-    is_up = bool(found["service"]["running"])
-    found |= _contents(ask, problems) if is_up else dict.fromkeys(("stored", "last_write", "waiting"))
+        state["service"], ask = _local(session, chosen, problems)
+        state["database"] = _database(chosen, state["service"]["running"])
+    is_up = bool(state["service"]["running"])
+    state |= _contents(ask, problems) if is_up else dict.fromkeys(("stored", "last_write", "waiting"))
     made = next(iter(backup_record.backups(chosen)), None)
-    found["last_backup"] = made and {**asdict(made), "path": str(made.file(chosen))}
+    state["last_backup"] = made and {**asdict(made), "path": str(made.file(chosen))}
     if chosen.base_url is None:
         problems += _findings(session)
-    return {**found, "problems": problems}
+    return {**state, "problems": problems}
 
 
 def _findings(session: Session) -> list[Row]:
@@ -196,7 +196,7 @@ def _written(change: Row) -> Row:
     return {"at": change["timestamp"], "by": writer, "what": sentence(change)}
 
 
-def _lines(found: Row) -> Iterator[tuple[str, str]]:
+def _lines(state: Row) -> Iterator[tuple[str, str]]:
     from graphmem.cli.tables import short, time_text
 
     def known(part: Row) -> str:
@@ -208,17 +208,17 @@ def _lines(found: Row) -> Iterator[tuple[str, str]]:
         text = ", ".join(filter(None, told)) if part["running"] else str(part.get("state") or "")
         return f"{runs}{text and ': '}{text}"
 
-    service, database = found["service"], found["database"]
-    yield "graphmem", f"{found['version']} ({found['environment']}), data in {found['data_dir']}"
+    service, database = state["service"], state["database"]
+    yield "graphmem", f"{state['version']} ({state['environment']}), data in {state['data_dir']}"
     hint = "" if len(service) > 1 else ": `graphmem serve --detach` or any command starts one"
     yield "service", f"{known(service)}{hint}"
     size = f", {database['disk_bytes'] / 1e6:,.0f} MB on disk" if database.get("disk_bytes") else ""
     yield "database", f"{known(database)}{size}"
     for name in ("stored", "waiting"):
-        counts = {key: count for key, count in (found[name] or {}).items() if count or name == "stored"}
+        counts = {key: count for key, count in (state[name] or {}).items() if count or name == "stored"}
         text = ", ".join(f"{count:,} {key.replace('_', ' ')}" for key, count in counts.items())
-        yield name, text or ("nothing" if found[name] is not None else "not known: no service runs")
-    last, made = found["last_write"], found["last_backup"]
+        yield name, text or ("nothing" if state[name] is not None else "not known: no service runs")
+    last, made = state["last_write"], state["last_backup"]
     yield (
         "last write",
         f"{time_text(last['at'])} by {last['by']}: {short(last['what'])}" if last else "none known",

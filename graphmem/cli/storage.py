@@ -21,7 +21,6 @@ from graphmem.cli.session import (
     stderr,
     tell_progress,
 )
-from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,9 +93,7 @@ def move(
     from graphmem.cli import instance_files
     from graphmem.observability import logs
 
-    chosen = session.settings()
-    if chosen.base_url is not None:
-        raise ConfigurationInvalid(ELSEWHERE.format(chosen.base_url), setting="GRAPHMEM_BASE_URL")
+    chosen = session.settings_here(ELSEWHERE)
     target = Path(os.path.realpath(directory))
     if target != chosen.data_path:
         require_database(chosen)

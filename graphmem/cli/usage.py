@@ -33,14 +33,14 @@ def proposals(word: str, group: Sequence[str], known: Sequence[str]) -> list[str
         known: the commands of the group.
     """
     table, word = tomllib.loads(SYNONYMS.read_text("utf-8")), word.lower()
-    if group == ("update",):
-        # Who writes `update Ada` means an entity.
-        group, word = (), "update"
+    commands: dict[str, list[str]] = table["commands"]
+    if len(group) == 1 and any(group[0] in words for words in commands.values()):
+        # The group has a word that stands for another command too: `update Ada` means an entity.
+        group, word = (), group[0]
     lines = [line for line in table["verbs"]["lines"] if word in line] if group else []
     inner = [" ".join(("graphmem", *group, name)) for line in lines for name in line if name in known]
     if inner or group not in ((), ("entities",)):
         return inner
-    commands: dict[str, list[str]] = table["commands"]
     if not any(word in words for words in commands.values()):
         every = [known_word for words in commands.values() for known_word in words]
         # A sentence is a question; of a slip of the pen typer says which command is near.

@@ -252,6 +252,12 @@ def identifying_names(entity_type: str, alternatives: Alternatives) -> list[str]
     return sorted(names | second | parts)
 
 
+def identifying_fields(entity_type: str, basis: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of some fields, as given, that make an id of a basis such as ``first_name+last_name``."""
+    known = identifying_names(entity_type, (tuple(basis.split("+")),))
+    return {name: value for name, value in fields.items() if name in known or spelled(name) in known}
+
+
 def identify_new(owner: str, entity_type: str, transaction_id: str, index: int) -> Identity:
     """Return an entity that no other item reaches by its fields: ``intent: create_new``."""
     return Identity(ids.entity_id(owner, entity_type, NEW, [transaction_id, index]), NEW)

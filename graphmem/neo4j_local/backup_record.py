@@ -56,6 +56,11 @@ def folder(settings: Settings) -> Path:
     return path
 
 
+def file_name(begin: str) -> str:
+    """Return the name of a backup that is written now, which begins with ``begin``."""
+    return f"{begin}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.dump"
+
+
 def origin(settings: Settings) -> str:
     """Return what :attr:`Backup.of` says of backups that commands with these settings write."""
     return settings.base_url or (settings.neo4j_address if settings.neo4j_uri else "")

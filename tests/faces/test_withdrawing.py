@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from operator import itemgetter
 from typing import Any, LiteralString
 
@@ -15,7 +16,7 @@ from graphmem.writing import forms
 from tests.faces.test_sources import with_file
 from tests.support.event_loop import Loop
 from tests.support.exclusion_plans import as_difference, difference, listed, planned
-from tests.support.faces import Call
+from tests.support.faces import Call, by_runner
 
 ACME = {"entity_type": "company", "name": "Acme"}
 WORKS = {"relationship_type": "WORKS_AT", "source_index": 0, "target_index": 1}
@@ -138,21 +139,27 @@ def test_what_is_stored_with_a_withdrawn_source_waits_for_its_reinstatement(run:
 
 
 def test_answers_from_indexes_say_what_waits_and_reads_of_a_thing_do_not_wait(
-    run: Call, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     things = [{"entity_type": "thing", "name": f"n{number}"} for number in range(3)]
-    filed = run("store", entities=[*things, person(city="Bath")], **with_file())
-    ada = filed["entities"][3]["entity_id"]
-    run("store", entities=[person(city="Rome", observed_at=OLD)])
     monkeypatch.setattr(applying, "APPLIED_AT_ONCE", 0)
-    answer = run("sources.withdraw", source_id=filed["source_id"])
-    assert answer["pending"] == 4
-    assert run("server.stats")["pending"] == 4
-    assert run("entities.snapshot", entity_id=ada)["snapshot"]["city"] == "Rome"
-    with pytest.raises(NotFound):
-        run("entities.get", entity_id=filed["entities"][0]["entity_id"])
-    assert run("observations.query")["pending"] == 2
-    # The worker of another process may be faster: it serves all owners.
+    for _ in range(5):
+        run = by_runner(loop, services, str(uuid.uuid4()))
+        filed = run("store", entities=[*things, person(city="Bath")], **with_file())
+        ada = filed["entities"][3]["entity_id"]
+        run("store", entities=[person(city="Rome", observed_at=OLD)])
+        answer = run("sources.withdraw", source_id=filed["source_id"])
+        waiting = [answer["pending"], run("server.stats").get("pending")]
+        assert run("entities.snapshot", entity_id=ada)["snapshot"]["city"] == "Rome"
+        with pytest.raises(NotFound):
+            run("entities.get", entity_id=filed["entities"][0]["entity_id"])
+        waiting.append(run("observations.query").get("pending"))
+        # The worker of another process may be faster: it serves all owners.
+        if None not in waiting:
+            break
+    else:
+        pytest.fail("the worker of another process was faster each time")
+    assert waiting == [4, 4, 2]
     loop.run(worker.refold_withdrawn(services))
     assert "pending" not in run("server.stats")
     assert [each["entity_id"] for each in run("entities.query")["entities"]] == [ada]

@@ -14,12 +14,14 @@ import structlog
 from typer.testing import CliRunner
 
 from graphmem import runtime
+from graphmem.cli import serve
 from graphmem.cli.main import app
 from graphmem.errors import ConfigurationInvalid
 from graphmem.neo4j_local.instance import Instance
 from graphmem.service import beside, calling, greeting, wire
 from graphmem.service.place import is_locked, place
 from graphmem.settings import Settings, load
+from tests.support import commands
 from tests.support.commands import environment
 from tests.support.local_service import is_alive, wait_for
 from tests.support.service import Service, running, start, wait_until_healthy
@@ -80,7 +82,11 @@ def test_stopping_the_local_service_leaves_serve_alone(local: Settings, service:
     assert greeted(local)["state"] == greeting.READY
 
 
-def test_a_detached_serve_answers_once_it_is_told_of_and_is_stopped_by_server_stop(local: Settings) -> None:
+def test_a_detached_serve_answers_once_it_is_told_of_and_is_stopped_by_server_stop(
+    local: Settings, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Without its worker, which would serve the owners of other tests.
+    monkeypatch.setattr(serve, "DETACHED", commands.command(owner, "serve", "--detached"))
     told = command(local, "serve", "--detach", "--port", "0")
     assert httpx.get(f"{told['address']}/health/ready").status_code == 200
     assert (greeted(local)["pid"], Path(told["log"]).is_file()) == (told["pid"], True)

@@ -53,7 +53,10 @@ def test_the_environment_wins_over_the_file_and_each_setting_says_where_it_comes
     assert load(data_dir=data).neo4j_password.get_secret_value() == SECRET
 
 
-def test_the_file_of_another_directory_leaves_nothing_behind(data: Path) -> None:
+def test_the_file_of_another_directory_leaves_nothing_behind(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
     write(data / "a", "GRAPHMEM_PORT=4001", "export AWS_ACCESS_KEY_ID=of-a")
     assert load(data_dir=data / "a").port == 4001
     assert os.environ["AWS_ACCESS_KEY_ID"] == "of-a"

@@ -34,9 +34,9 @@ def _observations(spool: ExportSpool, row: Row) -> list[Row]:
     it would be shown where it is imported.
     """
     rows = {each["id"]: each for each in spool.observations(row["entity_id"])}
-    told = [_observation(spool, each) for each in rows.values()]
+    lines = [_observation(spool, each) for each in rows.values()]
     places = {each["id"]: (each["kind"] == "correction", each["observed_at"]) for each in rows.values()}
-    for each in told:
+    for each in lines:
         observation_id = each["observation_id"]
         if rows[observation_id]["entity_id"] == row["entity_id"]:
             continue
@@ -47,17 +47,17 @@ def _observations(spool: ExportSpool, row: Row) -> list[Row]:
             if winner in places and winner != observation_id and places[winner] <= places[observation_id]
         }
         each |= {"hidden_fields": hidden} if hidden else {}
-    return told
+    return lines
 
 
 def _observation(spool: ExportSpool, row: Row) -> Row:
     names = "observed_at", "kind", "source_priority", "specificity_score", "observation_source", "recorded_at"
-    told: Row = {**{name: row[name] for name in names}, "fields": fields_of(row), "observation_id": row["id"]}
+    line: Row = {**{name: row[name] for name in names}, "fields": fields_of(row), "observation_id": row["id"]}
     source = spool.source(row["source_id"])
     if source is not None:
         kept = ("source_id", "original_filename", "content_hash", "mime_type")
-        told["source"] = {name: source[name] for name in kept}
-    return told | {"written_by": row["provenance"]}
+        line["source"] = {name: source[name] for name in kept}
+    return line | {"written_by": row["provenance"]}
 
 
 def _relationship(spool: ExportSpool, row: Row) -> Row | None:

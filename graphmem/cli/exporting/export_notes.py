@@ -142,9 +142,9 @@ def checksum(text: str) -> str:
 def _link(spool: ExportSpool, row: Row, paths: dict[str, str]) -> str:
     target = spool.entity(row["target_entity_id"])
     name = "" if target is None else " ".join(re.sub(r"[\[\]|\n\r]", " ", target["canonical_name"]).split())
-    said = f" {compact(row['snapshot'])}" if row["snapshot"] else ""
+    metadata = f" {compact(row['snapshot'])}" if row["snapshot"] else ""
     path = paths[row["target_entity_id"]].removesuffix(".md")
-    return f"- {row['relationship_type']} [[{path}|{name}]]{said}\n"
+    return f"- {row['relationship_type']} [[{path}|{name}]]{metadata}\n"
 
 
 def _key(name: str) -> str:

@@ -60,8 +60,8 @@ class ExportSpool:
         for entity_id in chosen:
             self._add_entity(self._call("entities.get", {"entity_id": entity_id}))
         if not chosen:
-            asked = {"filters": {**filters, "include_merged": True}, "sort_by": "entity_id"}
-            for row in self._pages("entities.query", asked, "entities"):
+            query = {"filters": {**filters, "include_merged": True}, "sort_by": "entity_id"}
+            for row in self._pages("entities.query", query, "entities"):
                 self._add_entity(row)
         is_few = bool(chosen) or (bool(set(filters) - {"entity_types"}) and self.count <= FEW_ENTITIES)
         names = [row["entity_id"] for row in self.entities()] if is_few else [None]
@@ -78,11 +78,11 @@ class ExportSpool:
                 self._insert("source", row["source_id"], row)
         self._settle()
 
-    def _pages(self, operation: str, asked: Mapping[str, Any], items: str) -> Iterator[Row]:
+    def _pages(self, operation: str, query: Mapping[str, Any], items: str) -> Iterator[Row]:
         cursor: str | None = ""
         count = 0
         while cursor is not None:
-            page = self._call(operation, {**asked, "limit": PAGE, **({"cursor": cursor} if cursor else {})})
+            page = self._call(operation, {**query, "limit": PAGE, **({"cursor": cursor} if cursor else {})})
             yield from page[items]
             cursor, count = page.get("next_cursor"), count + len(page[items])
             self._tell(f"{count:,} {items}")
@@ -181,14 +181,8 @@ def identity_of(entity_id: str, observations: Iterable[Row]) -> Row:
             continue
         fields = fields_of(row)
         if row["entity_id"] == entity_id and "home_entity_id" not in row:
-            names = (tuple(basis.split("+")),)
-            known = {*names[0], *identity.identifying_names(row["entity_type"], names)}
             if basis != identity.CONTENT:
-                fields = {
-                    name: value
-                    for name, value in fields.items()
-                    if name in known or identity.spelled(name) in known
-                }
+                fields = identity.identifying_fields(row["entity_type"], basis, fields)
             return {"basis": basis, "fields": fields, "observed_at": row["observed_at"]}
     return {"basis": "id", "fields": {"id": entity_id}}
 

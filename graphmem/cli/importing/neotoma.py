@@ -82,8 +82,8 @@ class NeotomaReader:
         """Yield the entities by their ids; the first has the number of all as ``total``."""
         cursor: str | None = ""
         while cursor is not None:
-            asked = {"limit": PAGE, "sort_by": "entity_id", "sort_order": "asc"}
-            page = self._ask("POST", "/entities/query", json=asked | ({"cursor": cursor} if cursor else {}))
+            query = {"limit": PAGE, "sort_by": "entity_id", "sort_order": "asc"}
+            page = self._ask("POST", "/entities/query", json=query | ({"cursor": cursor} if cursor else {}))
             for row in page.get("entities") or []:
                 if isinstance(row, dict) and isinstance(row.get("entity_id"), str):
                     yield {**row, "total": page.get("total") or 0}
@@ -167,7 +167,7 @@ class _Lines:
         # These names say how an item is stored; here they are no fields.
         kept = {name: value for name, value in fields.items() if name not in items.RESERVED}
         source = row.get("observation_source")
-        told = {
+        line = {
             "observed_at": row.get("observed_at"),
             "fields": kept,
             "source_priority": row.get("source_priority") or 0,
@@ -177,7 +177,7 @@ class _Lines:
             "observation_id": row.get("id"),
             "source": self._sources.get(str(row.get("source_id"))),
         }
-        return {name: value for name, value in told.items() if value is not None} if kept else None
+        return {name: value for name, value in line.items() if value is not None} if kept else None
 
     def _link(self, row: Row) -> Row | None:
         target = self._end(str(row.get("target_entity_id")))
@@ -211,8 +211,7 @@ def _named(row: Row, observations: list[Row]) -> Row:
     fields = first["fields"]
     if basis == identity.CONTENT:
         basis, fields = identity.CANONICAL_NAME, named
-    known = identity.identifying_names(canonical_type, (tuple(basis.split("+")),))
-    who = {key: value for key, value in fields.items() if identity.spelled(key) in known}
+    who = identity.identifying_fields(canonical_type, basis, fields)
     at = {"observed_at": first["observed_at"]} if "observed_at" in first else {}
     return {
         "entity_type": entity_type,

@@ -72,8 +72,7 @@ class NoteFile:
             when = {} if at is None else {"observed_at": at}
             return {"entity_type": self.entity_type, **self.own_identity["fields"], **when}
         basis = identity.identify("", self.entity_type, self.fields).basis
-        known = identity.identifying_names(self.entity_type, (tuple(basis.split("+")),))
-        named = {name: value for name, value in self.fields.items() if identity.spelled(name) in known}
+        named = identity.identifying_fields(self.entity_type, basis, self.fields)
         return {"entity_type": self.entity_type, **named}
 
 
@@ -144,11 +143,11 @@ def _own(name: str, head: str, body: str, text: str) -> NoteFile | None:
         members["content"] = content.strip()
     if isinstance(shown, str) and identity.display_name(entity_type, entity_id, members) != shown:
         members["canonical_name"] = shown
-    found = [
+    note_links = [
         NoteLink(match[2], match[1], json.loads(match[3]) if match[3] else {})
         for match in _OWN_LINK.finditer(links)
     ]
-    note = NoteFile(name, entity_type, members, found, [shown] if isinstance(shown, str) else [], who)
+    note = NoteFile(name, entity_type, members, note_links, [shown] if isinstance(shown, str) else [], who)
     note.observed_at = updated if isinstance(updated, str) and not is_edited else None
     return note
 
@@ -203,8 +202,8 @@ def _tags(stated: Any, body: str) -> list[str]:
     listed = (
         stated if isinstance(stated, list) else re.split(r"[,\s]+", stated) if isinstance(stated, str) else []
     )
-    found = [str(each).removeprefix("#") for each in listed] + [match[1] for match in _TAG.finditer(body)]
-    return list(dict.fromkeys(each for each in found if each))
+    tags = [str(each).removeprefix("#") for each in listed] + [match[1] for match in _TAG.finditer(body)]
+    return list(dict.fromkeys(each for each in tags if each))
 
 
 def _of_properties(members: Mapping[str, Any]) -> Iterator[NoteLink]:
