@@ -406,10 +406,9 @@ class Settings(BaseSettings):
         default=False,
         description="Run commands in their own process, without the local service.",
     )
-    update_index: str | None = _own(
-        default=None,
-        description="Address of the package index that `graphmem update check` asks, or off. Default: the "
-        "one that pip is configured to use.",
+    update_index: str = _own(
+        default="https://pypi.org",
+        description="Address of the package index that `graphmem update check` asks, or off.",
     )
     service_idle_seconds: float = _own(
         default=1800.0,

@@ -9,8 +9,8 @@ kilobytes and seconds:
   addresses, never to the name, so that a second answer of the resolver (DNS rebinding) changes nothing.
   SNI and the check of the certificate use the name.
 - No redirect is followed, no proxy of the environment is used, no compression is accepted.
-- A document has at most :data:`DOCUMENT_BYTES_LIMIT` bytes; what answers a webhook is not read. Everything
-  takes at most the seconds of the fetcher, by default :data:`FETCH_SECONDS`.
+- A document has at most the bytes of the fetcher, by default :data:`DOCUMENT_BYTES_LIMIT`; what answers a
+  webhook is not read. Everything takes at most its seconds, by default :data:`FETCH_SECONDS`.
 """
 
 from __future__ import annotations
@@ -181,14 +181,16 @@ class Fetcher:
         resolve: Resolve = resolve,
         connections: Callable[[], httpx.AsyncBaseTransport] = connections,
         seconds: float = FETCH_SECONDS,
+        bytes_limit: int = DOCUMENT_BYTES_LIMIT,
     ) -> None:
         self._resolve = resolve
         self._connections = connections
         self._seconds = seconds
+        self._bytes_limit = bytes_limit
 
     async def fetch_json(self, url: str) -> FetchedDocument:
         """Return the JSON object at a URL."""
-        return await self._exchange(read_url(url), _read)
+        return await self._exchange(read_url(url), partial(_read, bytes_limit=self._bytes_limit))
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
         """Send a JSON body to a URL. Its answer must have a status from 200 to 299; the rest is not read."""
@@ -270,7 +272,7 @@ async def _accepted(host: str, response: httpx.Response, statuses: range = range
         raise FetchRefused("status", f"{host} answered status {response.status_code}")
 
 
-async def _read(host: str, response: httpx.Response) -> FetchedDocument:
+async def _read(host: str, response: httpx.Response, bytes_limit: int) -> FetchedDocument:
     """Return the document of an answer, and how long it may be kept."""
     await _accepted(host, response, range(200, 201))
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -281,8 +283,8 @@ async def _read(host: str, response: httpx.Response) -> FetchedDocument:
     body = bytearray()
     async for part in response.aiter_raw():
         body += part
-        if len(body) > DOCUMENT_BYTES_LIMIT:
-            raise FetchRefused("size", f"the document of {host} is larger than {DOCUMENT_BYTES_LIMIT} bytes")
+        if len(body) > bytes_limit:
+            raise FetchRefused("size", f"the document of {host} is larger than {bytes_limit} bytes")
     try:
         members = orjson.loads(body)
     except orjson.JSONDecodeError as exc:

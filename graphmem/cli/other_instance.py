@@ -21,13 +21,12 @@ FILE = "merged.dump"
 
 @contextlib.contextmanager
 def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterator[Path]:
-    """Yield a dump of the instance in a data directory: made now, else its newest backup.
+    """Yield a dump of the instance in a data directory: made now, else its newest backup of all owners.
 
     Raises:
-        GraphmemError: its database does not start, and it has no backup.
+        GraphmemError: its database does not start, and it has no such backup.
     """
     from graphmem import environment_file
-    from graphmem.cli.instance_files import BACKUPS
     from graphmem.neo4j_local.private_files import private_directory
 
     other = environment_file.directory(folder, own.env)
@@ -47,11 +46,13 @@ def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterato
         path.unlink(missing_ok=True)
         if was_down:
             _run(other, "db", "stop")
-    backups = sorted((other / BACKUPS).glob("*.dump"), key=lambda each: each.stat().st_mtime)
-    if not backups:
+    listed = _run(other, "backup", "list")
+    backups = json.loads(listed.stdout)["backups"] if listed.returncode == 0 else []
+    newest = next((row for row in backups if not row["owners"]), None)
+    if newest is None:
         raise _error(made.stderr)
-    tell(f"{other} cannot be read, so its newest backup is taken: {backups[-1]}")
-    yield backups[-1]
+    tell(f"{other} cannot be read, so its newest backup is taken: {newest['path']}")
+    yield Path(newest["path"])
 
 
 def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

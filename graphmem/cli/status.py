@@ -142,7 +142,7 @@ def _local(session: Session, chosen: Settings, problems: list[Row]) -> tuple[Row
         path = Path(greeted["socket"])
         try:
             answer, body = wire.request(
-                path, "POST", greeting.OPERATION_PATH, call, headers, timeout=TIMEOUT_SECONDS
+                path, "POST", greeting.OPERATION_PATH, call, headers, TIMEOUT_SECONDS, calling.signing(chosen)
             )
         except (wire.NotConnected, wire.Interrupted) as exc:
             raise calling.ServiceUnreachable("the service does not answer", reason=str(exc)) from exc

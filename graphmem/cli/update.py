@@ -10,12 +10,15 @@ from typing import Annotated, Any, Final
 import typer
 
 from graphmem import __version__
-from graphmem.cli.session import Session, command
+from graphmem.cli.session import Session, command, run_async
 from graphmem.errors import InvalidInput
 
 app = typer.Typer(no_args_is_help=True)
 INDEX_SECONDS: Final = 20.0
 """Seconds that the package index may take."""
+INDEX_BYTES_LIMIT: Final = 8 << 20
+"""An index names each file of each version with its hashes."""
+_FINAL: Final = re.compile(r"\d+(\.\d+)*")
 _TARGET: Final = re.compile(r"^([a-z-]+):.*## (.*)$", re.MULTILINE)
 
 
@@ -23,46 +26,52 @@ _TARGET: Final = re.compile(r"^([a-z-]+):.*## (.*)$", re.MULTILINE)
 def check(session: Session) -> dict[str, Any]:
     """Ask the package index for the newest version, and say how this installation is updated.
 
-    Only this command asks: the index that pip is configured to use, or the one of `GRAPHMEM_UPDATE_INDEX`;
-    off asks none. Nothing is installed.
+    Only this command asks: PyPI, or the index that GRAPHMEM_UPDATE_INDEX names; off asks none. Nothing is
+    installed.
 
     \b
     Examples:
       graphmem update check
       graphmem update check --json
     """
-    chosen = session.settings()
+    from graphmem.auth.fetching import FetchRefused
+
+    index = session.settings().update_index
     way, update = _installed()
     answer: dict[str, Any] = {"version": __version__, "installed_with": way, "newest": None, "newer": []}
-    if chosen.update_index == "off":
+    if index == "off":
         return answer | {"message": "the package index was not asked: that is turned off", "update": update}
-    versions, fault = _versions(chosen.update_index)
-    if not versions:
+    try:
+        versions, changes = _released(f"{index.rstrip('/')}/pypi/graphmem/json")
+    except FetchRefused as fault:
         return answer | {"message": f"the package index does not say: {fault}", "update": update}
     newer = [version for version in versions if _order(version) > _order(__version__)]
-    message = f"{versions[0]} is there" if newer else "this is the newest version"
+    if not newer:
+        return answer | {"newest": versions[0], "message": "this is the newest version", "update": None}
+    message = f"{versions[0]} is there"
     return answer | {
-        "newest": versions[0],
-        "newer": newer,
-        "message": message,
-        "update": update if newer else None,
-    }
+        "newest": versions[0], "newer": newer, "message": message, "changes": changes, "update": update
+    }  # fmt: skip
 
 
-def _versions(index: str | None) -> tuple[list[str], str]:
-    """Return the released versions, the newest first; if there are none, why."""
-    import subprocess
+def _released(url: str) -> tuple[list[str], str | None]:
+    """Return the final versions that an index has, the newest first, and where it says what changed.
 
-    words = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "index", "versions"]
-    words += ["--timeout", "5", "--retries", "0", *(["--index-url", index] if index else []), "graphmem"]
+    Raises:
+        FetchRefused: it does not answer, or has no version.
+    """
+    from graphmem.auth.fetching import Fetcher, FetchRefused
+
+    found = run_async(Fetcher(seconds=INDEX_SECONDS, bytes_limit=INDEX_BYTES_LIMIT).fetch_json(url)).members
     try:
-        ran = subprocess.run(words, capture_output=True, text=True, timeout=INDEX_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        return [], f"no answer within {INDEX_SECONDS:.0f} s"
-    found = re.search(r"^Available versions: (.+)$", ran.stdout, re.MULTILINE)
-    versions = [version.strip() for version in found[1].split(",")] if found else []
-    fault = ran.stderr.strip().splitlines()[-1:] or ["it lists no version"]
-    return sorted(versions, key=_order, reverse=True), fault[0]
+        files = found["releases"].items()
+        versions = [name for name, of in files if _FINAL.fullmatch(name) and not all(f["yanked"] for f in of)]
+        changes = (found["info"].get("project_urls") or {}).get("Changelog") or found["info"]["release_url"]
+    except (LookupError, TypeError, AttributeError) as exc:
+        raise FetchRefused("document", "it answers something else than a package index") from exc
+    if not versions:
+        raise FetchRefused("document", "it lists no version")
+    return sorted(versions, key=_order, reverse=True), changes
 
 
 def _order(version: str) -> tuple[int, ...]:

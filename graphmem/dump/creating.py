@@ -31,6 +31,8 @@ PAGE_TRANSACTIONS: Final = 500
 """Transactions that one query reads; fewer where their values are large."""
 ABANDONED_AFTER_SECONDS: Final = 86_400.0
 """A partial file that nobody has written to for this long belongs to no backup under way."""
+PENDING_RECORDS_LIMIT: Final = 500
+"""Records that are held until a thread writes them."""
 SPOOL_BYTES: Final = 2 << 20
 """Bytes of a file that are held in memory until all of it is read and checked; more wait on the disk."""
 Progress = Callable[[str, int, int | None], None]
@@ -110,6 +112,8 @@ async def create(
         writer = container.DumpWriter(file, files=objects is not None)
         creator = _Creator(database, objects, writer, progress or (lambda stage, done, total: None))
         result = await creator.run(owners)
+        # The file is synced here in a thread, and then again at no cost: the loop of a service goes on.
+        await asyncio.to_thread(_sync, file)
         if not result.owners:
             refuse_empty_replacement(path, database_name)
         result.path, result.size = path, file.tell()
@@ -174,6 +178,7 @@ class _Creator:
     ) -> None:
         self._database, self._objects, self._writer, self._progress = database, objects, writer, progress
         self._missing = MissingFiles()
+        self._pending: list[dict[str, Any]] = []
 
     async def run(self, chosen: Sequence[str]) -> CreateResult:
         owners = sorted(set(chosen) or [owner async for owner in every_owner(self._database)])
@@ -190,6 +195,7 @@ class _Creator:
         result.accounts = 0 if chosen else await self._accounts()
         for owner in owners:
             result.owners.append(await self._owner(owner, cuts[owner].sequence))
+        await self._write_pending()
         self._writer.finish({
             "owners": [contents.counted for contents in result.owners],
             "relationship_types": result.relationship_types,
@@ -248,6 +254,8 @@ class _Creator:
                 contents.count(kind.plural, len(facts))
                 if kind is OBSERVATION:
                     self._progress("create", len(facts), None)
+            if len(self._pending) >= PENDING_RECORDS_LIMIT:
+                await self._write_pending()
         if contents.counts[TRANSACTION.plural] < sequence and await self._sequence(owner) < sequence:
             raise DumpRefused(
                 f"the data of the owner {owner} was erased while the backup was written: run it again",
@@ -273,9 +281,10 @@ class _Creator:
                 self._missing.add(MissingFile(*file))
                 return
             offset = spool.seek(0)
-            while chunk := spool.read(FILE_CHUNK_BYTES):
+            while chunk := await asyncio.to_thread(spool.read, FILE_CHUNK_BYTES):
                 data = base64.b64encode(chunk).decode()
                 self._add("file", columns(records.FileChunk), [source.content_hash, offset, data])
+                await self._write_pending()
                 offset += len(chunk)
                 self._progress("files", len(chunk), None)
         contents.count("files", 1)
@@ -323,7 +332,22 @@ class _Creator:
     def _add(self, record: str, names: Iterable[str], values: Iterable[Any]) -> None:
         members = zip(names, values, strict=True)
         present = {name: value for name, value in members if value is not None}
-        self._writer.add(line({"record": record, **present}))
+        self._pending.append({"record": record, **present})
+
+    async def _write_pending(self) -> None:
+        """Encode and compress the records so far, in a thread: a service answers others meanwhile."""
+        pending, self._pending = self._pending, []
+
+        def write() -> None:
+            for record in pending:
+                self._writer.add(line(record))
+
+        await asyncio.to_thread(write)
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
@@ -340,8 +364,7 @@ def new_file(path: Path, force: bool) -> Iterator[BinaryIO]:
         try:
             with open(partial, "xb", opener=_opened_privately) as file:
                 yield file
-                file.flush()
-                os.fsync(file.fileno())
+                _sync(file)
             _publish(partial, path, force)
         finally:
             partial.unlink(missing_ok=True)

@@ -247,12 +247,7 @@ def send(
 
     Where the settings name the key of an agent, the request is signed.
     """
-    sign = None
-    if settings.agent_key is not None:
-        from graphmem.client.agent_signing import AgentSigner
-
-        agent = AgentSigner.configured(settings)
-        sign = agent and agent.headers
+    sign = signing(settings)
     for _ in range(STARTS_LIMIT):
         path = Path(ensure(settings, tell)["socket"])
         try:
@@ -266,6 +261,16 @@ def send(
                 reason=str(exc),
             ) from exc
     raise ServiceUnreachable("the local service ends as soon as it is ready: `graphmem server logs` says why")
+
+
+def signing(settings: Settings) -> wire.Sign | None:
+    """Return what signs requests with the key of an agent that the settings name; None: no agent."""
+    if settings.agent_key is None:
+        return None
+    from graphmem.client.agent_signing import AgentSigner
+
+    agent = AgentSigner.configured(settings)
+    return agent and agent.headers
 
 
 def environment(settings: Settings) -> dict[str, str]:

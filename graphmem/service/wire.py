@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+Sign = Callable[[str, str, bytes], Mapping[str, str]]
 SOCKET_URL = "http://localhost"
 """The address for which requests over a Unix socket are signed, whatever the service has over TCP."""
 
@@ -28,7 +29,7 @@ def request(
     content: Any = None,
     headers: Mapping[str, str] | None = None,
     timeout: float | None = None,
-    sign: Callable[[str, str, bytes], Mapping[str, str]] | None = None,
+    sign: Sign | None = None,
 ) -> tuple[int, bytes]:
     """Send one request to the socket at ``path``; return status and body of the answer.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typer.testing import CliRunner, Result
 
 from graphmem.cli.main import app
 from graphmem.dump import create, creating
+from graphmem.dump.container import DumpWriter
 from graphmem.errors import DumpRefused
 from graphmem.registry import Services
 from graphmem.settings import Settings
@@ -186,6 +188,25 @@ def test_a_file_that_appears_while_a_dump_is_made_is_not_replaced(
     with pytest.raises(DumpRefused, match="was created meanwhile"):
         loop.run(create(services.database, path, [owner], objects=None, progress=write_meanwhile))
     assert [file.read_text() for file in tmp_path.iterdir()] == ["of another process"]
+
+
+def test_a_dump_is_compressed_beside_the_event_loop(
+    run: Call, owner: str, tmp_path: Path, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("store", entities=[{"entity_type": "person", "name": "Ada Lovelace"}])
+    threads, add = [], DumpWriter.add
+
+    def noted(writer: DumpWriter, record: bytes) -> None:
+        threads.append(threading.current_thread())
+        add(writer, record)
+
+    async def make() -> threading.Thread:
+        await create(services.database, tmp_path / "a.dump", [owner], objects=None)
+        return threading.current_thread()
+
+    monkeypatch.setattr(DumpWriter, "add", noted)
+    assert loop.run(make()) not in threads
+    assert len(threads) >= 3
 
 
 def test_a_directory_is_no_name_of_a_dump(owner: str, tmp_path: Path, loop: Loop, services: Services) -> None:

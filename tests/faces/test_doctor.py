@@ -279,6 +279,11 @@ def test_the_status_and_a_backup_are_the_same_over_the_socket_and_over_http(
         assert found["last_write"]["at"]
         assert found["waiting"] is not None
     assert seen[0]["service"]["pid"] == service.process.pid
+    for words in ([], ["--base-url", service.url]):
+        # Both sign with the key of an agent, and there is no such key.
+        no_key = {**where, "GRAPHMEM_AGENT_KEY": str(tmp_path / "none.json")}
+        result = CliRunner().invoke(app, [*words, "status", "--json"], env=no_key)
+        assert "CREDENTIALS_REFUSED" in result.stdout + result.stderr
     people = CliRunner().invoke(app, ["status"], env=where).stdout
     assert f"process {service.process.pid}" in people
     words = ["--base-url", service.url, "backup", "create", str(tmp_path), "--owner", service.owner, "--json"]

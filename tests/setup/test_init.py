@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import plistlib
+import re
 import stat
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from graphmem.cli import initializing
+from graphmem.cli.main import app
 from graphmem.environment_file import FILE, NOTE
 from graphmem.settings import load
 from tests.setup.conftest import Run
+from tests.support.kills import is_killed
 
 URI = "bolt://db.example.org:7687"
+OTHERS = '{"mcpServers": {"other": {"command": "x"}}}  '
 KEPT = "# mine\nGRAPHMEM_PORT=4001\n"
 
 
@@ -59,6 +65,49 @@ def test_what_is_chosen_is_found_by_every_command_and_kept_as_it_is(
     assert (load().neo4j_uri, load().data_path, load().port) == (None, home / "big", 4001)
     assert (home / "big" / FILE).read_text().startswith(KEPT)
     assert not list((home / ".config").rglob("graphmem*"))
+
+
+def written(home: Path) -> dict[str, str]:
+    """Return the files below a home directory, with its own path as HOME; a log is none of them."""
+    paths = (path for path in home.rglob("*") if path.is_file() and path.suffix != ".log")
+    return {str(path.relative_to(home)): path.read_text().replace(str(home), "HOME") for path in paths}
+
+
+@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.long)])
+def test_an_init_that_is_killed_leaves_each_file_whole_and_the_next_one_goes_on(
+    step: int, home: Path, run: Run, tried: list[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[dict[str, str]] = []
+    for changes in itertools.count(0, step):
+        user = home / str(changes)
+        monkeypatch.setenv("HOME", str(user))
+        foreign = {user / ".cursor/mcp.json": OTHERS, user / ".codex/config.toml": 'model = "o3"  # mine\n'}
+        foreign[user / "big" / FILE] = KEPT
+        for path, text in foreign.items():
+            path.parent.mkdir(parents=True)
+            path.write_text(text)
+        words = ["init", "--yes", "--data-dir", str(user / "big"), "--neo4j-uri", URI, "--at-login"]
+        is_over = not is_killed(
+            lambda words=words: CliRunner().invoke(app, words, catch_exceptions=False), changes
+        )
+        # Each file is as it was, or has what is added to it; what reads them finds no half of either.
+        assert json.loads((user / ".cursor/mcp.json").read_text())["mcpServers"]["other"] == {"command": "x"}
+        assert 'model = "o3"  # mine' in (user / ".codex/config.toml").read_text()
+        assert (user / "big" / FILE).read_text().startswith(KEPT)
+        assert load().data_path in (user / "big", user / ".local/share/graphmem/development")
+        assert {row["result"] for row in init(run, *words[1:])["agents"]} <= {"added", "as asked"}
+        ends.append({name: text for name, text in written(user).items() if "setup.json" not in name})
+        assert (ends[-1] if changes == 0 else without_remains(ends[-1])) == ends[0], changes
+        assert run("setup", "--undo").exit_code == 0
+        assert all(path.read_text() == text for path, text in foreign.items() if path.name != FILE), changes
+        if is_over:
+            assert changes > 20
+            return
+
+
+def without_remains(files: dict[str, str]) -> dict[str, str]:
+    """Leave out the temporary files beside those that a kill kept from getting their names."""
+    return {name: text for name, text in files.items() if not re.search(r"/\.[^/]+-\w{8}$", name)}
 
 
 def test_a_database_that_does_not_answer_is_not_kept(home: Path, run: Run) -> None:

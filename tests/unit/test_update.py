@@ -6,17 +6,21 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
 from graphmem import __version__
+from graphmem.auth import fetching
 from graphmem.cli import update
 from graphmem.cli.main import app
 
 Asked = Callable[[str], list[list[str]]]
+JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
@@ -42,21 +46,73 @@ def checked(**environ: str) -> dict[str, Any]:
     return json.loads(result.stdout)
 
 
-def test_a_newer_version_is_told_with_the_command_that_installs_it(asked: Asked) -> None:
-    lines = asked(f"graphmem (99.10.0)\nAvailable versions: 99.10.0, 99.9.1, {__version__}, 0.0.1\n")
-    found = checked(GRAPHMEM_UPDATE_INDEX="https://packages.example/simple")
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[str]]:
+    """Let the package index answer a document, or be out of reach for None; return the addresses asked."""
+
+    def prepare(document: Any) -> list[str]:
+        addresses: list[str] = []
+
+        def reply(request: httpx.Request) -> httpx.Response:
+            addresses.append(f"https://{request.headers['host']}{request.url.path}")
+            return httpx.Response(200, stream=httpx.ByteStream(json.dumps(document).encode()), headers=JSON)
+
+        async def resolve(host: str) -> list[str]:
+            if document is None:
+                raise OSError
+            return ["93.184.216.34"]
+
+        made = partial(fetching.Fetcher, resolve=resolve, connections=lambda: httpx.MockTransport(reply))
+        monkeypatch.setattr("graphmem.auth.fetching.Fetcher", made)
+        return addresses
+
+    return prepare
+
+
+def released(*versions: str, yanked: str = "", **urls: str) -> dict[str, Any]:
+    files = {version: [{"yanked": version == yanked, "filename": "x" * 9_000}] for version in versions}
+    return {"info": {"release_url": "https://index/latest", "project_urls": urls or None}, "releases": files}
+
+
+def test_a_newer_version_is_told_with_the_command_that_installs_it(index: Callable[..., list[str]]) -> None:
+    versions = ("99.9.1", "0.0.1", "99.10.0", "99.11.0", __version__, "100.0.0rc1")
+    addresses = index({**released(*versions, yanked="99.11.0"), "more": None})
+    found = checked(GRAPHMEM_UPDATE_INDEX="https://packages.example.com/")
     assert (found["newest"], found["newer"]) == ("99.10.0", ["99.10.0", "99.9.1"])
     assert (found["installed_with"], "git -C" in found["update"]) == ("checkout", True)
-    assert lines[0][-3:] == ["--index-url", "https://packages.example/simple", "graphmem"]
-    asked(f"Available versions: {__version__}\n")
+    assert found["changes"] == "https://index/latest"
+    assert addresses == ["https://packages.example.com/pypi/graphmem/json"]
+    addresses = index(released("99.0", Changelog="https://example.com/changes"))
+    assert (checked()["changes"], addresses) == (
+        "https://example.com/changes", ["https://pypi.org/pypi/graphmem/json"],
+    )  # fmt: skip
+    index(released(__version__))
     assert (checked()["newest"], checked()["update"]) == (__version__, None)
 
 
-def test_an_index_that_does_not_answer_is_no_fault_and_one_that_is_off_is_not_asked(asked: Asked) -> None:
-    assert "no network" in (asked(""), checked()["message"])[1]
-    lines = asked("")
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (None, "pypi.org does not resolve"),
+        ({}, "something else"),
+        ({"releases": []}, "something else"),
+        (released(), "no version"),
+    ],
+)
+def test_an_index_that_does_not_answer_is_no_fault(
+    document: Any, said: str, index: Callable[..., list[str]]
+) -> None:
+    index(document)
+    assert said in checked()["message"]
+
+
+def test_an_index_that_is_off_or_of_the_internal_network_is_not_asked(
+    index: Callable[..., list[str]],
+) -> None:
+    addresses = index(released("99.0"))
     assert "not asked" in checked(GRAPHMEM_UPDATE_INDEX="off")["message"]
-    assert lines == []
+    assert "IP address" in checked(GRAPHMEM_UPDATE_INDEX="https://10.0.0.1")["message"]
+    assert addresses == []
 
 
 def test_the_command_that_updates_is_that_of_the_installation(monkeypatch: pytest.MonkeyPatch) -> None:
