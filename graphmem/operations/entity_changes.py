@@ -8,7 +8,7 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType, Spelled, invalid
+from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType, Previewed, Spelled, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
 from graphmem.model import canonical, facts, identity
 from graphmem.model.items import ItemReader
@@ -31,7 +31,7 @@ from graphmem.writing.demoting import NOT_HELD
 CORRECTION_PRIORITY = 1_000.0
 
 
-class Correct(Expecting):
+class Correct(Expecting, Previewed):
     """The arguments of ``entities.correct``."""
 
     entity_id: EntityId
@@ -52,7 +52,10 @@ class Correct(Expecting):
 
 
 class Corrected(Budgeted):
-    """The result of a correction; its ``store_warnings`` are as in the answer of a store."""
+    """The result of a correction; its ``store_warnings`` are as in the answer of a store.
+
+    A dry run has no observation and no transaction, and the ``snapshot`` and ``version`` that there would be.
+    """
 
     success: bool
     entity_id: str
@@ -61,10 +64,12 @@ class Corrected(Budgeted):
     field: NotRequired[str]
     value: NotRequired[Any]
     corrections: NotRequired[dict[str, Any]]
-    observation_id: str
+    observation_id: str | None
+    transaction_id: str | None
     version: int
     snapshot: answers.Fields
     replayed: bool
+    dry_run: NotRequired[bool]
     store_warnings: list[dict[str, Any]]
 
 
@@ -83,7 +88,8 @@ async def correct(context: Context, arguments: Correct) -> Corrected:
     """Correct fields of an entity. A correction wins over all observations that are no corrections.
 
     `value` is any JSON; null clears the field. `corrections` corrects several fields, or none of them.
-    `release` ends a correction: the newest wins again.
+    `release` ends a correction: the newest wins again. `dry_run` writes nothing, and answers the snapshot
+    that there would be.
     """
     fields = _corrected(arguments)
     receipt, stored = await _observe(context, "entities.correct", arguments, "correction", fields)
@@ -95,11 +101,14 @@ async def correct(context: Context, arguments: Correct) -> Corrected:
         "entity_type": stored["entity_type"],
         "canonical_name": stored["canonical_name"],
         "observation_id": stored["observation_id"],
+        "transaction_id": receipt.transaction_id,
         "version": stored["version"],
         "snapshot": snapshot,
         "replayed": receipt.replayed,
         "store_warnings": receipt.warnings,
     }
+    if arguments.is_preview and not receipt.replayed:
+        answer |= {"dry_run": True, "observation_id": None, "transaction_id": None}
     if (name := arguments.field) is None:
         return {**answer, "corrections": values}
     value = snapshot.get(name) if arguments.release else values[name]
@@ -194,9 +203,10 @@ async def _observe(
     context: Context, name: str, arguments: Correct | Turn, kind: facts.Kind, fields: dict[str, Any]
 ) -> tuple[Receipt, StoredEntity]:
     """Write one observation of a kind other than ``value`` about an existing entity, or end corrections."""
-    released = None
-    if isinstance(arguments, Correct) and arguments.release:
-        released = arguments.entity_id, str(arguments.field)
+    released, commit = None, True
+    if isinstance(arguments, Correct):
+        commit = not arguments.is_preview
+        released = (arguments.entity_id, str(arguments.field)) if arguments.release else None
     about = {"target_id": arguments.entity_id, "entity_type": arguments.entity_type}
     if kind == "correction":
         about["source_priority"] = CORRECTION_PRIORITY
@@ -205,7 +215,7 @@ async def _observe(
         return ([] if released else [reader.observation(0, "$", "$", about, fields, kind)]), []
 
     try:
-        receipt = await accept(context, name, arguments, parts, released=released)
+        receipt = await accept(context, name, arguments, parts, commit=commit, released=released)
     except StoreRefused as exc:
         invalid_if(exc, "ERR_ENTITY_MERGED")
         invalid_if(exc, NOT_HELD)

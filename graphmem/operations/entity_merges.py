@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, NotRequired
+from typing import Annotated, ClassVar, Literal, NoReturn, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, Spelled
+from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, Previewed, Spelled
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
 from graphmem.model import facts, times
 from graphmem.registry import Context, Scope, operation
@@ -21,10 +21,11 @@ from graphmem.storing.acceptance import (
     submit,
     transaction,
 )
+from graphmem.storing.withdrawal_plans import EntityChange, changes
 from graphmem.writing import MergeRequest, Merging, Receipt
 
 
-class Merge(Expecting):
+class Merge(Expecting, Previewed):
     """The arguments of ``entities.merge``; ``expected_version`` is that of the target."""
 
     expected_of: ClassVar[str] = "target_entity_id"
@@ -65,7 +66,7 @@ class Merged(TypedDict):
 
     ``observations_moved`` and ``relationships_repointed`` count what another entity shows now; the stored
     observations and relationships are unchanged. ``entities`` counts the source and all entities merged into
-    it.
+    it. A dry run has no transaction: ``changes`` are the two entities as they would change.
     """
 
     success: bool
@@ -74,10 +75,12 @@ class Merged(TypedDict):
     observations_moved: int
     relationships_repointed: int
     entities: int
-    transaction_id: str
+    transaction_id: str | None
     replayed: bool
     merged_at: NotRequired[str]
     unmerged_at: NotRequired[str]
+    dry_run: NotRequired[bool]
+    changes: NotRequired[list[EntityChange]]
 
 
 @operation(
@@ -102,10 +105,19 @@ async def merge_entities(context: Context, arguments: Merge) -> Merged:
     Each field shows the winner among the observations of both; a null clears only its own entity's value,
     and the target keeps its name. The target shows the relationships of both, each once. No observation is
     moved: an unmerge gives each entity its own observations back, later ones included. A snapshot `at` an
-    earlier time shows two entities.
+    earlier time shows two entities. `dry_run` writes nothing, and answers what would change.
     """
-    receipt = await _accept(context, "entities.merge", arguments, "merge", arguments.merge_reason)
-    return {**_answer(receipt), "merged_at": times.render(receipt.recorded_at)}
+    request = _request(context, "entities.merge", arguments, "merge", arguments.merge_reason)
+    if not arguments.is_preview:
+        receipt = await _accept(context, arguments, request)
+        return {**_answer(receipt), "merged_at": times.render(receipt.recorded_at)}
+    try:
+        receipt, supposition = await context.services.writers.suppose(request)
+    except StoreRefused as exc:
+        _refuse(exc, arguments)
+    ends = [arguments.target_entity_id, arguments.source_entity_id]
+    entities, _ = await changes(context, supposition, ends, [])
+    return {**_answer(receipt), "transaction_id": None, "dry_run": True, "changes": entities}
 
 
 @operation(
@@ -125,24 +137,33 @@ async def unmerge_entities(context: Context, arguments: Unmerge) -> Merged:
 
     Entities that had been merged into the source go with it.
     """
-    receipt = await _accept(context, "entities.unmerge", arguments, "unmerge", arguments.reason)
+    request = _request(context, "entities.unmerge", arguments, "unmerge", arguments.reason)
+    receipt = await _accept(context, arguments, request)
     return {**_answer(receipt), "unmerged_at": times.render(receipt.recorded_at)}
 
 
-async def _accept(
+def _request(
     context: Context, name: str, arguments: Merge | Unmerge, kind: facts.Kind, reason: str | None
-) -> Receipt:
+) -> MergeRequest:
     source, target = arguments.source_entity_id, arguments.target_entity_id
     takes_name = isinstance(arguments, Merge) and arguments.name_from == "source"
+    merging = Merging(kind, source, target, reason, "source" if takes_name else None)
+    return MergeRequest(**transaction(context, name, arguments), merging=merging)
+
+
+async def _accept(context: Context, arguments: Merge | Unmerge, request: MergeRequest) -> Receipt:
     try:
-        merging = Merging(kind, source, target, reason, "source" if takes_name else None)
-        return await submit(context, MergeRequest(**transaction(context, name, arguments), merging=merging))
+        return await submit(context, request)
     except StoreRefused as exc:
-        invalid_if(exc, "ERR_MERGE_REFUSED")
-        not_found(
-            exc, "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN",
-            source_entity_id=source, target_entity_id=target,
-        )  # fmt: skip
+        _refuse(exc, arguments)
+
+
+def _refuse(refusal: StoreRefused, arguments: Merge | Unmerge) -> NoReturn:
+    invalid_if(refusal, "ERR_MERGE_REFUSED")
+    not_found(
+        refusal, "ERR_TARGET_NOT_FOUND", "ERR_NOTHING_TO_TURN",
+        source_entity_id=arguments.source_entity_id, target_entity_id=arguments.target_entity_id,
+    )  # fmt: skip
 
 
 def _answer(receipt: Receipt) -> Merged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NotRequired
 
 import orjson
 from pydantic import Field
@@ -14,6 +14,7 @@ from graphmem.arguments import (
     EXAMPLE_RELATIONSHIP_ID,
     Arguments,
     EntityId,
+    Previewed,
 )
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import facts, ids, reduction
@@ -44,7 +45,7 @@ class OneRelationship(Arguments):
     metadata: dict[str, Any] | None = Field(default=None, description="Fields of the relationship.")
 
 
-class CreateRelationship(OneRelationship, Observing):
+class CreateRelationship(OneRelationship, Observing, Previewed):
     """What ``relationships.create`` takes."""
 
     max_characters: MaxCharacters = None
@@ -53,11 +54,15 @@ class CreateRelationship(OneRelationship, Observing):
 class CreatedRelationship(StoredRelationship, Budgeted):
     """A created relationship, with its metadata after the transaction.
 
-    ``store_warnings`` are as in the answer of a store.
+    ``store_warnings`` are as in the answer of a store. A dry run has no transaction, and the id of no
+    observation.
     """
 
+    observation_id: str | None  # pyright: ignore[reportIncompatibleVariableOverride]
+    transaction_id: str | None
     snapshot: dict[str, Any]
     replayed: bool
+    dry_run: NotRequired[bool]
     store_warnings: list[dict[str, Any]]
 
 
@@ -78,7 +83,8 @@ class CreatedRelationship(StoredRelationship, Budgeted):
 async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
     """Create a relationship between two live entities. A deleted relationship is restored.
 
-    Creating it again adds to its metadata: `end_date` there ends it.
+    Creating it again adds to its metadata: `end_date` there ends it. `dry_run` writes nothing, and answers
+    what there would be.
     """
     raw = arguments.model_dump(include=set(OneRelationship.model_fields))
     receipt = await accept(
@@ -87,10 +93,15 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
         arguments,
         lambda reader: ([], [reader.link(0, raw, 0, "$")]),
         types=[arguments.relationship_type],
+        commit=not arguments.is_preview,
     )
     (stored,) = links(receipt)
+    is_written = receipt.replayed or not arguments.is_preview
     return {
         **stored,
+        **({} if is_written else {"dry_run": True}),
+        "observation_id": stored["observation_id"] if is_written else None,
+        "transaction_id": receipt.transaction_id if is_written else None,
         "snapshot": await _metadata(context, receipt),
         "replayed": receipt.replayed,
         "store_warnings": receipt.warnings,

@@ -40,7 +40,7 @@ Priority = Annotated[
 ]
 Source = Annotated[
     ObservationSource | None,
-    Field(description="Kind of writer; default: llm_summary (CLI: human)."),
+    Field(description="Kind of writer; default: llm_summary (CLI and page: human)."),
 ]
 Reason = Annotated[
     Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")
@@ -50,8 +50,8 @@ ExpectedVersion = Annotated[
     Field(description="Refuse the call unless this is the entity's `version`."),
     NoBool,
 ]
-COMMAND_LINE: Final = "cli"
-"""The name of the command line as a client: a person types what it writes."""
+OF_PEOPLE: Final = frozenset({"cli", "inspector"})
+"""The names of the command line and of the page as clients: a person types what they write."""
 Parts = tuple[list[Item | None], list[Link | None]]
 
 
@@ -221,7 +221,7 @@ async def accept(
     if defaults is None:
         is_observing = isinstance(arguments, Observing)
         defaults = arguments.defaults() if is_observing else items.Defaults()
-        if context.actor.client == COMMAND_LINE and not (is_observing and arguments.observation_source):
+        if context.actor.client in OF_PEOPLE and not (is_observing and arguments.observation_source):
             defaults = replace(defaults, observation_source="human")
     fields = transaction(context, operation_name, arguments)
     alternatives = context.services.writers.alternatives(owner)

@@ -18,7 +18,8 @@ PHONE: Any = {"width": 375, "height": 800}
 VIEWS = (
     "/", "/search?q=Where%20does%20Ada%20work%3F", "/entities?type=sample", "/entity/{ada}",
     "/entity/{hostile}", "/entity/{ada}?at=2026-02-01T09:00:00.000000Z",
-    "/entity/ent_000000000000000000000000", "/sources",
+    "/entity/ent_000000000000000000000000", "/entity/{ada}/relate", "/entity/{ada}/merge",
+    "/entity/{ada}/merge?with={nils}", "/entity/{ada}/split", "/sources",
     "/source/{card}?start=4&end=14", "/timeline", "/changes", "/nowhere",
 )  # fmt: skip
 
@@ -33,21 +34,25 @@ def barriers(page: Page, rules: list[str]) -> list[str]:
     ]
 
 
+def barriers_of(tab: Tab, view: str) -> list[str]:
+    """Return what axe finds in a view in both themes and on a phone, and whether it is too wide there."""
+    page = tab.open(view)
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(AXE)
+    found = barriers(page, RULES)
+    page.emulate_media(color_scheme="dark")
+    found += barriers(page, ["color-contrast"])
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(PHONE)
+    found += barriers(page, ["target-size", "color-contrast", "scrollable-region-focusable"])
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        found.append(f"{view} is wider than a phone")
+    page.set_viewport_size(WIDE)
+    return found
+
+
 def test_nobody_meets_a_barrier_in_both_themes_and_on_a_phone(tab: Tab, world: World) -> None:
-    found: list[str] = []
-    for view in VIEWS:
-        page = tab.open(view.format(**world.ids))
-        if page.evaluate("typeof axe") == "undefined":
-            page.evaluate(AXE)
-        found += barriers(page, RULES)
-        page.emulate_media(color_scheme="dark")
-        found += barriers(page, ["color-contrast"])
-        page.emulate_media(color_scheme="light")
-        page.set_viewport_size(PHONE)
-        found += barriers(page, ["target-size", "color-contrast", "scrollable-region-focusable"])
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append(f"{view} is wider than a phone")
-        page.set_viewport_size(WIDE)
+    found = [each for view in VIEWS for each in barriers_of(tab, view.format(**world.ids))]
     # The browser says that the entity which is not there was answered 404.
     tab.faults[:] = [fault for fault in tab.faults if "404" not in fault]
     assert found == []

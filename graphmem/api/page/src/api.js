@@ -63,7 +63,8 @@ async function send(path, options) {
 async function refusedBy(answer) {
   const body = await answer.json().catch(() => ({}));
   const issues = body.details?.issues?.map((/** @type {any} */ each) => `${each.path}: ${each.message}`) ?? [];
-  const message = [body.message ?? body.error_description ?? `The service answered ${answer.status}.`, ...issues].join(' ');
+  const said = String(body.message ?? body.error_description ?? `The service answered ${answer.status}.`);
+  const message = [said, ...issues.filter((/** @type {string} */ each) => !said.includes(each))].join(' ');
   return new Refused(message, answer.status, body.error_code ?? body.error ?? '', body.trace_id ?? answer.headers.get('x-trace-id') ?? '');
 }
 

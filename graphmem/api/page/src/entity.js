@@ -1,7 +1,8 @@
 // One entity: its fields with their provenance, both clocks, relationships in words, and what can be done.
 import { html, useState } from '../vendor/preact.js';
+import { Dismiss } from './actions.js';
 import { get, post, withQuery } from './api.js';
-import { Dialog, Entity as Link, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, quietly, useLoad, useTitle, view, words, writer } from './parts.js';
+import { Dialog, Entity as Link, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, quietly, told, useLoad, useTitle, view, words, writer } from './parts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
@@ -22,9 +23,9 @@ export function EntityView({ place, id }) {
     ]);
     return { entity, history: history.observations ? history : { observations: [] }, relationships, current };
   });
-  const [deed, set] = useState(/** @type {any} */ (null));
-  const done = (/** @type {string} */ said, /** @type {string | undefined} */ transaction) => {
-    set({ said, transaction });
+  const [deed, set] = useState(/** @type {any} */ (told));
+  const done = (/** @type {import('./parts.js').Done} */ what) => {
+    set(what);
     loaded.reload();
   };
   useTitle(loaded.data?.entity.canonical_name ?? 'An entity');
@@ -32,16 +33,39 @@ export function EntityView({ place, id }) {
   const { entity, history, relationships, current } = loaded.data;
   const isPast = Boolean(at || ingested);
   return html`<${Head} entity=${entity} isPast=${isPast} act=${set} />
-    ${deed?.said && html`<p class="done" role="status">${deed.said} ${deed.transaction && html`<button class="quiet" onClick=${() => set({ undo: deed.transaction })}>Undo …</button>`}</p>`}
+    ${deed?.said && html`<${Told} deed=${deed} set=${set} done=${done} />`}
     <${Clocks} place=${place} history=${history} />
     ${loaded.error && html`<${Problem} error=${loaded.error} />`}
     <div class=${loaded.busy ? 'stale' : ''}>
       <section aria-labelledby="fields"><h2 id="fields">What is known</h2><${Fields} entity=${entity} history=${history} isPast=${isPast} act=${set} /></section>
       <section aria-labelledby="around"><h2 id="around">Relationships</h2><${Around} entity=${entity} answer=${relationships} current=${current} clocks=${clocks} /></section>
     </div>
+    ${!isPast && entity.state === 'live' && html`<${Duplicates} entity=${entity} done=${done} after=${deed?.said} />`}
     <p><a href=${view('/timeline', { entity: entity.entity_id })}>Its dates</a> · <a href=${view('/changes', { entity: entity.entity_id })}>Its changes</a></p>
     <${Deeds} deed=${deed} set=${set} entity=${entity} done=${done} count=${relationships.total} />
     <${Json} answers=${{ [`POST /get_entity_snapshot ${JSON.stringify(asked)}`]: entity, [`GET ${around}`]: relationships, [`GET ${past}`]: history }} />`;
+}
+
+/** What was done, and how it is taken back. @param {any} props */
+function Told({ deed, set, done }) {
+  const undo = () => (deed.undo ? deed.undo().then(() => done({ said: 'It was taken back.' }), (/** @type {any} */ error) => set({ ...deed, error })) : set({ undone: deed.transaction }));
+  return html`<p class="done" role="status">${deed.said} ${deed.other && html`<a href=${view(`/entity/${encodeURIComponent(deed.other)}`)}>Look at the other one</a>`}
+    ${(deed.transaction || deed.undo) && html`<button class="quiet" onClick=${undo}>Undo …</button>`}</p>
+    ${deed.error && html`<${Problem} error=${deed.error} />`}`;
+}
+
+/** Entities that are likely the same. They cost the service more than the rest, so the view does not wait. @param {any} props */
+function Duplicates({ entity, done, after }) {
+  const path = withQuery('/entities/duplicates', { entity_id: entity.entity_id, limit: 5 });
+  const pairs = useLoad(`${path} ${entity.version} ${after}`, (signal) => get(path, signal));
+  if (!pairs.data?.candidates.length) return null;
+  return html`<section aria-labelledby="alike"><h2 id="alike">Likely duplicates</h2><ul class="plain">${pairs.data.candidates.map((/** @type {any} */ each) => {
+    const [id, name] = each.entity_a === entity.entity_id ? [each.entity_b, each.canonical_name_b] : [each.entity_a, each.canonical_name_a];
+    const pair = { entity_a: each.entity_a, entity_b: each.entity_b };
+    const dismiss = () => post('/entities/duplicates/dismiss', pair).then(() => done({ said: 'They are two, and are proposed no more.', undo: () => post('/entities/duplicates/dismiss', { ...pair, undo: true }) }));
+    return html`<li key=${id}><${Link} id=${id} name=${name} type=${each.entity_type} /> <span class="soft">${Math.round(each.score * 100)} % alike, by ${each.matched_fields.map(words).join(', ')}</span>
+      <a href=${view(`/entity/${encodeURIComponent(entity.entity_id)}/merge`, { with: id })}>Compare and merge …</a> <${Dismiss} dismiss=${dismiss} /></li>`;
+  })}</ul></section>`;
 }
 
 /** @param {any} props */
@@ -49,7 +73,8 @@ function Head({ entity, isPast, act }) {
   const isDeleted = entity.state === 'deleted';
   return html`<div class="head"><h1><bdi>${(entity.canonical_name || 'An entity without a name').slice(0, 500)}</bdi></h1> <a href=${view('/entities', { type: entity.entity_type })}><${Type} type=${entity.entity_type} /></a>
       ${entity.state !== 'live' && html`<span class="badge warn">${entity.state}</span>`}
-      ${!isPast && html`<button class="quiet end" onClick=${() => act({ lifecycle: isDeleted ? 'restore' : 'delete' })}>${isDeleted ? 'Restore …' : 'Delete …'}</button>`}</div>
+      ${!isPast && !isDeleted && html`<span class="end deeds">${[['relate', 'Relate'], ['merge', 'Merge'], ['split', 'Split']].map(([name, verb]) => html`<a key=${name} href=${view(`/entity/${encodeURIComponent(entity.entity_id)}/${name}`)}>${verb} …</a> `)}</span>`}
+      ${!isPast && html`<button class=${isDeleted ? 'quiet end' : 'quiet'} onClick=${() => act({ lifecycle: isDeleted ? 'restore' : 'delete' })}>${isDeleted ? 'Restore …' : 'Delete …'}</button>`}</div>
     <p class="soft">${many(entity.observation_count, 'observation')}, first recorded <${Time} at=${entity.created_at} />, last observed <${Time} at=${entity.last_observation_at} /> · <code>${entity.entity_id}</code></p>`;
 }
 
@@ -128,7 +153,7 @@ function History({ id, name, winners, act }) {
   return html`<ol class="history" aria-label=${`History of ${words(name)}`}>${list.data.observations.map((/** @type {any} */ each) => html`<li key=${each.id} class=${counts.has(each.id) ? 'wins' : ''}>
       <${Value} value=${each.fields[name]} /> ${each.kind !== 'value' && html`<span class="badge">${words(each.kind)}</span>`}
       <span class="soft">${counts.has(each.id) ? 'counts now; ' : ''}observed <${Time} at=${each.observed_at} />, recorded <${Time} at=${each.recorded_at} />, by <bdi>${writer(each.provenance)}</bdi>, <${SourceLink} observation=${each} field=${name} /></span>
-      <button class="quiet" aria-label=${`Take back what was recorded at ${each.recorded_at}`} onClick=${() => act({ undo: each.transaction_id })}>Take back …</button></li>`)}</ol>
+      <button class="quiet" aria-label=${`Take back what was recorded at ${each.recorded_at}`} onClick=${() => act({ undone: each.transaction_id })}>Take back …</button></li>`)}</ol>
     ${list.data.next_cursor && html`<p class="soft">Only the newest ${list.data.observations.length} are shown.</p>`}`;
 }
 
@@ -164,7 +189,7 @@ function Deeds({ deed, set, entity, done, count: around }) {
   const close = () => set(null);
   if (deed?.correct) return html`<${Correct} entity=${entity} name=${deed.correct} close=${close} done=${done} />`;
   if (deed?.lifecycle) return html`<${Lifecycle} entity=${entity} act=${deed.lifecycle} around=${around} close=${close} done=${done} />`;
-  if (deed?.undo) return html`<${Undo} transaction=${deed.undo} close=${close} done=${() => done('It was taken back.')} />`;
+  if (deed?.undone) return html`<${Undo} transaction=${deed.undone} close=${close} done=${() => done({ said: 'It was taken back.' })} />`;
   return null;
 }
 
@@ -174,33 +199,35 @@ function Correct({ entity, name, close, done }) {
   const isText = typeof old === 'string';
   const [text, write] = useState(isText ? old : JSON.stringify(old));
   const [state, set] = useState(/** @type {any} */ ({}));
+  const body = { entity_id: entity.entity_id, field: name, expected_version: entity.version };
+  const send = async (/** @type {any} */ value, /** @type {boolean} */ isPreview) => {
+    set({ ...state, busy: true });
+    try {
+      const answer = await post('/correct', { ...body, value, dry_run: isPreview });
+      if (isPreview) set({ value, answer });
+      else done({ said: `${words(name)} was corrected.`, transaction: answer.transaction_id });
+    } catch (error) {
+      set({ error });
+    }
+  };
   const preview = (/** @type {Event} */ event) => {
     event.preventDefault();
     try {
-      set({ value: isText ? text : JSON.parse(text) });
+      send(isText ? text : JSON.parse(text), true);
     } catch {
       set({ error: new Error('this value is no JSON: a text stands in double quotes, a list in [ ]') });
-    }
-  };
-  const correct = async () => {
-    set({ ...state, busy: true });
-    try {
-      const answer = await post('/correct', { entity_id: entity.entity_id, field: name, value: state.value, expected_version: entity.version });
-      const written = await get(withQuery('/observations', { observation_id: answer.observation_id, limit: 1 }));
-      done(`${words(name)} was corrected.`, written.observations[0]?.transaction_id);
-    } catch (error) {
-      set({ error });
     }
   };
   const isSame = JSON.stringify(state.value) === JSON.stringify(old);
   return html`<${Dialog} title=${`Correct ${words(name)}`} close=${close}>
     <form onSubmit=${preview}><label for="right">The right value${isText ? '' : ', as JSON'}</label>
       <textarea id="right" dir="auto" rows="4" value=${text} onInput=${(/** @type {any} */ event) => { write(event.target.value); set({}); }}></textarea>
-      ${state.value === undefined && html`<div class="buttons"><button class="strong">Preview</button><button type="button" onClick=${close}>Cancel</button></div>`}</form>
+      ${state.value === undefined && html`<div class="buttons"><button class="strong" disabled=${state.busy}>Preview</button><button type="button" onClick=${close}>Cancel</button></div>`}</form>
     ${state.error && html`<${Problem} error=${state.error} />`}
-    ${state.value !== undefined && html`<div class="preview" role="status"><p><${Was} value=${old} /> → <${Was} value=${state.value} /></p>
+    ${state.value !== undefined && html`<div class="preview" role="status">${Object.keys({ ...entity.snapshot, ...state.answer.snapshot }).filter((each) => each === name || JSON.stringify(entity.snapshot[each]) !== JSON.stringify(state.answer.snapshot[each])).map((each) => html`<p key=${each}>${each !== name && `${words(each)}: `}<${Was} value=${entity.snapshot[each]} /> → <${Was} value=${state.answer.snapshot[each]} /></p>`)}
+      ${state.answer.store_warnings.map((/** @type {any} */ each) => html`<p class="warning" key=${each.message}>${each.message}</p>`)}
       <p>${isSame ? 'The value stays the same, and from now on nothing but another correction changes it.' : 'The right value wins over everything else that was said or will be said of this field. What was said stays in the history.'}</p></div>
-      <div class="buttons"><button class="strong" disabled=${state.busy} onClick=${correct}>Correct</button><button onClick=${close}>Cancel</button></div>`}
+      <div class="buttons"><button class="strong" disabled=${state.busy} onClick=${() => send(state.value, false)}>Correct</button><button onClick=${close}>Cancel</button></div>`}
   </${Dialog}>`;
 }
 
@@ -211,7 +238,7 @@ function Lifecycle({ entity, act, around, close, done }) {
   const go = () => {
     set({ busy: true });
     post(isDelete ? '/delete_entity' : '/restore_entity', { entity_id: entity.entity_id, ...(isDelete && { expected_version: entity.version }) })
-      .then(() => done(isDelete ? 'It was deleted. Restore brings it back.' : 'It was restored.'), (error) => set({ error }));
+      .then(() => done({ said: isDelete ? 'It was deleted. Restore brings it back.' : 'It was restored.' }), (error) => set({ error }));
   };
   return html`<${Dialog} title=${isDelete ? 'Delete this entity?' : 'Restore this entity?'} close=${close}>
     <p><bdi><b>${(entity.canonical_name || entity.entity_id).slice(0, 200)}</b></bdi> ${isDelete ? `and its ${many(around ?? 0, 'relationship')} leave every answer. The history stays, and it can be restored.` : 'comes back with all that was stored of it, before and since.'}</p>

@@ -87,7 +87,7 @@ function Dates({ answer }) {
 function Pairs({ pairs }) {
   if (!pairs.data) return html`<${Waiting} loaded=${pairs} />`;
   if (!pairs.data.candidates.length) return html`<p class="soft">No two entities look alike.</p>`;
-  return html`<ul class="plain">${pairs.data.candidates.map((/** @type {any} */ each) => html`<li key=${each.entity_a + each.entity_b}><${Entity} id=${each.entity_a} name=${each.canonical_name_a} type=${each.entity_type} /> and <${Entity} id=${each.entity_b} name=${each.canonical_name_b} /> <span class="soft">${Math.round(each.score * 100)} % alike, by ${each.matched_fields.map(words).join(', ')}</span></li>`)}</ul>`;
+  return html`<ul class="plain">${pairs.data.candidates.map((/** @type {any} */ each) => html`<li key=${each.entity_a + each.entity_b}><${Entity} id=${each.entity_a} name=${each.canonical_name_a} type=${each.entity_type} /> and <${Entity} id=${each.entity_b} name=${each.canonical_name_b} /> <span class="soft">${Math.round(each.score * 100)} % alike, by ${each.matched_fields.map(words).join(', ')}</span> <a href=${view(`/entity/${encodeURIComponent(each.merge.arguments.target_entity_id)}/merge`, { with: each.merge.arguments.source_entity_id })}>Compare …</a></li>`)}</ul>`;
 }
 
 /** @param {{place: import('./parts.js').Place}} props */

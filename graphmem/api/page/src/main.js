@@ -1,5 +1,6 @@
 // The shell: who is logged in, which view the address names, navigation.
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from '../vendor/preact.js';
+import { Merge, Relate, Split } from './actions.js';
 import { Refused, begin, finish, get, isLoggedIn, logout } from './api.js';
 import { EntityView } from './entity.js';
 import { Home, Search } from './home.js';
@@ -23,12 +24,15 @@ function View({ place }) {
   const [fault, forget] = useErrorBoundary();
   useEffect(forget, [place]);
   if (fault) return html`<h1>This view cannot be shown</h1><${Problem} error=${fault} />`;
-  const [, name, id = ''] = place.path.split('/');
+  const [, name, id = '', deed = ''] = place.path.split('/');
   const known = decoded(id);
   if (name === '') return html`<${Home} />`;
   if (name === 'search') return html`<${Search} place=${place} />`;
   if (name === 'entities') return html`<${Entities} place=${place} />`;
-  if (name === 'entity' && known) return html`<${EntityView} key=${known} place=${place} id=${known} />`;
+  if (name === 'entity' && known && deed === 'relate') return html`<${Relate} key=${known} id=${known} />`;
+  if (name === 'entity' && known && deed === 'merge') return html`<${Merge} key=${known} place=${place} id=${known} />`;
+  if (name === 'entity' && known && deed === 'split') return html`<${Split} key=${known} id=${known} />`;
+  if (name === 'entity' && known && !deed) return html`<${EntityView} key=${known} place=${place} id=${known} />`;
   if (name === 'sources') return html`<${Sources} place=${place} />`;
   if (name === 'source' && known) return html`<${Source} key=${known} place=${place} id=${known} />`;
   if (name === 'timeline') return html`<${Timeline} place=${place} />`;

@@ -188,6 +188,14 @@ export function Dialog({ title, close, children }) {
   </dialog>`;
 }
 
+/** Entities as a deed would change them, field by field. @param {{entities: any[] | undefined}} props */
+export function ChangeList({ entities }) {
+  return html`<ul class="preview">${(entities ?? []).map((each) => html`<li key=${each.entity_id}>
+    ${each.entity_id === 'new' ? html`<bdi>${each.canonical_name}</bdi>` : html`<${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} />`} ${each.change}
+    ${(each.fields ?? []).map((/** @type {any} */ field) => html`<div class="was"><b>${words(field.field)}</b>: <${Was} value=${field.old_value} /> → <${Was} value=${field.new_value} /></div>`)}
+  </li>`)}</ul>`;
+}
+
 /** Take a transaction back: first what it would do, then the deed. @param {{transaction: string, close: () => void, done: () => void}} props */
 export function Undo({ transaction, close, done }) {
   const preview = useLoad(transaction, (signal) => post('/undo', { transaction_id: transaction, dry_run: true, limit: 50, max_characters: 200_000 }, signal));
@@ -196,15 +204,28 @@ export function Undo({ transaction, close, done }) {
     set({ busy: true });
     post('/undo', { transaction_id: transaction }).then(done, (error) => set({ error }));
   };
+  const isMerge = preview.data?.undone[0]?.operation === 'entities.merge';
   return html`<${Dialog} title="Take this back?" close=${close}>
-    ${preview.data ? html`<p>${many(preview.data.counts?.observations ?? 0, 'observation')} of one transaction will count no more. The history keeps what was said, and it can be reinstated.</p>
-      <ul class="preview">${(preview.data.entities ?? []).map((/** @type {any} */ each) => html`<li key=${each.entity_id}>
-        <${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} /> ${each.change}
-        ${(each.fields ?? []).map((/** @type {any} */ field) => html`<div class="was"><b>${words(field.field)}</b>: <${Was} value=${field.old_value} /> → <${Was} value=${field.new_value} /></div>`)}
-      </li>`)}</ul>` : html`<${Waiting} loaded=${preview} />`}
+    ${preview.data ? html`<p>${isMerge ? 'The merge ends: each of the two is an entity of its own again, with its own observations.' : `${many(preview.data.counts?.observations ?? 0, 'observation')} of one transaction will count no more. The history keeps what was said, and it can be reinstated.`}</p>
+      <${ChangeList} entities=${preview.data.entities} />` : html`<${Waiting} loaded=${preview} />`}
     ${state.error && html`<${Problem} error=${state.error} />`}
     <div class="buttons"><button class="strong" disabled=${!preview.data || state.busy} onClick=${undo}>Take back</button><button onClick=${close}>Keep</button></div>
   </${Dialog}>`;
+}
+
+/** @typedef {{said: string, transaction?: string, other?: string, undo?: () => Promise<any>}} Done what was done, and how it is taken back */
+
+/** @type {Done | null} */
+let last = null;
+
+/** Leave word of what was done to the view that comes next. @param {Done} done */
+export const tell = (done) => { last = done; };
+
+/** Take the word that was left. */
+export function told() {
+  const done = last;
+  last = null;
+  return done;
 }
 
 /** A value before or after, in short. @param {{value: any}} props */
