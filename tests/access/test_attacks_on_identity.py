@@ -159,6 +159,13 @@ def two(loop: Loop, instance_services: Services) -> Iterator[Two]:
     instance.close()
 
 
+@pytest.fixture
+def unharmed(two: Two) -> Iterator[None]:
+    """Check that Ada's data is as before when the attacks of a test have ended."""
+    yield
+    assert two.state() == two.before
+
+
 def test_ids_of_an_account_are_reached_by_the_account_itself(two: Two) -> None:
     for entity_id in two.entity_ids:
         assert two.http("GET", f"/entities/{entity_id}", two.ada_key).status_code == 200
@@ -166,6 +173,7 @@ def test_ids_of_an_account_are_reached_by_the_account_itself(two: Two) -> None:
     assert two.marker in answer.text
 
 
+@pytest.mark.usefixtures("unharmed")
 @walk_over("method, path, name", OPERATIONS)
 def test_ids_of_another_account_on_any_route_are_not_there(
     two: Two, method: str, path: str, name: str
@@ -177,7 +185,6 @@ def test_ids_of_another_account_on_any_route_are_not_there(
             assert answer.status_code == 403
         else:
             two.check(answer, arguments)
-    assert two.state() == two.before
 
 
 MEMORY = {
@@ -201,6 +208,7 @@ def test_every_tool_that_takes_no_ids_is_called_with_names() -> None:
     assert set(MEMORY) == {tool for tool, operation in all_tools().items() if not operation.routes}
 
 
+@pytest.mark.usefixtures("unharmed")
 @walk_over("toolset, tool", TOOLS)
 def test_ids_of_another_account_by_any_tool_are_not_there(two: Two, toolset: str, tool: str) -> None:
     calls = [MEMORY[tool]] if tool in MEMORY else two.attacks(all_tools()[tool])
@@ -215,7 +223,6 @@ def test_ids_of_another_account_by_any_tool_are_not_there(two: Two, toolset: str
         given = two.ids if tool == "list_subscriptions" else arguments
         known = json.dumps(given) if result["isError"] or given is two.ids else ""
         assert [each for each in two.secrets if each in answer.text and each not in known] == [], arguments
-    assert two.state() == two.before
 
 
 # An identity in the arguments
@@ -224,6 +231,7 @@ def test_ids_of_another_account_by_any_tool_are_not_there(two: Two, toolset: str
 CLAIMS = ("user_id", "owner", "owner_id", "account", "account_id", "tenant")
 
 
+@pytest.mark.usefixtures("unharmed")
 @walk_over("method, path, name", OPERATIONS)
 def test_account_in_the_arguments_of_a_route_is_refused_or_ignored(
     two: Two, method: str, path: str, name: str
@@ -240,9 +248,9 @@ def test_account_in_the_arguments_of_a_route_is_refused_or_ignored(
             if "params" not in kwargs:
                 # The query of a request with a body is no argument: it is ignored.
                 two.check(two.http(method, address, two.bob_key, params={claim: value}, **kwargs), {})
-    assert two.state() == two.before
 
 
+@pytest.mark.usefixtures("unharmed")
 @walk_over("toolset, tool", TOOLS)
 def test_account_in_the_arguments_of_a_tool_is_refused(two: Two, toolset: str, tool: str) -> None:
     operation = all_tools()[tool]
@@ -252,9 +260,9 @@ def test_account_in_the_arguments_of_a_tool_is_refused(two: Two, toolset: str, t
         answer = two.http("POST", f"/mcp/{toolset}", two.bob_key, json=message, headers=surface.MCP_HEADERS)
         code = "FORBIDDEN" if operation.scope == "admin" else "ERR_UNKNOWN_FIELD"
         assert code in answer.text, answer.text
-    assert two.state() == two.before
 
 
+@pytest.mark.usefixtures("unharmed")
 @walk_over("route", ROUTES)
 def test_account_in_the_arguments_of_a_route_without_operation_gives_nothing(two: Two, route: Any) -> None:
     for claim in CLAIMS:
@@ -265,7 +273,6 @@ def test_account_in_the_arguments_of_a_route_without_operation_gives_nothing(two
             assert answer.status_code < 500
             assert "set-cookie" not in answer.headers
             assert [each for each in two.secrets - {two.ada.owner} if each in answer.text] == []
-    assert two.state() == two.before
 
 
 @pytest.mark.parametrize("header", ["X-User-Id", "X-Owner", "X-Account", "X-Forwarded-User", "Remote-User"])
