@@ -20,6 +20,8 @@ from graphmem.errors import NotFound
 
 FOLDERS: Final = ("src", "vendor")
 _MEDIA_TYPES: Final = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+LOADED_LATER: Final = frozenset({"vendor/cytoscape.js"})
+"""Modules that the first view does without: the view that needs one loads it."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "form-action 'none'; frame-ancestors 'none'; base-uri 'none'; "
@@ -68,7 +70,7 @@ def index() -> PageFile:
     """Return the page itself, with the paths of its files."""
     text = (resources.files("graphmem.api") / "page" / "index.html").read_text("utf-8")
     base = f"app/{version()}"
-    modules = [name for name in page_files() if name.endswith(".js")]
+    modules = [name for name in page_files() if name.endswith(".js") and name not in LOADED_LATER]
     preloads = "\n".join(f'<link rel="modulepreload" href="{base}/{name}">' for name in modules)
     return PageFile.of("text/html", text.replace("{base}", base).replace("{preloads}", preloads).encode())
 

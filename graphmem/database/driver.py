@@ -85,6 +85,8 @@ class Database:
         """
         self._settings = settings
         self._database_name = address.database
+        self.browser_url = address.browser_url
+        """Address of the Neo4j Browser of an embedded database; empty if the database is another one."""
         self._on_notification = on_notification
         self.heavy = Admission(settings.heavy_queries, settings.heavy_wait)
         self.first_runs = FirstRuns()

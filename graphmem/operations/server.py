@@ -18,6 +18,7 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.pages import Indexed
 from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context, Face, Scope, Services, operation
+from graphmem.settings import Settings
 
 
 class Health(TypedDict):
@@ -73,7 +74,11 @@ async def ready(context: Context, arguments: Nothing) -> Health:
 
 
 class ServerInfo(TypedDict):
-    """The server's name, version, mode and addresses."""
+    """The server's name, version, mode and addresses.
+
+    ``neo4j_browser_url`` is the address of the Neo4j Browser of the embedded database, for callers of a
+    service that only this machine reaches; otherwise null. The login is in `graphmem db info`.
+    """
 
     name: str
     version: str
@@ -83,6 +88,7 @@ class ServerInfo(TypedDict):
     openapi_url: str
     authentication: str
     sandbox: bool
+    neo4j_browser_url: str | None
 
 
 @operation(
@@ -106,7 +112,13 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
         "openapi_url": f"{base}/openapi.yaml",
         "authentication": "none" if await _is_open(context.services) else "bearer",
         "sandbox": settings.sandbox,
+        "neo4j_browser_url": context.services.database.browser_url or None if _is_local(settings) else None,
     }
+
+
+def _is_local(settings: Settings) -> bool:
+    """Return whether only this machine reaches the service: the Browser listens to this machine alone."""
+    return settings.is_local_only and not (settings.public_url or settings.base_url or settings.sandbox)
 
 
 async def _is_open(services: Services) -> bool:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import hashlib
 import re
 import runpy
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from graphmem.api.inspector import POLICY, page_files
+from graphmem.api.inspector import LOADED_LATER, POLICY, page_files
+from graphmem.registry import Services
 from tests.page.conftest import World
+from tests.support.event_loop import Loop
+from tests.support.faces import by_runner
 
 pytestmark = pytest.mark.timeout(500)
 ROOT = Path(__file__).parents[2]
@@ -55,7 +60,7 @@ def test_a_browser_gets_the_page_and_a_program_the_faces(served: World) -> None:
 def test_the_files_are_kept_for_good_and_the_first_view_is_small(served: World) -> None:
     page = served.http.get("/", headers=BROWSER)
     paths = set(re.findall(r'(?:href|src)="(app/[^"]+)"', page.text))
-    assert {path.split("/", 2)[2] for path in paths} == set(page_files())
+    assert {path.split("/", 2)[2] for path in paths} == set(page_files()) - LOADED_LATER
     sent = int(page.headers["content-length"])
     for path in paths:
         answer = served.http.get(f"/{path}")
@@ -80,3 +85,24 @@ def test_no_other_file_is_served(served: World, path: str) -> None:
     (version,) = set(re.findall(r"app/(\w+)/", page.text))
     answer = served.http.get(path.format(version))
     assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
+
+
+def test_the_neo4j_browser_is_named_to_this_machine_alone(
+    services: Services, loop: Loop, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "http://127.0.0.1:7474/browser/"
+    monkeypatch.setattr(services.database, "browser_url", address)
+
+    def named(**changes: Any) -> str | None:
+        settings = services.settings.model_copy(update={"public_url": None, "base_url": None, **changes})
+        return by_runner(loop, replace(services, settings=settings), owner)("server.info")[
+            "neo4j_browser_url"
+        ]
+
+    assert named() == address
+    hidden: list[dict[str, Any]] = [
+        {"host": "0.0.0.0"}, {"env": "production"}, {"sandbox": True}, {"public_url": "https://g.example"},
+    ]  # fmt: skip
+    assert [named(**each) for each in hidden] == [None] * 4
+    monkeypatch.setattr(services.database, "browser_url", "")
+    assert named() is None

@@ -20,7 +20,8 @@ VIEWS = (
     "/entity/{hostile}", "/entity/{ada}?at=2026-02-01T09:00:00.000000Z",
     "/entity/ent_000000000000000000000000", "/entity/{ada}/relate", "/entity/{ada}/merge",
     "/entity/{ada}/merge?with={nils}", "/entity/{ada}/split", "/sources",
-    "/source/{card}?start=4&end=14", "/timeline", "/changes", "/nowhere",
+    "/source/{card}?start=4&end=14", "/timeline", "/changes",
+    "/graph/{ada}", "/graph/{ada}?as=list", "/nowhere",
 )  # fmt: skip
 
 

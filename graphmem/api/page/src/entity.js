@@ -2,7 +2,7 @@
 import { html, useState } from '../vendor/preact.js';
 import { Dismiss } from './actions.js';
 import { get, post, withQuery } from './api.js';
-import { Dialog, Entity as Link, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, quietly, told, useLoad, useTitle, view, words, writer } from './parts.js';
+import { Dialog, Entity as Link, InBrowser, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, quietly, told, useLoad, useTitle, view, words, writer } from './parts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
@@ -41,7 +41,7 @@ export function EntityView({ place, id }) {
       <section aria-labelledby="around"><h2 id="around">Relationships</h2><${Around} entity=${entity} answer=${relationships} current=${current} clocks=${clocks} /></section>
     </div>
     ${!isPast && entity.state === 'live' && html`<${Duplicates} entity=${entity} done=${done} after=${deed?.said} />`}
-    <p><a href=${view('/timeline', { entity: entity.entity_id })}>Its dates</a> · <a href=${view('/changes', { entity: entity.entity_id })}>Its changes</a></p>
+    <p><a href=${view(`/graph/${encodeURIComponent(entity.entity_id)}`, clocks)}>Its graph</a> · <a href=${view('/timeline', { entity: entity.entity_id })}>Its dates</a> · <a href=${view('/changes', { entity: entity.entity_id })}>Its changes</a><${InBrowser} id=${entity.entity_id} /></p>
     <${Deeds} deed=${deed} set=${set} entity=${entity} done=${done} count=${relationships.total} />
     <${Json} answers=${{ [`POST /get_entity_snapshot ${JSON.stringify(asked)}`]: entity, [`GET ${around}`]: relationships, [`GET ${past}`]: history }} />`;
 }

@@ -3,6 +3,7 @@ import { html, render, useEffect, useErrorBoundary, useRef, useState } from '../
 import { Merge, Relate, Split } from './actions.js';
 import { Refused, begin, finish, get, isLoggedIn, logout } from './api.js';
 import { EntityView } from './entity.js';
+import { Graph } from './graph.js';
 import { Home, Search } from './home.js';
 import { Changes, Entities, Timeline } from './lists.js';
 import { Problem } from './parts.js';
@@ -33,6 +34,7 @@ function View({ place }) {
   if (name === 'entity' && known && deed === 'merge') return html`<${Merge} key=${known} place=${place} id=${known} />`;
   if (name === 'entity' && known && deed === 'split') return html`<${Split} key=${known} id=${known} />`;
   if (name === 'entity' && known && !deed) return html`<${EntityView} key=${known} place=${place} id=${known} />`;
+  if (name === 'graph' && known) return html`<${Graph} key=${known} place=${place} id=${known} />`;
   if (name === 'sources') return html`<${Sources} place=${place} />`;
   if (name === 'source' && known) return html`<${Source} key=${known} place=${place} id=${known} />`;
   if (name === 'timeline') return html`<${Timeline} place=${place} />`;

@@ -1,6 +1,6 @@
 // What views are made of: values, times, links, errors, lists. All text is text, never markup.
 import { html, useEffect, useRef, useState } from '../vendor/preact.js';
-import { Refused, get, post } from './api.js';
+import { Refused, get, post, withQuery } from './api.js';
 
 /** @typedef {{path: string, query: Record<string, string>}} Place */
 
@@ -240,3 +240,12 @@ export const useTitle = (text) => useEffect(() => { document.title = `${text.sli
 
 /** The answer, or what went wrong, for a part of a view without which the rest is still shown. @param {string} path @param {AbortSignal} signal */
 export const quietly = (path, signal) => get(path, signal).catch((error) => ({ error }));
+
+/** A link to an entity in the Neo4j Browser, where the database is embedded and on this machine. @param {{id: string}} props */
+export function InBrowser({ id }) {
+  const info = useLoad('', (signal) => quietly('/server-info', signal));
+  const browser = info.data?.neo4j_browser_url;
+  if (!browser) return null;
+  const query = `MATCH path = (entity:Entity {id: '${id.replace(/[^\w-]/g, '')}'})-[edge {live: true}]-(other:Entity) WHERE other.listed IS NOT NULL RETURN path LIMIT 100`;
+  return html` · <a href=${withQuery(browser, { cmd: 'edit', arg: query })} target="_blank" rel="noopener noreferrer" title="The login: graphmem db info">Open in Neo4j Browser</a>`;
+}
