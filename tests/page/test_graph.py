@@ -47,7 +47,7 @@ def test_the_picture_is_walked_by_keyboard_and_says_what_is_chosen(tab: Tab, wor
     page.keyboard.press("Enter")
     page.wait_for_url(f"**walked={world.ids['company']}*")
     tab.settle()
-    chosen.get_by_role("link", name="Begin at Analytical Engines").click()
+    chosen.get_by_role("link", name="Begin here, at Analytical Engines").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Graph of Analytical Engines")
 
 

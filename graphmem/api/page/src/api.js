@@ -74,8 +74,16 @@ async function refusedBy(answer) {
  * @param {RequestInit} options
  */
 async function answered(path, options) {
+  await keepLogin();
+  return settled(await send(path, options));
+}
+
+async function keepLogin() {
   if (tokens?.refresh && Date.now() > tokens.until - RENEW_BEFORE * 1000) await renew();
-  const answer = await send(path, options);
+}
+
+/** @param {Response} answer */
+async function settled(answer) {
   if (answer.ok) return answer;
   const refused = await refusedBy(answer);
   if (answer.status === 401) {
@@ -102,6 +110,29 @@ export const get = async (path, signal) => (await answered(path, { signal })).js
  */
 export const post = async (path, body, signal) =>
   (await answered(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' }, signal })).json();
+
+/**
+ * Store a file alone. `fetch` does not say how much of a body is sent, so this is the older kind of request.
+ * @param {File} file
+ * @param {(share: number) => void} moved from 0 to 1
+ * @returns {Promise<any>}
+ */
+export async function upload(file, moved) {
+  await keepLogin();
+  const request = new XMLHttpRequest();
+  request.open('POST', address('/store/unstructured'));
+  request.setRequestHeader('X-Client-Name', 'inspector');
+  if (tokens) request.setRequestHeader('Authorization', `Bearer ${tokens.access}`);
+  request.upload.onprogress = (event) => event.lengthComputable && moved(event.loaded / event.total);
+  const body = new FormData();
+  body.append('file', file, file.name);
+  const ended = new Promise((resolve) => { request.onloadend = resolve; });
+  request.send(body);
+  await ended;
+  if (!request.status) throw new Refused('The file did not arrive. Check that it is a file and no folder, that it can be read, and that the service runs.', 0, 'UNREACHABLE', '');
+  const trace = request.getResponseHeader('x-trace-id') ?? '';
+  return (await settled(new Response(request.responseText, { status: request.status, headers: { 'x-trace-id': trace } }))).json();
+}
 
 /**
  * Follow the stream of changes until the signal. EventSource could send no token, so this reads the stream itself.

@@ -46,7 +46,7 @@ function Filters({ place, types, go }) {
     <label>Relationship <select value=${rel} onChange=${set('rel')}><option value="">any</option>${names.map((each) => html`<option key=${each} value=${each}>${words(each)}</option>`)}</select></label>
     <label>Steps <select value=${depth} onChange=${set('depth')}>${DEPTHS.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>
     <label>As it was on <input type="date" value=${at.slice(0, 10)} onChange=${day} /></label>
-    <label><input type="checkbox" checked=${current === '1'} onChange=${(/** @type {any} */ event) => go({ current: event.target.checked ? '1' : '' })} /> without ended relationships</label>
+    <label><input type="checkbox" checked=${current === '1'} onChange=${(/** @type {any} */ event) => go({ current: event.target.checked ? '1' : '' })} /> hide what has ended</label>
     ${ingested && html`<span>As it was known at ${ingested} <a href=${view(place.path, { ...place.query, at_ingested: '' })}>Show what is known now</a></span>`}
     <span role="group" aria-label="Show as">${['picture', 'list'].map((each) => html`<a key=${each} class="choice" href=${view(place.path, { ...place.query, as: each === 'list' ? each : '' })} aria-current=${(as ?? 'picture') === each ? 'true' : undefined}>${each === 'list' ? 'List' : 'Picture'}</a>`)}</span>
   </form>`;
@@ -118,7 +118,7 @@ function Walks({ node, walk, root, walked, place }) {
   if (node.id === root) return html`<p class="soft">The walk begins here.</p>`;
   const { walked: _, ...query } = place.query;
   return html`<p class="walks">${walked.includes(node.id) ? html`<span class="soft">Walked on from here.</span>` : html`<button class="quiet" onClick=${() => walk(node.id)} aria-label=${`Walk on from ${node.name.slice(0, 100)}`}>Walk on</button>`}
-    <a href=${view(`/graph/${encodeURIComponent(node.id)}`, query)} aria-label=${`Begin at ${node.name.slice(0, 100)}`}>Begin here</a></p>`;
+    <a href=${view(`/graph/${encodeURIComponent(node.id)}`, query)} aria-label=${`Begin here, at ${node.name.slice(0, 100)}`}>Begin here</a></p>`;
 }
 
 /** @param {{edge: Edge, nodes: Map<string, Node>, place: Place}} props */

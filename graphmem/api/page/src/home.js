@@ -1,6 +1,7 @@
 // The first view: one field for searches and questions, and what there is to look at.
 import { html, useEffect, useRef, useState } from '../vendor/preact.js';
 import { follow, get, post } from './api.js';
+import { Drop } from './files.js';
 import { ChangeLine } from './lists.js';
 import { Entity, Json, Problem, SourceLink, Time, Type, Value, Waiting, count, quietly, useLoad, useTitle, view, words } from './parts.js';
 
@@ -48,6 +49,7 @@ export function Home() {
   const live = useChanges({ after: main.data?.changes.resume_cursor ?? null });
   return html`<h1>What is known</h1><${SearchField} text="" />
     ${main.data ? html`<${Overview} ...${main.data} pairs=${pairs} live=${live} />` : html`<${Waiting} loaded=${main} />`}
+    <${Drop} stored=${main.reload} />
     ${main.data && html`<${Json} answers=${{ 'GET /stats': main.data.stats, 'GET /changes?limit=8': main.data.changes, [`GET ${due}`]: main.data.dates, 'GET /entities/duplicates?limit=5': pairs.data }} />`}`;
 }
 
@@ -55,7 +57,7 @@ export function Home() {
 function Overview({ stats, changes, dates, corrected, pairs, live }) {
   const types = Object.entries(stats.entities_by_type).sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
   if (!stats.total_entities && !stats.sources_count) {
-    return html`<p class="empty">Nothing is stored yet. Store something with <code>graphmem store</code>, <code>graphmem upload FILE</code>, or let an agent use the tool <code>store</code>. This page shows it at once.</p>`;
+    return html`<p class="empty">Nothing is stored yet. Drop a file onto this page, store something with <code>graphmem store</code>, <code>graphmem upload FILE</code>, or let an agent use the tool <code>store</code>. This page shows it at once.</p>`;
   }
   return html`<div class="panels flow">
     <section class="panel"><h2>Types</h2>

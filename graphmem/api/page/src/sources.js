@@ -1,6 +1,7 @@
 // Files: the list, and one file with its text and what was read from each place.
-import { html, useEffect, useRef } from '../vendor/preact.js';
+import { html, useEffect, useRef, useState } from '../vendor/preact.js';
 import { get, withQuery } from './api.js';
+import { Drop, Interpret, Withdraw } from './files.js';
 import { Entity, Json, Pager, Time, Waiting, count, many, quietly, useLoad, useTitle, view, words, writer } from './parts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
@@ -20,13 +21,14 @@ export function Sources({ place }) {
   const find = (/** @type {any} */ event) => { location.hash = view(place.path, { search: event.target.value }); };
   return html`<h1>Sources</h1>
     <form class="filters" role="search" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}><label>Name or words <input type="search" dir="auto" value=${search ?? ''} onChange=${find} /></label></form>
+    <${Drop} stored=${list.reload} />
     ${list.data && !list.busy ? html`<${Files} list=${list.data} place=${place} />` : html`<${Waiting} loaded=${list} />`}
     <${Json} answers=${{ [`GET ${path}`]: list.data }} />`;
 }
 
 /** @param {{list: any, place: Place}} props */
 function Files({ list, place }) {
-  if (!list.sources.length) return html`<p class="empty">${place.query.search ? 'No file has this name or these words.' : html`No file is stored. Store one with <code>graphmem upload FILE</code>; what is read from it names its place in the file.`}</p>`;
+  if (!list.sources.length) return html`<p class="empty">${place.query.search ? 'No file has this name or these words.' : html`No file is stored. Drop one onto this page, or store it with <code>graphmem upload FILE</code>; what is read from it names its place in the file.`}</p>`;
   return html`<p class="soft">${count(list.total ?? list.sources.length)} in all</p>
     <ul class="rows">${list.sources.map((/** @type {any} */ each) => html`<li key=${each.source_id}><a href=${view(`/source/${encodeURIComponent(each.source_id)}`)}><bdi class="name">${each.original_filename ?? each.source_id}</bdi></a>
       <span class="soft">${each.withdrawn && html`<span class="badge warn">withdrawn</span> `}${each.mime_type}, ${size(each.file_size)}, ${many(each.observation_count, 'observation')}, <${Time} at=${each.created_at} /></span></li>`)}</ul>
@@ -48,23 +50,30 @@ export function Source({ place, id }) {
     ]);
     return { observations, interpretations };
   });
+  const [deed, act] = useState(/** @type {any} */ (null));
+  const close = () => act(null);
+  const renewed = () => { text.reload(); read.reload(); };
   useTitle(text.data?.original_filename ?? 'A file');
   if (!text.data) return html`<h1>A file</h1><${Waiting} loaded=${text} />`;
   return html`<h1><bdi>${text.data.original_filename ?? 'A file'}</bdi></h1>
-    <${About} source=${text.data} />
+    <${About} source=${text.data} act=${act} />
     <div class="panels two">
       <section class="panel"><h2>Text</h2><${Passage} place=${place} document=${text.data.document} start=${start} end=${end} /></section>
-      <section class="panel"><h2>What was read from it</h2>${read.data ? html`<${Read} ...${read.data} place=${place} />` : html`<${Waiting} loaded=${read} />`}</section>
+      <section class="panel"><h2>What was read from it</h2>${read.data ? html`<${Read} ...${read.data} place=${place} act=${act} />` : html`<${Waiting} loaded=${read} />`}</section>
     </div>
+    ${deed?.interpret && html`<${Interpret} id=${id} close=${close} done=${renewed} />`}
+    ${deed?.path && html`<${Withdraw} ...${deed} close=${close} done=${() => { close(); renewed(); }} />`}
     <${Json} answers=${{ [`GET ${path}`]: text.data, 'GET /observations': read.data?.observations, 'GET /interpretations': read.data?.interpretations }} />`;
 }
 
-/** @param {{source: any}} props */
-function About({ source }) {
+/** @param {{source: any, act: (deed: any) => void}} props */
+function About({ source, act }) {
   const first = source.names?.[0];
+  const change = { what: 'file', path: `/sources/${encodeURIComponent(source.source_id)}`, isBack: source.withdrawn };
   return html`<p class="soft">${source.withdrawn && html`<span class="badge warn">withdrawn: nothing of it counts</span> `}${source.mime_type}, ${size(source.file_size)},
     stored <${Time} at=${source.created_at} /> ${first && html`by <bdi>${writer(first.provenance)}</bdi>`} · <code>${source.source_id}</code></p>
-    ${(source.names ?? []).length > 1 && html`<p class="soft">Also stored as ${source.names.slice(1, 6).map((/** @type {any} */ each) => html`<bdi key=${each.name}>${each.name} </bdi>`)}</p>`}`;
+    ${(source.names ?? []).length > 1 && html`<p class="soft">Also stored as ${source.names.slice(1, 6).map((/** @type {any} */ each) => html`<bdi key=${each.name}>${each.name} </bdi>`)}</p>`}
+    <p class="walks"><button class="quiet" onClick=${() => act({ interpret: true })}>Interpret again …</button><button class="quiet" onClick=${() => act(change)}>${source.withdrawn ? 'Reinstate …' : 'Withdraw …'}</button></p>`;
 }
 
 /** A part of the text, with a place in it marked. Places count characters, JavaScript counts units of UTF-16. @param {any} props */
@@ -85,9 +94,10 @@ function Passage({ place, document, start, end }) {
 }
 
 /** @param {any} props */
-function Read({ observations, interpretations, place }) {
+function Read({ observations, interpretations, place, act }) {
   const runs = interpretations.interpretations ?? [];
-  return html`${runs.map((/** @type {any} */ each) => html`<p class="soft" key=${each.interpretation_id}>Read by <bdi>${each.interpreter}</bdi>, <${Time} at=${each.created_at} />: ${words(each.status)}${each.withdrawn ? ', withdrawn' : ''}${each.error_message ? html`, <bdi>${each.error_message}</bdi>` : ''}</p>`)}
+  return html`${runs.map((/** @type {any} */ each) => html`<p class="soft" key=${each.interpretation_id}>Read by <bdi>${each.interpreter}</bdi>, <${Time} at=${each.created_at} />: ${words(each.status)}${each.withdrawn ? ', withdrawn' : ''}${each.error_message ? html`, <bdi>${each.error_message}</bdi>` : ''}
+      ${each.status === 'completed' && html`<button class="quiet" aria-label=${`${each.withdrawn ? 'Reinstate' : 'Withdraw'} what was read at ${each.created_at}`} onClick=${() => act({ what: 'reading', path: `/interpretations/${each.interpretation_id}`, isBack: each.withdrawn })}>${each.withdrawn ? 'Reinstate …' : 'Withdraw …'}</button>`}</p>`)}
     ${(observations.observations ?? []).length === 0 ? html`<p>No observation names this file.</p>` : html`<ul class="plain">${observations.observations.map((/** @type {any} */ each) => html`<li key=${each.id}>
       <${Entity} id=${each.entity_id} name=${each.canonical_name ?? each.fields?.name ?? each.fields?.title} type=${each.entity_type} />
       <ul class="places">${Object.keys(each.fields ?? {}).slice(0, 30).map((field) => html`<li key=${field}><${Spot} place=${place} field=${field} span=${each.span?.fields?.[field] ?? each.span} /></li>`)}</ul></li>`)}</ul>`}
