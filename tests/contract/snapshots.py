@@ -29,6 +29,7 @@ from graphmem.observability.metrics import Metrics
 from graphmem.registry import REGISTRY
 from graphmem.settings import Settings, ToolsetName, variable
 from tests.contract.command_list import listing
+from tests.contract.page_types import page_types
 from tests.support.mcp_conversation import DISCOVER, conversation, opening, server, with_envelope
 
 FOLDER = Path(__file__).parent
@@ -50,10 +51,12 @@ def contents() -> dict[Path, str]:
     ]
     from graphmem.cli.main import app
 
+    document = openapi.as_yaml()
     return {
         COMMANDS: listing(),
         **{LISTED / f"{name}.json": toolset_file(name) for name in TOOLSETS},
-        FOLDER / "openapi.yaml": openapi.as_yaml().decode(),
+        FOLDER / "openapi.yaml": document.decode(),
+        ROOT / "packaging" / "rest.d.ts": page_types(document),
         FOLDER / "tools.json": json.dumps(tools, indent=1, ensure_ascii=False) + "\n",
         FOLDER / "cli.txt": "\n".join(commands(typer.main.get_command(app), "graphmem")) + "\n",
         REFERENCE: with_tables(REFERENCE.read_text(encoding="utf-8")),

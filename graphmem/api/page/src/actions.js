@@ -135,7 +135,7 @@ export function Merge({ place, id }) {
     return { target, source };
   });
   const { target, source } = loaded.data ?? {};
-  const body = source && !loaded.busy ? { source_entity_id: other, target_entity_id: id, expected_version: target.version, ...(name && { name_from: name }) } : null;
+  const body = source && target && !loaded.busy ? { source_entity_id: other, target_entity_id: id, expected_version: target.version, ...(name && { name_from: name }) } : null;
   const preview = usePreview('/entities/merge', body);
   if (!target) return html`<h1>Merge</h1><${Waiting} loaded=${loaded} />`;
   const go = (/** @type {Record<string, any>} */ query, at = id) => { location.hash = view(`/entity/${encodeURIComponent(at)}/merge`, query); };
@@ -143,7 +143,7 @@ export function Merge({ place, id }) {
     return html`<${Head} entity=${target} verb="Merge" /><div class="panel"><${Picker} label="The entity that is the same" not=${id} type=${target.entity_type} chosen=${null} choose=${(/** @type {any} */ each) => go({ with: each.entity_id })} /></div>`;
   }
   const send = async () => {
-    const done = await post('/entities/merge', body);
+    const done = await post('/entities/merge', /** @type {any} */ (body));
     leave(id, { said: 'They are merged.', transaction: done.transaction_id });
   };
   const dismiss = async () => {

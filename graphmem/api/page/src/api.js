@@ -6,6 +6,9 @@ const PENDING = 'graphmem-login';
 /** Seconds before its end at which a token is renewed. */
 const RENEW_BEFORE = 60;
 
+/** What REST takes and answers, by path. @template {string} P @typedef {import('../../../../packaging/rest.js').Answer<P>} Answer */
+/** @template {string} P @typedef {import('../../../../packaging/rest.js').Posted<P>} Posted */
+/** @template {string} P @typedef {import('../../../../packaging/rest.js').Body<P>} Body */
 /** @typedef {{access: string, refresh: string | null, until: number}} Tokens */
 
 /** What the tab knows and never stores: a reload forgets it. @type {Tokens | null} */
@@ -34,13 +37,15 @@ export const address = (path) => new URL(path.replace(/^\//, ''), BASE).href;
 export const isLoggedIn = () => tokens !== null;
 
 /**
- * @param {string} path
+ * @template {string} P
+ * @param {P} path
  * @param {Record<string, unknown>} query
+ * @returns {P} for the check of types it is still the path
  */
 export function withQuery(path, query) {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '');
   const text = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString();
-  return text ? `${path}${path.includes('?') ? '&' : '?'}${text}` : path;
+  return /** @type {P} */ (text ? `${path}${path.includes('?') ? '&' : '?'}${text}` : path);
 }
 
 /**
@@ -95,18 +100,20 @@ async function settled(answer) {
 
 /**
  * Read something.
- * @param {string} path with its query
+ * @template {string} P
+ * @param {P} path with its query
  * @param {AbortSignal} [signal]
- * @returns {Promise<any>}
+ * @returns {Promise<Answer<P>>}
  */
 export const get = async (path, signal) => (await answered(path, { signal })).json();
 
 /**
  * Send a JSON body.
- * @param {string} path
- * @param {unknown} body
+ * @template {string} P
+ * @param {P} path
+ * @param {Body<P>} body
  * @param {AbortSignal} [signal]
- * @returns {Promise<any>}
+ * @returns {Promise<Posted<P>>}
  */
 export const post = async (path, body, signal) =>
   (await answered(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' }, signal })).json();
@@ -115,7 +122,7 @@ export const post = async (path, body, signal) =>
  * Store a file alone. `fetch` does not say how much of a body is sent, so this is the older kind of request.
  * @param {File} file
  * @param {(share: number) => void} moved from 0 to 1
- * @returns {Promise<any>}
+ * @returns {Promise<Posted<'/store/unstructured'>>}
  */
 export async function upload(file, moved) {
   await keepLogin();
@@ -201,7 +208,7 @@ export async function finish() {
     const denied = sent.get('error') === 'access_denied';
     throw new Refused(denied ? 'The login was denied.' : sent.get('error_description') ?? 'The login failed.', 0, sent.get('error') ?? '', '');
   }
-  const code = sent.get('code');
+  const code = sent.get('code') ?? '';
   take(await post('/mcp/oauth/token', { grant_type: 'authorization_code', code, code_verifier: pending.verifier, redirect_uri: BASE.href }));
 }
 

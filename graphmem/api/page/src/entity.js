@@ -12,6 +12,7 @@ const HISTORY = 200;
 export function EntityView({ place, id }) {
   const { at, at_ingested: ingested } = place.query;
   const clocks = { ...(at && { at }), ...(ingested && { at_ingested: ingested }) };
+  /** @type {import('./api.js').Body<'/get_entity_snapshot'>} */
   const asked = { entity_id: id, include_deleted: true, provenance: 'full', ...clocks };
   const around = withQuery(`/entities/${encodeURIComponent(id)}/relationships`, { expand_entities: true, fields: 'name', limit: 100, include_total_count: true, ...clocks });
   const past = withQuery('/observations', { entity_id: id, include_deleted: true, limit: HISTORY, max_characters: 1_000_000 });
@@ -19,7 +20,7 @@ export function EntityView({ place, id }) {
     const entity = await post('/get_entity_snapshot', asked, signal);
     const hasMore = entity.state === 'live';
     const [history, relationships, current] = await Promise.all([
-      quietly(past, signal), hasMore ? quietly(around, signal) : {}, hasMore ? quietly(withQuery(around, { current: true }), signal) : {},
+      quietly(past, signal), hasMore ? quietly(around, signal) : null, hasMore ? quietly(withQuery(around, { current: true }), signal) : null,
     ]);
     return { entity, history: history.observations ? history : { observations: [] }, relationships, current };
   });
@@ -42,7 +43,7 @@ export function EntityView({ place, id }) {
     </div>
     ${!isPast && entity.state === 'live' && html`<${Duplicates} entity=${entity} done=${done} after=${deed?.said} />`}
     <p><a href=${view(`/graph/${encodeURIComponent(entity.entity_id)}`, clocks)}>Its graph</a> · <a href=${view('/timeline', { entity: entity.entity_id })}>Its dates</a> · <a href=${view('/changes', { entity: entity.entity_id })}>Its changes</a><${InBrowser} id=${entity.entity_id} /></p>
-    <${Deeds} deed=${deed} set=${set} entity=${entity} done=${done} count=${relationships.total} />
+    <${Deeds} deed=${deed} set=${set} entity=${entity} done=${done} count=${relationships?.total} />
     <${Json} answers=${{ [`POST /get_entity_snapshot ${JSON.stringify(asked)}`]: entity, [`GET ${around}`]: relationships, [`GET ${past}`]: history }} />`;
 }
 

@@ -5,6 +5,7 @@ import { Entity, InBrowser, Json, Problem, Type, Waiting, count, many, quietly, 
 import { Mark, Picture } from './picture.js';
 
 /** @typedef {import('./parts.js').Place} Place */
+/** @typedef {import('./api.js').Posted<'/retrieve_related_entities'>} Related */
 /** @typedef {{id: string, name: string, type: string}} Node */
 /** @typedef {{key: string, type: string, source: string, target: string}} Edge */
 
@@ -16,6 +17,7 @@ const SENTENCES = 8;
 /** @param {{place: Place, id: string}} props */
 export function Graph({ place, id }) {
   const { depth = '1', rel, at, at_ingested: ingested, current, limit = '50', walked = '', hide = '' } = place.query;
+  /** @type {Omit<import('./api.js').Body<'/retrieve_related_entities'>, 'entity_id'>} */
   const asked = {
     depth: Number(depth), limit: Number(limit), fields: ['name'], provenance: 'none', relationship_types: rel ? [rel] : [],
     current: current === '1', ...(at && { at }), ...(ingested && { at_ingested: ingested }),
@@ -31,7 +33,7 @@ export function Graph({ place, id }) {
     <${Filters} place=${place} types=${types.data} go=${go} />
     ${loaded.error && html`<${Problem} error=${loaded.error} />`}
     ${loaded.data ? html`<div class=${loaded.busy ? 'stale' : ''}><${Drawn} answers=${loaded.data} place=${place} hidden=${hide.split(',')} walked=${further} go=${go} /></div>` : !loaded.error && html`<${Waiting} loaded=${loaded} />`}
-    ${loaded.data && html`<${Json} answers=${Object.fromEntries(requests.map((each, index) => [`POST /retrieve_related_entities ${JSON.stringify(each)}`, loaded.data[index]]))} />`}`;
+    ${loaded.data && html`<${Json} answers=${Object.fromEntries(loaded.data.map((answer, index) => [`POST /retrieve_related_entities ${JSON.stringify(requests[index])}`, answer]))} />`}`;
 }
 
 /** @param {any} props */
@@ -52,14 +54,14 @@ function Filters({ place, types, go }) {
   </form>`;
 }
 
-/** Put answers together: each entity and each relationship once. @param {any[]} answers @param {string[]} hidden types */
+/** Put answers together: each entity and each relationship once. @param {Related[]} answers @param {string[]} hidden types */
 function together(answers, hidden) {
   /** @type {Map<string, Node>} */
   const nodes = new Map();
   /** @type {Map<string, Edge>} */
   const edges = new Map();
   for (const answer of answers) {
-    for (const each of [answer, ...answer.entities]) nodes.set(each.entity_id, { id: each.entity_id, name: each.canonical_name || each.entity_id, type: each.entity_type });
+    for (const each of [answer, ...(answer.entities ?? [])]) nodes.set(each.entity_id, { id: each.entity_id, name: each.canonical_name || each.entity_id, type: each.entity_type });
     for (const each of answer.relationships) edges.set(each.relationship_key, { key: each.relationship_key, type: each.relationship_type, source: each.source_entity_id, target: each.target_entity_id });
   }
   const starts = new Set(answers.map((each) => each.entity_id));
@@ -90,16 +92,16 @@ function Drawn({ answers, place, hidden, walked, go }) {
     <p><a href=${view(`/entity/${encodeURIComponent(root)}`, clocks(place))}>Its values</a><${InBrowser} id=${root} /></p>`;
 }
 
-/** What the picture does not show. @param {{answers: any[], place: Place}} props */
+/** What the picture does not show. @param {{answers: Related[], place: Place}} props */
 function LeftOut({ answers, place }) {
   const size = Number(place.query.limit ?? SIZES[0]);
   const next = SIZES.find((each) => each > size);
-  const names = new Map(answers.flatMap((each) => [each, ...each.entities]).map((each) => [each.entity_id, each.canonical_name]));
-  const cut = answers.filter((each) => each.left_out);
+  const names = new Map(answers.flatMap((each) => [each, ...(each.entities ?? [])]).map((each) => [each.entity_id, each.canonical_name]));
+  const cut = answers.flatMap((each) => (each.left_out ? [{ ...each, left: each.left_out }] : []));
   const hubs = [...new Set(answers.flatMap((each) => each.hubs))];
   if (!cut.length && !hubs.length) return html`<p class="soft">Everything that fits is shown.</p>`;
-  return html`<div class="left-out">${cut.map((each) => html`<p key=${each.entity_id}><b>${each.left_out.at_least ? 'At least ' : ''}${many(each.left_out.entities, 'more entity').replace('entitys', 'entities')}</b> around <bdi>${(each.canonical_name || each.entity_id).slice(0, 100)}</bdi>${' '}
-      ${each.left_out.entities === 1 ? 'is' : 'are'} left out, of ${count(each.total)}, with ${many(each.left_out.relationships, 'relationship')}.</p>`)}
+  return html`<div class="left-out">${cut.map((each) => html`<p key=${each.entity_id}><b>${each.left.at_least ? 'At least ' : ''}${many(each.left.entities, 'more entity').replace('entitys', 'entities')}</b> around <bdi>${(each.canonical_name || each.entity_id).slice(0, 100)}</bdi>${' '}
+      ${each.left.entities === 1 ? 'is' : 'are'} left out, of ${count(each.total)}, with ${many(each.left.relationships, 'relationship')}.</p>`)}
     ${hubs.length > 0 && html`<p>Too many relationships to walk through: ${hubs.slice(0, 8).map((id, index) => html`${index ? ', ' : ''}<${Entity} id=${id} name=${names.get(id)} />`)}${hubs.length > 8 ? ` and ${hubs.length - 8} more` : ''}. Walk on from one to see what is around it.</p>`}
     ${cut.length > 0 && html`<p>${next && html`<a href=${view(place.path, { ...place.query, limit: next })}>Show up to ${next} around each</a>, or choose`}${next ? '' : 'Choose'} a relationship above.</p>`}</div>`;
 }

@@ -78,18 +78,18 @@ function Overview({ stats, changes, dates, corrected, pairs, live }) {
   </div>`;
 }
 
-/** @param {{answer: any}} props */
+/** @param {{answer: import('./api.js').Answer<'/timeline'> & {error?: any}}} props */
 function Dates({ answer }) {
   if (answer.error) return html`<${Problem} error=${answer.error} />`;
   if (!answer.events.length) return html`<p class="soft">Nothing that is known has a date from today on.</p>`;
-  return html`<ul class="plain">${answer.events.map((/** @type {any} */ each) => html`<li key=${each.id}><${Time} at=${each.event_timestamp} /> <${Entity} id=${each.entity_id} name=${each.entity_name} /> <span class="soft">${words(each.source_field)}</span></li>`)}</ul>`;
+  return html`<ul class="plain">${answer.events.map((each) => html`<li key=${each.id}><${Time} at=${each.event_timestamp} /> <${Entity} id=${each.entity_id} name=${each.entity_name} /> <span class="soft">${words(each.source_field)}</span></li>`)}</ul>`;
 }
 
-/** @param {{pairs: any}} props */
+/** @param {{pairs: {data: import('./api.js').Answer<'/entities/duplicates'> | null, error: any}}} props */
 function Pairs({ pairs }) {
   if (!pairs.data) return html`<${Waiting} loaded=${pairs} />`;
   if (!pairs.data.candidates.length) return html`<p class="soft">No two entities look alike.</p>`;
-  return html`<ul class="plain">${pairs.data.candidates.map((/** @type {any} */ each) => html`<li key=${each.entity_a + each.entity_b}><${Entity} id=${each.entity_a} name=${each.canonical_name_a} type=${each.entity_type} /> and <${Entity} id=${each.entity_b} name=${each.canonical_name_b} /> <span class="soft">${Math.round(each.score * 100)} % alike, by ${each.matched_fields.map(words).join(', ')}</span> <a href=${view(`/entity/${encodeURIComponent(each.merge.arguments.target_entity_id)}/merge`, { with: each.merge.arguments.source_entity_id })}>Compare …</a></li>`)}</ul>`;
+  return html`<ul class="plain">${pairs.data.candidates.map((each) => html`<li key=${each.entity_a + each.entity_b}><${Entity} id=${each.entity_a} name=${each.canonical_name_a} type=${each.entity_type} /> and <${Entity} id=${each.entity_b} name=${each.canonical_name_b} /> <span class="soft">${Math.round(each.score * 100)} % alike, by ${each.matched_fields.map(words).join(', ')}</span> <a href=${view(`/entity/${encodeURIComponent(each.merge.arguments.target_entity_id)}/merge`, { with: each.merge.arguments.source_entity_id })}>Compare …</a></li>`)}</ul>`;
 }
 
 /** @param {{place: import('./parts.js').Place}} props */
@@ -98,6 +98,7 @@ export function Search({ place }) {
   useTitle(text || 'Find');
   const list = { search: text, limit: 25, include_snapshots: false, max_characters: 100_000, ...(place.query.cursor && { cursor: place.query.cursor }) };
   const found = useLoad(`${text} ${place.query.cursor ?? ''}`, (signal) => post('/entities/query', list, signal));
+  /** @type {import('./api.js').Body<'/retrieve_context'>} */
   const question = { question: text, format: 'fields', budget: 2500 };
   const told = useLoad(text, (signal) => post('/retrieve_context', question, signal));
   return html`<h1>Find</h1><${SearchField} text=${text} />
@@ -114,13 +115,14 @@ function Understood({ understood }) {
   return html`<p class="understood">Understood as: <bdi>${understood.sentence}</bdi></p>`;
 }
 
-/** @param {{answer: any}} props */
+/** @param {{answer: import('./api.js').Posted<'/retrieve_context'>}} props */
 function Told({ answer }) {
-  const named = new Map(answer.entities.map((/** @type {any} */ each) => [each.entity, each]));
-  if (!answer.lines.length) return html`<${Understood} understood=${answer.understood} /><p>Nothing is known about it. Try a name, or fewer words.</p>`;
-  return html`<${Understood} understood=${answer.understood} /><ul class="plain facts">${answer.lines.map((/** @type {any} */ line, /** @type {number} */ index) => {
-    const about = named.get(line.entity);
-    const other = named.get(line.related_entity);
+  const named = new Map((answer.entities ?? []).map((each) => [each.entity, each]));
+  const lines = answer.lines.flatMap((line) => (typeof line === 'string' ? [] : [line]));
+  if (!lines.length) return html`<${Understood} understood=${answer.understood} /><p>Nothing is known about it. Try a name, or fewer words.</p>`;
+  return html`<${Understood} understood=${answer.understood} /><ul class="plain facts">${lines.map((line, index) => {
+    const about = named.get(line.entity) ?? { entity_id: '', canonical_name: line.entity_name };
+    const other = named.get(line.related_entity ?? -1);
     const self = html`<${Entity} id=${about.entity_id} name=${about.canonical_name} />`;
     const end = other ? html`<${Entity} id=${other.entity_id} name=${other.canonical_name} />` : html`<${Value} value=${line.value} />`;
     return html`<li key=${index}>${line.direction === 'incoming' ? html`${end} ${words(line.field)} ${self}` : html`${self} <b>${words(line.field)}</b> ${end}`}
@@ -130,11 +132,11 @@ function Told({ answer }) {
   })}</ul>`;
 }
 
-/** @param {{answer: any, place: import('./parts.js').Place}} props */
+/** @param {{answer: import('./api.js').Posted<'/entities/query'>, place: import('./parts.js').Place}} props */
 function Found({ answer, place }) {
   const { cursor, ...rest } = place.query;
   return html`<${Understood} understood=${answer.understood} />${!answer.understood?.sentence && html`<p class="soft">Understood as words and names to look for.</p>`}
-    ${answer.entities.length ? html`<ul class="plain">${answer.entities.map((/** @type {any} */ each) => html`<li key=${each.entity_id}><${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} /> <span class="soft">${each.matched && `found by ${words(each.matched)}`}</span></li>`)}</ul>` : html`<p>No entity fits. Try a name, an identifier such as an e-mail address, or a kind such as “open tasks”.</p>`}
-    ${(answer.passages ?? []).length > 0 && html`<h3>In files</h3><ul class="plain">${answer.passages.map((/** @type {any} */ each, /** @type {number} */ index) => html`<li key=${index}><q dir="auto">${each.quote.slice(0, 400)}</q> <${SourceLink} observation=${{ source_id: each.source_id, span: each }} /></li>`)}</ul>`}
+    ${answer.entities.length ? html`<ul class="plain">${answer.entities.map((each) => html`<li key=${each.entity_id}><${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} /> <span class="soft">${each.matched && `found by ${words(each.matched)}`}</span></li>`)}</ul>` : html`<p>No entity fits. Try a name, an identifier such as an e-mail address, or a kind such as “open tasks”.</p>`}
+    ${(answer.passages ?? []).length > 0 && html`<h3>In files</h3><ul class="plain">${(answer.passages ?? []).map((each, index) => html`<li key=${index}><q dir="auto">${each.quote.slice(0, 400)}</q> <${SourceLink} observation=${{ source_id: each.source_id, span: each }} /></li>`)}</ul>`}
     ${answer.next_cursor && html`<p><a href=${view('/search', { ...rest, cursor: answer.next_cursor })}>Next page</a></p>`}`;
 }

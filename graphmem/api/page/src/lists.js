@@ -10,6 +10,7 @@ import { Entity, Json, Pager, Time, Type, Undo, Waiting, Was, count, many, useLo
 export function Entities({ place }) {
   useTitle('Entities');
   const { type, cursor, sort = 'last_observation_at' } = place.query;
+  /** @type {import('./api.js').Body<'/entities/query'>} */
   const asked = { limit: 50, sort_by: sort, sort_order: sort === 'canonical_name' ? 'asc' : 'desc', include_snapshots: false, include_total_count: true, ...(type && { entity_type: type }), ...(cursor && { cursor }) };
   const list = useLoad(JSON.stringify(asked), (signal) => post('/entities/query', asked, signal));
   const orders = [['last_observation_at', 'newest first'], ['canonical_name', 'by name'], ['observation_count', 'most observed first']];
@@ -19,11 +20,11 @@ export function Entities({ place }) {
     <${Json} answers=${{ [`POST /entities/query ${JSON.stringify(asked)}`]: list.data }} />`;
 }
 
-/** @param {{list: any, place: Place}} props */
+/** @param {{list: import('./api.js').Posted<'/entities/query'>, place: Place}} props */
 function Table({ list, place }) {
   if (!list.entities.length) return html`<p class="empty">No entity is of this type. <a href="#/">Look at the types that there are.</a></p>`;
   return html`<p class="soft">${count(list.total ?? list.entities.length)} in all</p>
-    <ul class="rows">${list.entities.map((/** @type {any} */ each) => html`<li key=${each.entity_id}><span><${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} /></span>
+    <ul class="rows">${list.entities.map((each) => html`<li key=${each.entity_id}><span><${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} /></span>
       <span class="soft">${many(each.observation_count, 'observation')}, last <${Time} at=${each.last_observation_at} day=${true} /></span></li>`)}</ul>
     <${Pager} place=${place} next=${list.next_cursor} shown=${list.entities.length} />`;
 }
@@ -48,7 +49,7 @@ export function Timeline({ place }) {
     <${Json} answers=${{ [`GET ${path}`]: list.data }} />`;
 }
 
-/** @param {{list: any, place: Place}} props */
+/** @param {{list: import('./api.js').Answer<'/timeline'>, place: Place}} props */
 function Events({ list, place }) {
   if (!list.events.length) return html`<p class="empty">No date fits. Dates come from fields such as <code>due</code>, <code>date</code> or <code>start_time</code>; take away a filter to see more.</p>`;
   /** @type {Map<string, any[]>} */

@@ -30,8 +30,10 @@ export const many = (number, noun) => `${count(number)} ${noun}${number === 1 ? 
 
 /**
  * Load what a view shows. It loads anew when the key changes; what comes too late is dropped.
+ * @template T
  * @param {string} key
- * @param {(signal: AbortSignal) => Promise<any>} load
+ * @param {(signal: AbortSignal) => Promise<T>} load
+ * @returns {{data: T | null, error: any, busy: boolean, reload: () => void}}
  */
 export function useLoad(key, load) {
   const [state, set] = useState(/** @type {any} */ ({ key: null, data: null, error: null }));
@@ -213,7 +215,7 @@ export function Undo({ transaction, close, done }) {
   </${Dialog}>`;
 }
 
-/** @typedef {{said: string, transaction?: string, other?: string, undo?: () => Promise<any>}} Done what was done, and how it is taken back */
+/** @typedef {{said: string, transaction?: string | null, other?: string | null, undo?: () => Promise<any>}} Done what was done, and how it is taken back */
 
 /** @type {Done | null} */
 let last = null;
@@ -238,8 +240,14 @@ export function Was({ value }) {
 /** Name the view in the title of the tab. @param {string} text */
 export const useTitle = (text) => useEffect(() => { document.title = `${text.slice(0, 100)} · graphmem`; }, [text]);
 
-/** The answer, or what went wrong, for a part of a view without which the rest is still shown. @param {string} path @param {AbortSignal} signal */
-export const quietly = (path, signal) => get(path, signal).catch((error) => ({ error }));
+/**
+ * The answer, or what went wrong, for a part of a view without which the rest is still shown.
+ * @template {string} P
+ * @param {P} path
+ * @param {AbortSignal} signal
+ * @returns {Promise<import('./api.js').Answer<P> & {error?: any}>}
+ */
+export const quietly = (path, signal) => get(path, signal).catch((error) => /** @type {any} */ ({ error }));
 
 /** A link to an entity in the Neo4j Browser, where the database is embedded and on this machine. @param {{id: string}} props */
 export function InBrowser({ id }) {

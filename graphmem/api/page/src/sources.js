@@ -26,11 +26,11 @@ export function Sources({ place }) {
     <${Json} answers=${{ [`GET ${path}`]: list.data }} />`;
 }
 
-/** @param {{list: any, place: Place}} props */
+/** @param {{list: import('./api.js').Answer<'/sources'>, place: Place}} props */
 function Files({ list, place }) {
   if (!list.sources.length) return html`<p class="empty">${place.query.search ? 'No file has this name or these words.' : html`No file is stored. Drop one onto this page, or store it with <code>graphmem upload FILE</code>; what is read from it names its place in the file.`}</p>`;
   return html`<p class="soft">${count(list.total ?? list.sources.length)} in all</p>
-    <ul class="rows">${list.sources.map((/** @type {any} */ each) => html`<li key=${each.source_id}><a href=${view(`/source/${encodeURIComponent(each.source_id)}`)}><bdi class="name">${each.original_filename ?? each.source_id}</bdi></a>
+    <ul class="rows">${list.sources.map((each) => html`<li key=${each.source_id}><a href=${view(`/source/${encodeURIComponent(each.source_id)}`)}><bdi class="name">${each.original_filename ?? each.source_id}</bdi></a>
       <span class="soft">${each.withdrawn && html`<span class="badge warn">withdrawn</span> `}${each.mime_type}, ${size(each.file_size)}, ${many(each.observation_count, 'observation')}, <${Time} at=${each.created_at} /></span></li>`)}</ul>
     <${Pager} place=${place} next=${list.next_cursor} shown=${list.sources.length} />`;
 }
@@ -66,7 +66,7 @@ export function Source({ place, id }) {
     <${Json} answers=${{ [`GET ${path}`]: text.data, 'GET /observations': read.data?.observations, 'GET /interpretations': read.data?.interpretations }} />`;
 }
 
-/** @param {{source: any, act: (deed: any) => void}} props */
+/** @param {{source: import('./api.js').Answer<'/sources/{source_id}'>, act: (deed: any) => void}} props */
 function About({ source, act }) {
   const first = source.names?.[0];
   const change = { what: 'file', path: `/sources/${encodeURIComponent(source.source_id)}`, isBack: source.withdrawn };
@@ -93,15 +93,15 @@ function Passage({ place, document, start, end }) {
     ${(document.warnings ?? []).map((/** @type {any} */ each) => html`<p class="soft">${typeof each === 'string' ? each : each.message ?? JSON.stringify(each)}</p>`)}`;
 }
 
-/** @param {any} props */
+/** @param {{observations: import('./api.js').Answer<'/observations'>, interpretations: import('./api.js').Answer<'/interpretations'>, place: Place, act: (deed: any) => void}} props */
 function Read({ observations, interpretations, place, act }) {
   const runs = interpretations.interpretations ?? [];
-  return html`${runs.map((/** @type {any} */ each) => html`<p class="soft" key=${each.interpretation_id}>Read by <bdi>${each.interpreter}</bdi>, <${Time} at=${each.created_at} />: ${words(each.status)}${each.withdrawn ? ', withdrawn' : ''}${each.error_message ? html`, <bdi>${each.error_message}</bdi>` : ''}
+  return html`${runs.map((each) => html`<p class="soft" key=${each.interpretation_id}>Read by <bdi>${each.interpreter}</bdi>, <${Time} at=${each.created_at} />: ${words(each.status)}${each.withdrawn ? ', withdrawn' : ''}${each.error_message ? html`, <bdi>${each.error_message}</bdi>` : ''}
       ${each.status === 'completed' && html`<button class="quiet" aria-label=${`${each.withdrawn ? 'Reinstate' : 'Withdraw'} what was read at ${each.created_at}`} onClick=${() => act({ what: 'reading', path: `/interpretations/${each.interpretation_id}`, isBack: each.withdrawn })}>${each.withdrawn ? 'Reinstate …' : 'Withdraw …'}</button>`}</p>`)}
-    ${(observations.observations ?? []).length === 0 ? html`<p>No observation names this file.</p>` : html`<ul class="plain">${observations.observations.map((/** @type {any} */ each) => html`<li key=${each.id}>
+    ${(observations.observations ?? []).length === 0 ? html`<p>No observation names this file.</p>` : html`<ul class="plain">${observations.observations.map((each) => html`<li key=${each.id}>
       <${Entity} id=${each.entity_id} name=${each.canonical_name ?? each.fields?.name ?? each.fields?.title} type=${each.entity_type} />
       <ul class="places">${Object.keys(each.fields ?? {}).slice(0, 30).map((field) => html`<li key=${field}><${Spot} place=${place} field=${field} span=${each.span?.fields?.[field] ?? each.span} /></li>`)}</ul></li>`)}</ul>`}
-    ${observations.next_cursor && html`<p class="soft">The newest ${observations.observations.length} of ${count(observations.total)} observations.</p>`}`;
+    ${observations.next_cursor && html`<p class="soft">The newest ${observations.observations.length} of ${count(observations.total ?? 0)} observations.</p>`}`;
 }
 
 /** @param {any} props */
