@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 import typer
 
 from graphmem.cli.session import Session, stderr, uses_service
-from graphmem.cli.upload import OUTCOMES, LocalFile, files_of, patiently, print_rows, uploaded
+from graphmem.cli.upload import OUTCOMES, TWICE, LocalFile, files_of, patiently, print_rows, uploaded, warned
 from graphmem.errors import (
     FileMissing,
     FileUnreadable,
@@ -76,12 +76,15 @@ def import_files(
     if is_url != (kind is not None):
         message = "give --from neotoma with a URL" if is_url else f"--from {kind} takes a URL"
         raise InvalidInput(message)
-    from graphmem.cli.importing.neotoma import neotoma_files
+    from graphmem.cli.importing.neotoma import NeotomaReader, neotoma_files, register_schemas
     from graphmem.cli.tables import plain
 
-    files = neotoma_files(path) if is_url else _pieces(_expanded(path))
+    other = NeotomaReader(path) if is_url else None
+    files = neotoma_files(other, path) if other else _pieces(_expanded(path))
     rows: list[dict[str, Any]] = []
     try:
+        if other and not dry_run:
+            rows += register_schemas(session, other)
         for file in with_links(files):
             if stderr.is_terminal and not session.as_json:
                 stderr.print(plain(file.name, "dim"), highlight=False)
@@ -90,7 +93,8 @@ def import_files(
             _wait(session, rows)
     finally:
         if rows:
-            print_rows(rows, session.as_json, ("would_store", "failed") if dry_run else OUTCOMES)
+            outcomes = ("would_store", "failed") if dry_run else OUTCOMES
+            print_rows(rows, session.as_json, outcomes, other.not_imported if other else ())
     if not rows:
         raise InvalidInput("there is no file to import")
     if any("failed" in (row["outcome"], row.get("interpretation", {}).get("status")) for row in rows):
@@ -194,7 +198,9 @@ def with_links(files: Iterable[LocalFile]) -> Iterator[LocalFile | LinkedNote]:
     markdown: list[LocalFile] = []
     for file in files:
         is_notion = shown_name(file.name) != file.name
-        if file.name.lower().endswith((".md", ".markdown")):
+        if not file.interpret:
+            yield file
+        elif file.name.lower().endswith((".md", ".markdown")):
             markdown.append(file)
         elif is_notion and file.name.endswith(".csv"):
             tables.append(file)
@@ -233,9 +239,7 @@ def _imported(session: Session, file: LocalFile | LinkedNote) -> dict[str, Any]:
     kept = ("source_id", "content_hash", "file_size", "mime_type", "deduplicated")
     row = {"file": path, "outcome": "stored_before" if answer["replayed"] else "stored"}
     row |= {name: answer[name] for name in kept}
-    row |= (
-        {"store_warnings": [{"message": text} for text in file.note.warnings]} if file.note.warnings else {}
-    )
+    row |= warned([*file.note.warnings, *_readings(session, answer)])
     made = {
         "status": "completed",
         "entities_created": answer["entities_created"],
@@ -258,6 +262,7 @@ def _stored_note(session: Session, file: LinkedNote) -> dict[str, Any]:
         "find_duplicates": False,
     }
     answer: dict[str, Any] = {}
+    first: dict[str, Any] = {}
     replayed, created, ids = True, 0, list[str]()
     for raw in file.beside.requests(file.note):
         arguments = _with_ids(raw, ids)
@@ -266,8 +271,24 @@ def _stored_note(session: Session, file: LinkedNote) -> dict[str, Any]:
         request = {**content, **arguments, "idempotency_key": f"import:{key}"}
         answer = patiently(session, entry_of("store"), request)
         ids = [each["entity_id"] for each in answer["entities"]]
+        first = first or answer
         replayed, created = replayed and answer["replayed"], created + answer["entities_created"]
-    return {**answer, "replayed": replayed, "entities_created": created}
+    return {
+        **answer,
+        "replayed": replayed,
+        "deduplicated": first["deduplicated"],
+        "entities_created": created,
+    }
+
+
+def _readings(session: Session, answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what to do about an upload of the same bytes, whose entity is another one."""
+    from graphmem.cli.commands import entry_of
+
+    if answer["deduplicated"] and not answer["replayed"] and answer["entities_created"]:
+        query = {"source_id": answer["source_id"], "status": "completed", "limit": 1}
+        for row in patiently(session, entry_of("interpretations.list"), query)["interpretations"]:
+            yield TWICE.format(row["interpretation_id"])
 
 
 def _with_ids(raw: Any, ids: Sequence[str]) -> Any:
@@ -296,6 +317,8 @@ def _planned(file: LocalFile | LinkedNote) -> dict[str, Any]:
     from graphmem.ingest.parsing import parsed
     from graphmem.ingest.proposal import InterpretationFailed
 
+    if isinstance(file, LocalFile) and not file.interpret:
+        return _plan(file.path, {}, 0, ())
     if isinstance(file, LinkedNote):
         *_, last = file.beside.requests(file.note)
         types, related = {file.note.entity_type: 1}, len(last["relationships"])
@@ -325,9 +348,8 @@ def _planned(file: LocalFile | LinkedNote) -> dict[str, Any]:
 
 
 def _plan(path: str, types: Mapping[str, int], related: int, warnings: Sequence[str]) -> dict[str, Any]:
-    messages = {"store_warnings": [{"message": text} for text in warnings]} if warnings else {}
     made = {"entities_by_type": dict(types), "relationships_created": related}
-    return {"file": path, "outcome": "would_store", **messages, "interpretation": made}
+    return {"file": path, "outcome": "would_store", **warned(warnings), "interpretation": made}
 
 
 def _wait(session: Session, rows: Sequence[dict[str, Any]]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmem.cli.session import Session, console, fetching, run_async, stderr, tell_progress
+from graphmem.cli.session import Session, console, fetching, run_async, stderr, tell_progress, uses_service
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
@@ -202,7 +202,15 @@ def _try(trial: Settings) -> None:
 
 
 def _open(chosen: Settings) -> None:
-    """Fetch and start the embedded database, and bring the schema of either up to date."""
+    """Fetch and start the embedded database, and bring the schema of either up to date.
+
+    The local service does it, so that it says what it waits for, and is ready for the next command.
+    """
+    if uses_service(chosen):
+        from graphmem.service import calling
+
+        calling.ensure(chosen, tell_progress)
+        return
     from graphmem.observability import logs
     from graphmem.runtime import open_services
 

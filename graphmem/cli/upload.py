@@ -26,16 +26,25 @@ ATTEMPTS: Final = 5
 WAIT_SECONDS_LIMIT: Final = 30.0
 TYPES_LIMIT: Final = 8
 """Types of entities that are counted at the end, the most frequent ones."""
+TWICE: Final = (
+    "the same bytes were stored before and make another entity now: `graphmem interpretations withdraw {}` "
+    "takes back what `graphmem upload` read in them"
+)
+"""An upload identifies a note by its content, an import by its title."""
 STORE: Final = SessionCall("store.unstructured", (("POST", "/store/unstructured"),), reads=False)
 """The operation that stores a file alone: no command of its own."""
 
 
 class LocalFile(NamedTuple):
-    """A file to upload: its path, the name under which it is stored, and its bytes if these are read."""
+    """A file to upload: its path, the name under which it is stored, and its bytes if these are read.
+
+    ``interpret``: whether what it says is stored as well.
+    """
 
     path: str
     name: str
     data: bytes | None = None
+    interpret: bool = True
 
 
 def upload(
@@ -101,25 +110,35 @@ def uploaded(session: Session, file: LocalFile) -> dict[str, Any]:
 
     try:
         data = read_file(file.path) if file.data is None else file.data
-        answer = _stored(session, data, file.name)
+        answer = _stored(session, data, file)
     except (InvalidInput, NotFound, PayloadTooLarge) as exc:
         if isinstance(exc, NotFound) and not isinstance(exc, FileMissing):
             raise
         return {"file": file.path, "outcome": "failed", "error_code": exc.code, "message": str(exc)}
     kept = ("source_id", "content_hash", "file_size", "mime_type", "deduplicated")
     outcome = "stored_before" if answer["replayed"] else "stored"
-    warnings = {"store_warnings": answer["store_warnings"]} if answer["store_warnings"] else {}
-    row = {"file": file.path, "outcome": outcome, **{name: answer[name] for name in kept}, **warnings}
+    messages, made = answer["store_warnings"], answer.get("interpretation", {})
+    is_again = answer["deduplicated"] and not answer["replayed"]
+    if is_again and made.get("interpreter") == "notes" and made["entities_created"]:
+        messages = [*messages, {"message": TWICE.format(made["interpretation_id"])}]
+    row = {"file": file.path, "outcome": outcome, **{name: answer[name] for name in kept}}
+    row |= {"store_warnings": messages} if messages else {}
     return row | ({"interpretation": answer["interpretation"]} if "interpretation" in answer else {})
 
 
-def _stored(session: Session, data: bytes, name: str) -> dict[str, Any]:
+def warned(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the warnings of a row, nothing if there are none."""
+    return {"store_warnings": [{"message": text} for text in texts]} if texts else {}
+
+
+def _stored(session: Session, data: bytes, file: LocalFile) -> dict[str, Any]:
     """Store a file once, by a key of its bytes and its name."""
-    key = hashlib.sha256(data + b"\0" + name.encode(errors="surrogateescape")).hexdigest()
+    key = hashlib.sha256(data + b"\0" + file.name.encode(errors="surrogateescape")).hexdigest()
     raw = {
         "file_content": base64.b64encode(data).decode("ascii"),
-        "original_filename": name.encode(errors="replace").decode(),
-        "idempotency_key": f"upload:{key}",
+        "original_filename": file.name.encode(errors="replace").decode(),
+        "idempotency_key": f"{'upload' if file.interpret else 'kept'}:{key}",
+        **({} if file.interpret else {"interpret": False}),
     }
     return patiently(session, STORE, raw)
 
@@ -179,11 +198,17 @@ def _understood(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 OUTCOMES: Final = ("stored", "stored_before", "failed")
 
 
-def print_rows(rows: Sequence[dict[str, Any]], as_json: bool, outcomes: tuple[str, ...] = OUTCOMES) -> None:
-    """Print what became of files, and how many had each outcome."""
+def print_rows(
+    rows: Sequence[dict[str, Any]],
+    as_json: bool,
+    outcomes: tuple[str, ...] = OUTCOMES,
+    not_imported: Sequence[str] = (),
+) -> None:
+    """Print what became of files, how many had each outcome, and what did not come in."""
     counts = {name: sum(row["outcome"] == name for row in rows) for name in outcomes}
     if as_json:
-        sys.stdout.write(json.dumps({"files": rows, **counts}) + "\n")
+        more = {"not_imported": not_imported} if not_imported else {}
+        sys.stdout.write(json.dumps({"files": rows, **counts, **more}) + "\n")
         return
     from graphmem.cli.tables import List, add, plain
 
@@ -200,5 +225,5 @@ def print_rows(rows: Sequence[dict[str, Any]], as_json: bool, outcomes: tuple[st
         for text, colour in _complaints(row):
             stderr.print(plain(f"{row['file']}: {text}", colour), highlight=False, soft_wrap=True)
     console.print(", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in outcomes), highlight=False)
-    for text in _understood(rows):
+    for text in (*_understood(rows), *(f"Not imported: {each}." for each in not_imported)):
         console.print(plain(text), highlight=False, soft_wrap=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from graphmem.arguments import invalid
 from graphmem.errors import IdempotencyMismatch, ObjectStoreUnavailable
@@ -15,6 +17,10 @@ from graphmem.storing.received_files import FILE_ERRORS, StoredFile, WithFile, r
 
 class StoreUnstructured(WithFile):
     """The arguments of ``store.unstructured``."""
+
+    interpret: Annotated[
+        bool, Field(description="Whether the file is read now; POST /reinterpret reads it later.")
+    ] = True
 
 
 class StoredAlone(StoredFile, InterpretedFile):
@@ -64,5 +70,5 @@ async def store_unstructured(context: Context, arguments: StoreUnstructured) -> 
         "observations_created": 0,
         "store_warnings": receipt.warnings,
         **stored_file(receipt),
-        **await interpret_stored(context, receipt),
+        **(await interpret_stored(context, receipt) if arguments.interpret else InterpretedFile()),
     }

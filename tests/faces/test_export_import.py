@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import threading
 import xml.etree.ElementTree as ET
@@ -16,7 +17,7 @@ import pytest
 
 from graphmem.auth import accounts
 from graphmem.cli import import_files
-from graphmem.cli.importing.neotoma import neotoma_files
+from graphmem.cli.importing.neotoma import NeotomaReader
 from graphmem.errors import InvalidInput
 from graphmem.model import canonical, state_hash
 from graphmem.registry import Services
@@ -264,7 +265,8 @@ class FakeNeotoma(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         start = int(body.get("cursor", "0"))
         more = {"next_cursor": str(start + 2)} if start + 2 < len(self.entities) else {}
-        self._send({"entities": self.entities[start : start + 2], "total": 3, **more})
+        total = 5 if body.get("include_merged") else 3
+        self._send({"entities": self.entities[start : start + 2], "total": total, **more})
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
@@ -278,20 +280,34 @@ class FakeNeotoma(BaseHTTPRequestHandler):
             {**live, "target_entity_id": self.entities[1]["entity_id"], "snapshot": {"since": "2020"}},
             dead,
         ]
-        files = [{"id": "s", "original_filename": "cv.pdf", "content_hash": "0"}]
+        files = [{"id": "s", "original_filename": "cities.csv", "content_hash": "0"}, {"id": "gone"}]
         answers = {"/relationships": {"relationships": links}, "/sources": {"sources": files}}
         if path.endswith("/observations"):
             answers[path] = {"observations": self.observations[path.split("_")[1][0]]}
         elif path.startswith("/entities/"):
             answers[path] = next(row for row in self.entities if row["entity_id"] in path)
-        self._send(answers[path])
+        answers["/stats"] = {"entities_by_type": {"person": 1, "company": 1, "gadget": 1, "odd": 1}}
+        answers["/schemas/gadget"] = {
+            "entity_type": "gadget", "schema_version": "1.3", "active": True, "id": "x", "scope": "user",
+            "schema_definition": {
+                "fields": {"size": {"type": "number", "validator": "v"}, "name": {"type": "string"}},
+                "identity_opt_out": "heuristic_canonical_name", "name_collision_policy": "merge",
+            },
+            "reducer_config": {"merge_policies": {"size": {"strategy": "highest_priority"}}},
+        }  # fmt: skip
+        answers["/schemas/person"] = {"schema_definition": {"fields": {"name": {"type": "string"}}}}
+        answers["/schemas/odd"] = {"schema_definition": {"fields": 3}, "entity_type": "odd"}
+        if path == "/sources/s/content":
+            self._send(b"name,city\nGrace,Paris\n")
+        else:
+            self._send(answers.get(path, {}), 200 if path in answers else 404)
 
-    def _send(self, answer: dict[str, Any]) -> None:
+    def _send(self, answer: Any, status: int = 200) -> None:
         is_known = self.headers["Authorization"] == "Bearer secret"
         self.asked.append(self.path)
-        self.send_response(200 if is_known else 401)
+        self.send_response(status if is_known else 401)
         self.end_headers()
-        self.wfile.write(json.dumps(answer).encode())
+        self.wfile.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""
@@ -306,10 +322,22 @@ def test_another_service_comes_in_with_times_priorities_and_relationships(
         code, _, stderr = command(*words)
         assert (code, json.loads(stderr)["error_code"]) == (3, "AUTH_REQUIRED")
         monkeypatch.setenv("NEOTOMA_BEARER_TOKEN", "secret")
+        planned = json.loads(command(*words, "--dry-run")[1])
+        assert (planned["failed"], run("server.stats")["total_entities"]) == (0, 0)
         code, stdout, stderr = command(*words)
-        assert (code, json.loads(stdout)["failed"]) == (0, 0), stdout + stderr
+        made = json.loads(stdout)
+        failed = [(row["file"], row["error_code"]) for row in made["files"] if row["outcome"] == "failed"]
+        assert (code, failed) == (1, [("schema of odd", "SCHEMA_VALIDATION_FAILED")]), stdout + stderr
+        assert [word in str(made["not_imported"]) for word in ("person", "2 merges", "file gone")] == [
+            True
+        ] * 3
         assert json.loads(command(*words)[1])["stored"] == 0
+        assert "Not imported: 2 merges" in command(*words[:-1])[1]
         server.shutdown()
+    hashes = {row["original_filename"]: row["content_hash"] for row in run("sources.list")["sources"]}
+    assert hashes["cities.csv"] == hashlib.sha256(b"name,city\nGrace,Paris\n").hexdigest()
+    assert run("schemas.get", entity_type="gadget")["fields"]["size"]["type"] == "number"
+    assert run("server.stats")["total_entities"] == 3
     rows = {row["entity_type"]: row for row in run("entities.query")["entities"]}
     assert rows["person"]["snapshot"] == {"name": "Ada", "city": "Oslo"}
     assert (rows["gadget"]["canonical_name"], rows["gadget"]["snapshot"]) == ("thing 1", {"size": 3})
@@ -320,4 +348,28 @@ def test_another_service_comes_in_with_times_priorities_and_relationships(
     assert (link["relationship_type"], link["snapshot"]) == ("WORKS_AT", {"since": "2020"})
     assert link["target_entity_id"] == rows["company"]["entity_id"]
     with pytest.raises(InvalidInput, match="plain text"):
-        next(neotoma_files("http://example.org"))
+        NeotomaReader("http://example.org")
+
+
+def test_a_note_that_is_uploaded_and_imported_is_told_to_be_two_entities(
+    command: Command, run: Call, tmp_path: Path
+) -> None:
+    for name in ("keeper", "lighthouse"):
+        (tmp_path / f"{name}.md").write_text(f"# The {name}\n\nSee [[keeper]].\n")
+    one, both = str(tmp_path / "keeper.md"), str(tmp_path)
+    assert "interpretations withdraw" not in command("upload", one)[2]
+    for words, count in (
+        (("import", both), 1),
+        (("upload", both), 1),
+        (("import", both), 0),
+        (("upload", both), 0),
+    ):
+        rows = json.loads(command(*words, "--json")[1])["files"]
+        told = [each["message"] for row in rows for each in row.get("store_warnings", ())]
+        assert len(told) == count, words
+        for message in told:
+            interpretation_id = message.partition("interpretations withdraw ")[2].partition("`")[0]
+            assert command("interpretations", "withdraw", interpretation_id)[0] == 0
+    assert sorted(row["canonical_name"] for row in run("entities.query")["entities"]) == [
+        "The keeper", "The lighthouse",
+    ]  # fmt: skip

@@ -6,7 +6,9 @@ import itertools
 import json
 import plistlib
 import re
+import shutil
 import stat
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -146,6 +148,10 @@ def test_start_at_login_is_a_file_that_each_system_reads(
     line = next(line for line in path.read_text().splitlines() if line.startswith("ExecStart="))
     assert line.endswith(f'"--env" "demo" "--data-dir" "{home}/a %%h \\"$$x" "serve"')
     assert (path.parent / "default.target.wants" / path.name).resolve() == path
+    if shutil.which("systemd-analyze"):
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(home))
+        verify = ["systemd-analyze", "--user", "verify", "--man=no", str(path)]
+        assert subprocess.run(verify, capture_output=True, text=True, check=False).stderr == ""
 
     monkeypatch.setattr(sys, "platform", "darwin")
     init(run, "--yes", "--no-agents", "--at-login")

@@ -6,18 +6,23 @@ a later one, makes the same bytes of what is as before, which are stored once.
 
 from __future__ import annotations
 
+import copy
 import itertools
+import json
 import os
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlsplit
 
 import httpx
 
 from graphmem.cli.exporting.export_spool import compact
-from graphmem.cli.upload import LocalFile
-from graphmem.errors import AuthRequired, InvalidInput, ServiceUnreachable
+from graphmem.cli.upload import LocalFile, patiently, warned
+from graphmem.errors import AuthRequired, InvalidInput, NotFound, ServiceUnreachable
 from graphmem.model import identity, items
+
+if TYPE_CHECKING:
+    from graphmem.cli.session import Session
 
 TOKEN: Final = "NEOTOMA_BEARER_TOKEN"
 """The environment variable with the token."""
@@ -34,7 +39,9 @@ Row = dict[str, Any]
 class NeotomaReader:
     """Reads a service over REST. No redirect is followed: it could lead the token elsewhere."""
 
-    def __init__(self, url: str, token: str | None) -> None:
+    def __init__(self, url: str) -> None:
+        token = os.environ.get(TOKEN)
+        self.not_imported: list[str] = []
         parts = urlsplit(url)
         if token and parts.scheme != "https" and parts.hostname not in LOOPBACK:
             raise InvalidInput(f"{TOKEN} would be sent in plain text: give an address with https://")
@@ -42,7 +49,7 @@ class NeotomaReader:
         self.host = parts.netloc.rpartition("@")[2]
         self._http = httpx.Client(base_url=url.rstrip("/"), headers=headers, timeout=TIMEOUT_SECONDS)
 
-    def _ask(self, method: str, path: str, missing: bool = False, **sent: Any) -> Row:
+    def _answer(self, method: str, path: str, **sent: Any) -> tuple[int, bytes]:
         try:
             with self._http.stream(method, path, **sent) as answer:
                 data = bytearray()
@@ -59,14 +66,18 @@ class NeotomaReader:
             ) from exc
         if answer.status_code in (401, 403):
             raise AuthRequired(f"{self.host} wants a token: set {TOKEN}")
-        if missing and answer.status_code == 404:
+        return answer.status_code, bytes(data)
+
+    def _ask(self, method: str, path: str, missing: bool = False, **sent: Any) -> Row:
+        status, data = self._answer(method, path, **sent)
+        if missing and status == 404:
             return {}
         try:
-            value = httpx.Response(200, content=bytes(data)).json() if answer.is_success else None
+            value = json.loads(data) if 200 <= status < 300 else None
         except ValueError:
             value = None
         if not isinstance(value, dict):
-            message = f"{self.host} answers {answer.status_code} to {method} {path}, not as neotoma does"
+            message = f"{self.host} answers {status} to {method} {path}, not as neotoma does"
             raise ServiceUnreachable(message, base_url=self.host)
         return value
 
@@ -117,26 +128,63 @@ class NeotomaReader:
             for row in self._listed("/sources", "sources")
         }
 
+    def contents(self) -> Iterator[LocalFile]:
+        """Yield the files whose bytes the service gives: what they say is in its entities already."""
+        for source_id, row in self.sources().items():
+            path = f"/sources/{quote(source_id, safe='')}/content"
+            try:
+                status, data = self._answer("GET", path)
+            except InvalidInput as exc:
+                self.not_imported.append(str(exc))
+                continue
+            name = row.get("original_filename") or source_id
+            if status == 200 and data:
+                yield LocalFile(f"{self.host}{path}", str(name), data, interpret=False)
+            else:
+                self.not_imported.append(f"the file {name}: {self.host} answers {status} to {path}")
 
-def neotoma_files(url: str) -> Iterator[LocalFile]:
-    """Yield what a service has, as files of lines.
+    def schemas(self) -> Iterator[tuple[str, Row]]:
+        """Yield the schemas of the types that the service has entities of."""
+        counts = self._ask("GET", "/stats", missing=True).get("entities_by_type")
+        for entity_type in counts if isinstance(counts, dict) else ():
+            row = self._ask("GET", f"/schemas/{quote(entity_type, safe='')}", missing=True)
+            if row.get("active") is not False and isinstance(row.get("schema_definition"), dict):
+                names = "entity_type", "schema_definition", "reducer_config", "schema_version"
+                yield entity_type, {name: row[name] for name in names if row.get(name)}
+
+    def count_merged(self) -> int:
+        """Return how many entities were merged into others."""
+        totals = [
+            self._ask("POST", "/entities/query", json={"limit": 1, "include_merged": included}).get("total")
+            or 0
+            for included in (True, False)
+        ]
+        return totals[0] - totals[1]
+
+
+def neotoma_files(reader: NeotomaReader, url: str) -> Iterator[LocalFile]:
+    """Yield what a service has, as files of lines, and its own files.
+
+    What it has and does not give is added to ``reader.not_imported``.
 
     Raises:
         ServiceUnreachable: it does not answer, or not as neotoma does.
         AuthRequired: it wants another token.
     """
-    reader = NeotomaReader(url, os.environ.get(TOKEN))
     lines = _Lines(reader)
     entities = reader.entities()
-    first = next(entities, None)
-    if first is None:
-        return
-    digits = max(1, len(f"{max(first['total'] // FILE_ENTITIES, 1):x}"))
+    first = list(itertools.islice(entities, 1))
+    digits = max(1, len(f"{max(sum(row['total'] for row in first) // FILE_ENTITIES, 1):x}"))
     for prefix, group in itertools.groupby(
-        itertools.chain([first], entities), key=lambda row: row["entity_id"].partition("_")[2][:digits]
+        itertools.chain(first, entities), key=lambda row: row["entity_id"].partition("_")[2][:digits]
     ):
         data = "".join(compact(lines.of(row)) + "\n" for row in group).encode()
         yield LocalFile(f"{url} {prefix}", f"neotoma {reader.host} {prefix}.jsonl", data)
+    yield from reader.contents()
+    if merged := reader.count_merged():
+        text = f"{merged:,} merges: what was observed of the merged entities is in those that they are now"
+        reader.not_imported.append(text)
+    reader.not_imported.append("deleted entities and relationships, and the history of relationships")
 
 
 class _Lines:
@@ -218,4 +266,52 @@ def _named(row: Row, observations: list[Row]) -> Row:
         "entity_id": row["entity_id"],
         "canonical_name": name,
         "identity": {"basis": basis, "fields": who, **at},
+    }
+
+
+def _without_members(document: Row, paths: Iterable[str]) -> Row:
+    """Return a schema without members that paths name, such as ``$.schema.fields.size.validator``."""
+    made = copy.deepcopy(document)
+    for path in paths:
+        *way, last = path.split(".")[2:]
+        part: Any = made
+        for name in way:
+            part = part.get(name) if isinstance(part, dict) else None
+        if isinstance(part, dict):
+            part.pop(last, None)
+    return made
+
+
+def register_schemas(session: Session, other: NeotomaReader) -> Iterator[dict[str, Any]]:
+    """Register the schemas of types that have none here; yield what became of each."""
+    from graphmem.cli.commands import entry_of
+
+    known: list[str] = []
+    for entity_type, document in other.schemas():
+        try:
+            patiently(session, entry_of("schemas.get"), {"entity_type": entity_type})
+            known.append(entity_type)
+        except NotFound:
+            yield {"file": f"schema of {entity_type}", **_registration(session, document)}
+    if known:
+        other.not_imported.append(f"the schemas of types that have one here: {', '.join(known)}")
+
+
+def _registration(session: Session, document: dict[str, Any], left_out: Sequence[str] = ()) -> dict[str, Any]:
+    """Register a schema without the members that are unknown here; return what became of it."""
+    from graphmem.cli.commands import entry_of
+
+    try:
+        answer = patiently(session, entry_of("schemas.register"), {"schema": document})
+    except InvalidInput as exc:
+        issues = exc.details.get("issues") or ()
+        unknown = [each["path"] for each in issues if each.get("code") == "ERR_UNKNOWN_KEY"]
+        known = _without_members(document, unknown)
+        if known != document:
+            return _registration(session, known, [*left_out, *unknown])
+        return {"outcome": "failed", "error_code": exc.code, "message": str(exc)}
+    texts = [each["message"] for each in answer["warnings"]]
+    return {
+        "outcome": "stored",
+        **warned([*texts, *(f"{path} is left out: no such key" for path in left_out)]),
     }
