@@ -234,6 +234,8 @@ def _history(answer: Row) -> List:
     table = List(None, ("observed at", "field", "value", "source", "observation"), optional=("observation",))
     for row in answer["observations"]:
         wanted = answer.get("field")
+        if not row["fields"]:
+            add(table, time_text(row["observed_at"]), "", row["kind"], row["observation_source"], row["id"])
         for name, value in row["fields"].items():
             if wanted in (None, name):
                 text = "cleared" if value is None else short(value)

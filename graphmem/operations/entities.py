@@ -72,7 +72,7 @@ async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
         include_deleted=arguments.include_deleted,
     )
     if row is None:
-        raise answers.no_entity(arguments.entity_id)
+        raise answers.no_entity(arguments.entity_id, may_be_deleted=not arguments.include_deleted)
     return {**answers.entity(row.entity)}
 
 
@@ -133,16 +133,23 @@ async def get_snapshot(context: Context, arguments: GetSnapshot) -> Snapshot:
 
 
 async def _as_of(
-    context: Context, entity_id: str, at: int | None, at_ingested: int | None, include_deleted: bool = False
+    context: Context,
+    entity_id: str,
+    at: int | None,
+    at_ingested: int | None,
+    include_deleted: bool | None = None,
 ) -> EntityRow:
     """Return an entity as of two clocks. Without a clock, the stored snapshot is read.
+
+    Args:
+        include_deleted: ``None`` where the operation has no such argument.
 
     Raises:
         NotFound: no such entity, or it was deleted at that time.
     """
     if at is None and at_ingested is None:
         row = await context.graph.one(
-            "entity.get", EntityResult, entity_id=entity_id, include_deleted=include_deleted
+            "entity.get", EntityResult, entity_id=entity_id, include_deleted=bool(include_deleted)
         )
         if row is not None:
             return row.entity
@@ -151,7 +158,7 @@ async def _as_of(
         entity = (await recomputed.entities(context, [entity_id], *latest)).get(entity_id)
         if entity is not None and (entity.live or include_deleted):
             return entity
-    raise answers.no_entity(entity_id)
+    raise answers.no_entity(entity_id, may_be_deleted=include_deleted is False)
 
 
 class GetProvenance(Paged):

@@ -157,6 +157,7 @@ class EntityHistory(Paged):
         Spelled("name", option="field"),
         Field(description="Only observations of this field."),
     ] = None
+    include_deleted: IncludeDeleted = False
 
 
 @operation(
@@ -174,7 +175,8 @@ class EntityHistory(Paged):
 async def entity_history(context: Context, arguments: EntityHistory) -> History:
     """Return the observations of an entity, or of one of its fields, newest first.
 
-    The first value is the current one, unless a correction or the rules of its type say otherwise.
+    The first value is the current one, unless a correction or the rules of its type say otherwise. A deleted
+    entity has a history with `include_deleted`.
     """
     # The answer of this operation is kept within the budget, not that of the other one.
     paging = arguments.model_dump(exclude={"entity_id", "field", "max_characters"}, exclude_unset=True)
@@ -330,7 +332,7 @@ async def _of_entity(
         **window,
     )
     if row is None:
-        raise answers.no_entity(filters.entity_id)
+        raise answers.no_entity(filters.entity_id, may_be_deleted=not window["include_deleted"])
     if filters.entity_type not in (None, row.type):
         return _Listed([], row.truncated, entity=row)
     return _Listed(row.page, row.truncated, row.more, row.total, row)

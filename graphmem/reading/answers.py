@@ -151,14 +151,20 @@ class Relationship(TypedDict):
     provenance: NotRequired[dict[str, str]]
 
 
-def no_entity(entity_id: str | None) -> NotFound:
-    """Return the error of an entity that does not exist or is deleted."""
+def no_entity(entity_id: str | None, *, may_be_deleted: bool = False) -> NotFound:
+    """Return the error of an entity that does not exist or is deleted.
+
+    Args:
+        may_be_deleted: ``include_deleted`` would answer a deleted entity.
+    """
     message = f"there is no entity {entity_id}"
     if entity_id is not None and ids.ENTITY_ID.fullmatch(entity_id) is None:
         message += (
             ": an entity id is ent_ and 24 hexadecimal digits, and POST /retrieve_entity_by_identifier finds "
             "an entity by its name"
         )
+    elif may_be_deleted:
+        message += ": if it was deleted, include_deleted shows it"
     return NotFound(message, entity_id=entity_id)
 
 

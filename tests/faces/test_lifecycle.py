@@ -102,6 +102,11 @@ def test_a_deleted_entity_is_answered_with_include_deleted(run: Call, ada: str) 
     assert ([entity["entity_id"] for entity in page["entities"]], page["total"]) == ([ada], 1)
     listed = run("observations.query", filters={"entity_id": ada}, include_deleted=True)
     assert [observation["kind"] for observation in listed["observations"]] == ["delete", "value"]
+    for name in ("entities.get", "observations.query", "entities.history"):
+        with pytest.raises(NotFound, match="include_deleted shows it"):
+            run(name, entity_id=ada)
+    history = run("entities.history", entity_id=ada, include_deleted=True)
+    assert history["observations"] == listed["observations"]
 
 
 def test_as_of_a_time_before_its_deletion_an_entity_is_there(run: Call, ada: str) -> None:
