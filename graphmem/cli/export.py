@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -170,11 +169,7 @@ def _write_tables(spool: ExportSpool, folder: Path, exact: bool, force: bool) ->
 
 
 def _send(lines: Iterable[str], file: IO[bytes], advance: Callable[[], None]) -> None:
-    try:
-        for line in lines:
-            file.write(line.encode())
-            advance()
-        file.flush()
-    except BrokenPipeError:
-        # Whoever reads has enough. The interpreter flushes stdout once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for line in lines:
+        file.write(line.encode())
+        advance()
+    file.flush()

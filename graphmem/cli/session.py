@@ -323,6 +323,9 @@ def telling_errors(as_json: bool, place: Place = str) -> Iterator[None]:
         tell_error(exc, trace, as_json, place)
     except (KeyboardInterrupt, typer.Exit, typer.Abort):
         raise
+    except BrokenPipeError:
+        # Whoever reads stdout has enough. The interpreter flushes it once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception as exc:
         _log_fault(exc)
         error = InternalError(

@@ -46,12 +46,8 @@ def content(
     if output is None and sys.stdout.isatty():
         raise InvalidInput("stdout is a terminal: give --output FILE, or send stdout to another program")
     if output is None:
-        try:
-            _receive(session, source_id, Received(sys.stdout.buffer))
-            sys.stdout.buffer.flush()
-        except BrokenPipeError:
-            # Whoever reads has enough. The interpreter flushes stdout once more at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _receive(session, source_id, Received(sys.stdout.buffer))
+        sys.stdout.buffer.flush()
         return None
     with whole_file(output, force) as file:
         received = Received(file)
