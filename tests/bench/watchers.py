@@ -1,19 +1,22 @@
 """The part of ``make bench`` about watchers: what stores cost while many streams of changes are open.
 
 Clients store as fast as they are answered, in turn without and with watchers. The watchers are a process of
-their own, which counts the changes that each of them receives.
+their own, which counts the changes that each of them receives. With ``--minutes`` the clients store about the
+same entities at a steady pace, and the table has the memory of the service after each minute.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import multiprocessing
 import multiprocessing.connection
-import multiprocessing.synchronize
+import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -29,14 +32,22 @@ CLIENTS = 8
 ROUNDS = 3
 QUIET_SECONDS = 3.0
 """Seconds without a change after which the watchers have read all."""
+STEADY_PAUSE_SECONDS = 0.2
+"""Seconds between two stores of a client at a steady pace."""
+STEADY_ENTITIES, STEADY_TEXTS = 400, 97
+"""Different entities and texts of stores at a steady pace."""
 
 
-async def _store(port: int, key: str, first: int, end: float) -> int:
+async def _store(port: int, key: str, first: int, end: float, is_steady: bool) -> int:
     """Store one entity after the other until ``end``; return how many."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     number = first
     while time.monotonic() < end:
         item = {"entity_type": "note", "title": f"note {number}", "text": "a line of text"}
+        if is_steady:
+            await asyncio.sleep(STEADY_PAUSE_SECONDS)
+            item["title"] = f"note {number % STEADY_ENTITIES}"
+            item["text"] = f"line {number % STEADY_TEXTS} of a text"
         data = json.dumps({"entities": [item]}).encode()
         number += CLIENTS
         head = (
@@ -52,12 +63,14 @@ async def _store(port: int, key: str, first: int, end: float) -> int:
     return (number - first) // CLIENTS
 
 
-def stores(port: int, key: str, first: int, seconds: float) -> int:
+def stores(port: int, key: str, first: int, seconds: float, *, is_steady: bool = False) -> int:
     """Store for some seconds by several clients; return how many stores were answered."""
 
     async def every() -> int:
         end = time.monotonic() + seconds
-        return sum(await asyncio.gather(*(_store(port, key, first + n, end) for n in range(CLIENTS))))
+        return sum(
+            await asyncio.gather(*(_store(port, key, first + n, end, is_steady) for n in range(CLIENTS)))
+        )
 
     return asyncio.run(every())
 
@@ -70,7 +83,7 @@ async def _watch(port: int, key: str, counts: list[int], number: int) -> None:
     while line := await reader.readline():
         if line.startswith(b"retry:"):
             counts[number] = 0
-        counts[number] += line.startswith(b"event: entity.created")
+        counts[number] += line.startswith(b"event: entity.")
 
 
 def watchers(port: int, key: str, count: int, answers: multiprocessing.connection.Connection) -> None:
@@ -95,47 +108,81 @@ def watchers(port: int, key: str, count: int, answers: multiprocessing.connectio
     asyncio.run(every())
 
 
+@contextlib.contextmanager
+def watched(port: int, key: str, count: int) -> Iterator[list[int]]:
+    """Have watchers read during the block; then the list has how many changes each of them received."""
+    own, other = multiprocessing.Pipe()
+    watching = multiprocessing.Process(target=watchers, args=(port, key, count, other))
+    counts: list[int] = []
+    if count:
+        watching.start()
+        own.recv()
+    yield counts
+    if count:
+        own.send("end")
+        counts += own.recv()
+        watching.join()
+
+
+def _memory(process: subprocess.Popen[bytes]) -> str:
+    return f"{psutil.Process(process.pid).memory_info().rss / 1e6:.0f}"
+
+
+def steady(port: int, key: str, process: subprocess.Popen[bytes], count: int, minutes: int) -> Table:
+    """Return the memory of the service after each minute of stores at a steady pace."""
+    table = Table(title=f"{count} streams beside a steady pace of stores", title_justify="left")
+    for column in ("minute", "stores a second", "memory MB"):
+        table.add_column(column, justify="right")
+    stores(port, key, 0, 20.0, is_steady=True)
+    with watched(port, key, count) as counts:
+        table.add_row("0", "", _memory(process))
+        for minute in range(1, minutes + 1):
+            stored = stores(port, key, minute * 1_000_000, 60.0, is_steady=True)
+            table.add_row(str(minute), f"{stored / 60:.0f}", _memory(process))
+    table.caption = f"changes a stream: {min(counts):,} to {max(counts):,}"
+    return table
+
+
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--watchers", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--minutes", type=int, help="memory at a steady pace, in place of the rates")
     chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        service = settings.load(data_dir=Path(folder), port=free_port())
+        port = service.service_port
+        with serving(service, port, None) as process:
+            (key,) = asyncio.run(keys_of(service, 1))
+            if chosen.minutes:
+                Console().print(steady(port, key, process, chosen.watchers, chosen.minutes))
+            else:
+                rates(port, key, process, chosen.watchers, chosen.seconds)
+
+
+def rates(port: int, key: str, process: subprocess.Popen[bytes], count: int, seconds: float) -> None:
+    """Print the rates of stores without and with watchers."""
     table = Table(title=f"stores by {CLIENTS} clients beside streams of changes", title_justify="left")
     for column in ("streams", "stores a second", "changes a stream", "all received", "memory MB"):
         table.add_column(column, justify="right")
-    rates: dict[bool, list[float]] = {False: [], True: []}
-    with tempfile.TemporaryDirectory() as folder:
-        service = settings.load(data_dir=Path(folder), port=free_port())
-        port, first = service.service_port, 0
-        with serving(service, port, None) as process:
-            (key,) = asyncio.run(keys_of(service, 1))
-            stores(port, key, first, 3.0)
-            for _ in range(ROUNDS):
-                for is_watched in (False, True):
-                    first += 1_000_000
-                    own, other = multiprocessing.Pipe()
-                    watching = multiprocessing.Process(
-                        target=watchers, args=(port, key, chosen.watchers, other)
-                    )
-                    if is_watched:
-                        watching.start()
-                        own.recv()
-                    stored = stores(port, key, first, chosen.seconds)
-                    rates[is_watched].append(stored / chosen.seconds)
-                    counts = [0]
-                    if is_watched:
-                        own.send("end")
-                        counts = own.recv()
-                        watching.join()
-                    table.add_row(
-                        str(chosen.watchers if is_watched else 0), f"{rates[is_watched][-1]:.0f}",
-                        f"{min(counts)}", str(min(counts) == max(counts) == stored) if is_watched else "",
-                        f"{psutil.Process(process.pid).memory_info().rss / 1e6:.0f}",
-                    )  # fmt: skip
+    measured: dict[int, list[float]] = {0: [], count: []}
+    first = 0
+    stores(port, key, first, 3.0)
+    for _ in range(ROUNDS):
+        for streams in (0, count):
+            first += 1_000_000
+            with watched(port, key, streams) as counts:
+                stored = stores(port, key, first, seconds)
+            measured[streams].append(stored / seconds)
+            received = str(min(counts) == max(counts) == stored) if counts else ""
+            table.add_row(
+                str(streams), f"{stored / seconds:.0f}", f"{min(counts, default=0)}", received,
+                _memory(process),
+            )  # fmt: skip
     console = Console()
     console.print(table)
-    medians = [sorted(rates[each])[ROUNDS // 2] for each in (True, False)]
+    medians = [sorted(measured[each])[ROUNDS // 2] for each in (count, 0)]
     console.print(f"rate with watchers / without: {medians[0] / medians[1]:.2f}")
 
 
