@@ -32,7 +32,15 @@ class Loop:
             return False
 
     def close(self) -> None:
-        """End the thread."""
+        """Cancel what still runs, such as the watcher of sse_starlette, and end the thread."""
+        self.run(_cancel_rest())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()
+
+
+async def _cancel_rest() -> None:
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in rest:
+        task.cancel()
+    await asyncio.wait_for(asyncio.gather(*rest, return_exceptions=True), 10)
