@@ -20,15 +20,15 @@ from starlette.responses import Response
 from graphmem.api.rest_routes import services_of
 from graphmem.arguments import from_query, read, with_types
 from graphmem.auth import Scope, request_actor
-from graphmem.changes import change_cursors, stored_subscriptions, wanted_changes
+from graphmem.changes import change_cursors, wanted_changes
 from graphmem.changes.change_cursors import Place
 from graphmem.changes.change_feed import Part, StandingFeed
 from graphmem.changes.derived_changes import Change
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.errors import GraphmemError
 from graphmem.observability.logs import new_trace_id
-from graphmem.operations.recent_changes import StreamChanges
-from graphmem.operations.subscriptions import standing_of
+from graphmem.operations.change_filters import FollowChanges
+from graphmem.operations.subscriptions import told_to
 from graphmem.registry import Context
 
 PING_SECONDS: Final = 25
@@ -47,18 +47,16 @@ async def stream(request: Request) -> Response:
         ServiceBusy: the process has as many streams as it serves.
     """
     services, actor = services_of(request), request_actor(request.scope)
-    raw = from_query(StreamChanges, request.query_params.multi_items())
+    raw = from_query(FollowChanges, request.query_params.multi_items())
     if (last := request.headers.get("last-event-id")) is not None:
         raw["after"] = last
-    arguments = read(StreamChanges, "changes.stream", raw)
+    arguments = read(FollowChanges, "changes.stream", raw)
     arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
     await services.agent_grants.check(actor, "changes.list", Scope.READ, arguments)
     context = Context(actor, services)
     wanted, standing = arguments.wanted, None
     if arguments.subscription_id is not None:
-        subscription = await stored_subscriptions.active(context, arguments.subscription_id)
-        wanted = await stored_subscriptions.wanted_by(services, subscription)
-        standing = await standing_of(context, subscription)
+        wanted, standing = await told_to(context, arguments.subscription_id)
     place = None
     if arguments.after is not None:
         place = await change_cursors.place_of(context, arguments.after, is_standing=standing is not None)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from graphmem.changes import recorded_transactions
+from graphmem.changes import change_cursors, recorded_transactions
 from graphmem.changes.change_cursors import END, Place
-from graphmem.changes.change_feed import Head, grouped
-from graphmem.changes.derived_changes import Change, changes_of
-from graphmem.changes.recorded_transactions import RecordedTransaction
+from graphmem.changes.change_feed import Head, StandingFeed, grouped
+from graphmem.changes.derived_changes import ON_REQUEST, Change, changes_of
+from graphmem.changes.recorded_transactions import RecordedTransaction, Touched
 from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.checking import rule_dates
 from graphmem.errors import NotFound
@@ -24,6 +24,8 @@ SETTLED_LIMIT: Final = 2_000
 """Entities and relationships that a call folds in, where no worker has done so yet."""
 SURROUNDING_RELATIONSHIPS: Final = 200
 """Relationships of an entity, in each direction, whose changes are among its changes."""
+RARE_ENTITIES: Final = 200
+"""Entities of a type whose changes are found through them, not by looking through all transactions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,67 +65,109 @@ class _Surroundings(NamedTuple):
     keys: list[str]
 
 
+class _OfTypes(NamedTuple):
+    """The row of ``change/of_types.cypher``."""
+
+    entity_ids: list[str]
+    moments: list[int]
+
+
 async def newest_first(context: Context, request: NewestFirst) -> FoundChanges:
     """Return the newest changes that are wanted.
 
     Raises:
         NotFound: the owner has none of the entities.
     """
-    subject_ids: list[str] | None = None
+    touched: Touched | None = None
     wanted = request.wanted
+    if wanted.entity_types and not request.surroundings:
+        touched = await _touching_types(context, wanted)
     if request.surroundings:
-        row = await context.graph.only(
-            "change.surroundings", _Surroundings, entity_ids=list(request.surroundings),
-            neighbours=request.depth > 0, limit=SURROUNDING_RELATIONSHIPS,
-        )  # fmt: skip
+        row = await _around(context, list(request.surroundings), neighbours=request.depth > 0)
         if not row.entities:
             raise NotFound(
                 "there is no such entity: look it up by its name", entity_id=request.surroundings[0]
             )
-        subject_ids = row.entities + row.keys
+        touched = Touched(row.entities + row.keys, [])
         wanted = replace(wanted, entity_ids=frozenset(row.entities))
     found: list[Change] = []
     before, scanned = request.until, 0
     if request.place is not None:
         before = min(before, request.place[0] + 1)
     while scanned < request.transactions:
+        # Most transactions have a change, so that a short page is mostly full after the first read.
         limit = min(recorded_transactions.TRANSACTIONS_PER_READ, request.transactions)
-        stretch = await recorded_transactions.newest(context, request.since, before, subject_ids, limit)
+        limit = limit if scanned else min(limit, request.count)
+        stretch = await recorded_transactions.newest(context, request.since, before, touched, limit)
         if not stretch.transactions:
             return FoundChanges(found, None)
         scanned += len(stretch.transactions)
-        found += await _fitting(context, stretch.transactions, wanted, request.place)
-        if len(found) >= request.count:
-            return FoundChanges(found, None)
+        for run in _runs(context.actor.owner, stretch.transactions, wanted, touched):
+            found += await _fitting(context, run, wanted, request.place)
+            if len(found) >= request.count:
+                return FoundChanges(found, None)
         before = stretch.transactions[-1].recorded_at
     return FoundChanges(found, (before, 0))
 
 
+async def _around(context: Context, entity_ids: list[str], *, neighbours: bool) -> _Surroundings:
+    """Return entities with those that were ever merged with them, their relationships and neighbours."""
+    return await context.graph.only(
+        "change.surroundings", _Surroundings, entity_ids=entity_ids, neighbours=neighbours,
+        limit=SURROUNDING_RELATIONSHIPS,
+    )  # fmt: skip
+
+
+async def _touching_types(context: Context, wanted: WantedChanges) -> Touched | None:
+    """Return what the changes of some types can come from.
+
+    ``None`` if there are too many entities or relationships of the types: then all transactions are looked
+    through. Observations have the type under which they were stored, so those of other entities may fit.
+    """
+    if not wanted.kinds.isdisjoint(ON_REQUEST):
+        return None
+    row = await context.graph.only(
+        "change.of_types", _OfTypes, types=sorted(wanted.entity_types), limit=RARE_ENTITIES + 1
+    )
+    if len(row.entity_ids) > RARE_ENTITIES:
+        return None
+    around = await _around(context, row.entity_ids, neighbours=False)
+    # The relationships of an entity are cut at the same number: with fewer, none is left out.
+    if len(around.keys) >= SURROUNDING_RELATIONSHIPS:
+        return None
+    return Touched(around.entities + around.keys, row.moments)
+
+
 async def _fitting(
     context: Context,
-    transactions: Sequence[RecordedTransaction],
+    run: list[RecordedTransaction],
     wanted: WantedChanges,
     place: tuple[int, int] | None,
 ) -> list[Change]:
-    """Return the wanted changes of transactions that stand newest first, in this order."""
+    """Return the wanted changes of transactions that stand oldest first; the newest change first."""
     owner = context.actor.owner
-    changes: list[Change] = []
-    for run in _runs(owner, transactions, wanted):
-        parts = grouped(run, await changes_of(context, run))
-        changes += [each for part in reversed(parts) for each in reversed(part.changes)]
+    parts = grouped(run, await changes_of(context, run))
+    changes = (each for part in reversed(parts) for each in reversed(part.changes))
     return [each for each in changes if wanted.fits(owner, each) and (place is None or each.place < place)]
 
 
 def _runs(
-    owner: str, transactions: Sequence[RecordedTransaction], wanted: WantedChanges
+    owner: str, transactions: Sequence[RecordedTransaction], wanted: WantedChanges, touched: Touched | None
 ) -> list[list[RecordedTransaction]]:
-    """Return runs of neighbouring transactions that may fit, the newest run first, each oldest first."""
+    """Return runs of transactions that may fit, the newest run first, each oldest first.
+
+    Within a run, what one transaction shows is folded forward to the next. So no other transaction between
+    them may observe what they observe.
+    """
+    known = None if touched is None else {*touched.subject_ids}
     runs: list[list[RecordedTransaction]] = [[]]
     for each in transactions:
         if wanted.writers and not wanted.writers <= {*each.writers(owner)}:
             runs.append([])
-        else:
-            runs[-1].append(each)
+            continue
+        runs[-1].append(each)
+        if known is not None and not known.issuperset(each.entity_ids + each.relationship_keys):
+            runs.append([])
     return [run[::-1] for run in runs if run]
 
 
@@ -140,9 +184,18 @@ class ChangesAfter(NamedTuple):
 
 
 async def after(
-    context: Context, place: Place, wanted: WantedChanges, count: int, wait_seconds: float
+    context: Context,
+    place: Place,
+    wanted: WantedChanges,
+    count: int,
+    wait_seconds: float,
+    standing: StandingFeed | None = None,
 ) -> ChangesAfter:
-    """Return up to ``count`` changes after a place; with none yet, wait for some."""
+    """Return up to ``count`` changes after a place; with none yet, wait for some.
+
+    Args:
+        standing: tells the changes of the answers of a standing query in place of all changes.
+    """
     feed, owner = context.services.change_feed, context.actor.owner
     deadline = time.monotonic() + wait_seconds
     with feed.watching(owner):
@@ -150,7 +203,7 @@ async def after(
             head = await feed.head(owner)
             if not head.node_key:
                 head = await _settled(context)
-            found, place, has_more = await _up_to(context, place, wanted, count, head.sequence)
+            found, place, has_more = await _up_to(context, place, wanted, count, head, standing)
             left = deadline - time.monotonic()
             if found or has_more or left <= 0 or feed.is_ending:
                 return ChangesAfter(found, place, has_more, head.node_key)
@@ -170,22 +223,32 @@ async def _settled(context: Context) -> Head:
 
 
 async def _up_to(
-    context: Context, place: Place, wanted: WantedChanges, count: int, sequence: int
+    context: Context,
+    place: Place,
+    wanted: WantedChanges,
+    count: int,
+    head: Head,
+    standing: StandingFeed | None,
 ) -> tuple[list[Change], Place, bool]:
     found: list[Change] = []
     scanned = place.sequence
-    while place.sequence < sequence or (place.part != END and sequence):
-        parts, following = await context.services.change_feed.after(context, place, sequence)
+    while head.sequence and (
+        place.sequence < head.sequence or place.part != END
+        or (standing is not None and standing.is_due(place))
+    ):  # fmt: skip
+        if standing is None:
+            parts, following = await context.services.change_feed.after(context, place, head.sequence)
+        else:
+            parts, following = await standing.after(place, head)
         for part in parts:
             for change in part.changes:
                 if not wanted.fits(context.actor.owner, change):
                     continue
                 if len(found) == count:
-                    last = found[-1]
-                    return found, Place(last.transaction.sequence, last.index), True
+                    return found, change_cursors.place_after(found[-1]), True
                 found.append(change)
         place = following
         if place.sequence - scanned > SCANNED_TRANSACTIONS:
-            return found, place, place.sequence < sequence
+            return found, place, place.sequence < head.sequence
         await asyncio.sleep(0)
     return found, place, False

@@ -122,6 +122,13 @@ class Stretch(NamedTuple):
     cut: bool
 
 
+class Touched(NamedTuple):
+    """Subjects of which the transactions are wanted, and the times of others that are wanted."""
+
+    subject_ids: list[str]
+    moments: list[int]
+
+
 class _Moments(NamedTuple):
     moments: list[int]
 
@@ -138,22 +145,20 @@ async def since(context: Context, after: int, until: int, limit: int = TRANSACTI
 
 
 async def newest(
-    context: Context,
-    start: int,
-    before: int,
-    subject_ids: list[str] | None,
-    limit: int = TRANSACTIONS_PER_READ,
+    context: Context, start: int, before: int, touched: Touched | None, limit: int = TRANSACTIONS_PER_READ
 ) -> Stretch:
     """Return the transactions that were recorded from ``start`` on and before ``before``, the newest first.
 
     Args:
-        subject_ids: only those that changed one of these entities or relationships.
+        touched: only those that changed one of these entities or relationships, or have one of these times.
     """
-    if subject_ids is None:
+    if touched is None:
         return await context.graph.only("change.newest", Stretch, since=start, before=before, limit=limit)
-    touched = await context.graph.only(
-        "change.touches", _Moments, subject_ids=subject_ids, since=start, before=before, limit=limit
+    row = await context.graph.only(
+        "change.touches", _Moments, subject_ids=touched.subject_ids, since=start, before=before, limit=limit
     )
-    if not touched.moments:
+    moments = {*row.moments, *(each for each in touched.moments if start <= each < before)}
+    if not moments:
         return Stretch([], cut=False)
-    return await context.graph.only("change.at_moments", Stretch, moments=touched.moments)
+    newest_first = sorted(moments, reverse=True)[:limit]
+    return await context.graph.only("change.at_moments", Stretch, moments=newest_first)

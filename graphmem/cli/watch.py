@@ -28,6 +28,10 @@ def watch(
     ] = None,
     entity: Annotated[str | None, typer.Option(help="Only this entity: id or name.")] = None,
     field: Annotated[list[str] | None, typer.Option(help="Only this field; several: any.")] = None,
+    subscription: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="What this subscription is told, in place of the options above."),
+    ] = None,
     after: Annotated[
         str | None, typer.Option(metavar="CURSOR", help="From this cursor on; default: from now on.")
     ] = None,
@@ -49,6 +53,7 @@ def watch(
 
     entry = entry_of("changes.list")
     wanted: dict[str, Any] = {"event_types": kind, "entity_types": entity_type, "fields": field}
+    wanted["subscription_id"] = subscription
     wanted = {name: value for name, value in wanted.items() if value}
     if entity is not None:
         wanted |= with_ids(session, entry, {"entity_id": entity})
@@ -81,8 +86,9 @@ def _print(change: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print(json.dumps(change, ensure_ascii=False))
     else:
-        by = change["provenance"]
         line = f"{time_text(change['timestamp'])}  {sentence(change, short)}"
-        writer = attribution.described(by["by"], by["client"])
-        console.print(plain(line), plain(f"by {writer}", "dim"), highlight=False, soft_wrap=True)
+        # What time alone changed has no writer.
+        by = change.get("provenance")
+        writer = f"by {attribution.described(by['by'], by['client'])}" if by else ""
+        console.print(plain(line), plain(writer, "dim"), highlight=False, soft_wrap=True)
     sys.stdout.flush()

@@ -6,74 +6,26 @@ from typing import Annotated, NotRequired, Self
 
 from pydantic import Field, model_validator
 
-from graphmem.arguments import EntityId, Moment, MomentBefore, Spelled, TypeFilters, invalid
+from graphmem.arguments import Moment, MomentBefore, Spelled, invalid
 from graphmem.changes import change_cursors, change_pages, wanted_changes
 from graphmem.changes.change_pages import NewestFirst
-from graphmem.changes.derived_changes import KINDS, Change
-from graphmem.changes.wanted_changes import ChangeAnswer, WantedChanges
-from graphmem.errors import CursorOfAnotherDatabase, InvalidCursor, NotFound
+from graphmem.changes.derived_changes import Change
+from graphmem.changes.wanted_changes import ChangeAnswer
+from graphmem.errors import CursorOfAnotherDatabase, InvalidCursor, NotFound, SubscriptionInactive
 from graphmem.model import times
-from graphmem.model.identity import NAME_LIMIT
+from graphmem.operations.change_filters import FollowChanges
+from graphmem.operations.subscriptions import told_to
 from graphmem.reading import cursors, names_in_use
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import Page, Paged, PageEnvelope
-from graphmem.reading.writer_filters import ByWriter
 from graphmem.registry import Context, Scope, operation
 
 WAIT_LIMIT = 25
 """Seconds that a call may wait for a change."""
 
-Kind = Annotated[str, Field(pattern=f"^({'|'.join(KINDS)})$")]
-FieldName = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT)]
 
-
-class ChangeFilters(ByWriter, TypeFilters):
-    """Which changes a caller wants; all that is given must fit."""
-
-    event_type: Annotated[
-        Kind | None, Spelled("kind"), Field(description=f"Kind of the changes: {', '.join(KINDS)}.")
-    ] = None
-    event_types: list[Kind] = Field(default=[], max_length=50, description="Any of these kinds.")
-    entity_id: EntityId | None = None
-    entity_ids: list[EntityId] = Field(default=[], max_length=200, description="Any of these entities.")
-    field: Annotated[FieldName | None, Field(description="Only changes of this field.")] = None
-    fields: list[FieldName] = Field(default=[], max_length=50, description="Any of these fields.")
-
-    @property
-    def wanted(self) -> WantedChanges:
-        """The filter."""
-        return WantedChanges(
-            kinds=frozenset({*self.event_types, *filter(None, [self.event_type])}),
-            entity_types=frozenset(self.types),
-            entity_ids=frozenset({*self.entity_ids, *filter(None, [self.entity_id])}),
-            fields=frozenset({*self.fields, *filter(None, [self.field])}),
-            writers=frozenset(self.writers),
-        )
-
-
-After = Annotated[
-    Annotated[str, Field(max_length=100)] | None,
-    Field(
-        description="`cursor` of a change, or `resume_cursor`: what came after it, the oldest first. An "
-        "empty text: from the beginning."
-    ),
-]
-Values = Annotated[bool, Field(description="Also the values of the fields, before and after.")]
-
-
-class StreamChanges(ChangeFilters):
-    """The arguments of the stream of changes."""
-
-    after: After = None
-    values: Values = False
-    subscription_id: Annotated[
-        Annotated[str, Field(max_length=100)] | None,
-        Field(description="Of an active subscription, in place of filters."),
-    ] = None
-
-
-class ListChanges(Paged, ChangeFilters):
+class ListChanges(Paged, FollowChanges):
     """The arguments of ``changes.list``."""
 
     depth: Annotated[
@@ -89,12 +41,10 @@ class ListChanges(Paged, ChangeFilters):
         Spelled("to"),
         Field(description="Recorded before this time; a date is the whole day."),
     ] = None
-    after: After = None
     wait_seconds: Annotated[
         float,
         Field(ge=0, le=WAIT_LIMIT, description="With after: wait so long for a change, if there is none."),
     ] = 0
-    values: Values = False
 
     @model_validator(mode="after")
     def _one_order(self) -> Self:
@@ -127,7 +77,7 @@ class ChangesPage(Warned, PageEnvelope):
     command="changes",
     scope=Scope.READ,
     heavy=True,
-    errors=(NotFound, InvalidCursor, CursorOfAnotherDatabase),
+    errors=(NotFound, InvalidCursor, CursorOfAnotherDatabase, SubscriptionInactive),
     example={"entity_type": "task", "since": "2026-01-01", "limit": 20},
     people={"values": True},
 )
@@ -138,9 +88,10 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
     Filter by kind, type, entity, field, writer and time; `depth` 1 adds the neighbours of the entity. Each
     change names its transaction and who wrote it. With `after` it lists what came after a cursor, the oldest
     first, and `wait_seconds` waits for it. One page looks through 2,000 transactions at most; its
-    `next_cursor` goes on.
+    `next_cursor` goes on. With `subscription_id` it lists what that subscription is told after the cursor;
+    without a cursor, it has the `resume_cursor` of now alone.
     """
-    if arguments.after is not None:
+    if arguments.after is not None or arguments.subscription_id is not None:
         return await _after(context, arguments, arguments.after)
     query = cursors.fingerprint(context, "changes.list", arguments, apart=("values",))
     cursors.refuse_both(arguments.cursor, arguments.offset)
@@ -192,17 +143,25 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
     return answer
 
 
-async def _after(context: Context, arguments: ListChanges, cursor: str) -> ChangesPage:
-    place = await change_cursors.place_of(context, cursor)
-    found = await change_pages.after(
-        context, place, arguments.wanted, arguments.limit, arguments.wait_seconds
-    )
-    changes = _told(context, found.node_key, found.changes, arguments)
+async def _after(context: Context, arguments: ListChanges, cursor: str | None) -> ChangesPage:
+    wanted, standing, changes = arguments.wanted, None, list[ChangeAnswer]()
+    if arguments.subscription_id is not None:
+        wanted, standing = await told_to(context, arguments.subscription_id)
     answer: ChangesPage = {"changes": changes, "limit": arguments.limit, "offset": 0}
+    if cursor is None:
+        head = await context.services.change_feed.head(context.actor.owner, stamped=False, dated=False)
+        clock = None if standing is None else times.now()
+        answer["resume_cursor"] = await change_cursors.at_end(context, head.sequence, clock)
+        return answer
+    place = await change_cursors.place_of(context, cursor, is_standing=standing is not None)
+    found = await change_pages.after(
+        context, place, wanted, arguments.limit, arguments.wait_seconds, standing
+    )
+    changes += _told(context, found.node_key, found.changes, arguments)
     if found.has_more and changes:
         resume = changes[-1]["cursor"]
     else:
-        resume = await change_cursors.at_end(context, found.place.sequence)
+        resume = await change_cursors.at_end(context, found.place.sequence, found.place.clock)
     answer["resume_cursor"] = resume or cursor
     if found.has_more:
         answer["more"] = True

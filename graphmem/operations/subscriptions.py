@@ -16,10 +16,11 @@ from graphmem.changes import stored_subscriptions, webhooks
 from graphmem.changes.derived_changes import check_entities
 from graphmem.changes.standing_changes import StandingAnswers
 from graphmem.changes.stored_subscriptions import Delivery, Subscription, SubscriptionStatus
+from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.errors import Forbidden, InvalidCursor, InvalidDelivery, NotFound
 from graphmem.model import canonical, times
+from graphmem.operations.change_filters import ChangeFilters
 from graphmem.operations.entity_lists import QueryEntities
-from graphmem.operations.recent_changes import ChangeFilters
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.pages import Paged, PageEnvelope, page_of
@@ -49,7 +50,8 @@ class Subscribe(ChangeFilters):
     ] = None
     delivery_method: Delivery = Field(
         default="webhook",
-        description="webhook: sent to webhook_url; sse: read from the event stream with the subscription_id.",
+        description="webhook: sent to webhook_url; sse: read from the event stream, or with the list of "
+        "changes, by the subscription_id.",
     )
     webhook_url: Annotated[
         str | None,
@@ -114,7 +116,7 @@ async def subscribe(context: Context, arguments: Subscribe) -> Subscribed:
         None if arguments.query is None else canonical.encode(arguments.query),
     )  # fmt: skip
     answer: Subscribed = {"subscription_id": made.id}
-    if kept is not None and kept.sentence:
+    if kept is not None and arguments.query and "search" in arguments.query:
         answer["understood"] = kept.sentence
     if made.secret is not None:
         answer["webhook_secret"] = made.secret
@@ -166,6 +168,17 @@ async def standing_of(context: Context, subscription: Subscription) -> StandingA
         return None
     read_again = partial(_kept, context, subscription.id, canonical.decode(subscription.query))
     return StandingAnswers(context, await read_again(), read_again)
+
+
+async def told_to(context: Context, subscription_id: str) -> tuple[WantedChanges, StandingAnswers | None]:
+    """Return what an active subscription is told: some changes, or how the answers of its query change.
+
+    Raises:
+        NotFound, SubscriptionInactive: the account has no such subscription, or it sleeps.
+    """
+    subscription = await stored_subscriptions.active(context, subscription_id)
+    wanted = await stored_subscriptions.wanted_by(context.services, subscription)
+    return wanted, await standing_of(context, subscription)
 
 
 async def deliver(services: Services) -> int:

@@ -318,6 +318,7 @@ SPECIAL = [
     Row("changes.list", {"entity_id": "$acme", "depth": 1, "kind": "relationship.created"}),
     Row("changes.list", {"after": "", "limit": 3, "event_types": ["entity.created"]}),
     Row("changes.list", {"after": "01234567.1.1.01234567"}, "CURSOR_OF_ANOTHER_DATABASE"),
+    Row("changes.list", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
     Row("changes.list", {"event_type": "entity.seen"}, "VALIDATION_INVALID_FORMAT"),
     Row("timeline.list", {"include_total_count": True, "order": "asc"}),
     Row("timeline.list", {"entity_id": "$ada", "start_date": "1800-01-01", "end_date": "1900-01-01"}),

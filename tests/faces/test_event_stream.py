@@ -16,7 +16,7 @@ from graphmem.api.app import create_app
 from graphmem.auth import Actor
 from graphmem.auth.authenticator import Caller
 from graphmem.changes import change_feed
-from graphmem.errors import AuthInvalid, CursorOfAnotherDatabase, NotFound
+from graphmem.errors import AuthInvalid, CursorOfAnotherDatabase, InvalidInput, NotFound
 from graphmem.mcp import resource_updates
 from graphmem.mcp.resource_updates import RECENT
 from graphmem.registry import Services
@@ -209,6 +209,10 @@ def test_a_stream_takes_the_filter_of_a_subscription(
     note(call, "t", entity_type="task")
     assert titles(stream.until(1)) == ["t"]
     stream.close()
+    listed = call("changes.list", subscription_id=subscription, after="", limit=1)
+    assert (listed["changes"], "more" in listed) == (stream.changes, False)
+    with pytest.raises(InvalidInput, match="leave out"):
+        call("changes.list", subscription_id=subscription, entity_type="task")
     other = Stream(loop, app, str(uuid.uuid4()), f"subscription_id={subscription}")
     assert (NotFound.code in other.ended(), other.status) == (True, 404)
 
@@ -220,6 +224,8 @@ def test_a_stream_tells_what_begins_and_ceases_to_be_an_answer(
     loop.run(services.database.script(DISABLED_ACCOUNT, id=owner))
     query = {"filters": {"entity_type": "chore", "snapshot_filters": {"n": {"op": "gt", "value": 1}}}}
     made = call("subscriptions.add", query=query, delivery_method="sse")["subscription_id"]
+    start = call("changes.list", subscription_id=made)
+    assert start["changes"] == []
     stream = Stream(loop, app, owner, f"subscription_id={made}").started()
     for kind, title, n in (
         ("chore", "a", 1),
@@ -239,6 +245,12 @@ def test_a_stream_tells_what_begins_and_ceases_to_be_an_answer(
     again = Stream(loop, app, owner, f"subscription_id={made}", last=told[0]["cursor"]).started()
     assert [each["event_id"] for each in again.until(2)] == [each["event_id"] for each in told[1:]]
     again.close()
+    listed = list[dict[str, Any]]()
+    for _ in told:
+        page = call("changes.list", subscription_id=made, after=start["resume_cursor"], limit=1)
+        listed += page["changes"]
+        start = page
+    assert (listed, "more" in start) == (told, False)
     other = Stream(loop, app, owner, last=told[0]["cursor"])
     assert (CursorOfAnotherDatabase.code in other.ended(), other.status) == (True, 409)
 

@@ -13,6 +13,7 @@ from graphmem.cli.session import Session
 from graphmem.errors import DatabaseUnavailable
 from graphmem.registry import Services
 from tests.faces.conftest import Command
+from tests.support.actors import DISABLED_ACCOUNT
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 
@@ -59,3 +60,31 @@ def test_what_was_taken_back_is_told_under_its_name(
     lines = [sentence(each) for each in run("changes.list", limit=2)["changes"]]
     what = value if undone == "transaction_id" else "what client robot wrote"
     assert sorted(lines) == sorted([f"{what} withdrawn", "note tea deleted: title cleared"])
+
+
+def test_watch_prints_what_a_subscription_is_told(
+    loop: Loop,
+    services: Services,
+    owner: str,
+    run: Call,
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop.run(services.database.script(DISABLED_ACCOUNT, id=owner))
+    query = {"filters": {"entity_type": "note"}}
+    made = by_runner(loop, services, owner)("subscriptions.add", query=query, delivery_method="sse")
+    done, calls = Session.run, list[dict[str, Any]]()
+
+    def ran(session: Session, operation: Any, raw: dict[str, Any]) -> bytes:
+        calls.append(raw)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        answer = done(session, operation, raw)
+        if len(calls) == 1:
+            run("store", entities=[{"entity_type": "note", "title": "tea"}, {"entity_type": "task", "n": 1}])
+        return answer
+
+    monkeypatch.setattr(Session, "run", ran)
+    _, printed, _ = command("watch", "--subscription", made["subscription_id"])
+    assert "note tea began" in printed
+    assert len(printed.splitlines()) == 1

@@ -72,6 +72,28 @@ def applied(changes: list[dict[str, Any]], until: str = "9999") -> dict[str, dic
     return shown
 
 
+def check_filters(call: Call, newest: list[dict[str, Any]]) -> None:
+    """Check that a list by type or entity has what the list of all has of it; some are tried."""
+    types = {each["entity_id"]: each["entity_type"] for each in newest if "entity_id" in each}
+    for entity_id, entity_type in sorted(types.items())[:: len(types) // 3 + 1]:
+        of_type = call("changes.list", limit=500, values=True, entity_type=entity_type)["changes"]
+        assert of_type == [
+            each for each in newest
+            if entity_type in [each.get("entity_type"), *(types[end] for end in ends_of(each))]
+        ]  # fmt: skip
+        own = call("changes.list", limit=500, values=True, entity_id=entity_id)["changes"]
+        listed = {each["event_id"] for each in own}
+        # It has those of the entities that were ever merged with it as well.
+        assert own == [each for each in newest if each["event_id"] in listed]
+        of_one = [each for each in newest if entity_id in (each.get("entity_id"), *ends_of(each))]
+        assert {each["event_id"] for each in of_one} <= listed
+
+
+def ends_of(change: dict[str, Any]) -> list[str]:
+    """Return the entities at the ends of a relationship."""
+    return [change[end] for end in ("source_entity_id", "target_entity_id") if end in change]
+
+
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("of_writers", [False, True])
 def test_all_changes_in_their_order_come_to_what_each_time_shows(
@@ -105,6 +127,7 @@ def test_all_changes_in_their_order_come_to_what_each_time_shows(
         assert [each["event_id"] for each in reversed(newest["changes"])] == [
             each["event_id"] for each in told
         ]
+        check_filters(call, newest["changes"])
         # A relationship of a deleted entity is not listed, and one of a merged entity is listed elsewhere.
         told_now = applied(told)
         moved = {each["entity_id"] for each in told if each.get("merged_into")}
