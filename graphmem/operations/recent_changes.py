@@ -88,8 +88,8 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
     Filter by kind, type, entity, field, writer and time; `depth` 1 adds the neighbours of the entity. Each
     change names its transaction and who wrote it. With `after` it lists what came after a cursor, the oldest
     first, and `wait_seconds` waits for it. One page looks through 2,000 transactions at most; its
-    `next_cursor` goes on. With `subscription_id` it lists what that subscription is told after the cursor;
-    without a cursor, it has the `resume_cursor` of now alone.
+    `next_cursor` goes on. With `subscription_id` it lists the changes that this subscription sends;
+    without `after`, it has the `resume_cursor` of now alone.
     """
     if arguments.after is not None or arguments.subscription_id is not None:
         return await _after(context, arguments, arguments.after)
