@@ -340,7 +340,7 @@ class HostRefused(Forbidden):
 
 
 class SandboxDisabled(Forbidden):
-    """The operation is disabled in the sandbox, which GRAPHMEM_SANDBOX turns on."""
+    """This public sandbox disables the operation: the terms at /sandbox/terms say what it offers."""
 
     code = "SANDBOX_DISABLED"
 
@@ -575,6 +575,14 @@ class EngineStartFailed(SetupError):
     """Neo4j did not start."""
 
     code = "ENGINE_START_FAILED"
+
+
+class SandboxMismatch(SetupError):
+    """The database is that of a public sandbox, which is wiped every week: name another database or data
+    directory, or set GRAPHMEM_SANDBOX to serve it.
+    """
+
+    code = "SANDBOX_MISMATCH"
 
 
 class MigrationRefused(SetupError):

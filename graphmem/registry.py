@@ -37,10 +37,12 @@ from graphmem.embedding.meaning import Embedder
 from graphmem.errors import (
     AgentSignatureRequired,
     AttributionRequired,
+    AuthInvalid,
     Forbidden,
     GraphmemError,
     InternalError,
     SandboxDisabled,
+    ServiceBusy,
 )
 from graphmem.foreign_arguments import asking_something
 from graphmem.objects import ObjectStore
@@ -159,6 +161,7 @@ class Operation(Generic[A]):
     public: bool
     heavy: bool
     limited: bool
+    own_rate: RateClass | None
     takes_file: bool
     errors: tuple[type[GraphmemError], ...]
     example: Mapping[str, Any]
@@ -186,6 +189,8 @@ class Operation(Generic[A]):
     @property
     def rate_class(self) -> RateClass:
         """The class of its rate limit."""
+        if self.own_rate is not None:
+            return self.own_rate
         if self.heavy:
             return RateClass.HEAVY
         return RateClass.READ if self.scope is Scope.READ else RateClass.WRITE
@@ -198,6 +203,15 @@ class Operation(Generic[A]):
         """
         if self.limited:
             meter().count(self.rate_class, actor)
+
+    def check_open(self, settings: Settings) -> None:
+        """Refuse what a sandbox does not allow. A face may do so before it reads the arguments.
+
+        Raises:
+            SandboxDisabled: the settings are those of a public sandbox, which does not allow it.
+        """
+        if settings.sandbox and not self.sandbox:
+            raise SandboxDisabled(operation=self.name)
 
     async def run(
         self, services: Services, actor: Actor, raw: Mapping[str, Any], face: Face = Face.CLI
@@ -215,6 +229,8 @@ class Operation(Generic[A]):
         try:
             return await self._run(services, actor, raw, face)
         except GraphmemError as exc:
+            if isinstance(exc, AuthInvalid) and services.settings.sandbox:
+                exc = ServiceBusy("the sandbox was wiped just now, and nothing was written: send it again")
             outcome, failed = exc.code, exc.status >= 500
             raise reworded_error(exc, face) from exc
         except asyncio.CancelledError:
@@ -239,10 +255,9 @@ class Operation(Generic[A]):
 
     async def _run(self, services: Services, actor: Actor, raw: Mapping[str, Any], face: Face) -> bytes:
         self.count(actor)
+        self.check_open(services.settings)
         if self.scope not in actor.scopes:
             raise Forbidden(needs=self.scope, operation=self.name)
-        if services.settings.sandbox and not self.sandbox:
-            raise SandboxDisabled(operation=self.name)
         if self.scope is not Scope.READ:
             _check_writer(actor, services.settings)
         arguments = read(self.arguments, self.name, asking_something(self.arguments, raw, actor))
@@ -347,6 +362,7 @@ def operation(
     public: bool = False,
     heavy: bool = False,
     limited: bool = True,
+    rate: RateClass | None = None,
     takes_file: bool = False,
     errors: tuple[type[GraphmemError], ...] = (),
     example: Mapping[str, Any] | None = None,
@@ -367,6 +383,7 @@ def operation(
         heavy: whether it looks at far more than it answers, by queries of ``cost heavy``; such calls have a
             rate limit of their own.
         limited: whether calls count for rate limits. The probes of those who run the service do not.
+        rate: the class of its rate limit, if it has one that its scope does not tell.
         takes_file: whether its arguments may hold a file, so that its body may be as large as
             that of the largest file.
         errors: the errors that it raises beyond those of every operation.
@@ -409,6 +426,7 @@ def operation(
             public=public,
             heavy=heavy,
             limited=limited,
+            own_rate=rate,
             takes_file=takes_file,
             errors=errors,
             example=example or {},

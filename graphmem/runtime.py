@@ -70,6 +70,7 @@ async def open_services(
 
     Raises:
         SetupError: a setting, the data directory, the engine or the database's schema does not fit.
+        SandboxMismatch: the database is that of a sandbox and should not be, or the other way round.
         DatabaseUnavailable: the database at ``NEO4J_URI`` does not answer.
     """
     failpoints.arm(settings)
@@ -78,7 +79,7 @@ async def open_services(
     try:
         if settings.neo4j_uri is not None:
             await wait_until_up(database, remote_seconds, settings.neo4j_address, waiting or _log.warning)
-        await migrations.apply(database)
+        await migrations.apply(database, is_sandbox=settings.sandbox)
         async with services_over(database, settings) as services:
             yield services
     finally:

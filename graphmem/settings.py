@@ -50,6 +50,16 @@ TierName = Literal["anonymous", "unverified_client", "software", "operator_attes
 ToolsetName = Literal["core", "full", "readonly", "memory"]
 """The toolsets of MCP; ``graphmem/mcp/toolsets.py`` says what each of them has."""
 
+SANDBOX_DEFAULTS: Final[dict[str, Any]] = {
+    "limit_reads": "600/minute",
+    "limit_writes": "30/minute",
+    "limit_heavy": "120/minute",
+    "max_body_bytes": 1_000_000,
+    "max_file_bytes": 5_000_000,
+    "max_waiting": 200,
+}
+"""The defaults of a public sandbox that differ from those of other instances."""
+
 Port = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -86,9 +96,10 @@ class Settings(BaseSettings):
         env_prefix="GRAPHMEM_", env_ignore_empty=True, extra="ignore", frozen=True, populate_by_name=True
     )
 
-    env: Literal["development", "production", "demo", "test"] = _own(
+    env: Literal["development", "production", "demo", "test", "sandbox"] = _own(
         default="development",
-        description="The instance: it selects the default port and the default data directory.",
+        description="The instance: it selects the default port and the default data directory. `sandbox` "
+        "turns GRAPHMEM_SANDBOX on.",
     )
     data_dir: Path | None = _own(
         default=None,
@@ -267,10 +278,27 @@ class Settings(BaseSettings):
         description="Addresses of proxies whose X-Forwarded-For names the caller for the limits, separated "
         "by commas. Default: none; the address of the connection counts.",
     )
+    limit_reports: RateLimits = _own(
+        default="5/minute", description="Reports of abuse by one address, in a public sandbox."
+    )
+    max_file_bytes: int = _own(
+        default=52_428_800,
+        ge=1024,
+        le=52_428_800,
+        description="Largest file in bytes; a larger one is refused with 413.",
+    )
     sandbox: bool = _shared(
         default=False,
-        description="Refuse what one visitor could spoil for others who share the data: merges, splits, "
-        "changes of schemas and relationship types, withdrawals, keys, checks of all snapshots.",
+        description="Be a public sandbox: every caller is one shared account, what one visitor could spoil "
+        "for others is refused, and all data is wiped every Sunday at 00:00 UTC. Its limits are stricter "
+        "unless they are set. It starts on an empty database or on that of a sandbox, and on no other.",
+    )
+    sandbox_contact: str | None = _own(
+        default=None, max_length=200, description="E-mail address for abuse, which the sandbox's terms name."
+    )
+    sandbox_seed: Path | None = _own(
+        default=None,
+        description="Folder of JSON files that a sandbox stores after each wipe. Default: the examples.",
     )
     merge_rules_off: Texts = _shared(
         default=(),
@@ -533,6 +561,20 @@ class Settings(BaseSettings):
         return value
 
     @model_validator(mode="after")
+    def _apply_sandbox(self) -> Self:
+        """Apply the defaults of a sandbox to the settings that nobody set."""
+        if self.env == "sandbox" and "sandbox" in self.model_fields_set and not self.sandbox:
+            raise ValueError(
+                "GRAPHMEM_ENV=sandbox is a sandbox: unset GRAPHMEM_SANDBOX, or choose another env"
+            )
+        if self.env == "sandbox" or self.sandbox:
+            unset = {name: SANDBOX_DEFAULTS[name] for name in SANDBOX_DEFAULTS.keys() - self.model_fields_set}
+            for name, value in {"sandbox": True, **unset}.items():
+                # The model is frozen for everybody else.
+                object.__setattr__(self, name, value)
+        return self
+
+    @model_validator(mode="after")
     def _check_together(self) -> Self:
         token = self.bearer_token.get_secret_value() if self.bearer_token else None
         if token is not None and len(token) < TOKEN_LENGTH_MIN:
@@ -606,12 +648,15 @@ class Settings(BaseSettings):
 
     @property
     def may_be_open(self) -> bool:
-        """Whether callers need no credential as long as no account has a password or an API key."""
-        return self.bearer_token is None and self.is_local_only
+        """Whether callers need no credential as long as no account has a password or an API key.
+
+        A sandbox asks nobody for a credential, whatever is set.
+        """
+        return self.sandbox or (self.bearer_token is None and self.is_local_only)
 
     def check_bind(self, *, guarded: bool = False) -> None:
         """Raise ConfigurationInvalid if others need no credential. ``guarded``: an account has one."""
-        if self.bearer_token is None and not guarded and not self.is_local_only:
+        if self.bearer_token is None and not guarded and not self.is_local_only and not self.sandbox:
             raise ConfigurationInvalid(
                 f"without a credential graphmem serves only 127.0.0.1 in development, not {self.host} in "
                 f"{self.env}: set SERVICE_BEARER_TOKEN to at least {TOKEN_LENGTH_MIN} characters, or make an "

@@ -26,6 +26,7 @@ from graphmem.errors import EmbeddingRefused, GraphmemError
 from graphmem.interpretation import make_passages, run_next
 from graphmem.operations.subscriptions import deliver
 from graphmem.registry import Services
+from graphmem.sandbox.wiping import look_after
 from graphmem.writing.vectors import Vectors, of_texts
 
 INTERVAL_SECONDS: Final = 2.0
@@ -265,5 +266,6 @@ KINDS: Final = (
     WorkKind("vector", make_vectors, batch_size=EMBEDDED_LIMIT),
     WorkKind("index", index_vectors, batch_size=INDEXED_LIMIT),
     WorkKind("deliver", deliver),
+    WorkKind("sandbox", look_after),
 )
 """All kinds of work; a service does them at the same time."""

@@ -23,7 +23,7 @@ from graphmem.auth import Actor, request_actor
 from graphmem.auth.authenticator import Authenticate, Authenticator
 from graphmem.auth.rates import meter
 from graphmem.database import failpoints
-from graphmem.errors import Forbidden, InvalidInput, RouteNotFound
+from graphmem.errors import Forbidden, InvalidInput, RouteNotFound, SandboxDisabled
 from graphmem.mcp.http import McpEndpoint
 from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.registry import REGISTRY, Face, Operation, Services
@@ -89,6 +89,7 @@ def _endpoint(path: str, operation: Operation[Any], services: Services, intake: 
         actor = request_actor(request.scope)
         # Before the body is read: a request that is refused costs little.
         operation.count(actor)
+        operation.check_open(services.settings)
         if operation.takes_file and operation.scope in actor.scopes:
             async with intake.arguments(request, operation.arguments) as raw:
                 return await answered(request, actor, raw)
@@ -117,6 +118,8 @@ def _rest_endpoint(route: RestRoute) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         actor = request_actor(request.scope)
         meter().count(route.rate_class, actor)
+        if services_of(request).settings.sandbox and not route.sandbox:
+            raise SandboxDisabled(operation=route.name)
         if route.scope is not None and route.scope not in actor.scopes:
             raise Forbidden(needs=route.scope, operation=route.path.strip("/"))
         if route.scope is not None:

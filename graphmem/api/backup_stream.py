@@ -15,7 +15,6 @@ from graphmem.api.body import read_json
 from graphmem.api.rest_routes import services_of
 from graphmem.arguments import Arguments, read
 from graphmem.dump import create
-from graphmem.errors import SandboxDisabled
 from graphmem.neo4j_local import backup_record
 
 CHUNK_BYTES: Final = 1 << 18
@@ -34,8 +33,6 @@ async def back_up(request: Request) -> Response:
     It is written to the disk first, so that its answer is whole or an error. Nothing of it stays there.
     """
     services = services_of(request)
-    if services.settings.sandbox:
-        raise SandboxDisabled
     arguments = read(BackUp, "create_backup", await read_json(request, services.settings))
     path = backup_record.folder(services.settings) / f".{secrets.token_hex(8)}.dump"
     try:

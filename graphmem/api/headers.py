@@ -25,8 +25,11 @@ SECURITY_HEADERS: Final = {
 """What an answer has unless it sets the header itself, as a page does for its own policy."""
 _SECURITY: Final = [(name.lower().encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
 
+SANDBOX_HEADER: Final = "X-Graphmem-Sandbox"
+"""The header of every answer of a public sandbox; its value is 1."""
 EXPOSED_HEADERS: Final = (
     "WWW-Authenticate", "Mcp-Session-Id", "X-Trace-Id", "Retry-After", "RateLimit", "RateLimit-Policy",
+    SANDBOX_HEADER,
 )  # fmt: skip
 """What pages of ``Settings.cors_origins`` may read besides the headers that every page may read."""
 
@@ -106,7 +109,8 @@ class HostCheck:
         loopback = LOOPBACK if settings.host in LOOPBACK else LOOPBACK | {settings.host}
         public_host = {_host(urlsplit(settings.public_url).netloc)} - {""} if settings.public_url else set()
         self.hosts = frozenset(settings.allowed_hosts) | loopback | public_host
-        is_reached = settings.bearer_token is not None and settings.host not in LOOPBACK
+        # What a sandbox shows, it shows everybody: a foreign name gives a page nothing.
+        is_reached = settings.sandbox or (settings.bearer_token is not None and settings.host not in LOOPBACK)
         # No setting tells by which names others reach it.
         self.any_host = is_reached and not (settings.allowed_hosts or settings.public_url)
         # Probes reach it by an address. A page that does is of that address: rebinding needs a name.

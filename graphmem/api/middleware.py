@@ -14,17 +14,23 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.api.body import Replayed, drained
-from graphmem.api.headers import BrowserHeaders, HostCheck, SentHeaders
-from graphmem.api.limits import RateLimits, RequestMeter
+from graphmem.api.headers import SANDBOX_HEADER, BrowserHeaders, HostCheck, SentHeaders
+from graphmem.api.limits import RateLimits, RequestMeter, network
 from graphmem.api.refusals import challenged, refusal
 from graphmem.api.rest_routes import is_public, is_stream
 from graphmem.api.turns import Turns
-from graphmem.auth import Actor, public_actor
+from graphmem.auth import Actor, Method, public_actor
 from graphmem.auth import Scope as AuthScope
 from graphmem.auth.authenticator import Authenticate, Caller
 from graphmem.auth.rates import Meter, measured
 from graphmem.auth.signed_requests import HEADERS as SIGNATURE_HEADERS
-from graphmem.errors import Forbidden, GraphmemError, InternalError, ServiceBusy
+from graphmem.errors import (
+    CursorOfAnotherDatabase,
+    Forbidden,
+    GraphmemError,
+    InternalError,
+    ServiceBusy,
+)
 from graphmem.observability.logs import new_trace_id
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import Tracer
@@ -61,6 +67,7 @@ class Gate:
         self._limits = limits
         self._hosts = HostCheck(settings)
         self._browsers = BrowserHeaders(settings)
+        self._every = [(SANDBOX_HEADER.lower().encode(), b"1")] if settings.sandbox else []
         self._turns = None if limits is None else Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,7 +76,13 @@ class Gate:
         meter = Meter() if self._limits is None else RequestMeter(self._limits, scope)
         with self._tracer.request(scope["method"], scope["headers"]), measured(meter):
             trace = self._tracer.trace_id() or new_trace_id()
-            answer = _Answer(send, trace.encode(), self._browsers, headers.get("origin"), meter)
+            answer = _Answer(
+                send,
+                [*self._every, (b"x-trace-id", trace.encode())],
+                self._browsers,
+                headers.get("origin"),
+                meter,
+            )
             bound = structlog.contextvars.bind_contextvars(trace_id=trace)
             begin = time.perf_counter()
             try:
@@ -105,7 +118,9 @@ class Gate:
             if self._turns is None or not actor.account or lasts:
                 await self._app(scope, body.receive, answer.send)
             else:
-                async with self._turns.turn(actor.account):
+                # Everybody in a sandbox is one account: there the addresses take turns.
+                is_shared = actor.method is Method.SANDBOX
+                async with self._turns.turn(network(meter.address) if is_shared else actor.account):
                     await self._app(scope, body.receive, answer.send)
         except GraphmemError as exc:
             if answer.status:
@@ -125,21 +140,27 @@ class Gate:
             with meter.attempt(headers.get("authorization")):
                 actor = await self._authenticate(caller)
             if lasts:
-                scope.setdefault("state", {})["credential_holds"] = partial(self._check_again, caller)
+                scope.setdefault("state", {})["credential_holds"] = partial(
+                    self._check_again, caller, actor.owner
+                )
         return actor.named(headers.get("x-client-name", "rest"))
 
-    async def _check_again(self, caller: Caller, needed: AuthScope) -> None:
-        """Check that the credential of a request that lasts still holds.
+    async def _check_again(self, caller: Caller, owner: str, needed: AuthScope) -> None:
+        """Check that the credential of a request that lasts still holds, and is of the same owner.
 
         The signature of an agent is for a moment: it was checked when the request came.
 
         Raises:
             AuthInvalid, AuthRequired, Forbidden: it does not, or has lost the scope.
+            CursorOfAnotherDatabase: the caller has other data now, as a sandbox was wiped.
         """
         kept = ((name, value) for name, value in caller.headers.items() if name not in SIGNATURE_HEADERS)
         headers = SentHeaders(kept)
-        if needed not in (await self._authenticate(replace(caller, headers=headers))).scopes:
+        actor = await self._authenticate(replace(caller, headers=headers))
+        if needed not in actor.scopes:
             raise Forbidden(needs=needed)
+        if actor.owner != owner:
+            raise CursorOfAnotherDatabase
 
     def _ended(self, scope: Scope, status: int, begin: float) -> None:
         self._metrics.response(status)
@@ -158,13 +179,18 @@ class Gate:
 class _Answer:
     """Sends the answer of one request with the headers of every answer. ``status`` is 0 until it begins."""
 
-    __slots__ = ("_browsers", "_meter", "_origin", "_send", "_trace", "status")
+    __slots__ = ("_browsers", "_every", "_meter", "_origin", "_send", "status")
 
     def __init__(
-        self, send: Send, trace: bytes, browsers: BrowserHeaders, origin: str | None, meter: Meter
+        self,
+        send: Send,
+        every: list[tuple[bytes, bytes]],
+        browsers: BrowserHeaders,
+        origin: str | None,
+        meter: Meter,
     ) -> None:
         self._send = send
-        self._trace = trace
+        self._every = every
         self._browsers = browsers
         self._origin = origin
         self._meter = meter
@@ -176,6 +202,6 @@ class _Answer:
             headers: list[Any] = [*message.get("headers", ())]
             if isinstance(self._meter, RequestMeter):
                 headers += await self._meter.headers()
-            headers.append((b"x-trace-id", self._trace))
+            headers += self._every
             message["headers"] = self._browsers.completed(headers, self._origin)
         await self._send(message)

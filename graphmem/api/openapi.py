@@ -121,6 +121,7 @@ def _describe_rest(route: RestRoute) -> dict[str, Any]:
             schema = {"schema": copy.deepcopy(dict(answer.schema))} if answer.schema else {}
             known.setdefault("content", {})[answer.media_type] = schema
     errors: list[type[GraphmemError]] = [HostRefused, InternalError, RateLimited, ServiceBusy, *route.errors]
+    errors += () if route.sandbox else (SandboxDisabled,)
     errors += () if route.is_public else (AuthRequired, AuthInvalid, AgentSignatureInvalid)
     errors += (Forbidden,) if route.scope is not None else ()
     for status, refused in _refusals(*errors, model="OAuthError" if route.is_oauth else "Error").items():

@@ -34,7 +34,6 @@ from graphmem.errors import (
     ObjectStoreUnavailable,
     PayloadTooLarge,
     RangeNotSatisfiable,
-    SandboxDisabled,
     ServiceBusy,
     SubscriptionInactive,
     UnknownField,
@@ -46,7 +45,7 @@ from graphmem.registry import Services
 JSON: Final = "application/json"
 FORM: Final = "application/x-www-form-urlencoded"
 PUBLIC_PATHS: Final = frozenset({
-    "/", "/health", "/health/ready", "/server-info", "/signed_file",
+    "/", "/health", "/health/ready", "/server-info", "/signed_file", "/sandbox/terms",
     "/mcp/oauth/initiate", "/mcp/oauth/authorize", "/mcp/oauth/consent", "/mcp/oauth/token",
     "/mcp/oauth/register", "/mcp/oauth/revoke",
 })  # fmt: skip
@@ -96,6 +95,7 @@ class RestRoute:
         errors: the errors that it answers beyond those of every route.
         is_oauth: whether its errors have the members of RFC 6749 beside those of the envelope.
         is_page: whether the browser of a person opens it: its errors are pages for whoever accepts one.
+        sandbox: whether the public sandbox allows it.
     """
 
     method: str
@@ -113,6 +113,7 @@ class RestRoute:
     errors: tuple[type[GraphmemError], ...] = ()
     is_oauth: bool = False
     is_page: bool = False
+    sandbox: bool = True
 
     @property
     def is_public(self) -> bool:
@@ -179,7 +180,7 @@ _SERVER: Final = ("oauth-authorization-server", "oauth-authorization-server/mcp"
 _OAUTH: Final = (
     RestRoute(
         "POST", "/mcp/oauth/initiate", "oauth_initiate", "Begin the OAuth flow of a program.",
-        "oauth", rate_class=RateClass.AUTH,
+        "oauth", sandbox=False, rate_class=RateClass.AUTH,
         answers=(Answer(schema=_OBJECT),),
         bodies={JSON: _body(
             "auth_provider", "redirect_uri", "client_id", "client_name", "scope", "resource", "state",
@@ -190,7 +191,7 @@ _OAUTH: Final = (
     RestRoute(
         "GET", "/mcp/oauth/authorize", "oauth_authorize",
         "Begin the OAuth flow of a client (RFC 6749, 4.1.1), or end it with code and state.",
-        "oauth", rate_class=RateClass.AUTH, answers=(Answer(302, ""),),
+        "oauth", sandbox=False, rate_class=RateClass.AUTH, answers=(Answer(302, ""),),
         query=_texts(
             "response_type", "client_id", "redirect_uri", "scope", "state", "code_challenge",
             "code_challenge_method", "resource", "code",
@@ -199,13 +200,13 @@ _OAUTH: Final = (
     ),
     RestRoute(
         "GET", "/mcp/oauth/consent", "oauth_show_consent", "The page on which a person allows or denies.",
-        "oauth", rate_class=RateClass.AUTH,
+        "oauth", sandbox=False, rate_class=RateClass.AUTH,
         answers=(Answer(200, _PAGE, _TEXT), Answer(400, _PAGE, _TEXT)), query=_texts("request"),
         errors=_DATABASE, is_page=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/consent", "oauth_decide", "Allow or deny, from the page's own form.",
-        "oauth", rate_class=RateClass.AUTH,
+        "oauth", sandbox=False, rate_class=RateClass.AUTH,
         answers=(Answer(303, ""), Answer(400, _PAGE, _TEXT), Answer(403, _PAGE, _TEXT)),
         bodies={FORM: _body(
             "request", "csrf", "decision", "name", "secret", required=("request", "csrf", "decision")
@@ -214,7 +215,7 @@ _OAUTH: Final = (
     ),
     RestRoute(
         "POST", "/mcp/oauth/token", "oauth_token", "Exchange a code or a refresh token for tokens.",
-        "oauth", rate_class=RateClass.AUTH,
+        "oauth", sandbox=False, rate_class=RateClass.AUTH,
         answers=(Answer(schema=_OBJECT),),
         bodies={FORM: {**_TOKEN_BODY, "required": ["grant_type"]}, JSON: _TOKEN_BODY},
         errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType),
@@ -222,12 +223,12 @@ _OAUTH: Final = (
     ),
     RestRoute(
         "POST", "/mcp/oauth/register", "oauth_register", "Register an OAuth client (RFC 7591).",
-        "oauth", rate_class=RateClass.REGISTRATION,
+        "oauth", sandbox=False, rate_class=RateClass.REGISTRATION,
         answers=(Answer(201, schema=_OBJECT),), bodies={JSON: _REGISTRATION}, errors=_REFUSALS, is_oauth=True,
     ),
     RestRoute(
         "POST", "/mcp/oauth/revoke", "oauth_revoke", "Revoke a token (RFC 7009).",
-        "oauth", rate_class=RateClass.AUTH,
+        "oauth", sandbox=False, rate_class=RateClass.AUTH,
         answers=(Answer(schema=_OBJECT),),
         bodies={FORM: _REVOKE_BODY, JSON: _REVOKE_BODY},
         errors=(*_REFUSALS, InvalidJson, UnsupportedMediaType), is_oauth=True,
@@ -235,7 +236,7 @@ _OAUTH: Final = (
     *(
         RestRoute(
             "GET", f"/.well-known/oauth-protected-resource{path}", name,
-            f"The metadata of {path or 'the base'} as a resource (RFC 9728).", "oauth",
+            f"The metadata of {path or 'the base'} as a resource (RFC 9728).", "oauth", sandbox=False,
             answers=(Answer(schema=_OBJECT),),
         )
         for name, path in RESOURCES.items()
@@ -243,7 +244,7 @@ _OAUTH: Final = (
     *(
         RestRoute(
             "GET", f"/.well-known/{name}", re.sub(r"\W", "_", name),
-            "The metadata of the authorization server (RFC 8414).", "oauth",
+            "The metadata of the authorization server (RFC 8414).", "oauth", sandbox=False,
             answers=(Answer(schema=_OBJECT),),
         )
         for name in _SERVER
@@ -328,13 +329,13 @@ ROUTES: Final = (
     RestRoute(
         "POST", "/backup", "create_backup",
         "A backup of all owners with their files, or of those named, as `graphmem backup restore` takes it.",
-        scope=Scope.ADMIN, rate_class=RateClass.HEAVY,
+        scope=Scope.ADMIN, rate_class=RateClass.HEAVY, sandbox=False,
         answers=(Answer(200, "application/octet-stream", _BYTES),),
         bodies={JSON: {"type": "object", "additionalProperties": False, "required": ["files"], "properties": {
             "owners": {"type": "array", "items": {"type": "string"}}, "files": {"type": "boolean"},
         }}},
         errors=(
-            DumpRefused, SandboxDisabled, ObjectStoreUnavailable, PayloadTooLarge, InvalidInput, InvalidJson,
+            DumpRefused, ObjectStoreUnavailable, PayloadTooLarge, InvalidInput, InvalidJson,
             UnknownField, UnsupportedMediaType, *_DATABASE,
         ),
     ),

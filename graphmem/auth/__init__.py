@@ -60,6 +60,8 @@ class Method(enum.StrEnum):
     OAUTH = "oauth"
     SOCKET = "socket"
     """By access to the Unix socket of the data directory."""
+    SANDBOX = "sandbox"
+    """Not at all: the service is a public sandbox, and every caller is its shared account."""
     PROCESS = "process"
     """By access to the database: a command that works in its own process."""
 

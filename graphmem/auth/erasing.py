@@ -124,12 +124,24 @@ async def delete_with_data(
     if closed.keys or closed.grants:
         # Reads of a process that remembers a credential of the account would meet half of the data.
         await asyncio.sleep(REMEMBERED_SECONDS)
-    erasure = _Erasure(database, account.owner, progress or (lambda done: None))
+    erased = await erase_closed(database, account.owner, progress, objects)
+    await accounts.delete(name)
+    erased.keys, erased.grants = closed.keys, closed.grants
+    return erased
+
+
+async def erase_closed(
+    database: Database, owner: str, progress: Progress | None = None, objects: ObjectStore | None = None
+) -> Erased:
+    """Erase all data of an owner who is closed: nothing is written for the owner any more.
+
+    Raises:
+        Unavailable: the database or the object store failed; run it again.
+    """
+    erasure = _Erasure(database, owner, progress or (lambda done: None))
     await erasure.run()
     if objects is not None:
-        erasure.erased.files = await objects.erase(account.owner)
-    await accounts.delete(name)
-    erasure.erased.keys, erasure.erased.grants = closed.keys, closed.grants
+        erasure.erased.files = await objects.erase(owner)
     return erasure.erased
 
 

@@ -27,10 +27,17 @@ class RateClass(enum.StrEnum):
     """Requests of the OAuth routes."""
     REGISTRATION = "registration"
     """Registrations of OAuth clients."""
+    REPORT = "report"
+    """Reports of abuse, in a public sandbox."""
 
 
 class Meter:
     """Counts nothing. A face whose callers are limited has its own meter."""
+
+    @property
+    def address(self) -> str:
+        """The network address of the caller; empty where nobody is limited."""
+        return ""
 
     def count(self, rate_class: RateClass, actor: Actor) -> None:
         """Count a request once, for its credential or address; RateLimited: none of the class is left."""

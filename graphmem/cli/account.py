@@ -31,7 +31,9 @@ def on_accounts(session: Session, work: Callable[[Accounts, Settings], Awaitable
         reads=False,
     )
 
-    from graphmem.cli.in_process import on_services
+    from graphmem.cli.in_process import on_services, refuse_in_sandbox
+
+    refuse_in_sandbox(chosen, "account")
 
     async def on_their_services(services: Services) -> T:
         from graphmem.auth.accounts import Accounts

@@ -219,7 +219,7 @@ def restore(
       graphmem backup restore graphmem.dump
     """
     from graphmem import dump
-    from graphmem.cli.in_process import on_services
+    from graphmem.cli.in_process import on_services, refuse_in_sandbox
 
     async def work(services: Services) -> RestoreResult:
         with _Bars() as bars:
@@ -228,7 +228,9 @@ def restore(
                 *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance
             )
 
-    result = on_services(session.local_settings(ELSEWHERE, reads=False), work)
+    chosen = session.local_settings(ELSEWHERE, reads=False)
+    refuse_in_sandbox(chosen, "restore")
+    result = on_services(chosen, work)
     conflicts = [conflict.report() for conflict in result.conflicts]
     show(_restored(path, result), session.as_json)
     if not session.as_json:

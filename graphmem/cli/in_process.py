@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphmem.auth import Actor, Method, local_actor
-from graphmem.auth.accounts import Accounts
+from graphmem.auth.shared_account import person_actor
 from graphmem.cli.session import Session, fetching, run_async, tell_progress
+from graphmem.errors import SandboxDisabled
 from graphmem.registry import REGISTRY, Context, Services
 from graphmem.settings import Settings
 
@@ -33,10 +34,17 @@ def run(chosen: Settings, name: str, raw: dict[str, Any], account: str | None = 
     """Open the database, run an operation as an account, and return its answer as JSON."""
 
     async def work(services: Services) -> bytes:
-        actor = signing(chosen, await Accounts(services.database).actor(account, "cli", Method.PROCESS))
+        actor = await person_actor(services.database, chosen, account, "cli", Method.PROCESS)
+        actor = signing(chosen, actor)
         return await REGISTRY[name].run(services, actor, raw)
 
     return on_services(chosen, work)
+
+
+def refuse_in_sandbox(chosen: Settings, operation: str) -> None:
+    """Refuse a command that no sandbox allows; SandboxDisabled: the settings are those of a sandbox."""
+    if chosen.sandbox:
+        raise SandboxDisabled(operation=operation)
 
 
 def signing(chosen: Settings, actor: Actor) -> Actor:
@@ -57,6 +65,8 @@ def rebuild(session: Session) -> SnapshotHealth:
         "rebuild works on the data of this machine, not at {}: run it there, or repair the data of that "
         "service with `graphmem snapshots check --auto-fix`"
     )
+
+    refuse_in_sandbox(chosen, "rebuild")
 
     async def work(services: Services) -> SnapshotHealth:
         context = Context(local_actor("cli"), services)

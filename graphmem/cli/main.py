@@ -21,6 +21,7 @@ from graphmem.cli.instructions import instructions
 from graphmem.cli.interpret import interpret
 from graphmem.cli.log_reader import logs
 from graphmem.cli.me import me
+from graphmem.cli.moderation import app as sandbox_app
 from graphmem.cli.parse import parse
 from graphmem.cli.prompt_session import prompt_session
 from graphmem.cli.resetting import reset
@@ -42,7 +43,7 @@ app = typer.Typer(
     help="Structured memory: observations in, snapshots with provenance out.",
 )
 # The names of the settings, which are not imported before a command needs them; a test compares them.
-Env = Literal["development", "production", "demo", "test"]
+Env = Literal["development", "production", "demo", "test", "sandbox"]
 Toolset = Literal["core", "full", "readonly", "memory"]
 
 
@@ -64,7 +65,7 @@ Account = Annotated[
 ]
 WITHOUT_ACCOUNT = frozenset({
     "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "storage", "cypher", "account", "parse",
-    "instructions", "settings", "init", "reset", "logs", "update", "scripts",
+    "instructions", "settings", "init", "reset", "logs", "update", "scripts", "sandbox",
 })  # fmt: skip
 """Commands that act as no account."""
 
@@ -228,6 +229,7 @@ for group, name, text in (
     (cypher.app, "cypher", "Show the queries that graphmem sends to Neo4j."),
     (update.app, "update", "Ask for the newest version, and say how to update."),
     (account_app, "account", "Create, list, disable and delete accounts: who may call."),
+    (sandbox_app, "sandbox", "Run a public sandbox: decide reports of abuse, and wipe it by hand."),
 ):
     app.add_typer(group, name=name, help=text, cls=group_of(name))
 add_commands(app, {"auth": signing.app, "sources": source_content.app})

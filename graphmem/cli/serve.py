@@ -69,6 +69,8 @@ class _RestServer(uvicorn.Server):
             is_open = await self._guard.is_open(self._settings)
         base = self._settings.advertised_url(port)
         token = "none (loopback only)" if is_open else "send Authorization: Bearer …"
+        if self._settings.sandbox:
+            token = "none: a public sandbox, wiped every Sunday at 00:00 UTC"
         first = f"graphmem {__version__} is ready ({self._settings.env})"
         stderr.print(first, style="bold", highlight=False)
         for name, value in (
@@ -213,7 +215,7 @@ def serve_stdio(settings: Settings, account: str | None = None) -> None:
 
     async def run(tracer: Tracer) -> None:
         from graphmem.auth import Method
-        from graphmem.auth.accounts import Accounts
+        from graphmem.auth.shared_account import person_actor
         from graphmem.cli.in_process import signing
         from graphmem.mcp.tools import serve_stdio as serve_mcp
         from graphmem.runtime import REMOTE_START_SECONDS, open_services
@@ -225,7 +227,7 @@ def serve_stdio(settings: Settings, account: str | None = None) -> None:
             ) as services,
             background_work(services, HEAD_START_SECONDS),
         ):
-            actor = await Accounts(services.database).actor(account, "mcp", Method.PROCESS)
+            actor = await person_actor(services.database, settings, account, "mcp", Method.PROCESS)
             actor = signing(settings, actor)
             await serve_mcp(services, actor)
 

@@ -89,13 +89,15 @@ def _receive(session: Session, source_id: str, received: Received) -> None:
         require_database(chosen)
         session.log_to_file(chosen)
         from graphmem.auth import Method
-        from graphmem.auth.accounts import Accounts
+        from graphmem.auth.shared_account import person_actor
         from graphmem.cli.in_process import on_services
         from graphmem.reading.source_answers import read_source
         from graphmem.registry import Context, Services
 
         async def work(services: Services) -> None:
-            actor = await Accounts(services.database).actor(session.account, "cli", Method.PROCESS)
+            actor = await person_actor(
+                services.database, services.settings, session.account, "cli", Method.PROCESS
+            )
             row = await read_source(Context(actor, services), source_id)
             async for chunk in services.objects.read(actor.owner, row.content_hash, size=row.size):
                 received.write(chunk)

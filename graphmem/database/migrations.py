@@ -19,6 +19,7 @@ from typing import Any, LiteralString, cast
 
 import structlog
 
+from graphmem.database import instance_kind
 from graphmem.database.driver import Database
 from graphmem.errors import MigrationRefused
 from graphmem.model import times
@@ -83,19 +84,24 @@ def indexes() -> frozenset[str]:
     return frozenset(names)
 
 
-async def apply(database: Database) -> list[Migration]:
+async def apply(database: Database, *, is_sandbox: bool = False) -> list[Migration]:
     """Bring the database's schema to this version and wait until its indexes are online.
+
+    Args:
+        is_sandbox: whether the data is that of a public sandbox.
 
     Returns:
         The migrations that were applied now.
 
     Raises:
+        SandboxMismatch: the database is that of a sandbox and should not be, or the other way round.
         MigrationRefused: the database was made by a newer version, a shipped migration was changed, or an
             index cannot be made.
     """
     await database.script(
         "CREATE CONSTRAINT migration_version IF NOT EXISTS FOR (n:Migration) REQUIRE n.version IS UNIQUE"
     )
+    await instance_kind.claim(database, is_sandbox=is_sandbox)
     done = await applied(database)
     _refuse_other_versions(done)
     new = [migration for migration in shipped() if migration.version not in done]
@@ -186,7 +192,9 @@ async def _indexes_not_online(database: Database) -> list[dict[str, Any]]:
 
 async def applied(database: Database) -> dict[int, str]:
     """Return the checksums of the migrations that were applied to the database, by version."""
-    rows = await database.script("MATCH (n:Migration) RETURN n.version AS version, n.checksum AS checksum")
+    rows = await database.script(
+        "MATCH (n:Migration) WHERE n.version > 0 RETURN n.version AS version, n.checksum AS checksum"
+    )
     return {row["version"]: row["checksum"] for row in rows}
 
 

@@ -22,7 +22,14 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 
 from graphmem.arguments import PAGE_LIMIT
 from graphmem.auth import Actor, Scope
-from graphmem.errors import AuthInvalid, AuthRequired, Forbidden, GraphmemError, RouteNotFound
+from graphmem.errors import (
+    AuthInvalid,
+    AuthRequired,
+    CursorOfAnotherDatabase,
+    Forbidden,
+    GraphmemError,
+    RouteNotFound,
+)
 from graphmem.mcp.prompts import context_text, prompts_of
 from graphmem.mcp.resource_updates import ENTITY, OPERATION, RECENT, RETRY_SECONDS, SCHEMA, Watch
 from graphmem.mcp.toolsets import Toolset
@@ -298,6 +305,6 @@ async def _credential_holds(scope: Mapping[str, Any]) -> bool:
     """Return whether the credential of a request over HTTP still lets its caller read."""
     try:
         await scope["state"]["credential_holds"](Scope.READ)
-    except (AuthInvalid, AuthRequired, Forbidden):
+    except (AuthInvalid, AuthRequired, CursorOfAnotherDatabase, Forbidden):
         return False
     return True

@@ -37,7 +37,7 @@ class McpEndpoint:
         self._settings = services.settings
         self._managers = {
             name: StreamableHTTPSessionManager(
-                create_server(services, _actor.get, name),
+                create_server(services, _actor.get, name, is_sandbox=services.settings.sandbox),
                 json_response=True,
                 stateless=True,
                 security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),

@@ -360,6 +360,7 @@ def _operation(
         # Each of the reads searches or walks.
         heavy=scope is Scope.READ,
         limited=True,
+        own_rate=None,
         takes_file=False,
         errors=(NotFound,),
         example={},

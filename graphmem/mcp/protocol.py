@@ -86,8 +86,8 @@ class Answers:
         envelope_versions: the versions of the era of envelopes.
     """
 
-    initialize: Mapping[str, Any]
-    discover: Mapping[str, Any]
+    initialize: dict[str, Any]
+    discover: dict[str, Any]
     lists: Mapping[str, Mapping[str, Any]]
     forwarded: list[str]
     envelope: Mapping[str, Any]

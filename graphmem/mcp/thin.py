@@ -75,6 +75,11 @@ class StdioClient:
         self._settings = settings
         self._account = account
         self._answers = recorded(settings.mcp_tools)
+        if settings.sandbox:
+            from graphmem.sandbox.terms import instructions_of
+
+            for answer in (self._answers.initialize, self._answers.discover):
+                answer["instructions"] = instructions_of(answer["instructions"], is_sandbox=True)
         self._protocol = Protocol(self._answers)
         self._wire = wire
         self._writing = threading.Lock()

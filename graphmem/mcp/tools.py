@@ -25,6 +25,7 @@ from graphmem.mcp.tool_schemas import shortened, untitled
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
 from graphmem.model import canonical
 from graphmem.registry import Face, Operation, Services
+from graphmem.sandbox.terms import instructions_of
 from graphmem.settings import ToolsetName
 
 DEFAULTS: Final[Mapping[str, Any]] = {"provenance": "none", "max_characters": 20_000}
@@ -138,6 +139,7 @@ def create_server(
     toolset: ToolsetName | None = None,
     *,
     reads_files: bool = False,
+    is_sandbox: bool = False,
 ) -> Server[Any]:
     """Return an MCP server over ``services``.
 
@@ -146,6 +148,7 @@ def create_server(
         toolset: the tools that it lists; by default those of the settings.
         reads_files: whether it serves one user over stdio: it reads the files that ``file_path`` names, and
             tells of changes of resources.
+        is_sandbox: whether it tells clients at the start that everything is public and wiped.
     """
     name = toolset or services.settings.mcp_tools
 
@@ -179,7 +182,7 @@ def create_server(
     server = _McpServer(
         "graphmem",
         version=__version__,
-        instructions=TOOLSETS[name].instructions,
+        instructions=instructions_of(TOOLSETS[name].instructions, is_sandbox=is_sandbox),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
@@ -207,6 +210,6 @@ async def serve_stdio(services: Services, actor: Actor) -> None:
 
     Only MCP messages go to stdout; logs go to stderr and to files.
     """
-    server = create_server(services, lambda: actor, reads_files=True)
+    server = create_server(services, lambda: actor, reads_files=True, is_sandbox=services.settings.sandbox)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())

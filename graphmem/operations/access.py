@@ -51,6 +51,7 @@ _WHY: Final = {
     Method.OAUTH: "the account allowed this client by OAuth",
     Method.SOCKET: "the caller is a program of this machine's user",
     Method.PROCESS: "the command works on the database itself",
+    Method.SANDBOX: "the service is a public sandbox, and everybody is its shared account",
 }
 
 
@@ -69,7 +70,8 @@ class Me(TypedDict):
     """The caller: ``user_id`` is the id of the account, ``owner`` that of the data it works on.
 
     ``authentication`` says how the caller authenticated: none, token (SERVICE_BEARER_TOKEN), key, oauth,
-    socket (the Unix socket of this machine) or process (a command that works on the database itself).
+    socket (the Unix socket of this machine), process (a command that works on the database itself) or sandbox
+    (nobody does: every caller of a public sandbox is one account).
     ``credential`` is the id of the API key or of the OAuth connection. Callers by the socket or in process
     have ``storage``. ``next_write`` is what the next write of the caller would carry.
     """

@@ -120,6 +120,7 @@ class RenamedRelationshipType(TypedDict):
     tool="rename_relationship_type",
     command="relationship-types rename",
     scope=Scope.WRITE,
+    sandbox=False,
     errors=(IdempotencyMismatch,),
     example={"relationship_type": "WALKS", "name": "WALKS_WITH"},
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -11,13 +11,14 @@ from graphmem import __version__
 from graphmem.arguments import Arguments, Nothing
 from graphmem.checking.audit import Report
 from graphmem.errors import DatabaseUnavailable
-from graphmem.model import state_hash
+from graphmem.model import state_hash, times
 from graphmem.model.attribution import described
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.pages import Indexed
 from graphmem.reading.snapshot_check import audit
 from graphmem.registry import Context, Face, Scope, Services, operation
+from graphmem.sandbox import terms
 from graphmem.settings import Settings
 
 
@@ -78,6 +79,8 @@ class ServerInfo(TypedDict):
 
     ``neo4j_browser_url`` is the address of the Neo4j Browser of the embedded database, for callers of a
     service that only this machine reaches; otherwise null. The login is in `graphmem db info`.
+
+    A public sandbox says when all its data is wiped next, and in the last day before that a notice of it.
     """
 
     name: str
@@ -89,6 +92,8 @@ class ServerInfo(TypedDict):
     authentication: str
     sandbox: bool
     neo4j_browser_url: str | None
+    sandbox_next_reset_at: NotRequired[str]
+    sandbox_notice: NotRequired[str | None]
 
 
 @operation(
@@ -103,7 +108,7 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
     """Return the server's version and mode, and the addresses of its REST API, MCP and OpenAPI document."""
     settings = context.services.settings
     base = settings.advertised_url()
-    return {
+    answer: ServerInfo = {
         "name": "graphmem",
         "version": __version__,
         "environment": settings.env,
@@ -114,6 +119,11 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
         "sandbox": settings.sandbox,
         "neo4j_browser_url": context.services.database.browser_url or None if _is_local(settings) else None,
     }
+    if settings.sandbox:
+        now = times.now()
+        answer["sandbox_next_reset_at"] = times.render(terms.next_wipe_time(now))
+        answer["sandbox_notice"] = terms.notice(now)
+    return answer
 
 
 def _is_local(settings: Settings) -> bool:

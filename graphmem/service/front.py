@@ -124,18 +124,18 @@ def create_local_app(services: Services) -> Application:
 
     from graphmem.api.app import create_app
     from graphmem.auth import ACCOUNT_HEADER, Actor, Method, request_actor
-    from graphmem.auth.accounts import Accounts
     from graphmem.auth.authenticator import Caller
+    from graphmem.auth.shared_account import person_actor
     from graphmem.auth.signed_requests import SignedRequests
     from graphmem.registry import REGISTRY
 
-    accounts = Accounts(services.database)
     signatures = SignedRequests(services.settings, SOCKET_URL)
 
     async def authenticate(caller: Caller) -> Actor:
         account = caller.headers.get(ACCOUNT_HEADER)
         # Who reaches the socket is the local account, which may act as every other one.
-        actor = await accounts.actor(None if account is None else unquote(account), "rest", Method.SOCKET)
+        name = None if account is None else unquote(account)
+        actor = await person_actor(services.database, services.settings, name, "rest", Method.SOCKET)
         return await signatures.signed(actor, caller)
 
     async def endpoint(request: Request) -> Response:

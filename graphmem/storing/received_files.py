@@ -171,30 +171,31 @@ async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
         SandboxDisabled: the sandbox takes no paths.
     """
     content = cast("str | Upload | None", arguments.file_content)
+    settings = context.services.settings
+    limit = min(FILE_BYTES_LIMIT, settings.max_file_bytes)
     if arguments.file_path is None:
         assert content is not None
         if isinstance(content, Upload):
-            return _checked(content.file)
-        return await asyncio.to_thread(decoded, content)
+            return _checked(content.file, limit)
+        return _checked(await asyncio.to_thread(decoded, content), limit)
     if content is not None:
         raise invalid([{"path": "$.file_path", "message": "give file_content or file_path, not both"}])
-    settings = context.services.settings
     if settings.sandbox:
         raise SandboxDisabled(
             "file_path is disabled in the public sandbox: send file_content", path="$.file_path"
         )
-    return _checked(await asyncio.to_thread(open_contained, arguments.file_path, settings.file_roots))
+    return _checked(await asyncio.to_thread(open_contained, arguments.file_path, settings.file_roots), limit)
 
 
-def _checked(file: BinaryIO) -> BinaryIO:
+def _checked(file: BinaryIO, limit: int) -> BinaryIO:
     """Return an open file at its first byte, after a look at its size."""
     # The file of a form is of a class whose seek returns nothing.
     file.seek(0, io.SEEK_END)
     size = file.tell()
     file.seek(0)
-    if size > FILE_BYTES_LIMIT:
+    if size > limit:
         file.close()
-        raise too_large(size)
+        raise too_large(size, limit)
     return file
 
 
@@ -245,12 +246,13 @@ def _refused(kind: type[FileContentInvalid], name: str, message: str) -> FileCon
     return kind(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
 
 
-def too_large(size: int) -> FileTooLarge:
-    """Return the error of a file of ``size`` bytes."""
+def too_large(size: int, limit: int | None = None) -> FileTooLarge:
+    """Return the error of a file of ``size`` bytes; ``limit``: what a file may have, by default at most."""
+    most = FILE_BYTES_LIMIT if limit is None else limit
     return FileTooLarge(
-        f"the file has {size} bytes, and {FILE_BYTES_LIMIT} are the limit: split it into several files",
+        f"the file has {size} bytes, and {most} are the limit: split it into several files",
         file_size=size,
-        max_size=FILE_BYTES_LIMIT,
+        max_size=most,
     )
 
 

@@ -34,6 +34,7 @@ from tests.support.object_places import listing, parts
 INSTANCE_LABELS = {
     "Account", "AgentGrant", "ApiKey", "OneTimeCode", "OAuthClient", "OAuthRequest", "OAuthCode",
     "OAuthGrant", "OAuthToken", "RelationshipType", "Model", "InstanceSecret", "Subscription",
+    "SandboxReport",
 }  # fmt: skip
 """The labels of nodes that belong to the instance and to no owner."""
 QUERIES = Path(graphmem.__file__).parent / "cypher"

@@ -147,7 +147,11 @@ def stored(loop: Loop, services: Services) -> Iterator[Stored]:
     instance.end()
 
 
-READS = [(m, path, name) for m, path, name in OPERATIONS if REGISTRY[name].scope is Scope.READ]
+READS = [
+    (m, path, name) for m, path, name in OPERATIONS
+    # An ordinary service has no terms and no reports of a sandbox.
+    if REGISTRY[name].scope is Scope.READ and not name.startswith("sandbox.")
+]  # fmt: skip
 READ_TOOLS = [(toolset, tool) for toolset, tool in TOOLS if all_tools()[tool].scope is Scope.READ]
 SILENT = {
     "agents.grants", "auth.session", "auth.whoami", "connections.list", "connections.status",

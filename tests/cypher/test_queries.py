@@ -50,7 +50,7 @@ NOT_PER_OWNER = {
     "change.heads",
 }  # fmt: skip
 """May only shrink: every other query is bound to an owner, but for those of accounts (``OF_ACCOUNTS``)."""
-OF_ACCOUNTS = ("account.", "oauth.", "secret.", "subscription.")
+OF_ACCOUNTS = ("account.", "oauth.", "sandbox.", "secret.", "subscription.")
 """The beginnings of names of queries about who may call or is told: these are no owner's data."""
 
 WRITTEN_LATER = (

@@ -67,7 +67,8 @@ def challenge(path: str, error: str = "") -> str:
 
 def test_the_public_routes_are_those_of_the_interface() -> None:
     assert PUBLIC == [
-        "/api/health", "/api/health/ready", "/api/server-info", "/health", "/health/ready", "/server-info",
+        "/api/health", "/api/health/ready", "/api/sandbox/terms", "/api/server-info",
+        "/health", "/health/ready", "/sandbox/terms", "/server-info",
     ]  # fmt: skip
 
 
@@ -125,7 +126,9 @@ def test_the_scheme_may_be_spelled_in_any_case(guarded_http: Http, scheme: str) 
 @pytest.mark.parametrize("authorization", [None, "Bearer wrong"])
 def test_a_public_route_needs_no_token(guarded_http: Http, path: str, authorization: str | None) -> None:
     headers = {"Authorization": authorization} if authorization else {}
-    assert guarded_http("GET", path, headers=headers).status_code == 200
+    # An ordinary service has no terms of a sandbox.
+    expected = 404 if path.endswith("/sandbox/terms") else 200
+    assert guarded_http("GET", path, headers=headers).status_code == expected
 
 
 @pytest.mark.parametrize(

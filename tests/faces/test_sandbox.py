@@ -15,7 +15,7 @@ from tests.support.faces import Call
 
 CLOSED = {
     "entities.merge", "entities.unmerge", "entities.split", "entities.unsplit", "entities.dismiss_duplicates",
-    "schemas.register", "schemas.update", "relationship_types.register",
+    "schemas.register", "schemas.update", "relationship_types.register", "relationship_types.rename",
     "sources.withdraw", "sources.reinstate", "interpretations.withdraw", "interpretations.reinstate",
     "writings.withdraw", "writings.reinstate", "agents.grant", "agents.grants", "agents.quarantine",
     "agents.release", "agents.revoke", "agents.suspend", "undo",

@@ -1,5 +1,5 @@
-// owner.create: create the node of an owner before the owner's first write; no row if the account that writes is gone, or
-// is being deleted with its data.
+// owner.create: create the node of an owner before the owner's first write; no row if the account that writes is gone, is
+// being deleted with its data, or has another owner now.
 //
 // params  state_hash: STRING, account_id: STRING
 // returns created: BOOLEAN
@@ -13,7 +13,8 @@ CALL () {
   OPTIONAL MATCH (account:Account {id: $account_id})
   FOREACH (each IN CASE WHEN account IS NULL THEN [] ELSE [account] END | SET each.locked = true)
   WITH account
-  WHERE $account_id = '' OR (account IS NOT NULL AND account.erased_at IS NULL)
+  WHERE $account_id = ''
+    OR (account IS NOT NULL AND account.erased_at IS NULL AND account.owner = $owner)
   RETURN count(*) AS allowed
 }
 WITH allowed WHERE allowed > 0

@@ -2,6 +2,7 @@
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from '../vendor/preact.js';
 import { Merge, Relate, Split } from './actions.js';
 import { Refused, begin, finish, get, isLoggedIn, logout } from './api.js';
+import { SandboxBanner } from './banner.js';
 import { EntityView } from './entity.js';
 import { Graph } from './graph.js';
 import { Home, Search } from './home.js';
@@ -100,8 +101,9 @@ function App({ failed }) {
   return html`<a class="skip" href="#main" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
     <header><a class="brand" href="#/">graphmem</a>
       ${who && html`<nav aria-label="Views"><ul>${LINKS.map(([path, text]) => html`<li key=${path}><a href=${`#${path}`} aria-current=${place.path === path ? 'page' : undefined}>${text}</a></li>`)}</ul></nav>`}
-      <div class="who">${who && html`<span class="soft">${who.authentication === 'none' ? 'no login needed' : html`<bdi>${who.account}</bdi>`}</span>`}
+      <div class="who">${who && html`<span class="soft">${['none', 'sandbox'].includes(who.authentication) ? 'no login needed' : html`<bdi>${who.account}</bdi>`}</span>`}
         ${isLoggedIn() && html`<button class="quiet" onClick=${leave}>Log out</button>`}<${Theme} /></div></header>
+    ${who?.sandbox_mode && html`<${SandboxBanner} />`}
     <main id="main" ref=${main} tabindex="-1">${content(who, problem, place, failed)}</main>`;
 }
 

@@ -1,0 +1,155 @@
+"""``graphmem sandbox``: decide reports of abuse, and wipe a public sandbox, on its own machine."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import typer
+
+from graphmem.cli.command_groups import group_of
+from graphmem.cli.session import Session, command, console
+from graphmem.errors import ConfigurationInvalid
+
+if TYPE_CHECKING:
+    from graphmem.registry import Services
+    from graphmem.sandbox.reports import Report
+
+T = TypeVar("T")
+ELSEWHERE = "a sandbox is moderated on the machine of its database, not at {}: run this command there"
+SHOWN_LIMIT = 200
+"""Reports that one list shows."""
+Status = Literal["received", "resolved", "rejected"]
+ReportId = Annotated[str, typer.Argument(metavar="ID", help="Id of the report, as the list has it.")]
+Notes = Annotated[str | None, typer.Option(help="What whoever sent the report may read.")]
+
+app = typer.Typer(no_args_is_help=True)
+reports = typer.Typer(no_args_is_help=True)
+app.add_typer(
+    reports,
+    name="reports",
+    help="List reports of abuse, and decide them.",
+    cls=group_of("sandbox", "reports"),
+)
+
+
+def _on_sandbox(session: Session, work: Callable[[Services], Awaitable[T]]) -> T:
+    """Run ``work`` on the sandbox of this machine; ConfigurationInvalid: the settings are those of none."""
+    from graphmem.cli.in_process import on_services
+
+    chosen = session.local_settings(ELSEWHERE)
+    if not chosen.sandbox:
+        raise ConfigurationInvalid(
+            "these settings are those of no sandbox: give --env sandbox, or set GRAPHMEM_SANDBOX",
+            setting="GRAPHMEM_SANDBOX",
+        )
+    return on_services(chosen, work)
+
+
+def _shown(report: Report) -> dict[str, Any]:
+    from graphmem.model import times
+
+    decided_at = report.decided_at and times.render(report.decided_at)
+    return {**report._asdict(), "submitted_at": times.render(report.submitted_at), "decided_at": decided_at}
+
+
+async def _wiped(services: Services) -> dict[str, Any]:
+    from graphmem.sandbox.wiping import wipe_now
+
+    return {"erased_owners": await wipe_now(services), "seeded": True}
+
+
+@command(app, "reset")
+def reset_sandbox(
+    session: Session, yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False
+) -> dict[str, Any]:
+    """Wipe everything that visitors stored, and store the first world again. Services may run meanwhile.
+
+    Reports stay.
+
+    \b
+    Example:
+      graphmem --env sandbox sandbox reset --yes
+    """
+    if not yes:
+        typer.confirm("Wipe everything in this sandbox?", abort=True, err=True)
+    return _on_sandbox(session, _wiped)
+
+
+@command(reports, "list")
+def list_reports(
+    session: Session,
+    status: Annotated[Status, typer.Option(help="Only reports of this status.")] = "received",
+) -> dict[str, Any] | None:
+    """List reports of abuse, oldest first: by default those that wait to be decided.
+
+    \b
+    Example:
+      graphmem --env sandbox sandbox reports list
+    """
+    from graphmem.cli.tables import List, add
+    from graphmem.sandbox.reports import Reports
+
+    async def work(services: Services) -> list[Report]:
+        return await Reports(services.database).all(status, SHOWN_LIMIT)
+
+    rows = [_shown(report) for report in _on_sandbox(session, work)]
+    if session.as_json:
+        return {"reports": rows}
+    table = List(None, ("id", "submitted", "reason", "entity", "description"))
+    for row in rows:
+        about = row["entity_id"] or row["url"] or ""
+        add(table, row["id"], row["submitted_at"], row["reason"], about, row["description"][:200])
+    console.print(table if rows else f"no report is {status}", highlight=False)
+    return None
+
+
+@command(reports, "show")
+def show_report(session: Session, report_id: ReportId) -> dict[str, Any]:
+    """Show one report.
+
+    \b
+    Example:
+      graphmem --env sandbox sandbox reports show rep_0123456789abcdef01234567
+    """
+    from graphmem.sandbox.reports import Reports
+
+    async def work(services: Services) -> Report:
+        return await Reports(services.database).get(report_id)
+
+    return _shown(_on_sandbox(session, work))
+
+
+@command(reports, "confirm")
+def confirm_report(session: Session, report_id: ReportId, notes: Notes = None) -> dict[str, Any]:
+    """Confirm a report: everything in the sandbox is wiped at once, and the first world is stored again.
+
+    \b
+    Example:
+      graphmem --env sandbox sandbox reports confirm rep_0123456789abcdef01234567 --notes "removed"
+    """
+    from graphmem.sandbox.reports import Reports
+
+    async def work(services: Services) -> dict[str, Any]:
+        reports = Reports(services.database)
+        await reports.get(report_id)
+        wiped = await _wiped(services)
+        return {**_shown(await reports.decide(report_id, "resolved", notes)), **wiped}
+
+    return _on_sandbox(session, work)
+
+
+@command(reports, "reject")
+def reject_report(session: Session, report_id: ReportId, notes: Notes = None) -> dict[str, Any]:
+    """Reject a report: nothing is wiped.
+
+    \b
+    Example:
+      graphmem --env sandbox sandbox reports reject rep_0123456789abcdef01234567 --notes "no abuse"
+    """
+    from graphmem.sandbox.reports import Reports
+
+    async def work(services: Services) -> Report:
+        return await Reports(services.database).decide(report_id, "rejected", notes)
+
+    return _shown(_on_sandbox(session, work))

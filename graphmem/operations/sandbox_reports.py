@@ -1,0 +1,160 @@
+"""A public sandbox for its visitors: its terms, and reports of abuse."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import Arguments, NotBlank, Nothing
+from graphmem.auth.rates import RateClass, meter
+from graphmem.errors import NotFound
+from graphmem.model import times
+from graphmem.reading import answers
+from graphmem.registry import Context, Face, Scope, operation
+from graphmem.sandbox.redaction import redacted
+from graphmem.sandbox.reports import Report, Reports
+from graphmem.sandbox.terms import Terms, terms_of
+
+DESCRIPTION_LIMIT: Final = 8_000
+"""Characters of a description that are kept."""
+CHECK_DAYS: Final = 1
+"""Days after which it makes sense to ask what became of a report."""
+_REASON: Final = "a sandbox has it for people and programs over HTTP; its MCP instructions name it"
+
+
+def _check_sandbox(context: Context) -> None:
+    if not context.services.settings.sandbox:
+        raise NotFound("this service is no public sandbox: GET /server-info says what it is")
+
+
+@operation(
+    "sandbox.terms", "GET /sandbox/terms", scope=Scope.READ, public=True,
+    faces=Face.REST, reason=_REASON, errors=(NotFound,),
+)  # fmt: skip
+async def sandbox_terms(context: Context, arguments: Nothing) -> Terms:
+    """Return the terms of this public sandbox: what it offers, what it refuses, and when it is wiped."""
+    _check_sandbox(context)
+    return terms_of(context.services.settings, times.now())
+
+
+class ReportAbuse(Arguments):
+    """The arguments of ``sandbox.report``."""
+
+    reason: Literal["abuse", "pii_leak", "illegal_content", "spam", "bug", "other"] = Field(
+        description="What is wrong."
+    )
+    description: Annotated[str, Field(min_length=1, max_length=100_000), NotBlank] = Field(
+        description="What you saw, and where. Personal data in it is replaced, and "
+        f"{DESCRIPTION_LIMIT} characters are kept."
+    )
+    entity_id: Annotated[str, Field(max_length=200)] | None = Field(
+        default=None, description="The entity that it is about."
+    )
+    url: Annotated[str, Field(max_length=2_000)] | None = Field(default=None, description="Where you saw it.")
+    reporter_contact: Annotated[str, Field(max_length=200)] | None = Field(
+        default=None, description="How to reach you. It is forgotten when the report is decided."
+    )
+    metadata: dict[str, Any] | None = Field(
+        default=None, description="Accepted and not stored: nobody can say what personal data is in it."
+    )
+
+
+class RedactionPreview(TypedDict):
+    """What was stored of a description.
+
+    ``fields_redacted_count`` counts what rules found to be personal data, ``backstop_hits`` what only looked
+    like it and was removed as well.
+    """
+
+    applied: bool
+    redacted_description: str
+    fields_redacted_count: int
+    backstop_hits: int
+
+
+class FiledReport(TypedDict):
+    """A report. ``access_token`` is in no later answer; with it its sender asks what became of the report."""
+
+    report_id: str
+    access_token: str
+    status: str
+    submitted_at: str
+    next_check_suggested_at: str
+    redaction_preview: RedactionPreview
+
+
+@operation(
+    "sandbox.report", "POST /sandbox/report", scope=Scope.WRITE, rate=RateClass.REPORT,
+    faces=Face.REST, reason=_REASON, errors=(NotFound,),
+    example={"reason": "spam", "description": "The note about watches is an advertisement."},
+)  # fmt: skip
+async def report_abuse(context: Context, arguments: ReportAbuse) -> FiledReport:
+    """Report abuse of this public sandbox to whoever runs it.
+
+    A report that is confirmed wipes the sandbox at once.
+    """
+    _check_sandbox(context)
+    now = times.now()
+    # The rules take longer the longer a text is.
+    found = redacted(arguments.description[:DESCRIPTION_LIMIT])
+    report_id, token = await Reports(context.services.database).add(
+        arguments.reason,
+        found,
+        entity_id=arguments.entity_id,
+        url=None if arguments.url is None else redacted(arguments.url).text,
+        contact=arguments.reporter_contact,
+        address=meter().address,
+        now=now,
+    )
+    return {
+        "report_id": report_id,
+        "access_token": token,
+        "status": "received",
+        "submitted_at": times.render(now),
+        "next_check_suggested_at": times.render(now + CHECK_DAYS * times.DAY),
+        "redaction_preview": {
+            "applied": bool(found.replaced or found.suspicious),
+            "redacted_description": found.text,
+            "fields_redacted_count": found.replaced,
+            "backstop_hits": found.suspicious,
+        },
+    }
+
+
+class AskReport(Arguments):
+    """The arguments of ``sandbox.report_status``."""
+
+    access_token: str = Field(
+        min_length=1, max_length=200, description="The token that the report was answered with."
+    )
+
+
+class ReportStatus(TypedDict):
+    """What became of a report. ``resolution_notes`` are those of whoever decided it."""
+
+    report_id: str
+    status: str
+    reason: str
+    submitted_at: str
+    decided_at: str | None
+    resolution_notes: str | None
+
+
+@operation(
+    "sandbox.report_status", "GET /sandbox/report/status", scope=Scope.READ,
+    faces=Face.REST, reason=_REASON, errors=(NotFound,), example={"access_token": "gmr_unknown"},
+)  # fmt: skip
+async def report_status(context: Context, arguments: AskReport) -> ReportStatus:
+    """Return what became of a report, for whoever has its access token."""
+    _check_sandbox(context)
+    report: Report = await Reports(context.services.database).of_token(arguments.access_token)
+    return {
+        "report_id": report.id,
+        "status": report.status,
+        "reason": report.reason,
+        "submitted_at": times.render(report.submitted_at),
+        "decided_at": answers.when(report.decided_at),
+        "resolution_notes": report.notes,
+    }

@@ -1,0 +1,1 @@
+"""The public sandbox: its terms, what visitors report, and the wipe every week."""

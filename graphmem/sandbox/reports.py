@@ -1,0 +1,154 @@
+"""What visitors of a public sandbox report, and the queue in which it waits for a decision.
+
+Reports outlast a wipe until they are decided. They belong to whoever runs the sandbox, and no caller over the
+network can list them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import Final, Literal, NamedTuple
+
+from graphmem.auth import tokens
+from graphmem.auth.file_urls import Secret
+from graphmem.database.driver import Database
+from graphmem.errors import NotFound, ServiceBusy
+from graphmem.model import times
+from graphmem.sandbox.redaction import Redaction
+
+Status = Literal["received", "resolved", "rejected"]
+WAITING_LIMIT: Final = 5_000
+"""Reports that wait for a decision; more are refused."""
+KEPT_DAYS: Final = 30
+"""Days for which a decided report is kept after it was sent."""
+UNDECIDED_DAYS: Final = 180
+"""Days for which a report waits for a decision at most."""
+DROPPED_AT_ONCE: Final = 1_000
+_TOKEN_PREFIX: Final = "gmr_"
+_SECRET_NAME: Final = "sandbox_reports"
+
+
+class Report(NamedTuple):
+    """A row of ``sandbox/_report.cypher``. Times are microseconds; ``address`` is a keyed hash."""
+
+    id: str
+    status: Status
+    reason: str
+    description: str
+    entity_id: str | None
+    url: str | None
+    contact: str | None
+    address: str | None
+    submitted_at: int
+    decided_at: int | None
+    notes: str | None
+
+
+class ReportResult(NamedTuple):
+    """The row of queries that answer a report."""
+
+    report: Report
+
+
+class FiledReport(NamedTuple):
+    """The row of ``sandbox/add_report.cypher``."""
+
+    id: str
+
+
+class DroppedReports(NamedTuple):
+    """The row of ``sandbox/drop_reports.cypher``."""
+
+    dropped: int
+
+
+class Reports:
+    """The reports of a sandbox."""
+
+    def __init__(self, database: Database) -> None:
+        self._reads = database.reads(None)
+        self._writes = database.writes(None)
+
+    async def add(
+        self,
+        reason: str,
+        description: Redaction,
+        *,
+        entity_id: str | None,
+        url: str | None,
+        contact: str | None,
+        address: str,
+        now: int,
+    ) -> tuple[str, str]:
+        """File a report; return its id and the token by which its sender asks what became of it.
+
+        Args:
+            address: the network address of the sender. Only a keyed hash of it is stored.
+
+        Raises:
+            ServiceBusy: too many reports wait.
+        """
+        token = tokens.make(_TOKEN_PREFIX)
+        row = await self._writes.one(
+            "sandbox.add_report", FiledReport, id=f"rep_{secrets.token_hex(12)}",
+            token_digest=tokens.digest(token), reason=reason, description=description.text,
+            entity_id=entity_id, url=url, contact=contact, address=await self._hashed(address, now), now=now,
+            limit=WAITING_LIMIT,
+        )  # fmt: skip
+        if row is None:
+            raise ServiceBusy(f"{WAITING_LIMIT:,} reports wait to be decided already: try again in a day")
+        return row.id, token
+
+    async def of_token(self, token: str) -> Report:
+        """Return the report of an access token; NotFound: there is none, or it was dropped."""
+        row = await self._reads.one(
+            "sandbox.report_of_token", ReportResult, token_digest=tokens.digest(token)
+        )
+        if row is None:
+            raise NotFound("there is no report of this access_token: the answer to the report has it")
+        return row.report
+
+    async def all(self, status: Status, limit: int) -> list[Report]:
+        """Return some reports of a status, oldest first."""
+        rows = await self._reads.all("sandbox.reports", ReportResult, status=status, limit=limit)
+        return [row.report for row in rows]
+
+    async def get(self, report_id: str) -> Report:
+        """Return a report; NotFound: there is none of this id."""
+        row = await self._reads.one("sandbox.report", ReportResult, id=report_id)
+        if row is None:
+            raise NotFound(
+                f"there is no report {report_id}: `graphmem sandbox reports list` lists them", id=report_id
+            )
+        return row.report
+
+    async def decide(self, report_id: str, status: Status, notes: str | None) -> Report:
+        """Decide a report. How to reach its sender is forgotten, the hash of the address too."""
+        await self.get(report_id)
+        row = await self._writes.only(
+            "sandbox.decide_report", ReportResult, id=report_id, status=status, notes=notes, now=times.now()
+        )
+        return row.report
+
+    async def drop_old(self, now: int) -> None:
+        """Drop reports that were sent long ago."""
+        ages: dict[Status, int] = {
+            "received": UNDECIDED_DAYS, "resolved": KEPT_DAYS, "rejected": KEPT_DAYS,
+        }  # fmt: skip
+        for status, days in ages.items():
+            dropped = DROPPED_AT_ONCE
+            while dropped == DROPPED_AT_ONCE:
+                row = await self._writes.only(
+                    "sandbox.drop_reports", DroppedReports, status=status, before=now - days * times.DAY,
+                    limit=DROPPED_AT_ONCE,
+                )  # fmt: skip
+                dropped = row.dropped
+
+    async def _hashed(self, address: str, now: int) -> str:
+        """Return a keyed hash of an address: equal addresses are recognised, and none can be read."""
+        row = await self._writes.only(
+            "secret.make", Secret, name=_SECRET_NAME, proposed=secrets.token_hex(32), created_at=now
+        )
+        return hmac.new(bytes.fromhex(row.secret), address.encode(), hashlib.sha256).hexdigest()[:24]

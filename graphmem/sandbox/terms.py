@@ -1,0 +1,97 @@
+"""The terms of a public sandbox: what its visitors may expect, and when everything is wiped.
+
+`graphmem mcp` imports this at its start, so it imports little.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from typing_extensions import TypedDict
+
+from graphmem.model import times
+from graphmem.settings import Settings
+
+VERSION: Final = "1"
+EFFECTIVE_DATE: Final = "2026-11-27"
+WEEKLY_RESET: Final = "Sunday 00:00 UTC"
+SUMMARY: Final = (
+    "This is a public sandbox: everybody reads what you store, and everything is wiped every Sunday at 00:00 "
+    "UTC. Store no personal data and no secrets. Read GET /sandbox/terms before you write."
+)
+"""What the instructions of MCP and the page say at their beginning."""
+_TEXT: Final = """\
+# Terms of this sandbox
+
+1. Everybody is the same account here. Whatever you store, files included, everybody can read.
+2. All of it is wiped every {reset}, and the example world is stored again. Store nothing that you need.
+3. Store no personal data, no secrets, nothing unlawful and nothing of which you lack the rights.
+4. Merging, splitting, changes of schemas, checks of all snapshots, undo, withdrawals and quarantine, \
+grants, webhooks, keys, accounts and backups are off: they answer 403 SANDBOX_DISABLED. What is deleted can \
+be restored.
+5. Requests are limited for each network address: {writes} writes, {heavy} searches and walks, {reads} other \
+reads. A file has at most {megabytes:g} MB.
+6. Report abuse with POST /sandbox/report (`reason`, `description`). A report that is confirmed wipes the \
+sandbox at once.
+7. Of a report, a keyed hash of your network address is stored until it is decided, and personal data in its \
+description is replaced first. There is no guarantee of any kind.
+"""
+
+
+def instructions_of(text: str, *, is_sandbox: bool) -> str:
+    """Return the instructions of an MCP server, in a sandbox with a summary of its terms before them."""
+    return f"{SUMMARY} {text}" if is_sandbox else text
+
+
+class Terms(TypedDict):
+    """The terms. ``version`` and ``effective_date`` change with their text. Times are ISO 8601 in UTC.
+
+    ``notice`` is not null in the last day before a wipe.
+    """
+
+    version: str
+    effective_date: str
+    content_markdown: str
+    weekly_reset_utc: str
+    next_reset_at: str
+    notice: str | None
+    abuse_report_email: str | None
+
+
+def last_wipe_time(now: int) -> int:
+    """Return the last Sunday, 00:00 UTC, that is not after a time. Both are microseconds."""
+    at = times.EPOCH + timedelta(microseconds=now)
+    days = at.isoweekday() % 7
+    sunday = datetime(at.year, at.month, at.day, tzinfo=at.tzinfo) - timedelta(days=days)
+    return (sunday - times.EPOCH) // timedelta(microseconds=1)
+
+
+def next_wipe_time(now: int) -> int:
+    """Return the next Sunday, 00:00 UTC, after a time. Both are microseconds."""
+    return last_wipe_time(now) + 7 * times.DAY
+
+
+def notice(now: int) -> str | None:
+    """Return what visitors are told in the last day before a wipe."""
+    wiped_at = next_wipe_time(now)
+    if wiped_at - now > times.DAY:
+        return None
+    return f"Everything here is wiped at {times.render(wiped_at)}, in less than a day."
+
+
+def terms_of(settings: Settings, now: int) -> Terms:
+    """Return the terms of a sandbox at a time."""
+    text = _TEXT.format(
+        reset=WEEKLY_RESET, writes=settings.limit_writes, heavy=settings.limit_heavy,
+        reads=settings.limit_reads, megabytes=settings.max_file_bytes / 1_000_000,
+    )  # fmt: skip
+    return {
+        "version": VERSION,
+        "effective_date": EFFECTIVE_DATE,
+        "content_markdown": text,
+        "weekly_reset_utc": WEEKLY_RESET,
+        "next_reset_at": times.render(next_wipe_time(now)),
+        "notice": notice(now),
+        "abuse_report_email": settings.sandbox_contact,
+    }

@@ -1,0 +1,124 @@
+"""The wipe of a public sandbox: the data goes, and the seed world is stored.
+
+Its steps are noted in the database (:mod:`graphmem.auth.shared_account`), so that the next process goes on
+where one was killed. The first step takes one statement: afterwards nobody reaches anything of before. The
+seed is stored by requests with idempotency keys, so that a part of it that is stored twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+import graphmem
+from graphmem.auth import erasing
+from graphmem.auth.shared_account import REMEMBERED_SECONDS, SharedAccount
+from graphmem.errors import ConfigurationInvalid
+from graphmem.ingest.own_files import read_request
+from graphmem.model import times
+from graphmem.registry import REGISTRY, Services
+from graphmem.sandbox.reports import Reports
+from graphmem.sandbox.terms import last_wipe_time
+from graphmem.settings import Settings
+
+LEASE_SECONDS: Final = 120.0
+"""Seconds for which a process has the work. If it is killed, another one goes on after them."""
+_HOLDER: Final = secrets.token_hex(8)
+
+_log = structlog.get_logger("graphmem.sandbox")
+
+
+def seed_folder(settings: Settings) -> Path:
+    """Return the folder of the seed: that of the settings, else the examples.
+
+    In a checkout ``graphmem/examples`` is a link to them; a package has them there.
+    """
+    return settings.sandbox_seed or Path(graphmem.__file__).parent / "examples"
+
+
+async def look_after(services: Services, now: int | None = None) -> int:
+    """Wipe the sandbox if it is time, and go on with a wipe that began; return 0.
+
+    Args:
+        now: the time, in microseconds; by default that of the clock.
+    """
+    if not services.settings.sandbox:
+        return 0
+    now = times.now() if now is None else now
+    account = SharedAccount(services.database)
+    state = await account.state()
+    if state.wiped_at < last_wipe_time(now) and await account.wipe(last_wipe_time(now), now):
+        _log.info("the sandbox is wiped", owner=state.owner)
+        await Reports(services.database).drop_old(now)
+        state = await account.state()
+    if (state.retired or not state.is_seeded) and await account.lease(_HOLDER, LEASE_SECONDS):
+        await _finish(services, account)
+    return 0
+
+
+async def wipe_now(services: Services, now: int | None = None) -> int:
+    """Wipe the sandbox at once; return how many earlier owners were erased.
+
+    When this returns, nothing of before is left, and the seed is stored.
+    """
+    now = times.now() if now is None else now
+    account = SharedAccount(services.database)
+    await account.state()
+    await account.wipe(times.LATEST, now)
+    _log.info("the sandbox is wiped by hand")
+    while not await account.lease(_HOLDER, LEASE_SECONDS):  # noqa: ASYNC110 - of another process
+        await asyncio.sleep(1)
+    return await _finish(services, account)
+
+
+async def _finish(services: Services, account: SharedAccount) -> int:
+    """Store the seed, if it is not stored, and erase what is left of earlier owners; return how many."""
+    state = await account.state()
+    if not state.is_seeded:
+        await _seed(services, account)
+        await account.note_seeded(state.owner)
+    if state.retired:
+        # Reads of a process that has not looked again yet would meet half of the data.
+        await asyncio.sleep(REMEMBERED_SECONDS)
+    for owner in state.retired:
+        keeping = asyncio.create_task(_keep_lease(account))
+        try:
+            erased = await erasing.erase_closed(services.database, owner, None, services.objects)
+        finally:
+            keeping.cancel()
+        await account.note_erased(owner)
+        _log.info("the data before a wipe is erased", owner=owner, entities=erased.entities)
+    await account.lease(_HOLDER, 0)
+    return len(state.retired)
+
+
+async def _keep_lease(account: SharedAccount) -> None:
+    while True:
+        await asyncio.sleep(LEASE_SECONDS / 4)
+        await account.lease(_HOLDER, LEASE_SECONDS)
+
+
+async def _seed(services: Services, account: SharedAccount) -> None:
+    """Store the files of the seed in the order of their names.
+
+    Raises:
+        ConfigurationInvalid: the folder has none.
+        GraphmemError: a file is no valid request.
+    """
+    folder = seed_folder(services.settings)
+    files = sorted(folder.glob("*.json"))
+    if not files:
+        raise ConfigurationInvalid(
+            f"{folder} has no .json files to seed the sandbox with: correct GRAPHMEM_SANDBOX_SEED"
+        )
+    actor = await account.actor("seed")
+    for file in files:
+        data = await asyncio.to_thread(file.read_bytes)
+        request = read_request(data, file.name)
+        request.setdefault("idempotency_key", f"seed-{hashlib.sha256(data).hexdigest()[:32]}")
+        await REGISTRY["store"].run(services, actor, request)
