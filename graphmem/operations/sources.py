@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import PurePosixPath
 from typing import Annotated, Final, NamedTuple, NotRequired
 
 from pydantic import Field
@@ -279,7 +280,12 @@ async def _named_source(context: Context, path: str) -> SourceRow:
     source_id = path.removeprefix(URL_SCHEME)
     if SOURCE_ID.fullmatch(source_id):
         return await read_source(context, source_id)
-    rows = await context.graph.only("source.by_name", list[SourceRow], name=path, limit=CANDIDATES_LIMIT)
+    rows: list[SourceRow] = []
+    # What was stored by its file_path has the last part of that as its name.
+    for name in dict.fromkeys((path, PurePosixPath(path).name)):
+        rows = rows or await context.graph.only(
+            "source.by_name", list[SourceRow], name=name, limit=CANDIDATES_LIMIT
+        )
     if len(rows) > 1:
         raise SourceAmbiguous(candidates=[as_reference(row) for row in rows])
     if not rows:

@@ -67,6 +67,8 @@ def test_a_remote_caller_names_a_file_below_a_root(rooted: Callable[..., Call], 
     stored = run("store", entities=[{"entity_type": "person", "name": "Ada"}], file_path="letter.txt")
     assert (stored["file_size"], stored["mime_type"]) == (len(LETTER), "text/plain")
     assert run("sources.get", source_id=stored["source_id"])["original_filename"] == "letter.txt"
+    for path in ("letter.txt", str(root / "letter.txt")):
+        assert stored["source_id"] in run("sources.url", file_path=path)["url"]
     again = run("store.unstructured", file_path=str(root / "letter.txt"), original_filename="named.txt")
     assert (again["source_id"], again["deduplicated"]) == (stored["source_id"], True)
     assert run("sources.get", source_id=stored["source_id"])["original_filename"] == "named.txt"
