@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal, NotRequired, get_args
+from typing import Any, Final, Literal, NamedTuple, NotRequired, get_args
 
 from typing_extensions import TypedDict
 
@@ -68,8 +68,7 @@ class DocumentLimits:
     output_bytes: int = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class FileSpan:
+class FileSpan(NamedTuple):
     """A place in a file. ``start`` and ``end`` are offsets in characters into the text, end exclusive.
 
     Every other number counts from 1. ``row`` counts the records of a table with its header, ``line`` the
@@ -86,15 +85,13 @@ class FileSpan:
 
     def as_dict(self) -> dict[str, int | str]:
         """Return the members that are present."""
-        values = ((name, getattr(self, name)) for name in SPAN_MEMBERS)
-        return {name: value for name, value in values if value is not None}
+        return {name: value for name, value in zip(SPAN_MEMBERS, self, strict=True) if value is not None}
 
 
-SPAN_MEMBERS = tuple(member.name for member in fields(FileSpan))
+SPAN_MEMBERS = FileSpan._fields
 
 
-@dataclass(frozen=True, slots=True)
-class PartField:
+class PartField(NamedTuple):
     """A named value of a part: ``value`` is a JSON value, ``span`` the place of the value."""
 
     name: str
@@ -102,8 +99,7 @@ class PartField:
     span: FileSpan
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """A page, heading, row … in the order of the file. ``level``: depth of a heading or of a list, from 1."""
 
     kind: str

@@ -37,12 +37,8 @@ def lines(document: ParsedDocument) -> Iterator[bytes]:
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     yield encode(document.head()).encode() + b"\n"
     for part in document.parts:
-        fields = [(member.name, member.value, *_members(member.span)) for member in part.fields]
-        yield encode((part.kind, part.level, *_members(part.span), fields)).encode() + b"\n"
-
-
-def _members(span: FileSpan) -> tuple[int | str | None, ...]:
-    return (span.page, span.line, span.row, span.cell, span.message, span.start, span.end)
+        fields = [(member.name, member.value, *member.span) for member in part.fields]
+        yield encode((part.kind, part.level, *part.span, fields)).encode() + b"\n"
 
 
 def read_lines(data: Iterable[bytes], limits: DocumentLimits) -> ParsedDocument:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from graphmem.ingest.building import Builder
@@ -113,7 +112,7 @@ def add_row(
     end = builder.position
     builder.add("", "\n")
     if not header:
-        fields = row_fields(columns, cells, (replace(span, page=page, row=number) for span in spans))
+        fields = row_fields(columns, cells, (span._replace(page=page, row=number) for span in spans))
         builder.part("row", FileSpan(page=page, line=line, row=number, start=start, end=end), fields)
     return columns
 

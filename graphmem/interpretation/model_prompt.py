@@ -15,7 +15,6 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from pydantic import BaseModel, JsonValue
@@ -332,7 +331,7 @@ class _Places:
         index = bisect_right(self._page_starts, start) - 1
         page = self._pages[index] if index >= 0 else None
         around = self._around(start, end) or FileSpan(page=page)
-        return replace(around, line=bisect_left(self._line_ends, start) + 1, start=start, end=end)
+        return around._replace(line=bisect_left(self._line_ends, start) + 1, start=start, end=end)
 
     def _around(self, start: int, end: int) -> FileSpan | None:
         """Return the span of the last part that begins before a range, or of its field, if it holds it."""

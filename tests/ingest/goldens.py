@@ -37,7 +37,7 @@ def document(file: Path) -> dict[str, Any]:
         return {"failed": {"reason": exc.reason, "code": exc.code}}
     version = parsed.parser_version.partition(" ")[0]
     value = {**parsed.head(), "parts": list(parsed.parts), "parser_version": version}
-    return json.loads(json.dumps(value, default=plain))
+    return json.loads(json.dumps(plain(value)))
 
 
 def proposal(file: Path) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def proposal(file: Path) -> dict[str, Any]:
         value = propose(parsed, file_name=file.name)
     except (ParseFailed, InterpretationFailed) as exc:
         return {"failed": exc.reason}
-    return json.loads(json.dumps(value, default=plain))
+    return json.loads(json.dumps(plain(value)))
 
 
 def main() -> None:

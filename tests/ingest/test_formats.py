@@ -207,7 +207,7 @@ def check_document(parsed: ParsedDocument) -> None:
         assert all(0 <= (s.start or 0) <= (s.end or 0) <= len(text) for s in spans)
         if part.span.line is not None and part.span.start is not None:
             assert part.span.line == 1 + text.count("\n", 0, part.span.start)
-    json.dumps([parsed.head(), *parsed.parts], allow_nan=False, default=plain).encode()
+    json.dumps(plain([parsed.head(), *parsed.parts]), allow_nan=False).encode()
 
 
 def holds(parsed: ParsedDocument, field: PartField) -> bool:

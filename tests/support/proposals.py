@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from graphmem.ingest import Proposal, propose
@@ -60,19 +61,26 @@ def check_storable(proposed: Proposal) -> None:
         if link.observed_at is not None:
             times.parse(link.observed_at)
     assert reader.issues == []
-    json.dumps(proposed, allow_nan=False, ensure_ascii=False, default=plain).encode()
+    json.dumps(plain(proposed), allow_nan=False, ensure_ascii=False).encode()
 
 
-def plain(value: Any) -> dict[str, Any]:
-    """Return a piece of a document or of a proposal as goldens show it: without what is absent."""
+def plain(value: Any) -> Any:
+    """Return a document or a proposal as goldens show it: in objects, without what is absent."""
     if isinstance(value, FileSpan):
         return value.as_dict()
-    members = {member.name: getattr(value, member.name) for member in dataclasses.fields(value)}
-    if isinstance(value, PartField):
-        return members
+    if isinstance(value, Part | PartField):
+        members = value._asdict()
+    elif dataclasses.is_dataclass(value):
+        members = {member.name: getattr(value, member.name) for member in dataclasses.fields(value)}
+    elif isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    else:
+        return list(map(plain, value)) if isinstance(value, list | tuple) else value
     return {
-        name: part
+        name: plain(part)
         for name, part in members.items()
-        if part is not None
-        and not ((isinstance(value, Part) and part == ()) or (name == "metadata" and part == {}))
+        if isinstance(value, PartField)
+        or not (
+            part is None or (isinstance(value, Part) and part == ()) or (name == "metadata" and part == {})
+        )
     }

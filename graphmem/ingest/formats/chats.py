@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -216,8 +215,8 @@ class Conversations:
         head = self.builder.add(author, f" ({sent_at}):\n" if sent_at else ":\n")
         body = self.builder.add(text.strip(), "\n\n")
         fields = [
-            PartField("role", author, replace(head, message=self._number)),
-            PartField("text", normal(text.strip()), replace(body, message=self._number)),
+            PartField("role", author, head._replace(message=self._number)),
+            PartField("text", normal(text.strip()), body._replace(message=self._number)),
         ]
         for name, value in (("id", identity), ("sent_at", sent_at), *more.items()):
             if value is not None:
@@ -226,7 +225,7 @@ class Conversations:
         if inside:
             attached = self.builder.add("\n\n".join(inside).strip(), "\n\n")
             value = normal("\n\n".join(inside).strip())
-            fields.append(PartField("attachments_text", value, replace(attached, message=self._number)))
+            fields.append(PartField("attachments_text", value, attached._replace(message=self._number)))
             end = attached.end
         self.builder.count_cells(len(fields))
         span = FileSpan(line=line, message=self._number, start=start, end=end)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pypdfium2
@@ -47,7 +46,7 @@ def _add(builder: Builder, metadata: dict[str, str], pages: Iterator[str]) -> No
     empty, count = [], 0
     for count, text in enumerate(pages, 1):
         span = builder.add(text.strip("\n"), "\n\n")
-        builder.part("page", replace(span, page=count))
+        builder.part("page", span._replace(page=count))
         if not text.strip():
             empty.append(count)
     builder.metadata["pages"] = count

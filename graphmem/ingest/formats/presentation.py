@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pptx
@@ -42,7 +41,7 @@ def _add_slide(builder: Builder, slide: Any, number: int) -> None:
         if shape.has_text_frame and (text := _text(shape.text_frame)):
             span = builder.add(text, "\n")
             if title is not None and shape.shape_id == title.shape_id:
-                fields.append(PartField("title", normal(text), replace(span, page=number)))
+                fields.append(PartField("title", normal(text), span._replace(page=number)))
                 builder.title = builder.title or text
         elif getattr(shape, "has_table", False) and shape.has_table:
             rows = ([" ".join(cell.text.split()) for cell in row.cells] for row in shape.table.rows)
@@ -51,7 +50,7 @@ def _add_slide(builder: Builder, slide: Any, number: int) -> None:
     if has_notes and slide.notes_slide.notes_text_frame is not None:
         notes = _text(slide.notes_slide.notes_text_frame)
         if notes:
-            span = replace(builder.add_line("Notes", notes), page=number)
+            span = builder.add_line("Notes", notes)._replace(page=number)
             fields.append(PartField("notes", normal(notes), span))
     end = max(start, builder.position - 1)
     builder.add("", "\n")

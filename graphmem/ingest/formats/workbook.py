@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime, time, timedelta
 from itertools import chain, islice
 from typing import Any
@@ -46,7 +45,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
 
 def _add_sheet(builder: Builder, sheet: Any, page: int) -> None:
     title = builder.add(sheet.title, "\n")
-    span = replace(title, page=page)
+    span = title._replace(page=page)
     builder.part("sheet", span, [PartField("name", normal(sheet.title), span)])
     # The size that a sheet claims is not believed.
     sheet.reset_dimensions()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from graphmem.ingest.document import FileSpan, ParsedDocument
 
 
@@ -30,7 +28,7 @@ class Cursor:
             return self._span
         line = self._moved(start)
         self._moved(start + len(value))
-        return replace(self._span, line=line, start=start, end=start + len(value))
+        return self._span._replace(line=line, start=start, end=start + len(value))
 
     def _moved(self, position: int) -> int | None:
         if self._line is not None:
@@ -41,7 +39,7 @@ class Cursor:
 
 def widen(first: FileSpan, last: FileSpan) -> FileSpan:
     """Return the span from the start of one to the end of another."""
-    return replace(first, end=last.end) if first.start is not None and last.end is not None else first
+    return first._replace(end=last.end) if first.start is not None and last.end is not None else first
 
 
 def whole_text(document: ParsedDocument) -> FileSpan | None:
