@@ -137,7 +137,7 @@ FORMATS: tuple[Format, ...] = (
         "calendar",
         ("event",),
         ("icalendar", "python-dateutil"),
-        version=2,
+        version=3,
     ),
     Format(
         "vcf",

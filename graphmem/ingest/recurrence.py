@@ -8,7 +8,7 @@ those from the reference on are kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Final, NamedTuple
 
@@ -30,6 +30,11 @@ class Series(NamedTuple):
     rules: list[str]
     added: list[Moment]
     left_out: list[Moment]
+    rules_left_out: list[str]
+    since: tuple[Moment, Moment] | None = None
+    """An instance, and when it takes place instead: only later instances, moved as this one is."""
+    parted: Sequence[Moment] = ()
+    """The instances from which on other entries say when the later ones take place."""
 
     def instances(self, reference: str) -> tuple[Moment | None, list[Moment]]:
         """Return the first instance, ``None`` if there is none, and the instances within the horizon.
@@ -49,7 +54,16 @@ class Series(NamedTuple):
         moments = {base, *(self._local(moment) for moment in self.added)}
         for rule in self.rules:
             moments.update(self._of_rule(rule, base, end))
-        kept = sorted(moment for moment in moments if moment not in left_out and moment.date() not in days)
+        for rule in self.rules_left_out:
+            left_out.update(self._of_rule(rule, base, end))
+        least, moved = map(self._local, self.since) if self.since else (datetime.min, datetime.min)
+        parted = (self._local(moment) for moment in self.parted)
+        limit = min((moment for moment in parted if moment > least), default=datetime.max)
+        kept = sorted(
+            moment + (moved - least)
+            for moment in moments
+            if moment not in left_out and moment.date() not in days and least <= moment < limit
+        )
         near = [moment for moment in kept if begin <= moment <= end]
         later = next((place for place, moment in enumerate(near) if moment >= now), len(near))
         first = max(0, min(later, len(near) - INSTANCES_LIMIT))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from graphmem.model import canonical, dates, ids, merged_arrays
+from graphmem.model import canonical, changed_instances, dates, ids, merged_arrays
 from graphmem.model.dates import Precision
 from graphmem.model.reduction import Fold, Winner
 from graphmem.model.rules import Rules
@@ -99,10 +99,16 @@ def events(owner: str, entity_id: str, entity_type: str, fold: Fold, rules: Rule
         fold: that of the entity with its members, made under these rules.
     """
     by_id: dict[str, DatedEvent] = {}
+    changes = changed_instances.changes((name, winner.value) for name, winner in fold.items())
     for name in sorted(filter(lambda field: is_temporal(field, rules), fold), key=canonical.name_order):
-        for text, observation_id in _texts(fold[name]):
-            written = dates.parse(text)
-            if written is None:
+        for stated, observation_id in _texts(fold[name]):
+            text: str | None = stated
+            if changes:
+                begin = fold.get(changed_instances.ENDS.get(name, ""))
+                start = next((each for each, _ in _texts(begin)), stated) if begin else stated
+                text = changed_instances.taking_place(changes, name, stated, start)
+            written = None if text is None else dates.parse(text)
+            if text is None or written is None:
                 continue
             event_id = ids.event_id(owner, entity_id, name, text)
             kind = rules.temporal.get(name) or event_type(entity_type, name)

@@ -161,13 +161,57 @@ def test_instances_keep_their_clock_and_leave_out_their_first_one() -> None:
     )
 
 
+def test_a_rule_leaves_instances_out_and_a_change_moves_all_later_ones() -> None:
+    weekly = (
+        "UID:s\nSUMMARY:Sync\nDTSTAMP:20260601T000000Z\nDTSTART;TZID=Europe/Oslo:20260601T090000\n"
+        "RRULE:FREQ=WEEKLY;COUNT={}"
+    )
+    halved = fields(propose(f"{weekly.format(4)}\nEXRULE:FREQ=WEEKLY;INTERVAL=2"))
+    assert (halved["date_start"][:10], [each[:10] for each in halved["instance_dates"]]) == (
+        "2026-06-08",
+        ["2026-06-22"],
+    )
+    change = "UID:s\nSUMMARY:{}\nRECURRENCE-ID;RANGE=THISANDFUTURE;TZID=Europe/Oslo:202606{}T090000\n{}"
+    proposed = propose(
+        weekly.format(7),
+        change.format("Later", 15, "DTSTART;TZID=Europe/Oslo:20260616T140000"),
+        change.format("Ended", 29, "STATUS:CANCELLED"),
+    )
+    series, later = fields(proposed), fields(proposed, 1)
+    assert series["instance_dates"] == ["2026-06-08T09:00:00+02:00"]
+    assert (later["date_start"], later["instance_dates"]) == (
+        "2026-06-16T14:00:00+02:00",
+        ["2026-06-23T14:00:00+02:00"],
+    )
+
+
+def test_a_change_says_of_its_series_in_another_file_when_the_instance_takes_place() -> None:
+    change = "UID:s\nSUMMARY:Other dock\nDTSTAMP:20260602T000000Z\nRECURRENCE-ID:20260608T090000Z\n{}"
+    for time, value in (
+        ("DTSTART:20260609T090000Z", "2026-06-09T09:00:00+00:00"),
+        ("STATUS:CANCELLED", "cancelled"),
+    ):
+        proposed = propose(change.format(time))
+        _, name, statement = proposed.entities
+        assert (name.fields["title"], name.observed_at) == ("Other dock", "1970-01-01T00:00:00.000000Z")
+        assert statement.fields == {"external_id": "s", "instance 2026-06-08T09:00:00+00:00": value}
+        assert statement.observed_at == "2026-06-02T00:00:00+00:00"
+        assert [link[0] for link in relationships(proposed)] == ["PART_OF"]
+
+
 @pytest.mark.parametrize(
-    "rule", ["FREQ=SECONDLY", "FREQ=NEVER", "FREQ=DAILY;INTERVAL=0", "FREQ=DAILY\nEXRULE:FREQ=WEEKLY"]
+    "rule",
+    [
+        "FREQ=SECONDLY",
+        "FREQ=NEVER",
+        "FREQ=DAILY;INTERVAL=0",
+        "FREQ=DAILY\nEND:VEVENT\nBEGIN:VEVENT\nUID:s\nRECURRENCE-ID;RANGE=THISANDPRIOR:20260604T090000Z",
+    ],
 )
 def test_instances_that_cannot_be_listed_are_told(rule: str) -> None:
     document = parse(DAILY.replace("FREQ=DAILY", rule), "UID:2\nSUMMARY:Other")
     assert "VEVENT 1 (line 3): its instances are not listed" in document.warnings[0]
-    assert len(document.parts) == 2
+    assert [part.fields[1].value for part in document.parts][-1] == "Other"
 
 
 def test_of_two_states_of_an_event_the_newer_one_is_read() -> None:

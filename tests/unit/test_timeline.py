@@ -163,3 +163,27 @@ def test_each_event_of_a_union_names_the_observation_that_said_it_first():
     assert {event.text: event.observation_id for event in events.values()} == {
         "2026-02-01": "obs_0", "2026-01-01": "obs_1", "2026-03-01": "obs_2",
     }  # fmt: skip
+
+
+def test_the_events_of_a_series_are_those_that_take_place():
+    series = {
+        "date_start": "2026-09-01T10:00:00+02:00",
+        "date_end": "2026-09-01T11:00:00+02:00",
+        "instance_dates": [f"2026-09-{day:02}T08:00:00Z" for day in (8, 15, 22, 29)],
+    }
+    first, day, later, ended = (
+        {"instance 2026-09-01T08:00:00+00:00": "cancelled"},
+        {"instance 2026-09-08": "2026-09-09"},
+        {"instances from 2026-09-15T08:00:00+00:00": "2026-09-16T09:00:00+00:00"},
+        {"instances from 2026-09-22T08:00:00+00:00": "cancelled"},
+    )
+
+    def texts(*changes: dict[str, str]) -> list[str]:
+        stated = {name: value for change in (series, *changes) for name, value in change.items()}
+        return [text for _, _, text in event_rows(PLAIN, "event", **stated)]
+
+    assert texts(first, day) == ["2026-09-15T08:00:00Z", "2026-09-22T08:00:00Z", "2026-09-29T08:00:00Z"]
+    assert texts(first, day, later) == ["2026-09-23T09:00:00+00:00", "2026-09-30T09:00:00+00:00"]
+    assert texts(first, day, later, ended) == []
+    moved = {"instances from 2026-08-01T08:00:00Z": "2026-08-02T08:00:00Z"}
+    assert texts(moved)[:2] == ["2026-09-02T11:00:00+02:00", "2026-09-02T10:00:00+02:00"]

@@ -40,6 +40,8 @@ PEOPLE = {"ORGANIZER": "organizer", "ATTENDEE": "attendees"}
 PERSON_PARAMS = {"role": "ROLE", "status": "PARTSTAT", "kind": "CUTYPE"}
 RAW = {"RRULE": "rule", "DURATION": "duration", "SEQUENCE": "sequence"}
 WHOLE_DAY = re.compile(r"\d{8}|\d{4}-\d\d-\d\d")
+LATER = "THISANDFUTURE"
+"""The range of a change of an instance and all later ones."""
 MAILTO = re.compile(r"\s*mailto:\s*", re.IGNORECASE)
 
 
@@ -65,11 +67,15 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     entries = _newest(entries, builder)
     reference = max((entry.state[1] for entry in entries), default="")
     changes: dict[str, list[_Entry]] = {}
+    series: dict[str, _Entry] = {}
     for entry in entries:
         if entry.block.named("RECURRENCE-ID"):
             changes.setdefault(entry.text("UID"), []).append(entry)
+        else:
+            series.setdefault(entry.text("UID"), entry)
     for entry in entries:
-        _add(builder, entry, changes.get(entry.text("UID"), []), reference)
+        uid = entry.text("UID")
+        _add(builder, entry, (series.get(uid, entry), changes.get(uid, [])), reference)
 
 
 def _all_blocks(outer: Iterable[Block]) -> Iterator[Block]:
@@ -158,23 +164,35 @@ class _Entry:
             self.warn(f"DURATION cannot be read: {self.text('DURATION')[:50]}")
             return None
 
+    @property
+    def range(self) -> str:
+        """Which instances a change is of beside its own: `THISANDFUTURE`, or none."""
+        return next((line.params.get("RANGE", "") for line in self.block.named("RECURRENCE-ID")), "").upper()
+
     def instances(
-        self, start: Moment, changes: list[_Entry], reference: str
+        self, start: Moment, series: _Entry, changes: list[_Entry], reference: str
     ) -> tuple[Moment | None, list[Moment]]:
-        """Return the first instance and those within the horizon; ``changes`` are entries of single ones."""
-        rules = [line.value for line in self.block.named("RRULE")]
-        added = self.times("RDATE")
-        if self.block.named("RECURRENCE-ID") or not (rules or added):
+        """Return the first instance and those within the horizon; ``changes`` are entries of some of them."""
+        rules = [line.value for line in series.block.named("RRULE")]
+        added = series.times("RDATE")
+        own = next(iter(self.times("RECURRENCE-ID")), None)
+        if (own is not None and (self.range != LATER or series is self)) or not (rules or added):
             return start, []
-        left_out = [
-            *self.times("EXDATE"),
-            *(moment for each in changes for moment in each.times("RECURRENCE-ID")),
-        ]
-        lines = [line for each in changes for line in each.block.named("RECURRENCE-ID")]
+        replaced = [moment for each in changes for moment in each.times("RECURRENCE-ID")]
         try:
-            if self.block.named("EXRULE") or any("RANGE" in line.params for line in lines):
-                raise ValueError("a rule leaves instances out, or a change is one of all later instances")
-            return Series(start, rules, added, left_out).instances(reference)
+            if any(each.range not in ("", LATER) for each in changes):
+                raise ValueError("a change is one of all earlier instances")
+            whole = Series(
+                next(iter(series.times("DTSTART")), start),
+                rules,
+                added,
+                [*series.times("EXDATE"), *replaced],
+                [line.value for line in series.block.named("EXRULE")],
+                None if own is None else (own, start),
+                [each.times("RECURRENCE-ID")[0] for each in changes if each.range == LATER],
+            )
+            first, later = whole.instances(reference)
+            return (first, later) if own is None else (start, later)
         except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as exc:
             self.warn(f"its instances are not listed: {str(exc)[:100]}.")
             return start, []
@@ -196,7 +214,8 @@ def _newest(entries: list[_Entry], builder: Builder) -> list[_Entry]:
     return [*newest.values()]
 
 
-def _add(builder: Builder, entry: _Entry, changes: list[_Entry], reference: str) -> None:
+def _add(builder: Builder, entry: _Entry, of: tuple[_Entry, list[_Entry]], reference: str) -> None:
+    """Add an entry; ``of`` are its series, and the changes of single instances of that."""
     begin, line = builder.position, builder.line
     fields: list[PartField] = []
 
@@ -214,7 +233,7 @@ def _add(builder: Builder, entry: _Entry, changes: list[_Entry], reference: str)
     start, end = entry.span()
     instances: list[Moment] = []
     if start is not None and entry.text("STATUS").upper() != "CANCELLED":
-        first, instances = entry.instances(start, changes, reference)
+        first, instances = entry.instances(start, *of, reference)
         if first is None:
             entry.warn("no instance of it is left.")
         elif first != start and end is not None and type(end) is type(start):
@@ -231,6 +250,7 @@ def _add(builder: Builder, entry: _Entry, changes: list[_Entry], reference: str)
     )
     for member, name in RAW.items():
         add(member, name, filter(None, [each.value for each in entry.block.named(member)[:1]]))
+    add("RANGE", "range", filter(None, [entry.range]))
     shown = [_shown(moment) for moment in instances if moment != start]
     add("INSTANCE", "instances", shown, shown)
     for member, name in PEOPLE.items():

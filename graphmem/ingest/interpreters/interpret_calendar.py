@@ -17,6 +17,7 @@ from graphmem.ingest.interpreters.people import Mention, People, mentions
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft, moment
 from graphmem.ingest.interpreters.text_places import widen
 from graphmem.ingest.proposal import Proposal
+from graphmem.model import changed_instances, times
 
 SHARED_NAMES = {
     "summary": "title",
@@ -64,27 +65,63 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     draft = ProposalDraft()
     people = People(draft)
     series: dict[str, int] = {}
-    changes: list[tuple[int, PartField]] = []
+    changes: list[tuple[int, Mapping[str, PartField], Part]] = []
     for part in document.parts:
         fields = fields_by_name(part.fields) if part.kind == "event" else {}
         entry = _add(draft, people, document.text, part, fields) if fields else None
         if entry is not None and "recurrence_id" in fields and "uid" in fields:
-            changes.append((entry, fields["uid"]))
+            changes.append((entry, fields, part))
         elif entry is not None:
             series.setdefault(text_of(fields.get("uid")) or "", entry)
-    for entry, uid in changes:
-        draft.relate("PART_OF", entry, series.get(text_of(uid) or "-"), uid.span)
+    named: set[str | None] = set()
+    for entry, fields, part in changes:
+        whole = series.get(text_of(fields["uid"]) or "-")
+        if whole is None:
+            whole = _change_of_series(draft, fields, part, named)
+        draft.relate("PART_OF", entry, whole, fields["uid"].span)
     return draft.proposal()
+
+
+def _change_of_series(
+    draft: ProposalDraft, fields: Mapping[str, PartField], part: Part, named: set[str | None]
+) -> int | None:
+    """Say of a series that stands in another file when an instance of it takes place; return its index.
+
+    ``named`` are the series that have a name already. The instance may have another name than its series: so
+    the name counts where nothing else gives one.
+    """
+    entity_type, _ = TYPES.get(text_of(fields.get("component")) or "event", TYPES["event"])
+    start, title = fields.get("start"), fields.get("summary")
+    uid = LabelledMember("external_id", fields["uid"].value, fields["uid"].span)
+    if title is not None and uid.value not in named:
+        members = [LabelledMember("title", title.value, title.span), uid]
+        draft.entity(entity_type, members, part.span, observed_at=times.render(0), identified_by=IDENTITY)
+        named.add(uid.value)
+    name = changed_instances.field_name(fields["recurrence_id"].value, is_of_later="range" in fields)
+    change = LabelledMember(name, changed_instances.CANCELLED)
+    if start is not None and not _is_cancelled(fields):
+        change = LabelledMember(name, start.value, start.span)
+    observed_at = _observed_at(fields, _revision(fields))
+    return draft.entity(
+        entity_type, [uid, change], part.span, observed_at=observed_at, identified_by=IDENTITY
+    )
+
+
+def _is_cancelled(fields: Mapping[str, PartField]) -> bool:
+    return (text_of(fields.get("status")) or "").upper() == "CANCELLED"
+
+
+def _revision(fields: Mapping[str, PartField]) -> int:
+    sequence = text_of(fields.get("sequence")) or ""
+    return int(sequence[:9]) if sequence.isdecimal() else 0
 
 
 def _add(
     draft: ProposalDraft, people: People, text: str, part: Part, fields: Mapping[str, PartField]
 ) -> int | None:
     entity_type, own_names = TYPES.get(text_of(fields.get("component")) or "event", TYPES["event"])
-    is_cancelled = (text_of(fields.get("status")) or "").upper() == "CANCELLED"
+    is_cancelled, revision = _is_cancelled(fields), _revision(fields)
     names = SHARED_NAMES | own_names
-    sequence = text_of(fields.get("sequence")) or ""
-    revision = int(sequence[:9]) if sequence.isdecimal() else 0
     cleared = [
         new for old, new in names.items() if (is_cancelled and old in TIMES) or (revision and old in REVISED)
     ]

@@ -1,0 +1,80 @@
+"""Instances of an entry of a calendar that another file than that of its series moved or cancelled.
+
+Such a file says so of the series in one field for each instance: the name of the field has the time at which
+the instance would take place, and the value is the time at which it does, or :data:`CANCELLED`. The lists of
+instances stay as their file has them; the timeline has the times that count. So the files may come in either
+order, and what is withdrawn has no effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from graphmem.model import canonical, dates
+
+CANCELLED: Final = "cancelled"
+_ONE, _LATER = "instance ", "instances from "
+ENDS: Final[Mapping[str, str]] = {"date_end": "date_start", "due_date": "start_date"}
+"""Fields of the first instance that go with its start."""
+_FIELDS: Final = frozenset({*ENDS, *ENDS.values(), "instance_dates"})
+
+
+class Change(NamedTuple):
+    """``at`` is the time in microseconds, ``day`` its text where it is a day; ``shift`` moves the later ones.
+
+    Without ``is_of_later`` only the instance at this time is changed. Where ``shift`` is ``None``, no later
+    one takes place.
+    """
+
+    at: int
+    day: str | None
+    is_of_later: bool
+    shift: timedelta | None
+
+
+def field_name(recurrence_id: str, *, is_of_later: bool) -> str:
+    """Return the field of a series that says when an instance, or it and all later ones, take place."""
+    return f"{_LATER if is_of_later else _ONE}{recurrence_id}"
+
+
+def changes(values: Iterable[tuple[str, str]]) -> list[Change]:
+    """Return the changes that a series has, by time; ``values`` are its fields with their canonical JSON."""
+    listed: list[Change] = []
+    for name, value in values:
+        if not name.startswith((_ONE, _LATER)) or value == "null":
+            continue
+        is_of_later = name.startswith(_LATER)
+        instance, text = name.removeprefix(_LATER if is_of_later else _ONE), canonical.decode(value)
+        moment, start = dates.parse(instance), dates.parse(text) if isinstance(text, str) else None
+        if moment is not None:
+            shift = None if start is None else timedelta(microseconds=start.at - moment.at)
+            day = instance if moment.precision == "day" else None
+            listed.append(Change(moment.at, day, is_of_later, shift))
+    return sorted(listed, key=lambda change: change.at)
+
+
+def taking_place(listed: Sequence[Change], name: str, text: str, start: str) -> str | None:
+    """Return when a time of a series takes place; ``None`` where another entry has it, or nothing does.
+
+    Args:
+        name: the field that has the time.
+        start: the start of the instance that the time is of.
+    """
+    written = dates.parse(start)
+    if written is None or name not in _FIELDS:
+        return text
+    begun: Change | None = None
+    for change in listed:
+        if change.at == written.at or (change.day is not None and start.startswith(change.day)):
+            return None
+        if change.is_of_later and change.at < written.at:
+            begun = change
+    if begun is None:
+        return text
+    try:
+        moved = None if begun.shift is None else datetime.fromisoformat(text) + begun.shift
+    except (ValueError, OverflowError):
+        return text
+    return None if moved is None else moved.isoformat() if "T" in text else moved.date().isoformat()
