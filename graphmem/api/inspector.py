@@ -20,8 +20,8 @@ from graphmem.errors import NotFound
 
 FOLDERS: Final = ("src", "vendor")
 _MEDIA_TYPES: Final = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
-LOADED_LATER: Final = frozenset({"vendor/cytoscape.js"})
-"""Modules that the first view does without: the view that needs one loads it."""
+LOADED_LATER: Final = frozenset({"vendor/cytoscape.js", "src/app.js"})
+"""Modules that the first view does without: a view loads the one, hosts of MCP apps show the other."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "form-action 'none'; frame-ancestors 'none'; base-uri 'none'; "

@@ -30,6 +30,7 @@ from graphmem.errors import (
     GraphmemError,
     RouteNotFound,
 )
+from graphmem.mcp import app_view
 from graphmem.mcp.prompts import context_text, prompts_of
 from graphmem.mcp.resource_updates import ENTITY, OPERATION, RECENT, RETRY_SECONDS, SCHEMA, Watch
 from graphmem.mcp.toolsets import Toolset
@@ -163,6 +164,11 @@ class BesideTools:
         return types.ListResourcesResult(resources=resources, next_cursor=page.get("next_cursor"))
 
     async def _read(self, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        if params.uri == app_view.URI:
+            view = types.TextResourceContents(
+                uri=params.uri, mime_type=app_view.MIME_TYPE, text=app_view.document()
+            )
+            return types.ReadResourceResult(contents=[view])
         for template, kind in KINDS.items():
             start = template.partition("{")[0]
             if params.uri.startswith(start) if kind.argument else params.uri == start:

@@ -19,7 +19,7 @@ from graphmem.auth import Actor, Scope
 from graphmem.auth.rates import RateClass, meter
 from graphmem.errors import Forbidden, GraphmemError, RateLimited, RouteNotFound
 from graphmem.ingest import own_files
-from graphmem.mcp import memory_tools
+from graphmem.mcp import app_view, memory_tools
 from graphmem.mcp.beside_tools import BesideTools, refusal, traced
 from graphmem.mcp.tool_schemas import shortened, untitled
 from graphmem.mcp.toolsets import CORE, TOOLSETS, all_tools, having
@@ -86,6 +86,7 @@ def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
             idempotent_hint=operation.idempotent,
             open_world_hint=False,
         ),
+        meta=app_view.META if operation.name in app_view.TOOLS else None,
     )
 
 
@@ -130,6 +131,8 @@ class _McpServer(Server[Any]):
         offered = super().get_capabilities(*arguments, **named)
         for part in filter(None, (offered.tools, offered.prompts, offered.resources)):
             part.list_changed = False
+        if offered.resources:
+            offered.extensions = {app_view.EXTENSION: {}}
         return offered
 
 

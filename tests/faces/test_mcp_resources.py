@@ -15,7 +15,7 @@ from mcp import Client, MCPError
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from graphmem.auth import Scope
-from graphmem.mcp import beside_tools
+from graphmem.mcp import app_view, beside_tools
 from graphmem.mcp.prompts import ARGUMENT_LIMIT, PROMPTS, prompts_of
 from graphmem.mcp.resource_updates import ENTITY, RECENT, SCHEMA
 from graphmem.mcp.tools import create_server
@@ -319,3 +319,32 @@ def test_http_answers_the_same(service: Service, loop: Loop, mode: Any) -> None:
     assert json.loads(read) == entity
     assert completed == [entity_id]
     assert name in known
+
+
+@pytest.mark.parametrize("toolset", ["core", "readonly"])
+def test_a_host_of_apps_finds_the_view_of_three_tools_in_one_document(ask: Ask, toolset: ToolsetName) -> None:
+    async def talk(client: Client) -> Any:
+        capabilities: Any = client.server_capabilities
+        return capabilities, await client.list_tools(), await client.read_resource(app_view.URI)
+
+    capabilities, listed, read = ask(talk, toolset=toolset)
+    assert app_view.EXTENSION in capabilities.extensions
+    assert {tool.name for tool in listed.tools if tool.meta} == {
+        "retrieve_entity_snapshot", "retrieve_related_entities", "list_timeline_events",
+    }  # fmt: skip
+    assert {tool.meta["ui"]["resourceUri"] for tool in listed.tools if tool.meta} == {app_view.URI}
+    (document,) = read.contents
+    assert document.mime_type == "text/html;profile=mcp-app"
+    assert len(document.text) < 150_000
+    # Nothing is left that a browser would load, and nothing that a module alone may say.
+    assert not re.search(r"^(import|export) |<link|\bsrc=\"|\burl\(|@import", document.text, re.MULTILINE)
+    assert document.text.count("</script") == 1
+
+
+def test_the_toolset_memory_has_no_view(ask: Ask) -> None:
+    async def talk(client: Client) -> Any:
+        return client.server_capabilities, await client.list_tools()
+
+    capabilities, listed = ask(talk, toolset="memory")
+    assert not capabilities.extensions
+    assert not any(tool.meta for tool in listed.tools)

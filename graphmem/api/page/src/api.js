@@ -1,7 +1,7 @@
 // Requests to the REST API of the service that serves this page, and the login by its own OAuth.
 
-/** The address of the service: the page is at its root, whatever path a proxy has put before it. */
-const BASE = new URL('.', location.href.split('#')[0]);
+/** The address of the service: the page is at its root, whatever path a proxy has put before it. A frame of a host has none. */
+const BASE = new URL('.', location.protocol === 'about:' ? 'http://localhost' : location.href.split('#')[0]);
 const PENDING = 'graphmem-login';
 /** Seconds before its end at which a token is renewed. */
 const RENEW_BEFORE = 60;

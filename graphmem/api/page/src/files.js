@@ -68,7 +68,7 @@ function Understood({ run: first }) {
   const warnings = run.warnings ?? [];
   return html`<span>${run.unchanged ? 'The same interpreter has read the same bytes before, so nothing has changed.' : types.length > 0
     ? html`Understood as ${types.map(([type, number], index) => html`${index ? ', ' : ''}${count(/** @type {any} */ (number))} <${Type} type=${type} />`)}${run.relationships_created ? `, with ${many(run.relationships_created, 'new relationship')}` : ''}.`
-    : `${many(run.observations_created ?? 0, 'observation')} and ${run.entities_created === 1 ? '1 new entity' : `${count(run.entities_created ?? 0)} new entities`} were read from it.`}
+    : `${many(run.observations_created ?? 0, 'observation')} of ${run.entities_created === 1 ? '1 entity' : `${count(run.entities_created ?? 0)} entities`} were read from it.`}
     ${run.passages > 0 && html` <span class="soft">${many(run.passages, 'passage')} of its text can be found.</span>`}</span>
     ${warnings.length > 0 && html`<details><summary>${many(warnings.length, 'remark')} on what was left</summary><ul class="values">${warnings.slice(0, WARNINGS).map((/** @type {string} */ each, /** @type {number} */ index) => html`<li key=${index}><bdi>${each}</bdi></li>`)}${warnings.length > WARNINGS && html`<li>and ${count(warnings.length - WARNINGS)} more</li>`}</ul></details>`}`;
 }

@@ -55,7 +55,7 @@ function Filters({ place, types, go }) {
 }
 
 /** Put answers together: each entity and each relationship once. @param {Related[]} answers @param {string[]} hidden types */
-function together(answers, hidden) {
+export function together(answers, hidden) {
   /** @type {Map<string, Node>} */
   const nodes = new Map();
   /** @type {Map<string, Edge>} */
@@ -130,7 +130,7 @@ function Sentence({ edge, nodes, place }) {
 }
 
 /** The same as the picture, for whom a list is easier. @param {any} props */
-function List({ nodes, edges, place, ...walks }) {
+export function List({ nodes, edges, place, ...walks }) {
   const [shown, show] = useState(100);
   /** @type {Map<string, Edge[]>} */
   const around = new Map();

@@ -1,8 +1,8 @@
 // The first view: one field for searches and questions, and what there is to look at.
-import { html, useEffect, useRef, useState } from '../vendor/preact.js';
-import { follow, get, post } from './api.js';
+import { html, useRef } from '../vendor/preact.js';
+import { get, post } from './api.js';
 import { Drop } from './files.js';
-import { ChangeLine } from './lists.js';
+import { ChangeLine, useChanges } from './lists.js';
 import { Entity, Json, Problem, SourceLink, Time, Type, Value, Waiting, count, quietly, useLoad, useTitle, view, words } from './parts.js';
 
 /** @param {{text: string}} props */
@@ -18,19 +18,6 @@ function SearchField({ text }) {
     <div><input id="q" ref=${field} key=${text} type="search" dir="auto" defaultValue=${text} maxlength="2000" autocomplete="off" placeholder="a name, an e-mail address, open tasks, who manages …" />
     <button class="strong">Find</button></div>
   </form>`;
-}
-
-/** @param {{after: string | null}} props what changes from now on, the newest first */
-export function useChanges({ after }) {
-  const [changes, set] = useState(/** @type {any[]} */ ([]));
-  useEffect(() => {
-    if (!after) return undefined;
-    const control = new AbortController();
-    set([]);
-    follow(after, (change) => set((/** @type {any[]} */ known) => [change, ...known].slice(0, 50)), control.signal).catch(() => undefined);
-    return () => control.abort();
-  }, [after]);
-  return changes;
 }
 
 export function Home() {

@@ -1,7 +1,6 @@
 // Lists: the entities of a type, the timeline, and what changed.
-import { html, useState } from '../vendor/preact.js';
-import { get, post, withQuery } from './api.js';
-import { useChanges } from './home.js';
+import { html, useEffect, useState } from '../vendor/preact.js';
+import { follow, get, post, withQuery } from './api.js';
 import { Entity, Json, Pager, Time, Type, Undo, Waiting, Was, count, many, useLoad, useTitle, view, words, writer } from './parts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
@@ -50,7 +49,7 @@ export function Timeline({ place }) {
 }
 
 /** @param {{list: import('./api.js').Answer<'/timeline'>, place: Place}} props */
-function Events({ list, place }) {
+export function Events({ list, place }) {
   if (!list.events.length) return html`<p class="empty">No date fits. Dates come from fields such as <code>due</code>, <code>date</code> or <code>start_time</code>; take away a filter to see more.</p>`;
   /** @type {Map<string, any[]>} */
   const years = new Map();
@@ -87,6 +86,19 @@ export function ChangeLine({ change }) {
   if (change.entity_id) return html`${when}<${Entity} id=${change.entity_id} name=${change.name} type=${change.entity_type} /> ${deed}${fields}`;
   if (change.source_id) return html`${when}<a href=${view(`/source/${encodeURIComponent(change.source_id)}`)}><bdi>${change.name ?? change.original_filename ?? 'a file'}</bdi></a> ${deed}`;
   return html`${when}${words(change.event_type.replace('.', ' '))}: ${deed}`;
+}
+
+/** @param {{after: string | null}} props what changes from now on, the newest first */
+export function useChanges({ after }) {
+  const [changes, set] = useState(/** @type {any[]} */ ([]));
+  useEffect(() => {
+    if (!after) return undefined;
+    const control = new AbortController();
+    set([]);
+    follow(after, (change) => set((/** @type {any[]} */ known) => [change, ...known].slice(0, 50)), control.signal).catch(() => undefined);
+    return () => control.abort();
+  }, [after]);
+  return changes;
 }
 
 /** @param {{place: Place}} props */
