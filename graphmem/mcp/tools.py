@@ -86,7 +86,7 @@ def _describe(operation: Operation[Any], output_schema: bool) -> types.Tool:
             idempotent_hint=operation.idempotent,
             open_world_hint=False,
         ),
-        meta=app_view.META if operation.name in app_view.TOOLS else None,
+        _meta=app_view.META if operation.name in app_view.TOOLS else None,
     )
 
 

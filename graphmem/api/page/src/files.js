@@ -82,7 +82,7 @@ export function Interpret({ id, close, done }) {
     post('/reinterpret', { source_id: id, force }).then((answer) => { go({ answer }); done(); }, (error) => go({ error }));
   };
   return html`<${Dialog} title="Interpret this file again?" close=${close}>
-    <p>The interpreter of its format reads it. What it says stands beside what was read and stored before, and counts less than what people and agents store.</p>
+    <p>The interpreter of its format reads it. Its reading takes the place of the one before, and counts less than what people and agents store.</p>
     ${!state.answer && html`<p><label><input type="checkbox" checked=${force} onChange=${(/** @type {any} */ event) => set(event.target.checked)} /> Read it even if the same interpreter has read the same bytes</label></p>`}
     ${state.error && html`<${Problem} error=${state.error} />`}
     ${state.answer && html`<p class="done" role="status"><${Understood} run=${state.answer} /></p>`}
