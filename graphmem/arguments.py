@@ -175,13 +175,13 @@ EntityType = Annotated[
     AfterValidator(identity.normalise_type),
     Field(
         max_length=200,
-        description="Entity type, such as person, event or task.",
+        description="Such as person, event or task.",
         json_schema_extra={"pattern": TYPE_PATTERN},
     ),
 ]
 At = Annotated[
     Moment | None,
-    Field(description="The state at this time: by `observed_at`, or dates such as `since`."),
+    Field(description="The state at this time, by `observed_at` or dates such as `since`."),
     ReadAs("until"),
 ]
 AtIngested = Annotated[
@@ -194,10 +194,20 @@ Current = Annotated[bool, Field(description="Leave out relationships that ended.
 IncludeExcluded = Annotated[bool, Field(description="Whether to include observations that do not count.")]
 
 
-class Previewed(Arguments):
-    """The arguments of an operation that can say what it would do: one choice in its two spellings."""
+class DryRun(Arguments):
+    """The arguments of an operation that can say what it would do."""
 
-    dry_run: Annotated[bool, Field(description="True: only answer what would happen.")] = False
+    dry_run: Annotated[bool, Field(description="Only answer what would happen.")] = False
+
+    @property
+    def is_preview(self) -> bool:
+        """Whether nothing is to be written."""
+        return self.dry_run
+
+
+class Previewed(DryRun):
+    """The same choice in two spellings."""
+
     commit: Annotated[bool, Field(description="False: the same as `dry_run`.")] = True
 
     @model_validator(mode="after")

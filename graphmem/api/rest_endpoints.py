@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import asdict
 from typing import Final
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphmem import doctor
 from graphmem.api import (
     backup_stream,
     downloads,
@@ -55,11 +58,22 @@ async def measure(request: Request) -> Response:
     return Response(services_of(request).metrics.text(), headers={"Content-Type": metrics.CONTENT_TYPE})
 
 
+async def examine(request: Request) -> Response:
+    """Answer what the doctor finds. It names paths of the machine, so it requires the scope ADMIN."""
+    known = services_of(request).settings
+    # The checks read files and wait for programs: an event loop of their own keeps this one free.
+    findings = await asyncio.to_thread(lambda: asyncio.run(doctor.examine({}, known=known)))
+    is_ok = all(finding.status != "fail" for finding in findings)
+    answer = {"ok": is_ok, "findings": [asdict(finding) for finding in findings]}
+    return Response(orjson.dumps(answer), media_type=JSON)
+
+
 ENDPOINTS: Final[dict[str, Endpoint]] = {
     "get_faces": name_faces,
     "get_page_file": inspector.load,
     "get_openapi": describe,
     "get_metrics": measure,
+    "get_findings": examine,
     "create_backup": backup_stream.back_up,
     "oauth_initiate": oauth_routes.initiate,
     "oauth_authorize": oauth_routes.authorize,

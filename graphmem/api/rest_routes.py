@@ -286,6 +286,15 @@ _FILES: Final = (
     ),
 )  # fmt: skip
 
+_FINDINGS: Final = {
+    "type": "object", "required": ["ok", "findings"], "properties": {
+        "ok": {"type": "boolean"},
+        "findings": {"type": "array", "items": {
+            "type": "object", "required": ["check", "status", "what", "fix"],
+            "properties": {**_texts("check", "what", "fix"), "status": {"enum": ["ok", "warn", "fail"]}},
+        }},
+    },
+}  # fmt: skip
 _STREAM: Final = RestRoute(
     "GET", STREAM_PATH, "stream_changes", "The changes as they come, as server-sent events.",
     "changes", scope=Scope.READ, answers=(Answer(200, "text/event-stream", _TEXT),),
@@ -325,6 +334,11 @@ ROUTES: Final = (
         "GET", "/metrics", "get_metrics",
         "The metrics of this process in the text format of Prometheus.",
         scope=Scope.ADMIN, answers=(Answer(media_type="text/plain", schema={"type": "string"}),),
+    ),
+    RestRoute(
+        "GET", "/doctor", "get_findings",
+        "What `graphmem doctor` finds on the machine of the service, with the way to mend each fault.",
+        scope=Scope.ADMIN, rate_class=RateClass.HEAVY, sandbox=False, answers=(Answer(schema=_FINDINGS),),
     ),
     RestRoute(
         "POST", "/backup", "create_backup",

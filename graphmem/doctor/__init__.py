@@ -27,6 +27,7 @@ async def examine(
     environment: Mapping[str, str] = os.environ,
     *,
     quick: bool = False,
+    known: Settings | None = None,
 ) -> list[Finding]:
     """Run every check; return the findings in the order of the checks.
 
@@ -34,11 +35,12 @@ async def examine(
         overrides: settings from options, which win over the environment.
         deep: also derive every snapshot again and hash the files of Neo4j; this may take minutes.
         quick: check settings, data directory, disk, memory and backups only, which takes moments.
+        known: the settings of a service that asks; by default they are read anew.
     """
     findings = await _run_local("versions", machine.versions)
     chosen: Settings | ConfigurationInvalid
     try:
-        chosen = settings.load(**overrides)
+        chosen = known or settings.load(**overrides)
     except ConfigurationInvalid as exc:
         chosen = exc
     # After the settings were read: the file in the data directory has set variables too.

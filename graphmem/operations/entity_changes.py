@@ -8,7 +8,7 @@ import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, EntityId, EntityType, Previewed, Spelled, invalid
+from graphmem.arguments import EXAMPLE_ENTITY_ID, DryRun, EntityId, EntityType, Spelled, invalid
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
 from graphmem.model import canonical, facts, identity
 from graphmem.model.items import ItemReader
@@ -31,7 +31,7 @@ from graphmem.writing.demoting import NOT_HELD
 CORRECTION_PRIORITY = 1_000.0
 
 
-class Correct(Expecting, Previewed):
+class Correct(Expecting, DryRun):
     """The arguments of ``entities.correct``."""
 
     entity_id: EntityId
@@ -44,7 +44,7 @@ class Correct(Expecting, Previewed):
     corrections: dict[str, Any] | None = Field(
         default=None,
         min_length=1,
-        description="Several fields at once, each with its right value: in place of `field`.",
+        description="Several fields, all or none, in place of `field`.",
     )
     release: bool = Field(default=False, description="End the correction, without `value`.")
     entity_type: EntityType | None = None
@@ -87,9 +87,7 @@ class Corrected(Budgeted):
 async def correct(context: Context, arguments: Correct) -> Corrected:
     """Correct fields of an entity. A correction wins over all observations that are no corrections.
 
-    `value` is any JSON; null clears the field. `corrections` corrects several fields, or none of them.
-    `release` ends a correction: the newest wins again. `dry_run` writes nothing, and answers the snapshot
-    that there would be.
+    `release` ends a correction: the newest wins again.
     """
     fields = _corrected(arguments)
     receipt, stored = await _observe(context, "entities.correct", arguments, "correction", fields)
@@ -108,7 +106,8 @@ async def correct(context: Context, arguments: Correct) -> Corrected:
         "store_warnings": receipt.warnings,
     }
     if arguments.is_preview and not receipt.replayed:
-        answer |= {"dry_run": True, "observation_id": None, "transaction_id": None}
+        answer["dry_run"] = True
+        answer["observation_id"] = answer["transaction_id"] = None
     if (name := arguments.field) is None:
         return {**answer, "corrections": values}
     value = snapshot.get(name) if arguments.release else values[name]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, ClassVar, Literal, NoReturn, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
-from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, EntityId, Previewed, Spelled
+from graphmem.arguments import EXAMPLE_ENTITY_ID, EXAMPLE_OTHER_ENTITY_ID, DryRun, EntityId, Spelled
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused, VersionConflict
 from graphmem.model import facts, times
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.registry import Context, Scope, operation
 from graphmem.storing.acceptance import (
     ExpectedVersion,
@@ -25,7 +25,7 @@ from graphmem.storing.withdrawal_plans import EntityChange, changes
 from graphmem.writing import MergeRequest, Merging, Receipt
 
 
-class Merge(Expecting, Previewed):
+class Merge(Expecting, DryRun):
     """The arguments of ``entities.merge``; ``expected_version`` is that of the target."""
 
     expected_of: ClassVar[str] = "target_entity_id"
@@ -33,18 +33,19 @@ class Merge(Expecting, Previewed):
     source_entity_id: Annotated[
         EntityId,
         Spelled("from_entity_id"),
-        Field(description="The entity to merge; afterwards its id answers the target."),
+        Field(description="The entity to merge into it."),
     ]
     target_entity_id: Annotated[
         EntityId,
         Spelled("to_entity_id"),
-        Field(description="The survivor: the entity that the source is merged into."),
+        Field(description="The survivor, into which it is merged."),
     ]
     expected_version: Annotated[
         ExpectedVersion, Field(description="Refuse the call unless this is the target's `version`.")
     ] = None
     merge_reason: Annotated[Reason, Spelled("reason")] = None
     name_from: Annotated[Literal["target", "source"], Field(description="Whose name is shown.")] = "target"
+    max_characters: MaxCharacters = None
 
 
 class Unmerge(Writing):
@@ -61,7 +62,7 @@ class Unmerge(Writing):
     reason: Reason = None
 
 
-class Merged(TypedDict):
+class Merged(Budgeted):
     """The result of a merge or an unmerge.
 
     ``observations_moved`` and ``relationships_repointed`` count what another entity shows now; the stored
@@ -99,13 +100,13 @@ class Merged(TypedDict):
         "merge_reason": "one person",
     },
 )
+@within_budget(is_receipt=True)
 async def merge_entities(context: Context, arguments: Merge) -> Merged:
     """Merge an entity into another. Afterwards both ids and names answer the target with the facts of both.
 
-    Each field shows the winner among the observations of both; a null clears only its own entity's value,
-    and the target keeps its name. The target shows the relationships of both, each once. No observation is
-    moved: an unmerge gives each entity its own observations back, later ones included. A snapshot `at` an
-    earlier time shows two entities. `dry_run` writes nothing, and answers what would change.
+    Each field shows the winner among the observations of both; a null clears only its own entity's value. The
+    target shows the relationships of both, each once. No observation is moved: an unmerge gives each entity
+    its own observations back, later ones included.
     """
     request = _request(context, "entities.merge", arguments, "merge", arguments.merge_reason)
     if not arguments.is_preview:

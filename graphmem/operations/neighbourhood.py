@@ -245,10 +245,8 @@ class RelatedEntities(Paged):
     direction: Literal["both", "outgoing", "incoming"] = Field(
         default="both", description="Which way to follow relationships."
     )
-    include_entities: bool = Field(default=True, description="Whether the answer carries the entities.")
-    include_paths: bool = Field(
-        default=False, description="Whether the answer carries a shortest path to each entity."
-    )
+    include_entities: bool = Field(default=True, description="Whether to answer the entities.")
+    include_paths: bool = Field(default=False, description="Whether to answer a shortest path to each.")
     through_hubs: bool = Field(
         default=False,
         description="Whether to pass through entities of more than "

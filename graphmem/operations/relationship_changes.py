@@ -13,8 +13,8 @@ from graphmem.arguments import (
     EXAMPLE_OTHER_ENTITY_ID,
     EXAMPLE_RELATIONSHIP_ID,
     Arguments,
+    DryRun,
     EntityId,
-    Previewed,
 )
 from graphmem.errors import IdempotencyMismatch, NotFound, StoreRefused
 from graphmem.model import facts, ids, reduction
@@ -45,7 +45,7 @@ class OneRelationship(Arguments):
     metadata: dict[str, Any] | None = Field(default=None, description="Fields of the relationship.")
 
 
-class CreateRelationship(OneRelationship, Observing, Previewed):
+class CreateRelationship(OneRelationship, Observing, DryRun):
     """What ``relationships.create`` takes."""
 
     max_characters: MaxCharacters = None
@@ -83,8 +83,7 @@ class CreatedRelationship(StoredRelationship, Budgeted):
 async def create_relationship(context: Context, arguments: CreateRelationship) -> CreatedRelationship:
     """Create a relationship between two live entities. A deleted relationship is restored.
 
-    Creating it again adds to its metadata: `end_date` there ends it. `dry_run` writes nothing, and answers
-    what there would be.
+    Creating it again adds to its metadata: `end_date` there ends it.
     """
     raw = arguments.model_dump(include=set(OneRelationship.model_fields))
     receipt = await accept(
@@ -96,16 +95,17 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
         commit=not arguments.is_preview,
     )
     (stored,) = links(receipt)
-    is_written = receipt.replayed or not arguments.is_preview
-    return {
+    answer: CreatedRelationship = {
         **stored,
-        **({} if is_written else {"dry_run": True}),
-        "observation_id": stored["observation_id"] if is_written else None,
-        "transaction_id": receipt.transaction_id if is_written else None,
+        "transaction_id": receipt.transaction_id,
         "snapshot": await _metadata(context, receipt),
         "replayed": receipt.replayed,
         "store_warnings": receipt.warnings,
     }
+    if arguments.is_preview and not receipt.replayed:
+        answer["dry_run"] = True
+        answer["observation_id"] = answer["transaction_id"] = None
+    return answer
 
 
 async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:

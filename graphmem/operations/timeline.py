@@ -45,12 +45,12 @@ class ListTimeline(ByWriter, Paged):
     start_date: Annotated[
         Moment | None,
         Spelled("after_date", shown="from"),
-        Field(description="From this time on, inclusive; a date alone is its first moment in UTC."),
+        Field(description="From this time on; a date alone is its first moment in UTC."),
     ] = None
     end_date: Annotated[
         MomentBefore | None,
         Spelled("before_date", shown="to"),
-        Field(description="Before this time, exclusive; a date alone is the whole day in UTC."),
+        Field(description="Before this time; a date alone is the whole day in UTC."),
     ] = None
     entity_type: EntityType | None = None
     entity_id: EntityId | None = None
@@ -98,8 +98,7 @@ async def list_timeline(context: Context, arguments: ListTimeline) -> TimelinePa
     """List timeline events, the latest first: of all entities, of one type, of one entity, or of one file.
 
     Events are the dates in the fields of live entities: those that the schema of their type declares as
-    temporal fields, else those whose names say so (date_start, due_date, ...). The range includes its
-    beginning and excludes its end; an end without a time is the whole day. `at` and `at_ingested`
+    temporal fields, else those whose names say so (date_start, due_date, ...). `at` and `at_ingested`
     answer the events of that time, of up to 2,000 entities.
     """
     since, until = _range(arguments)

@@ -27,7 +27,7 @@ EVERY_FIELD: Final[list[str]] = []
 """The default of :data:`FieldNames`."""
 ProvenanceLevel = Annotated[
     Literal["none", "ids", "full"],
-    Field(description="ids: which observation set each field; full: these observations too."),
+    Field(description="ids: the observation of each field; full: these too."),
 ]
 
 

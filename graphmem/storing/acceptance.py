@@ -40,7 +40,7 @@ Priority = Annotated[
 ]
 Source = Annotated[
     ObservationSource | None,
-    Field(description="Kind of writer; default: llm_summary (CLI and page: human)."),
+    Field(description="Kind of writer; default: llm_summary (people: human)."),
 ]
 Reason = Annotated[
     Annotated[str, Field(max_length=10_000)] | None, Field(description="Why; kept with the observation.")

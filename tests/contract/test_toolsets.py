@@ -84,7 +84,6 @@ BOUNDED = {
     "context.retrieve": "it has a budget of its own",
     "entities.delete": "one id and one name",
     "entities.dismiss_duplicates": "two ids, and those of the facts about the pair",
-    "entities.merge": "two ids and counts",
     "entities.restore": "one id and one name",
     "entities.unmerge": "two ids and counts",
     "entities.unsplit": "ids",

@@ -200,6 +200,8 @@ SPECIAL = [
     Row("search.explain", {"search": "x", "limit": "0"}, "VALIDATION_INVALID_FORMAT"),
     Row("entities.duplicates", {"entity_type": "people", "threshold": 0.9, "limit": 5}),
     Row("entities.duplicates", {"entity_id": "$ada"}),
+    Row("entities.contested", {"entity_type": "people", "limit": 5}),
+    Row("entities.contested", {"limit": 0}, "VALIDATION_INVALID_FORMAT"),
     Row("entities.duplicates", {"entity_id": NOBODY}, "RESOURCE_NOT_FOUND"),
     Row("entities.duplicates", {"threshold": "0.2"}, "VALIDATION_INVALID_FORMAT"),
     Row("entities.related", {"entity_id": "$ada", "relationship_types": ["works_at"], "depth": 2}),

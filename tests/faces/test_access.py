@@ -31,7 +31,7 @@ from tests.support.walks import walk_over
 GUARDED = sorted(
     {(method, prefix + url(path)) for operation in REGISTRY.values() if not operation.public
      for method, path in operation.routes for prefix in ("", "/api")}
-    | {("GET", "/metrics"), ("GET", "/api/metrics"), ("POST", "/backup")}
+    | {("GET", "/metrics"), ("GET", "/api/metrics"), ("POST", "/backup"), ("GET", "/doctor")}
     | {("GET", "/openapi.yaml"), ("GET", "/api/openapi.yaml"), ("POST", "/mcp"), ("POST", "/api/mcp")}
     | {("POST", f"{prefix}/mcp/{name}") for name in TOOLSETS for prefix in ("", "/api")}
     | {("GET", "/nowhere"), ("GET", "/health/"), ("GET", "/healthx"), ("GET", "/api/api/health")}

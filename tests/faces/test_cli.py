@@ -93,6 +93,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "search.explain": {"search": ODD},
     "context.retrieve": {"question": "Ada Lovelace", "budget": "2000"},
     "entities.duplicates": {"entity_id": "$one", "threshold": 0.5},
+    "entities.contested": {"limit": 3},
     "entities.related": {"entity_id": "$two"},
     "graph.neighborhood": {"node_id": "$two", "include_observations": True},
     "relationships.list": {"entity_id": "$two"},

@@ -20,8 +20,9 @@ VIEWS = (
     "/entity/{hostile}", "/entity/{ada}?at=2026-02-01T09:00:00.000000Z",
     "/entity/ent_000000000000000000000000", "/entity/{ada}/relate", "/entity/{ada}/merge",
     "/entity/{ada}/merge?with={nils}", "/entity/{ada}/split", "/sources",
-    "/source/{card}?start=4&end=14", "/timeline", "/changes",
-    "/graph/{ada}", "/graph/{ada}?as=list", "/nowhere",
+    "/source/{card}?start=4&end=14", "/timeline", "/changes", "/changes?by_client=rest",
+    "/schemas", "/schema/person", "/writers", "/health", "/account", "/graph/{ada}",
+    "/graph/{ada}?as=list", "/nowhere",
 )  # fmt: skip
 
 

@@ -133,6 +133,22 @@ async def with_histories(
     }
 
 
+async def contested_lines(context: Context, entity_ids: Sequence[str]) -> tuple[int, list[Line]]:
+    """Return the lines of contested values of some entities.
+
+    Returns:
+        How many of the entities were looked at, at least one, and the lines in their order.
+    """
+    known = await _known(context, entity_ids, Focus(), Subjects(entity_ids, []), relationships=0)
+    looked = entity_ids.index(known[-1].entity.id) + 1 if known else len(entity_ids)
+    return looked, [
+        line
+        for each in known
+        for line in _fields(0, 1.0, each, _about(each), None, Focus(), is_of_kind=False)
+        if line.contested
+    ]
+
+
 async def known_lines(
     context: Context, subjects: Subjects, question: Sequence[str]
 ) -> tuple[list[Line], Focus]:

@@ -22,7 +22,7 @@ from tests.support.event_loop import Loop
 from tests.support.walks import walk_over
 
 HEAVY = {
-    "changes.list",
+    "changes.list", "entities.contested",
     "context.retrieve", "entities.duplicates", "entities.find", "entities.history", "entities.query",
     "entities.related", "files.parse", "graph.neighborhood", "interpretations.list", "observations.query",
     "relationships.list", "schemas.analyze",

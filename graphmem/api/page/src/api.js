@@ -118,6 +118,9 @@ export const get = async (path, signal) => (await answered(path, { signal })).js
 export const post = async (path, body, signal) =>
   (await answered(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' }, signal })).json();
 
+/** @param {string} path @returns {Promise<any>} */
+export const remove = async (path) => (await answered(path, { method: 'DELETE' })).json();
+
 /**
  * Store a file alone. `fetch` does not say how much of a body is sent, so this is the older kind of request.
  * @param {File} file

@@ -3,7 +3,7 @@ import { html, useRef } from '../vendor/preact.js';
 import { get, post } from './api.js';
 import { Drop } from './files.js';
 import { ChangeLine, useChanges } from './lists.js';
-import { Entity, Json, Problem, SourceLink, Time, Type, Value, Waiting, count, quietly, useLoad, useTitle, view, words } from './parts.js';
+import { Entity, Json, Problem, SourceLink, Time, Type, Value, Waiting, Was, count, quietly, useLoad, useTitle, view, words } from './parts.js';
 
 /** @param {{text: string}} props */
 function SearchField({ text }) {
@@ -31,17 +31,18 @@ export function Home() {
     ]);
     return { stats, changes, dates, corrected };
   });
-  // Pairs cost the service more than the rest: the view does not wait for them.
+  // These cost the service more than the rest: the view does not wait for them.
   const pairs = useLoad('pairs', (signal) => get('/entities/duplicates?limit=5', signal));
+  const contested = useLoad('contested', (signal) => get('/entities/contested?limit=6', signal));
   const live = useChanges({ after: main.data?.changes.resume_cursor ?? null });
   return html`<h1>What is known</h1><${SearchField} text="" />
-    ${main.data ? html`<${Overview} ...${main.data} pairs=${pairs} live=${live} />` : html`<${Waiting} loaded=${main} />`}
+    ${main.data ? html`<${Overview} ...${main.data} pairs=${pairs} contested=${contested} live=${live} />` : html`<${Waiting} loaded=${main} />`}
     <${Drop} stored=${main.reload} />
-    ${main.data && html`<${Json} answers=${{ 'GET /stats': main.data.stats, 'GET /changes?limit=8': main.data.changes, [`GET ${due}`]: main.data.dates, 'GET /entities/duplicates?limit=5': pairs.data }} />`}`;
+    ${main.data && html`<${Json} answers=${{ 'GET /stats': main.data.stats, 'GET /changes?limit=8': main.data.changes, [`GET ${due}`]: main.data.dates, 'GET /entities/contested?limit=6': contested.data, 'GET /entities/duplicates?limit=5': pairs.data }} />`}`;
 }
 
 /** @param {any} props */
-function Overview({ stats, changes, dates, corrected, pairs, live }) {
+function Overview({ stats, changes, dates, corrected, pairs, contested, live }) {
   const types = Object.entries(stats.entities_by_type).sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
   if (!stats.total_entities && !stats.sources_count) {
     return html`<p class="empty">Nothing is stored yet. Drop a file onto this page, store something with <code>graphmem store</code>, <code>graphmem upload FILE</code>, or let an agent use the tool <code>store</code>. This page shows it at once.</p>`;
@@ -56,6 +57,7 @@ function Overview({ stats, changes, dates, corrected, pairs, live }) {
       <p><a href="#/changes">All changes</a></p>
     </section>
     <section class="panel"><h2>Due and coming up</h2><${Dates} answer=${dates} /><p><a href="#/timeline">The whole timeline</a></p></section>
+    <section class="panel"><h2>Contested</h2><${Contested} answer=${contested} /></section>
     <section class="panel"><h2>Corrected</h2>
       ${corrected.error ? html`<${Problem} error=${corrected.error} />` : corrected.changes.length
         ? html`<ul class="plain">${corrected.changes.map((/** @type {any} */ each) => html`<li key=${each.event_id}><${ChangeLine} change=${each} /></li>`)}</ul>`
@@ -70,6 +72,16 @@ function Dates({ answer }) {
   if (answer.error) return html`<${Problem} error=${answer.error} />`;
   if (!answer.events.length) return html`<p class="soft">Nothing that is known has a date from today on.</p>`;
   return html`<ul class="plain">${answer.events.map((each) => html`<li key=${each.id}><${Time} at=${each.event_timestamp} /> <${Entity} id=${each.entity_id} name=${each.entity_name} /> <span class="soft">${words(each.source_field)}</span></li>`)}</ul>`;
+}
+
+/** @param {{answer: any}} props */
+function Contested({ answer }) {
+  if (!answer.data) return html`<${Waiting} loaded=${answer} />`;
+  const { entities, scanned, truncated } = answer.data;
+  const last = truncated && html`<p class="soft">Of the ${count(scanned)} entities that were observed last.</p>`;
+  if (!entities.length) return html`<p class="soft">Nobody contradicts a value.</p>${last}`;
+  return html`<ul class="plain">${entities.map((/** @type {any} */ each) => html`<li key=${each.entity_id}><${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} />
+    ${each.fields.slice(0, 3).map((/** @type {any} */ field) => html`<div class="was" key=${field.field}><b>${words(field.field)}</b>: <${Was} value=${field.value} />, also <${Was} value=${field.contested[0].value} /></div>`)}</li>`)}</ul>${last}`;
 }
 
 /** @param {{pairs: {data: import('./api.js').Answer<'/entities/duplicates'> | null, error: any}}} props */

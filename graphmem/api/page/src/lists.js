@@ -85,6 +85,8 @@ export function ChangeLine({ change }) {
   }
   if (change.entity_id) return html`${when}<${Entity} id=${change.entity_id} name=${change.name} type=${change.entity_type} /> ${deed}${fields}`;
   if (change.source_id) return html`${when}<a href=${view(`/source/${encodeURIComponent(change.source_id)}`)}><bdi>${change.name ?? change.original_filename ?? 'a file'}</bdi></a> ${deed}`;
+  const written = change.subject_kind === 'writing' && /^wrt_\d{40}(\w+):(.*)$/s.exec(change.subject);
+  if (written) return html`${when}what the ${written[1]} <bdi>${written[2]}</bdi> wrote ${deed}`;
   return html`${when}${words(change.event_type.replace('.', ' '))}: ${deed}`;
 }
 
@@ -104,16 +106,19 @@ export function useChanges({ after }) {
 /** @param {{place: Place}} props */
 export function Changes({ place }) {
   useTitle('Changes');
-  const { type, entity, cursor } = place.query;
+  const { type, entity, cursor, by_key, by_client, by_agent } = place.query;
+  const by = { by_key, by_client, by_agent };
+  const writer = by_key ?? by_client ?? by_agent;
+  const isWhole = !cursor && !type && !entity && !writer;
   const [undone, undo] = useState(/** @type {string | null} */ (null));
-  const path = withQuery('/changes', { entity_type: type, entity_id: entity, cursor, limit: 50, values: true, max_characters: 300_000 });
+  const path = withQuery('/changes', { entity_type: type, entity_id: entity, ...by, cursor, limit: 50, values: true, max_characters: 300_000 });
   const list = useLoad(path, (signal) => get(path, signal));
-  const live = useChanges({ after: cursor || type || entity ? null : list.data?.resume_cursor ?? null });
-  const filter = (/** @type {any} */ event) => { location.hash = view(place.path, { entity, type: event.target.value }); };
+  const live = useChanges({ after: !isWhole ? null : list.data?.resume_cursor ?? null });
+  const filter = (/** @type {any} */ event) => { location.hash = view(place.path, { entity, ...by, type: event.target.value }); };
   const close = () => undo(null);
-  return html`<h1>Changes</h1>${entity && html`<${OfOne} place=${place} />`}
+  return html`<h1>Changes</h1>${entity && html`<${OfOne} place=${place} />`}${writer && html`<p>Of the writer <bdi>${writer}</bdi> only. <a href=${view(place.path)}>Show all</a></p>`}
     <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}><label>Type <input value=${type ?? ''} placeholder="any" onChange=${filter} /></label>
-    ${!cursor && !type && !entity && html`<span class="soft">What changes from now on appears here by itself.</span>`}</form>
+    ${isWhole && html`<span class="soft">What changes from now on appears here by itself.</span>`}</form>
     ${list.data && !list.busy ? html`<${Told} changes=${[...live, ...list.data.changes]} undo=${undo} /><${Pager} place=${place} next=${list.data.next_cursor} shown=${list.data.changes.length} />` : html`<${Waiting} loaded=${list} />`}
     ${undone && html`<${Undo} transaction=${undone} close=${close} done=${() => { close(); list.reload(); }} />`}
     <${Json} answers=${{ [`GET ${path}`]: list.data }} />`;

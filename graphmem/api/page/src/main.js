@@ -1,5 +1,6 @@
 // The shell: who is logged in, which view the address names, navigation.
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from '../vendor/preact.js';
+import { Account, Health, Writers } from './account.js';
 import { Merge, Relate, Split } from './actions.js';
 import { Refused, begin, finish, get, isLoggedIn, logout } from './api.js';
 import { SandboxBanner } from './banner.js';
@@ -8,11 +9,12 @@ import { Graph } from './graph.js';
 import { Home, Search } from './home.js';
 import { Changes, Entities, Timeline } from './lists.js';
 import { Problem } from './parts.js';
+import { Schema, Schemas } from './schemas.js';
 import { Source, Sources } from './sources.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
-const LINKS = [['/', 'Home'], ['/entities', 'Entities'], ['/sources', 'Sources'], ['/timeline', 'Timeline'], ['/changes', 'Changes']];
+const LINKS = [['/', 'Home'], ['/entities', 'Entities'], ['/sources', 'Sources'], ['/timeline', 'Timeline'], ['/changes', 'Changes'], ['/schemas', 'Schemas'], ['/writers', 'Writers'], ['/health', 'Health'], ['/account', 'Account']];
 const THEMES = ['auto', 'light', 'dark'];
 
 /** @returns {Place} the view that the address names */
@@ -40,6 +42,11 @@ function View({ place }) {
   if (name === 'source' && known) return html`<${Source} key=${known} place=${place} id=${known} />`;
   if (name === 'timeline') return html`<${Timeline} place=${place} />`;
   if (name === 'changes') return html`<${Changes} place=${place} />`;
+  if (name === 'schemas') return html`<${Schemas} place=${place} />`;
+  if (name === 'schema' && known) return html`<${Schema} key=${known} id=${known} />`;
+  if (name === 'writers') return html`<${Writers} />`;
+  if (name === 'health') return html`<${Health} />`;
+  if (name === 'account') return html`<${Account} />`;
   return html`<h1>No such view</h1><p>The address names no view of this page. <a href="#/">Go to the first one.</a></p>`;
 }
 
@@ -100,8 +107,8 @@ function App({ failed }) {
   const leave = () => logout().catch(() => undefined).then(() => { know(null); fail({ login: true }); });
   return html`<a class="skip" href="#main" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
     <header><a class="brand" href="#/">graphmem</a>
-      ${who && html`<nav aria-label="Views"><ul>${LINKS.map(([path, text]) => html`<li key=${path}><a href=${`#${path}`} aria-current=${place.path === path ? 'page' : undefined}>${text}</a></li>`)}</ul></nav>`}
-      <div class="who">${who && html`<span class="soft">${['none', 'sandbox'].includes(who.authentication) ? 'no login needed' : html`<bdi>${who.account}</bdi>`}</span>`}
+      ${!problem?.login && html`<nav aria-label="Views"><ul>${LINKS.map(([path, text]) => html`<li key=${path}><a href=${`#${path}`} aria-current=${place.path === path ? 'page' : undefined}>${text}</a></li>`)}</ul></nav>`}
+      <div class="who"><span class="soft self">${who && (['none', 'sandbox'].includes(who.authentication) ? 'no login needed' : html`<bdi>${who.account}</bdi>`)}</span>
         ${isLoggedIn() && html`<button class="quiet" onClick=${leave}>Log out</button>`}<${Theme} /></div></header>
     ${who?.sandbox_mode && html`<${SandboxBanner} />`}
     <main id="main" ref=${main} tabindex="-1">${content(who, problem, place, failed)}</main>`;

@@ -26,7 +26,7 @@ export const words = (name) => name.replace(/_/g, ' ').toLowerCase();
 /** @param {number} number */
 export const count = (number) => number.toLocaleString();
 /** @param {number} number @param {string} noun */
-export const many = (number, noun) => `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
+export const many = (number, noun) => `${count(number)} ${number === 1 ? noun : `${noun}s`.replace(/ys$/, 'ies')}`;
 
 /**
  * Load what a view shows. It loads anew when the key changes; what comes too late is dropped.
@@ -162,6 +162,7 @@ export function Pager({ place, next, shown }) {
 
 /** What the service answered for a view, as it came. @param {{answers: Record<string, any>}} props */
 export function Json({ answers }) {
+  if (!Object.values(answers).some(Boolean)) return null;
   return html`<details class="json"><summary>JSON</summary>
     ${Object.entries(answers).filter(([, answer]) => answer).map(([request, answer]) => html`<${JsonAnswer} key=${request} request=${request} answer=${answer} />`)}
   </details>`;

@@ -1,0 +1,118 @@
+"""Listing contested values: fields of which another value was observed, not older than the shown one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import orjson
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from graphmem.arguments import Arguments, EntityType, NoBool
+from graphmem.reading import answers, cursors
+from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.entity_pages import EntityRequest, Order, page
+from graphmem.registry import Context, Scope, operation
+from graphmem.search.context.context_lines import contested_lines
+from graphmem.search.context.context_ranking import Line, Observed
+
+SCANNED_LIMIT: Final = 200
+"""Entities that one call looks at, the newest ones."""
+_CHUNK: Final = 50
+
+
+class FindContested(Arguments):
+    """The arguments of ``entities.contested``."""
+
+    entity_type: EntityType | None = None
+    limit: Annotated[int, Field(ge=1, le=SCANNED_LIMIT, description="Entities of the answer."), NoBool] = 20
+    max_characters: MaxCharacters = None
+
+
+class ObservedValue(TypedDict):
+    """A value, when it was observed, and by which observation."""
+
+    value: Any
+    observed_at: str | None
+    observation_id: str
+
+
+class ContestedField(ObservedValue):
+    """A field with the value that is shown, and the values that contest it, the newest first."""
+
+    field: str
+    contested: list[ObservedValue]
+
+
+class ContestedEntity(TypedDict):
+    """An entity with its contested fields."""
+
+    entity_id: str
+    entity_type: str
+    canonical_name: str
+    fields: list[ContestedField]
+
+
+class ContestedValues(Budgeted):
+    """Entities with contested fields, the last observed first.
+
+    ``scanned`` entities were looked at; ``truncated`` is true if there are more.
+    """
+
+    entities: list[ContestedEntity]
+    scanned: int
+    truncated: bool
+
+
+@operation(
+    "entities.contested",
+    "GET /entities/contested",
+    tool="list_contested_values",
+    command="entities contested",
+    scope=Scope.READ,
+    heavy=True,
+)
+@within_budget("entities")
+async def find_contested(context: Context, arguments: FindContested) -> ContestedValues:
+    """List fields with another value that is not older than the shown one.
+
+    Of the 200 entities observed last, and the newest 50 observations of each.
+    """
+    types = [arguments.entity_type] if arguments.entity_type else []
+    request = EntityRequest(types, Order.of("last_observation_at", "desc"), SCANNED_LIMIT, 0)
+    query = cursors.fingerprint(context, "entities.contested", arguments)
+    newest = await page(context, request, query, None)
+    entity_ids = [row.id for row in newest.items]
+    entities: dict[str, ContestedEntity] = {}
+    scanned = 0
+    while scanned < len(entity_ids) and len(entities) < arguments.limit:
+        looked, lines = await contested_lines(context, entity_ids[scanned : scanned + _CHUNK])
+        scanned += looked
+        for line in lines:
+            about = line.about
+            entities.setdefault(about.id, {
+                "entity_id": about.id,
+                "entity_type": about.type,
+                "canonical_name": about.name,
+                "fields": [],
+            })["fields"].append(_field(line))  # fmt: skip
+    listed = list(entities.values())
+    more = len(listed) > arguments.limit or scanned < len(entity_ids) or newest.place is not None
+    return {"entities": listed[: arguments.limit], "scanned": scanned, "truncated": more}
+
+
+def _field(line: Line) -> ContestedField:
+    shown = Observed(line.field, line.value, line.observed_at, line.observation_id, "")
+    return {
+        "field": line.field,
+        **_observed(shown),
+        "contested": [_observed(each) for each in line.contested],
+    }
+
+
+def _observed(each: Observed) -> ObservedValue:
+    return {
+        "value": orjson.Fragment(each.text),
+        "observed_at": answers.when(each.observed_at),
+        "observation_id": each.observation_id,
+    }
