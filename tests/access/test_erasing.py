@@ -29,6 +29,7 @@ from tests.cypher.test_queries import SCANS
 from tests.support.dumps import store_rich_example
 from tests.support.faces import Call
 from tests.support.forked_services import forks
+from tests.support.long_cases import mostly_long
 from tests.support.object_places import listing, parts
 
 INSTANCE_LABELS = {
@@ -152,7 +153,7 @@ def store_some(call: Call) -> None:
     call("store", entities=ITEMS, relationships=LINKS)
 
 
-@pytest.mark.parametrize("side", ["before", "after"])
+@pytest.mark.parametrize("side", mostly_long(["before", "after"], "after"))
 @pytest.mark.parametrize("step", STEPS)
 def test_an_erasure_that_was_killed_is_finished_by_the_same_command(
     instance: Instance, command: Command, tmp_path: Path, step: str, side: str
@@ -226,7 +227,9 @@ def profiled(instance: Instance, name: str, owner: str, **params: Any) -> tuple[
     return sum(hits for hits, _ in steps), {operator for _, operator in steps}
 
 
-@pytest.mark.parametrize("name", [*list(erasing.OWNED)[:-1], "owner.thin"])
+@pytest.mark.parametrize(
+    "name", mostly_long([*list(erasing.OWNED)[:-1], "owner.thin"], "owner.erase_entities")
+)
 def test_a_batch_costs_the_same_however_much_others_have_stored(
     instance: Instance, other: Call, name: str
 ) -> None:

@@ -34,6 +34,7 @@ from graphmem.settings import Settings
 from tests.access.conftest import WITHIN_SECONDS, Person
 from tests.support.alternating_proxy import AlternatingProxy, alternating_proxy
 from tests.support.event_loop import Loop
+from tests.support.long_cases import mostly_long
 from tests.support.oauth_clients import Storage
 from tests.support.oauth_flow import REDIRECT, parameters
 from tests.support.refusals import seconds_until_refused
@@ -205,7 +206,8 @@ async def chromium() -> AsyncIterator[Browser]:
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium")
 @pytest.mark.parametrize(
-    ("by_document", "processes", "mode"), [(True, 1, "auto"), (True, 2, "auto"), (False, 2, "legacy")]
+    ("by_document", "processes", "mode"),
+    mostly_long([(True, 1, "auto"), (True, 2, "auto"), (False, 2, "legacy")], (True, 2, "auto")),
 )
 def test_a_program_of_the_sdk_and_a_person_go_through_all_of_oauth(
     loop: Loop,

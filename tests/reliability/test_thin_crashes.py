@@ -76,6 +76,7 @@ def check(local: Settings, writers: list[ThinWriter]) -> str:
     return f"acknowledged {len(acknowledged)} in doubt {doubted} (done {replayed})"
 
 
+@pytest.mark.long
 def test_what_thin_clients_stored_outlives_a_kill_of_their_service(
     local: Settings, owner: str, figures: Figures
 ) -> None:
