@@ -117,7 +117,7 @@ class Reports:
 
     async def get(self, report_id: str) -> Report:
         """Return a report; NotFound: there is none of this id."""
-        row = await self._reads.one("sandbox.report", ReportResult, id=report_id)
+        row = await self._reads.one("sandbox.report_by_id", ReportResult, id=report_id)
         if row is None:
             raise NotFound(
                 f"there is no report {report_id}: `graphmem sandbox reports list` lists them", id=report_id

@@ -35,7 +35,7 @@ TOKEN = "token-of-the-tests-0123456789abcdefghijklmnop"
 PUBLIC = {
     "/", "/health", "/health/ready", "/server-info", "/signed_file", "/mcp/oauth/initiate",
     "/mcp/oauth/authorize", "/mcp/oauth/consent", "/mcp/oauth/token",
-    "/mcp/oauth/register", "/mcp/oauth/revoke",
+    "/mcp/oauth/register", "/mcp/oauth/revoke", "/sandbox/terms",
 }  # fmt: skip
 
 
@@ -208,6 +208,7 @@ def test_every_tool_that_takes_no_ids_is_called_with_names() -> None:
     assert set(MEMORY) == {tool for tool, operation in all_tools().items() if not operation.routes}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("unharmed")
 @walk_over("toolset, tool", TOOLS)
 def test_ids_of_another_account_by_any_tool_are_not_there(two: Two, toolset: str, tool: str) -> None:

@@ -156,8 +156,7 @@ READ_TOOLS = [(toolset, tool) for toolset, tool in TOOLS if all_tools()[tool].sc
 SILENT = {
     "agents.grants", "auth.session", "auth.whoami", "connections.list", "connections.status",
     "entities.duplicates", "keys.list", "relationship_types.list", "schemas.recommend", "server.health",
-    "entities.contested", "server.info",
-    "server.ready", "server.stats", "sources.url", "subscriptions.list",
+    "server.info", "server.ready", "server.stats", "sources.url", "subscriptions.list",
 }  # fmt: skip
 """Reads that answer no stored text, or that no example finds."""
 

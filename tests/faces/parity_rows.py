@@ -343,6 +343,10 @@ SPECIAL = [
     Row("subscriptions.add", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
     Row("subscriptions.remove", {"subscription_id": "$subscription"}),
     Row("subscriptions.remove", {"subscription_id": "sub_0"}, "RESOURCE_NOT_FOUND"),
+    # The service of these tests is no sandbox.
+    Row("sandbox.terms", {}, "RESOURCE_NOT_FOUND"),
+    Row("sandbox.report", {**REGISTRY["sandbox.report"].example}, "RESOURCE_NOT_FOUND"),
+    Row("sandbox.report_status", {"access_token": "gmr_x"}, "RESOURCE_NOT_FOUND"),
     Row("keys.revoke", {"key_id": "$key"}),
     Row("keys.revoke", {"key_id": "key_0"}, "RESOURCE_NOT_FOUND"),
     Row("connections.list", {}),

@@ -148,7 +148,8 @@ def cited() -> Iterator[str]:
 
 
 def test_every_cited_route_has_a_name_on_each_face() -> None:
-    routes = set(cited()) - {"GET /openapi"}
+    # REST alone has these.
+    routes = set(cited()) - {"GET /openapi", "GET /sandbox/terms", "POST /sandbox/report"}
     assert {"POST /register_schema", "POST /list_relationships"} <= routes
     for route in routes:
         for face in (Face.MCP, Face.CLI):

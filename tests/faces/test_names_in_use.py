@@ -121,7 +121,8 @@ def test_a_name_in_place_of_an_id_is_refused_with_the_tool_that_takes_names(run:
     assert "`graphmem entities search` finds an entity by its name" in str(missing.value)
     with pytest.raises(NotFound) as missing:
         run("entities.get", entity_id=f"ent_{'0' * 24}")
-    assert str(missing.value) == f"there is no entity ent_{'0' * 24}"
+    says = "if it was deleted, include_deleted shows it"
+    assert str(missing.value) == f"there is no entity ent_{'0' * 24}: {says}"
     with pytest.raises(
         NotFound, match=r"retrieve_entity_by_identifier.? finds an entity by its name"
     ) as missing:

@@ -15,8 +15,10 @@ from tests.faces.test_sources import with_file
 from tests.support.faces import Call
 
 NO_LISTS = {
-    # They read the characters of a text, the hits of one search, or what a dry run would change.
+    # They read the characters of a text, the hits of one search, the newest entities, or what a dry run would
+    # change.
     "files.parse", "sources.get", "sources.search", "search.explain", "sources.withdraw", "sources.reinstate",
+    "entities.contested",
     "interpretations.withdraw", "interpretations.reinstate", "writings.withdraw", "writings.reinstate",
     "agents.quarantine", "agents.release", "undo",
 }  # fmt: skip

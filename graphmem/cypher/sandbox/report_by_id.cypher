@@ -1,4 +1,4 @@
-// sandbox.report: one report.
+// sandbox.report_by_id: one report.
 //
 // params  id: STRING
 // returns report: LIST
