@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 
 import httpx
@@ -22,7 +23,9 @@ def test_a_schema_says_what_identifies_what_wins_and_what_does_not_fit(tab: Tab,
     expect(birthday.get_by_role("cell").first).to_have_text("date")
     role = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="role"))
     expect(role).to_contain_text("not declared")
-    expect(page.get_by_role("region", name="What does not fit")).to_contain_text("is not declared")
+    expect(page.get_by_role("region", name="What does not fit")).to_contain_text(
+        "observations have email proposed: "
+    )
 
 
 def test_what_a_writer_wrote_is_taken_back_and_reinstated(tab: Tab, world: World) -> None:
@@ -47,6 +50,8 @@ def test_what_a_writer_wrote_is_taken_back_and_reinstated(tab: Tab, world: World
 def test_a_writer_is_quarantined_and_released(tab: Tab, world: World) -> None:
     robot = f"robot-{uuid.uuid4()}"
     by(world, robot, f"Before {robot}")
+    # The tab may show the writers already, as they were.
+    tab.open("/")
     page = tab.open("/writers")
     row = page.get_by_role("listitem").filter(has_text=f"by {robot}")
     row.get_by_role("button", name="Quarantine …").click()
@@ -86,7 +91,8 @@ def test_home_lists_what_is_contested(tab: Tab, world: World) -> None:
     page = tab.open("/")
     panel = page.locator(".panel", has=page.get_by_role("heading", name="Contested"))
     expect(panel).to_contain_text("Ada Lovelace")
-    expect(panel).to_contain_text("city: Ashley Combe, also Ockham")
+    # Both have one time: the ids decide which of them is shown.
+    expect(panel).to_contain_text(re.compile("city: (Ashley Combe, also Ockham|Ockham, also Ashley Combe)"))
 
 
 def by(world: World, client: str, title: str) -> str:

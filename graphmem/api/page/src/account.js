@@ -33,7 +33,7 @@ export function Writers() {
   const done = (/** @type {string} */ said) => { set({ said }); loaded.reload(); };
   const state = quarantined(turns.changes ?? []);
   return html`<h1>Writers</h1>
-    ${deed?.said && html`<p class="done" role="status">${deed.said}</p>`}
+    ${deed?.said && !deed.path && html`<p class="done" role="status">${deed.said}</p>`}
     ${stats.writers.length ? html`<ul class="rows writers">${writers.map((/** @type {any} */ each, /** @type {number} */ index) => html`<${Writer} key=${index} writer=${each} last=${newest.data?.[index]?.changes?.[0]} isSelf=${each.written_by === me.next_write.written_by} state=${state} act=${set} mayWrite=${me.scopes.includes('write')} />`)}</ul>`
       : html`<p class="empty">Nobody has written yet. Store something with <code>graphmem store</code>, and its writer appears here.</p>`}
     ${stats.writers.length > WRITERS && html`<p class="soft">Only the first ${WRITERS} of ${count(stats.writers.length)} are shown.</p>`}
@@ -170,7 +170,7 @@ export function Account() {
   const done = (/** @type {any} */ what) => { set(what); loaded.reload(); };
   return html`<h1>Account</h1>
     <p>You are <b><bdi>${me.account}</bdi></b> with the scopes ${[...me.scopes].sort().join(', ')}. What you write is recorded as written by <bdi>${me.next_write.written_by}</bdi>: ${me.next_write.why}.</p>
-    ${deed?.said && html`<p class="done" role="status">${deed.said}</p>`}
+    ${deed?.said && !deed.path && html`<p class="done" role="status">${deed.said}</p>`}
     ${deed?.secret && html`<div class="done" role="status"><p>The new key. It is shown this once: keep it where its program finds it.</p><p><code class="secret">${deed.secret}</code> <button class="quiet" onClick=${() => navigator.clipboard?.writeText(deed.secret)}>Copy</button></p><p class="soft">${deed.hint}</p></div>`}
     <section aria-labelledby="keys"><h2 id="keys">API keys</h2>${keys.error ? html`<${Problem} error=${keys.error} />` : html`<${Keys} keys=${keys.keys} act=${set} />`}<${NewKey} me=${me} done=${done} /></section>
     <section aria-labelledby="connections"><h2 id="connections">Connected programs</h2>${connections.error ? html`<${Problem} error=${connections.error} />` : html`<${Connections} connections=${connections.connections} own=${me.credential} act=${set} />`}</section>

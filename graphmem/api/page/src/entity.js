@@ -41,7 +41,7 @@ export function EntityView({ place, id }) {
       <section aria-labelledby="fields"><h2 id="fields">What is known</h2><${Fields} entity=${entity} history=${history} isPast=${isPast} act=${set} /></section>
       <section aria-labelledby="around"><h2 id="around">Relationships</h2><${Around} entity=${entity} answer=${relationships} current=${current} clocks=${clocks} /></section>
     </div>
-    ${!isPast && entity.state === 'live' && html`<${Duplicates} entity=${entity} done=${done} after=${deed?.said} />`}
+    ${!isPast && entity.state === 'live' && html`<${Duplicates} entity=${entity} done=${done} after=${deed?.pairs} />`}
     <p><a href=${view(`/graph/${encodeURIComponent(entity.entity_id)}`, clocks)}>Its graph</a> · <a href=${view('/timeline', { entity: entity.entity_id })}>Its dates</a> · <a href=${view('/changes', { entity: entity.entity_id })}>Its changes</a><${InBrowser} id=${entity.entity_id} /></p>
     <${Deeds} deed=${deed} set=${set} entity=${entity} done=${done} count=${relationships?.total} />
     <${Json} answers=${{ [`POST /get_entity_snapshot ${JSON.stringify(asked)}`]: entity, [`GET ${around}`]: relationships, [`GET ${past}`]: history }} />`;
@@ -49,7 +49,7 @@ export function EntityView({ place, id }) {
 
 /** What was done, and how it is taken back. @param {any} props */
 function Told({ deed, set, done }) {
-  const undo = () => (deed.undo ? deed.undo().then(() => done({ said: 'It was taken back.' }), (/** @type {any} */ error) => set({ ...deed, error })) : set({ undone: deed.transaction }));
+  const undo = () => (deed.undo ? deed.undo().then(() => done({ said: 'It was taken back.', pairs: deed.pairs && 'proposed' }), (/** @type {any} */ error) => set({ ...deed, error })) : set({ undone: deed.transaction }));
   return html`<p class="done" role="status">${deed.said} ${deed.other && html`<a href=${view(`/entity/${encodeURIComponent(deed.other)}`)}>Look at the other one</a>`}
     ${(deed.transaction || deed.undo) && html`<button class="quiet" onClick=${undo}>Undo …</button>`}</p>
     ${deed.error && html`<${Problem} error=${deed.error} />`}`;
@@ -63,7 +63,7 @@ function Duplicates({ entity, done, after }) {
   return html`<section aria-labelledby="alike"><h2 id="alike">Likely duplicates</h2><ul class="plain">${pairs.data.candidates.map((/** @type {any} */ each) => {
     const [id, name] = each.entity_a === entity.entity_id ? [each.entity_b, each.canonical_name_b] : [each.entity_a, each.canonical_name_a];
     const pair = { entity_a: each.entity_a, entity_b: each.entity_b };
-    const dismiss = () => post('/entities/duplicates/dismiss', pair).then(() => done({ said: 'They are two, and are proposed no more.', undo: () => post('/entities/duplicates/dismiss', { ...pair, undo: true }) }));
+    const dismiss = () => post('/entities/duplicates/dismiss', pair).then(() => done({ said: 'They are two, and are proposed no more.', pairs: 'dismissed', undo: () => post('/entities/duplicates/dismiss', { ...pair, undo: true }) }));
     return html`<li key=${id}><${Link} id=${id} name=${name} type=${each.entity_type} /> <span class="soft">${Math.round(each.score * 100)} % alike, by ${each.matched_fields.map(words).join(', ')}</span>
       <a href=${view(`/entity/${encodeURIComponent(entity.entity_id)}/merge`, { with: id })}>Compare and merge …</a> <${Dismiss} dismiss=${dismiss} /></li>`;
   })}</ul></section>`;

@@ -97,5 +97,5 @@ function Misfits({ schema, answer }) {
   if (answer.error) return html`<${Problem} error=${answer.error} />`;
   if (!answer.recommendations.length) return html`<p class="soft">All that was stored fits: ${many(answer.observations_analyzed, 'observation')} were compared.</p>`;
   return html`<p class="soft">Of the newest ${many(answer.observations_analyzed, 'observation')}. <code>graphmem schemas update ${schema.entity_type}</code> makes a change.</p>
-    <ul class="plain">${answer.recommendations.slice(0, 100).map((/** @type {any} */ each) => html`<li key=${each.kind + each.field_name}><bdi>${each.message}</bdi> <span class="soft">${words(each.kind)}${each.recommended_type && `: ${each.recommended_type}`}, ${Math.round(each.confidence * 100)} % sure</span></li>`)}</ul>`;
+    <ul class="plain">${answer.recommendations.slice(0, 100).map((/** @type {any} */ each) => html`<li key=${each.kind + each.field_name}><bdi>${each.message}</bdi> <span class="soft">proposed: ${words(each.kind)}${each.recommended_type && `, ${each.recommended_type}`}, ${Math.round(each.confidence * 100)} % sure</span></li>`)}</ul>`;
 }
