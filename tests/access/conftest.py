@@ -34,6 +34,7 @@ from tests.support.commands import environment
 from tests.support.database import database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner, share_services
+from tests.support.lifespans import lifespan
 from tests.support.refusals import seconds_until_refused
 from tests.support.scheduling import OF_ACCOUNTS
 
@@ -75,8 +76,7 @@ class Instance:
 
     loop: Loop
     services: Services
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-    running: list[asyncio.Task[None]] = field(default_factory=list)
+    running: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     @property
     def accounts(self) -> Accounts:
@@ -109,28 +109,12 @@ class Instance:
             agent_grants=AgentGrants(self.services.database, self.services.type_aliases),
         )  # fmt: skip
         app = create_app(services, authenticate)
-        started = asyncio.Event()
-
-        async def live() -> None:
-            async with app.router.lifespan_context(app):
-                started.set()
-                await self.ended.wait()
-
-        async def start() -> None:
-            self.running.append(asyncio.create_task(live()))
-            await started.wait()
-
-        self.loop.run(start())
+        self.running.enter_context(lifespan(self.loop, app))
         return Application(self.loop, app)
 
     def end(self) -> None:
         """End the applications."""
-
-        async def end() -> None:
-            self.ended.set()
-            await asyncio.gather(*self.running)
-
-        self.loop.run(end())
+        self.running.close()
 
     def close(self) -> None:
         """End the applications and erase the accounts."""

@@ -5,7 +5,6 @@ Every operation, every endpoint and every layer is made to fail with a message t
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import Callable, Iterator
@@ -29,6 +28,7 @@ from graphmem.registry import REGISTRY, Operation, Services
 from tests.support import surface
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
+from tests.support.lifespans import lifespan
 from tests.support.surface import EVERY, OPERATIONS, TOOLS
 
 HIDDEN = "/srv/graphmem/secret-place/model.py"
@@ -49,30 +49,14 @@ INSIDE = (
 @contextmanager
 def serving(loop: Loop, app: Any) -> Iterator[Any]:
     """Have what sends requests to an application, whose MCP runs."""
-    ended, started = asyncio.Event(), asyncio.Event()
-
-    async def live() -> None:
-        async with app.router.lifespan_context(app):
-            started.set()
-            await ended.wait()
-
-    async def start() -> asyncio.Task[None]:
-        task = asyncio.create_task(live())
-        await started.wait()
-        return task
 
     async def send(method: str, path: str, **kwargs: Any) -> httpx.Response:
         transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as http:
             return await http.request(method, path, **kwargs)
 
-    async def end() -> None:
-        ended.set()
-        await task
-
-    task = loop.run(start())
-    yield lambda method, path, **kwargs: loop.run(send(method, path, **kwargs))
-    loop.run(end())
+    with lifespan(loop, app):
+        yield lambda method, path, **kwargs: loop.run(send(method, path, **kwargs))
 
 
 def broken_by(fault: Callable[[], Exception]) -> Any:

@@ -33,6 +33,7 @@ from tests.support.commands import environment
 from tests.support.database import database
 from tests.support.event_loop import Loop
 from tests.support.faces import by_cli, share_services
+from tests.support.lifespans import lifespan
 
 CLOSED = sorted(name for name, operation in REGISTRY.items() if not operation.sandbox)
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@lovelace.example"}
@@ -62,26 +63,9 @@ def public(services: Services, loop: Loop, seed: Path) -> Services:
 
 @pytest.fixture(scope="module")
 def http(public: Services, loop: Loop) -> Iterator[Application]:
-    app, ended, started = create_app(public), asyncio.Event(), asyncio.Event()
-
-    async def live() -> None:
-        async with app.router.lifespan_context(app):
-            started.set()
-            await ended.wait()
-
-    async def start() -> asyncio.Task[None]:
-        task = asyncio.create_task(live())
-        await started.wait()
-        return task
-
-    task = loop.run(start())
-    yield Application(loop, app)
-
-    async def stop() -> None:
-        ended.set()
-        await task
-
-    loop.run(stop())
+    app = create_app(public)
+    with lifespan(loop, app):
+        yield Application(loop, app)
 
 
 def store(http: Application, **more: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,6 +19,7 @@ from graphmem.settings import LOCAL_ACCOUNT
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
+from tests.support.lifespans import lifespan
 
 MCP = {"Accept": "application/json, text/event-stream"}
 
@@ -83,32 +84,15 @@ Make = Callable[..., Any]
 @pytest.fixture
 def app_with(loop: Loop, services: Services, lookups: Looked) -> Iterator[Make]:
     """Make an application with some limits; its other classes have none."""
-    ended = asyncio.Event()
-    tasks: list[asyncio.Task[None]] = []
+    with contextlib.ExitStack() as running:
 
-    async def start(app: Any) -> None:
-        started = asyncio.Event()
+        def make(**limits: Any) -> Any:
+            settings = services.settings.model_copy(update=limits)
+            app = create_app(replace(services, settings=settings), lookups)
+            running.enter_context(lifespan(loop, app))
+            return app
 
-        async def live() -> None:
-            async with app.router.lifespan_context(app):
-                started.set()
-                await ended.wait()
-
-        tasks.append(asyncio.create_task(live()))
-        await started.wait()
-
-    def make(**limits: Any) -> Any:
-        settings = services.settings.model_copy(update=limits)
-        app = create_app(replace(services, settings=settings), lookups)
-        loop.run(start(app))
-        return app
-
-    async def end() -> None:
-        ended.set()
-        await asyncio.gather(*tasks)
-
-    yield make
-    loop.run(end())
+        yield make
 
 
 @pytest.fixture
