@@ -28,7 +28,6 @@ CODE_SECONDS: Final = 600
 _CODE_LETTERS: Final = "ABCDEFGHJKMNPQRSTVWXYZ23456789"
 """The letters of a one-time code: none that looks like another."""
 _CODE_GROUPS: Final = 4
-_MICROSECONDS: Final = 1_000_000
 
 
 class Account(NamedTuple):
@@ -300,7 +299,7 @@ class Accounts:
     async def create_code(self, account_id: str) -> tuple[str, int]:
         """Return a new one-time code of an account and the time when it expires; earlier codes end."""
         letters = ["".join(secrets.choice(_CODE_LETTERS) for _ in range(4)) for _ in range(_CODE_GROUPS)]
-        code, expires_at = "-".join(letters), times.now() + CODE_SECONDS * _MICROSECONDS
+        code, expires_at = "-".join(letters), times.now() + CODE_SECONDS * times.SECOND
         rows = await self._writes.rows(
             "account.create_code", account_id=account_id, digest=tokens.digest(code), expires_at=expires_at
         )

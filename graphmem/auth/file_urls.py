@@ -29,7 +29,6 @@ _VERSION: Final = "1"
 _DISPOSITION: Final = "attachment"
 _SECRET_NAME: Final = "file_urls"
 _SECRET_BYTES: Final = 32
-_SECOND: Final = 1_000_000
 
 
 class Secret(NamedTuple):
@@ -59,7 +58,7 @@ class FileUrls:
         key = await self._key()
         # Its name says nothing of the key.
         key_id = hashlib.sha256(b"id of " + key).hexdigest()[:8]
-        values = (_VERSION, key_id, owner, source_id, str(expires_at // _SECOND), _DISPOSITION)
+        values = (_VERSION, key_id, owner, source_id, str(expires_at // times.SECOND), _DISPOSITION)
         parameters = dict(zip(PARAMETERS, values, strict=True))
         return f"{PATH}?{urlencode({**parameters, 'signature': _signature(key, values)})}"
 
@@ -77,7 +76,7 @@ class FileUrls:
         sent = parameters["signature"].encode(errors="surrogatepass")
         if not hmac.compare_digest(sent, signature.encode()):
             raise FileUrlRefused
-        if times.now() >= int(parameters["expires"]) * _SECOND:
+        if times.now() >= int(parameters["expires"]) * times.SECOND:
             raise FileUrlRefused("the URL has expired: make a new one with GET /get_file_url")
         owner = parameters["owner"]
         if await self._accounts.is_owner_disabled(owner):

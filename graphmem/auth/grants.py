@@ -46,7 +46,6 @@ KEPT_SECONDS: Final = 24 * 3600
 """Seconds for which what has expired is kept, so that its use is told from that of an unknown secret."""
 DIRECT_CLIENT: Final = "direct"
 """The client id of a program that asks by ``/mcp/oauth/initiate`` without being registered."""
-_SECOND: Final = 1_000_000
 
 
 class AuthorizationRequest(NamedTuple):
@@ -192,7 +191,7 @@ class Grants:
         client_id, now = f"client_{secrets.token_hex(16)}", times.now()
         rows = await self._writes.rows(
             "oauth.create_client", id=client_id, metadata=metadata.model_dump_json(exclude_none=True),
-            limit=CLIENTS_LIMIT, created_at=now, expires_at=now + UNUSED_CLIENT_SECONDS * _SECOND,
+            limit=CLIENTS_LIMIT, created_at=now, expires_at=now + UNUSED_CLIENT_SECONDS * times.SECOND,
         )  # fmt: skip
         self._remove_expired()
         if not rows:
@@ -209,7 +208,7 @@ class Grants:
 
     async def create_request(self, request: NewRequest) -> tuple[str, int]:
         """Keep a request; return the secret that names it, and when it expires."""
-        secret, expires_at = secrets.token_urlsafe(32), times.now() + REQUEST_SECONDS * _SECOND
+        secret, expires_at = secrets.token_urlsafe(32), times.now() + REQUEST_SECONDS * times.SECOND
         await self._writes.rows(
             "oauth.create_request", digest=tokens.digest(secret), client_id=request.client_id,
             client_name=request.client_name, redirect_uri=request.redirect_uri, state=request.state,
@@ -240,8 +239,8 @@ class Grants:
         row = await self._writes.one(
             "oauth.grant", RequestResult, digest=tokens.digest(secret), account_id=account.id,
             grant_id=f"con_{secrets.token_hex(8)}", scopes=sorted(scopes), code_digest=tokens.digest(code),
-            browser=tokens.digest(browser), now=now, expires_at=now + CODE_SECONDS * _SECOND,
-            client_expires_at=now + USED_CLIENT_SECONDS * _SECOND,
+            browser=tokens.digest(browser), now=now, expires_at=now + CODE_SECONDS * times.SECOND,
+            client_expires_at=now + USED_CLIENT_SECONDS * times.SECOND,
         )  # fmt: skip
         return code if row is not None else None
 
@@ -276,8 +275,9 @@ class Grants:
             "oauth.redeem_code", Redemption, digest=tokens.digest(code), challenge=challenge,
             redirect_uri=redirect_uri, client_id=presented.client_id, resource=presented.resource,
             scopes=_sorted(presented.scopes), access_digest=tokens.digest(access_token),
-            access_expires_at=now + ACCESS_SECONDS * _SECOND, refresh_digest=tokens.digest(refresh_token),
-            refresh_expires_at=now + REFRESH_SECONDS * _SECOND, now=now,
+            access_expires_at=now + ACCESS_SECONDS * times.SECOND,
+            refresh_digest=tokens.digest(refresh_token),
+            refresh_expires_at=now + REFRESH_SECONDS * times.SECOND, now=now,
         )  # fmt: skip
         self._remove_expired()
         return self._issued(row, access_token, refresh_token)
@@ -296,9 +296,11 @@ class Grants:
         row = await self._writes.one(
             "oauth.rotate", Redemption, digest=tokens.digest(token), client_id=presented.client_id,
             resource=presented.resource, scopes=_sorted(presented.scopes),
-            access_digest=tokens.digest(access_token), access_expires_at=now + ACCESS_SECONDS * _SECOND,
-            refresh_digest=tokens.digest(refresh_token), refresh_expires_at=now + REFRESH_SECONDS * _SECOND,
-            grace=int(grace_seconds * _SECOND), now=now,
+            access_digest=tokens.digest(access_token),
+            access_expires_at=now + ACCESS_SECONDS * times.SECOND,
+            refresh_digest=tokens.digest(refresh_token),
+            refresh_expires_at=now + REFRESH_SECONDS * times.SECOND,
+            grace=int(grace_seconds * times.SECOND), now=now,
         )  # fmt: skip
         self._remove_expired()
         return self._issued(row, access_token, refresh_token)
@@ -362,7 +364,7 @@ class Grants:
     async def remove_expired(self) -> None:
         """Remove some requests, tokens, grants and clients that have expired a while ago."""
         with contextlib.suppress(GraphmemError):
-            before = times.now() - KEPT_SECONDS * _SECOND
+            before = times.now() - KEPT_SECONDS * times.SECOND
             await self._writes.rows("oauth.remove_expired", before=before, limit=REMOVED_AT_ONCE)
 
 

@@ -22,7 +22,6 @@ ACCOUNT_ID: Final = "11111111-1111-1111-1111-111111111111"
 ACCOUNT_NAME: Final = "sandbox"
 REMEMBERED_SECONDS: Final = 0.25
 """Seconds for which a process does not look again who the owner is. A flood then costs few look-ups."""
-_SECOND: Final = 1_000_000
 
 
 class SandboxState(NamedTuple):
@@ -100,7 +99,7 @@ class SharedAccount:
     async def lease(self, holder: str, seconds: float) -> bool:
         """Take or keep the work on the account for some seconds; return whether no other process has it."""
         now = times.now()
-        until = now + int(seconds * _SECOND)
+        until = now + int(seconds * times.SECOND)
         row = await self._writes.one(
             "sandbox.lease", Holder, name=ACCOUNT_NAME, holder=holder, now=now, until=until
         )

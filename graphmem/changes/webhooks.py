@@ -42,7 +42,6 @@ LOOK_SECONDS: Final = 1.0
 BACKOFF_SECONDS: Final = (1, 5, 30, 300)
 """Seconds before what failed is tried again; the last ones again and again."""
 FETCHER: Final = Fetcher(seconds=DELIVERY_SECONDS)
-_MICROSECONDS: Final = 1_000_000
 
 StandingOf = Callable[[Context, Subscription], Awaitable[StandingAnswers | None]]
 
@@ -165,7 +164,7 @@ class _Delivery:
             else:
                 place = following
         wakes_at = (
-            _in(LOOK_MICROSECONDS / _MICROSECONDS) if standing is not None and standing.is_timed else None
+            _in(LOOK_MICROSECONDS / times.SECOND) if standing is not None and standing.is_timed else None
         )
         await self._note(**_at(place, head.node_key), due_at=0, wakes_at=wakes_at)
 
@@ -216,4 +215,4 @@ def _at(place: Place, node_key: str) -> dict[str, Any]:
 
 
 def _in(seconds: float) -> int:
-    return times.now() + int(seconds * _MICROSECONDS)
+    return times.now() + int(seconds * times.SECOND)

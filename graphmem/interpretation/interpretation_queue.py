@@ -27,7 +27,6 @@ ATTEMPTS_LIMIT: Final = 8
 BACKOFF_SECONDS: Final = 5.0
 """Seconds before the second attempt; each later one waits twice as long, up to an hour."""
 _BACKOFF_LIMIT_SECONDS: Final = 3_600.0
-_SECOND: Final = 1_000_000
 
 _log = structlog.get_logger("graphmem.interpretation")
 
@@ -76,7 +75,11 @@ async def claim_next(database: Database, lease: float) -> Claim | None:
         lease: seconds.
     """
     return await database.writes(None).one(
-        "interpretation.claim", Claim, now=times.now(), lease=int(lease * _SECOND), token=uuid.uuid4().hex
+        "interpretation.claim",
+        Claim,
+        now=times.now(),
+        lease=int(lease * times.SECOND),
+        token=uuid.uuid4().hex,
     )
 
 
@@ -96,14 +99,14 @@ async def postpone(database: Database, claim: Claim, reason: str) -> None:
     """Give an interpretation back to the queue, to be tried again later."""
     attempts = claim.interpretation.attempts or 1
     wait = min(BACKOFF_SECONDS * 2 ** (attempts - 1), _BACKOFF_LIMIT_SECONDS)
-    await _set(database, claim, times.now() + int(wait * _SECOND), Status.PENDING, reason)
+    await _set(database, claim, times.now() + int(wait * times.SECOND), Status.PENDING, reason)
 
 
 async def _renew(database: Database, claim: Claim, lease: float) -> None:
     while True:
         await asyncio.sleep(lease / 3)
         try:
-            await _set(database, claim, times.now() + int(lease * _SECOND), Status.RUNNING, None)
+            await _set(database, claim, times.now() + int(lease * times.SECOND), Status.RUNNING, None)
         except GraphmemError as exc:
             _log.warning("a lease was not renewed", id=claim.interpretation.id, reason=str(exc)[:500])
 

@@ -17,7 +17,9 @@ EARLIEST = -62_135_596_800_000_000
 """0001-01-01T00:00:00Z."""
 LATEST = 253_402_300_799_999_999
 """9999-12-31T23:59:59.999999Z."""
-DAY = 24 * 3600 * 1_000_000
+SECOND = 1_000_000
+"""Microseconds of a second."""
+DAY = 24 * 3600 * SECOND
 """Microseconds of a day."""
 FUTURE_LIMIT_MICROSECONDS = DAY
 """How far ahead of the clock an observation may lie, in microseconds: the skew of an honest clock."""
