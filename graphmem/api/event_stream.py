@@ -28,7 +28,7 @@ from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.errors import GraphmemError
 from graphmem.observability.logs import new_trace_id
 from graphmem.operations.change_filters import FollowChanges
-from graphmem.operations.subscriptions import told_to
+from graphmem.operations.subscriptions import changes_for
 from graphmem.registry import Context
 
 PING_SECONDS: Final = 25
@@ -56,7 +56,7 @@ async def stream(request: Request) -> Response:
     context = Context(actor, services)
     wanted, standing = arguments.wanted, None
     if arguments.subscription_id is not None:
-        wanted, standing = await told_to(context, arguments.subscription_id)
+        wanted, standing = await changes_for(context, arguments.subscription_id)
     place = None
     if arguments.after is not None:
         place = await change_cursors.place_of(context, arguments.after, is_standing=standing is not None)

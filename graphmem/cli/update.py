@@ -62,11 +62,13 @@ def _released(url: str) -> tuple[list[str], str | None]:
     """
     from graphmem.auth.fetching import Fetcher, FetchRefused
 
-    found = run_async(Fetcher(seconds=INDEX_SECONDS, bytes_limit=INDEX_BYTES_LIMIT).fetch_json(url)).members
+    fetcher = Fetcher(seconds=INDEX_SECONDS, bytes_limit=INDEX_BYTES_LIMIT)
+    project = run_async(fetcher.fetch_json(url)).members
     try:
-        files = found["releases"].items()
+        files = project["releases"].items()
         versions = [name for name, of in files if _FINAL.fullmatch(name) and not all(f["yanked"] for f in of)]
-        changes = (found["info"].get("project_urls") or {}).get("Changelog") or found["info"]["release_url"]
+        info = project["info"]
+        changes = (info.get("project_urls") or {}).get("Changelog") or info["release_url"]
     except (LookupError, TypeError, AttributeError) as exc:
         raise FetchRefused("document", "it answers something else than a package index") from exc
     if not versions:

@@ -1,9 +1,9 @@
-"""Instances of an entry of a calendar that another file than that of its series moved or cancelled.
+"""Changes of single instances of a calendar series that stand in another file than the series.
 
-Such a file says so of the series in one field for each instance: the name of the field has the time at which
-the instance would take place, and the value is the time at which it does, or :data:`CANCELLED`. The lists of
-instances stay as their file has them; the timeline has the times that count. So the files may come in either
-order, and what is withdrawn has no effect.
+The other file adds one field to the series for each such instance: the name of the field has the time at
+which the instance would take place, and the value is the time at which it does, or :data:`CANCELLED`. The
+lists of instances stay as their file has them; the timeline has the times that count. So the files may come
+in either order, and what is withdrawn has no effect.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.entity_pages import EntityRequest, Order, page
 from graphmem.registry import Context, Scope, operation
 from graphmem.search.context.context_lines import contested_lines
-from graphmem.search.context.context_ranking import Line, Observed
+from graphmem.search.context.context_ranking import Line
 
 SCANNED_LIMIT: Final = 200
 """Entities that one call looks at, the newest ones."""
@@ -102,17 +102,14 @@ async def find_contested(context: Context, arguments: FindContested) -> Conteste
 
 
 def _field(line: Line) -> ContestedField:
-    shown = Observed(line.field, line.value, line.observed_at, line.observation_id, "")
-    return {
-        "field": line.field,
-        **_observed(shown),
-        "contested": [_observed(each) for each in line.contested],
-    }
+    others = [_observed(each.text, each.observed_at, each.observation_id) for each in line.contested]
+    shown = _observed(line.value, line.observed_at, line.observation_id)
+    return {"field": line.field, **shown, "contested": others}
 
 
-def _observed(each: Observed) -> ObservedValue:
+def _observed(text: str, observed_at: int | None, observation_id: str) -> ObservedValue:
     return {
-        "value": orjson.Fragment(each.text),
-        "observed_at": answers.when(each.observed_at),
-        "observation_id": each.observation_id,
+        "value": orjson.Fragment(text),
+        "observed_at": answers.when(observed_at),
+        "observation_id": observation_id,
     }

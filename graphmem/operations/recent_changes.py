@@ -14,7 +14,7 @@ from graphmem.changes.wanted_changes import ChangeAnswer
 from graphmem.errors import CursorOfAnotherDatabase, InvalidCursor, NotFound, SubscriptionInactive
 from graphmem.model import times
 from graphmem.operations.change_filters import FollowChanges
-from graphmem.operations.subscriptions import told_to
+from graphmem.operations.subscriptions import changes_for
 from graphmem.reading import cursors, names_in_use
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
@@ -146,7 +146,7 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
 async def _after(context: Context, arguments: ListChanges, cursor: str | None) -> ChangesPage:
     wanted, standing, changes = arguments.wanted, None, list[ChangeAnswer]()
     if arguments.subscription_id is not None:
-        wanted, standing = await told_to(context, arguments.subscription_id)
+        wanted, standing = await changes_for(context, arguments.subscription_id)
     answer: ChangesPage = {"changes": changes, "limit": arguments.limit, "offset": 0}
     if cursor is None:
         head = await context.services.change_feed.head(context.actor.owner, stamped=False, dated=False)

@@ -98,10 +98,10 @@ async def report_abuse(context: Context, arguments: ReportAbuse) -> FiledReport:
     _check_sandbox(context)
     now = times.now()
     # The rules take longer the longer a text is.
-    found = redacted(arguments.description[:DESCRIPTION_LIMIT])
+    redaction = redacted(arguments.description[:DESCRIPTION_LIMIT])
     report_id, token = await Reports(context.services.database).add(
         arguments.reason,
-        found,
+        redaction,
         entity_id=arguments.entity_id,
         url=None if arguments.url is None else redacted(arguments.url).text,
         contact=arguments.reporter_contact,
@@ -115,10 +115,10 @@ async def report_abuse(context: Context, arguments: ReportAbuse) -> FiledReport:
         "submitted_at": times.render(now),
         "next_check_suggested_at": times.render(now + CHECK_DAYS * times.DAY),
         "redaction_preview": {
-            "applied": bool(found.replaced or found.suspicious),
-            "redacted_description": found.text,
-            "fields_redacted_count": found.replaced,
-            "backstop_hits": found.suspicious,
+            "applied": bool(redaction.replaced or redaction.suspicious),
+            "redacted_description": redaction.text,
+            "fields_redacted_count": redaction.replaced,
+            "backstop_hits": redaction.suspicious,
         },
     }
 

@@ -170,7 +170,7 @@ async def standing_of(context: Context, subscription: Subscription) -> StandingA
     return StandingAnswers(context, await read_again(), read_again)
 
 
-async def told_to(context: Context, subscription_id: str) -> tuple[WantedChanges, StandingAnswers | None]:
+async def changes_for(context: Context, subscription_id: str) -> tuple[WantedChanges, StandingAnswers | None]:
     """Return what an active subscription is told: some changes, or how the answers of its query change.
 
     Raises:

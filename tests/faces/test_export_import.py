@@ -365,9 +365,9 @@ def test_a_note_that_is_uploaded_and_imported_is_told_to_be_two_entities(
         (("upload", both), 0),
     ):
         rows = json.loads(command(*words, "--json")[1])["files"]
-        told = [each["message"] for row in rows for each in row.get("store_warnings", ())]
-        assert len(told) == count, words
-        for message in told:
+        messages = [each["message"] for row in rows for each in row.get("store_warnings", ())]
+        assert len(messages) == count, words
+        for message in messages:
             interpretation_id = message.partition("interpretations withdraw ")[2].partition("`")[0]
             assert command("interpretations", "withdraw", interpretation_id)[0] == 0
     assert sorted(row["canonical_name"] for row in run("entities.query")["entities"]) == [

@@ -41,23 +41,23 @@ def barriers_of(tab: Tab, view: str) -> list[str]:
     page = tab.open(view)
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(AXE)
-    found = barriers(page, RULES)
+    violations = barriers(page, RULES)
     page.emulate_media(color_scheme="dark")
-    found += barriers(page, ["color-contrast"])
+    violations += barriers(page, ["color-contrast"])
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(PHONE)
-    found += barriers(page, ["target-size", "color-contrast", "scrollable-region-focusable"])
+    violations += barriers(page, ["target-size", "color-contrast", "scrollable-region-focusable"])
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-        found.append(f"{view} is wider than a phone")
+        violations.append(f"{view} is wider than a phone")
     page.set_viewport_size(WIDE)
-    return found
+    return violations
 
 
 def test_nobody_meets_a_barrier_in_both_themes_and_on_a_phone(tab: Tab, world: World) -> None:
-    found = [each for view in VIEWS for each in barriers_of(tab, view.format(**world.ids))]
+    violations = [each for view in VIEWS for each in barriers_of(tab, view.format(**world.ids))]
     # The browser says that the entity which is not there was answered 404.
     tab.faults[:] = [fault for fault in tab.faults if "404" not in fault]
-    assert found == []
+    assert violations == []
 
 
 def test_a_name_is_found_by_keyboard_alone_and_leads_to_its_entity(tab: Tab) -> None:

@@ -77,10 +77,10 @@ def released(*versions: str, yanked: str = "", **urls: str) -> dict[str, Any]:
 def test_a_newer_version_is_told_with_the_command_that_installs_it(index: Callable[..., list[str]]) -> None:
     versions = ("99.9.1", "0.0.1", "99.10.0", "99.11.0", __version__, "100.0.0rc1")
     addresses = index({**released(*versions, yanked="99.11.0"), "more": None})
-    found = checked(GRAPHMEM_UPDATE_INDEX="https://packages.example.com/")
-    assert (found["newest"], found["newer"]) == ("99.10.0", ["99.10.0", "99.9.1"])
-    assert (found["installed_with"], "git -C" in found["update"]) == ("checkout", True)
-    assert found["changes"] == "https://index/latest"
+    answer = checked(GRAPHMEM_UPDATE_INDEX="https://packages.example.com/")
+    assert (answer["newest"], answer["newer"]) == ("99.10.0", ["99.10.0", "99.9.1"])
+    assert (answer["installed_with"], "git -C" in answer["update"]) == ("checkout", True)
+    assert answer["changes"] == "https://index/latest"
     assert addresses == ["https://packages.example.com/pypi/graphmem/json"]
     addresses = index(released("99.0", Changelog="https://example.com/changes"))
     assert (checked()["changes"], addresses) == (
