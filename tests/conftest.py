@@ -17,6 +17,7 @@ import xdist
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from graphmem import environment_file
 from graphmem.auth import Actor
 from graphmem.auth.authenticator import Caller
 from graphmem.errors import AuthRequired
@@ -162,6 +163,13 @@ def no_remarks(remarks: list[tuple[str, str]]) -> Iterator[None]:
     remarks.clear()
     yield
     assert not remarks, remarks
+
+
+@pytest.fixture(autouse=True)
+def own_environment() -> Iterator[None]:
+    """Take back the variables of an instance's file, which a command of a test set in this process."""
+    yield
+    environment_file.apply(Path(os.devnull))
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,8 @@ SECRET = "it's $HOME ${HOME} \\ of 32 characters!"
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Iterator[Path]:
-    yield tmp_path
-    environment_file.apply(Path(os.devnull))
+def data(tmp_path: Path) -> Path:
+    return tmp_path
 
 
 def write(folder: Path, *lines: str) -> None:
