@@ -189,7 +189,7 @@ AtIngested = Annotated[
     Field(description="The state as recorded by this time."),
     ReadAs("until"),
 ]
-IncludeDeleted = Annotated[bool, Field(description="Whether to include what is deleted.")]
+IncludeDeleted = Annotated[bool, Field(description="Also what is deleted.")]
 Current = Annotated[bool, Field(description="Leave out relationships that ended.")]
 IncludeExcluded = Annotated[bool, Field(description="Whether to include observations that do not count.")]
 

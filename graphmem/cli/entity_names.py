@@ -19,7 +19,8 @@ _OF_UNLISTED: Final = {"entities.restore": "deleted", "entities.unmerge": "merge
 """Operations on entities that no look-up finds, with the state of these."""
 _UNLISTED_PARTS: Final = frozenset({"entity_id", "source_entity_id"})
 """The arguments of these operations that name such an entity."""
-_PAGE: Final = 500
+STATES_LIMIT: Final = 100
+"""Entities of one name, in any state, of which those in the sought state are taken."""
 _WHOLE: Final = frozenset({"id", "identifier", "name"})
 """The steps of a look-up of which the whole text is what an entity has."""
 
@@ -62,24 +63,18 @@ def _shown(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _unlisted(session: Session, name: str, entity_type: Any, state: str) -> Mapping[str, Any]:
-    """Return the entity of a state, deleted or merged, that has a name; all of them are compared."""
+    """Return the entity of a state, deleted or merged, that has a name."""
     from graphmem.cli.commands import entry_of
-    from graphmem.model import canonical, identity
+    from graphmem.model import canonical
 
-    filters = {"include_deleted": True, "include_merged": True}
+    filters = {"name": name, f"include_{state}": True}
     filters |= {"entity_type": entity_type} if entity_type else {}
-    asked: dict[str, Any] = {"filters": filters, "include_snapshots": False, "limit": _PAGE}
-    candidates, folded = list[Mapping[str, Any]](), identity.fold_text(name)
-    cursor: str | None = ""
-    while cursor is not None:
-        paged = asked | ({"cursor": cursor} if cursor else {})
-        page = canonical.decode(session.run(entry_of("entities.query"), paged))
-        named = (row for row in page["entities"] if identity.fold_text(row["canonical_name"]) == folded)
-        candidates += [_shown(row) for row in named if row["state"] == state]
-        cursor = page.get("next_cursor")
-    if not candidates:
+    asked: dict[str, Any] = {"filters": filters, "include_snapshots": False, "limit": STATES_LIMIT}
+    page = canonical.decode(session.run(entry_of("entities.query"), asked))
+    candidates = [_shown(row) for row in page["entities"] if row["state"] == state]
+    if not candidates and "next_cursor" not in page:
         raise NotFound(f"no {state} entity has the name {name!r:.100}")
-    if len(candidates) > 1:
+    if len(candidates) != 1 or "next_cursor" in page:
         raise EntityAmbiguous(candidates=candidates[:CANDIDATES_LIMIT])
     return candidates[0]
 

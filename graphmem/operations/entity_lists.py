@@ -14,6 +14,7 @@ from graphmem.arguments import (
     IncludeDeleted,
     Moment,
     Spelled,
+    Text,
     TypeFilters,
     invalid,
 )
@@ -69,13 +70,14 @@ class EntityFilters(ByWriter, TypeFilters):
     """Filters of entities."""
 
     include_deleted: IncludeDeleted = False
-    include_merged: bool = Field(default=False, description="Whether to include what is merged into others.")
+    include_merged: bool = Field(default=False, description="Also what is merged into others.")
+    name: Annotated[Text | None, Field(description="Their name, in any case.")] = None
     updated_since: Annotated[
         Moment | None, Field(description="With an observation recorded since this time.")
     ] = None
     created_since: Annotated[
         Moment | None,
-        Field(description="First recorded at or after this time."),
+        Field(description="First recorded since this time."),
     ] = None
     snapshot_filters: SnapshotFilters = Field(default={})
     related_to: Annotated[
@@ -94,12 +96,17 @@ class EntityFilters(ByWriter, TypeFilters):
 
 UNLISTED: Final = frozenset({"include_deleted", "include_merged"})
 """Filters that neither a search takes nor a list of what is related to an entity: these answer live ones."""
+_BESIDE_NAME: Final = (
+    PAGE_ARGUMENTS | UNLISTED | TypeFilters.model_fields.keys()
+    | {"filters", "name", "include_total_count", "include_snapshots", "sort_order"}
+)  # fmt: skip
+"""Arguments that go with a filter by name."""
 
 
 class QueryEntities(Paged):
     """The arguments of ``entities.query``."""
 
-    filters: EntityFilters = Field(default=EntityFilters(), description="Filters; all of them must fit.")
+    filters: EntityFilters = Field(default=EntityFilters(), description="All of them must fit.")
     sort_by: Annotated[
         str,
         Field(max_length=100, description=f"One of {', '.join(ORDERS)}, or snapshot.<field>."),
@@ -108,9 +115,9 @@ class QueryEntities(Paged):
     sort_order: Annotated[
         Way,
         BeforeValidator(_known_way),
-        Field(description="Equal keys go by id, in the same direction."),
+        Field(description="Equal keys go by id, the same way."),
     ] = "asc"
-    include_snapshots: bool = Field(default=True, description="Whether each entity has its snapshot.")
+    include_snapshots: bool = Field(default=True, description="With their snapshots.")
     fields: FieldNames = EVERY_FIELD
     provenance: ProvenanceLevel = "ids"
     at: At = None
@@ -263,11 +270,13 @@ async def _request(context: Context, arguments: QueryEntities) -> EntityRequest:
         InvalidInput: a relationship type is unknown, or filters do not go together.
     """
     filters = arguments.filters
+    _refuse_beside_name(arguments)
     return EntityRequest(
         types=filters.types,
         order=Order.of(arguments.sort_by, arguments.sort_order),
         include_deleted=filters.include_deleted,
         include_merged=filters.include_merged,
+        name=filters.name,
         updated_since=filters.updated_since,
         created_since=filters.created_since,
         filters=filters.field_filters,
@@ -296,6 +305,21 @@ async def _related(context: Context, filters: EntityFilters) -> RelatedTo | None
         raise invalid([{"path": f"$.filters.{name}", "message": why} for name in refused])
     paths = {f"$.filters.relationship_types[{i}]": name for i, name in enumerate(filters.relationship_types)}
     return RelatedTo(filters.related_to, tuple(await known_types(context, paths)))
+
+
+def _refuse_beside_name(arguments: QueryEntities) -> None:
+    """Refuse what does not go with a filter by name, which has an index of its own.
+
+    Raises:
+        InvalidInput: such an argument is given.
+    """
+    if arguments.filters.name is None:
+        return
+    sent = {f"$.{name}": name for name in arguments.sent()}
+    sent |= {f"$.filters.{name}": name for name in arguments.filters.sent()}
+    why = "not together with name: entities of a name are filtered by type and state alone, and listed by id"
+    if issues := [{"path": path, "message": why} for path, name in sent.items() if name not in _BESIDE_NAME]:
+        raise invalid(issues)
 
 
 def _refuse_as_of(arguments: QueryEntities) -> None:

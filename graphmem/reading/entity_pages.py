@@ -103,6 +103,7 @@ class EntityRequest:
     include_deleted: bool = False
     include_merged: bool = False
     include_absent: bool = False
+    name: str | None = None
     updated_since: int | None = None
     created_since: int | None = None
     filters: Mapping[str, Filter] = field(default_factory=dict)
@@ -185,7 +186,13 @@ async def page(
         "reach": request.offset + request.limit + 1,
     }
     keys: list[Key] = []
-    if order.key is None:
+    if request.name is not None:
+        del common["counted"], common["reach"]
+        name = identity.index_key(identity.fold_text(request.name))
+        row = await context.graph.only(
+            cypher.form("entity.named", order.way), _EntityPageRows, name=name, **common
+        )
+    elif order.key is None:
         row = await context.graph.only(cypher.form("entity.page", order.way), _EntityPageRows, **common)
     else:
         least = order.least if request.least is None else request.least

@@ -343,3 +343,39 @@ def test_names_and_values_are_data(run: Call) -> None:
         except GraphmemError as exc:
             raise AssertionError(name) from exc
         assert ids(page) == wine_ids
+
+
+@pytest.mark.parametrize("way", ["asc", "desc"])
+def test_a_name_lists_what_bears_it_in_any_asked_state(run: Call, way: str) -> None:
+    kept, gone, joined, other = store(
+        run, *({"name": name, "external_id": name} for name in ("kept", "gone", "joined", "other"))
+    )
+    for entity_id in (kept, gone, joined):
+        run("entities.correct", entity_id=entity_id, field="name", value="Alte Mühle")
+    run("entities.merge", source_entity_id=joined, target_entity_id=other)
+    run("entities.delete", entity_id=gone)
+    for more, expected in (
+        ({}, [kept]),
+        ({"include_deleted": True}, [kept, gone]),
+        ({"include_merged": True}, [kept, joined]),
+        ({"include_merged": True, "include_deleted": True}, [kept, gone, joined]),
+        ({"include_merged": True, "entity_type": "unknown"}, []),
+    ):
+        expected = sorted(expected, reverse=way == "desc")
+        assert list(walked(run, name="ALTE mühle", sort_order=way, limit=2, **more)) == expected
+        page = run("entities.query", name="alte Mühle", include_total_count=True, limit=1, **more)
+        assert page["total"] == len(expected)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"search": "x"}, {"at": "2026-01-01"}, {"sort_by": "updated_at"}, {"created_since": "2020-01-01"},
+        {"related_to": "ent_" + "0" * 24}, {"snapshot_filters": {"a": {"op": "eq", "value": 1}}},
+        {"by_agent": "me"},
+    ],
+)  # fmt: skip
+def test_a_name_goes_with_types_and_states_alone(run: Call, more: dict[str, Any]) -> None:
+    (issue,) = issues_of(run, name="x", **more)
+    assert issue[0].endswith(next(iter(more)))
+    assert "name" in issue[1]
