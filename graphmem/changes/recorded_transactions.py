@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from graphmem.model import attribution, facts, membership
+from graphmem.model import attribution, facts, ids, membership
 from graphmem.model.reduction import Observation
 from graphmem.registry import Context
 
@@ -101,8 +101,13 @@ class RecordedTransaction(NamedTuple):
     schemas: list[RecordedSchema]
 
     def writers(self, owner: str) -> list[str]:
-        """Return the keys of who wrote it."""
-        return attribution.writers_of(owner, self.agent, self.client, self.by)
+        """Return the keys of who wrote it, and of the writers whose writings count because of it."""
+        released = [
+            ids.writing(each.subject)[0]
+            for each in self.withdrawals
+            if (each.kind, each.subject_kind) == ("include", "writing")
+        ]
+        return [*attribution.writers_of(owner, self.agent, self.client, self.by), *released]
 
     @property
     def entity_ids(self) -> list[str]:

@@ -35,6 +35,11 @@ class Studio:
         entity = {"entity_type": "person", "name": name, "observed_at": DAY, **fields}
         return self(key, "/store", entities=[entity])
 
+    def changes(self, key: str) -> list[str]:
+        """Return the kinds of the changes that a writer is named for."""
+        answer = self.application("GET", f"/changes?by_key={key}", self.keys["ada"]).json()
+        return [each["event_type"] for each in answer["changes"]]
+
     def snapshot(self, name: str, **clocks: str) -> Any:
         found = self("ada", "/retrieve_entity_by_identifier", identifier=name, **clocks)["entities"]
         return next((each["snapshot"] for each in found if each["snapshot"].get("name") == name), None)
@@ -124,8 +129,12 @@ def test_what_a_writer_in_quarantine_writes_is_kept_and_counts_once_it_is_releas
     assert studio.refused("bot", "/undo")[0] == 403
     studio("bot", "/delete_entity", entity_id=ada, entity_type="person")
     assert studio.snapshot("Ada Lovelace")["phone"] == "1"
+    assert "entity.deleted" not in studio.changes("bot")
     studio("ada", "/agents/release", by_key="bot")
     assert studio.snapshot("Ada Lovelace") is None
+    # What counts because of the release is a change of both writers.
+    assert "entity.deleted" in studio.changes("bot")
+    assert "entity.deleted" in studio.changes("ada")
     assert studio.refused("ada", "/agents/release", by_key="bot")[0] == 404
 
 
