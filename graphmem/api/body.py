@@ -16,7 +16,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.auth.agent_keys import refused
 from graphmem.errors import AgentSignatureInvalid, InvalidJson, PayloadTooLarge, UnsupportedMediaType
-from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.model import canonical
 from graphmem.settings import Settings
 from graphmem.storing.received_files import decoded_size, too_large
@@ -72,7 +71,7 @@ async def read_bytes(request: Request, settings: Settings, *, holds_file: bool =
     """
     try:
         async with asyncio.timeout(settings.body_timeout):
-            return await _read(request, settings.max_body_bytes, holds_file)
+            return await _read(request, settings, holds_file)
     except TimeoutError:
         raise too_slow(settings) from None
     except ClientDisconnect:
@@ -209,12 +208,12 @@ class Bounded:
         await self.app(scope, body.receive, send)
 
 
-async def refusal(held: bytearray, rest: AsyncIterator[bytes], most: int) -> PayloadTooLarge:
+async def refusal(held: bytearray, rest: AsyncIterator[bytes], settings: Settings) -> PayloadTooLarge:
     """Return the error of a JSON body that is too large: it is of its file if that alone is too large.
 
     Args:
         held: what was read of the body. The ``rest`` is read to its end and dropped, to count the file.
-        most: bytes that a body may have without its file.
+        settings: with the limits of a body without its file, and of a file.
     """
     start, end = longest_content(held)
     size, is_open = len(held), start < end == len(held)
@@ -228,9 +227,9 @@ async def refusal(held: bytearray, rest: AsyncIterator[bytes], most: int) -> Pay
         if size > DRAINED_BYTES_LIMIT:
             break
     file_size = decoded_size(characters, ending)
-    if file_size > FILE_BYTES_LIMIT:
-        return too_large(file_size)
-    return PayloadTooLarge(size=size, max_size=most)
+    if file_size > settings.max_file_bytes:
+        return too_large(file_size, settings.max_file_bytes)
+    return PayloadTooLarge(size=size, max_size=settings.max_body_bytes)
 
 
 def longest_content(body: bytearray) -> tuple[int, int]:
@@ -261,8 +260,8 @@ def _check_type(content_type: str) -> None:
         raise UnsupportedMediaType(content_type=content_type[:100])
 
 
-async def _read(request: Request, most: int, holds_file: bool) -> bytes:
-    size = announced_size(request)
+async def _read(request: Request, settings: Settings, holds_file: bool) -> bytes:
+    size, most = announced_size(request), settings.max_body_bytes
     if size > (DRAINED_BYTES_LIMIT if holds_file else most):
         leave_unread(request, size)
         raise PayloadTooLarge(size=size, max_size=most)
@@ -270,5 +269,5 @@ async def _read(request: Request, most: int, holds_file: bool) -> bytes:
     async for part in parts:
         body += part
         if len(body) > most:
-            raise await refusal(body, parts, most)
+            raise await refusal(body, parts, settings)
     return bytes(body)

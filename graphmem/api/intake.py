@@ -26,7 +26,6 @@ from graphmem.api.body import (
 )
 from graphmem.arguments import Arguments, holding_json, invalid
 from graphmem.errors import InvalidJson, PayloadTooLarge, ServiceBusy
-from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.model import canonical
 from graphmem.settings import Settings
 from graphmem.storing.received_files import Upload, decoded, too_large
@@ -34,13 +33,16 @@ from graphmem.storing.received_files import Upload, decoded, too_large
 MULTIPART: Final = "multipart/form-data"
 ALLOWANCE_BYTES: Final = 1 << 20
 """Bytes that a body may have beside the largest file."""
-JSON_BYTES_LIMIT: Final = 4 * -(-FILE_BYTES_LIMIT // 3) + ALLOWANCE_BYTES
-FORM_BYTES_LIMIT: Final = FILE_BYTES_LIMIT + ALLOWANCE_BYTES
 LARGE_BODIES: Final = 2
 """Large JSON bodies that one process holds at a time."""
 WAIT_SECONDS: Final = 20.0
 """Seconds that another one waits for its turn."""
 FIELDS_LIMIT: Final = 50
+
+
+def json_bytes_limit(settings: Settings) -> int:
+    """Return the bytes that a JSON body may have with a file in base64."""
+    return max(4 * -(-settings.max_file_bytes // 3) + ALLOWANCE_BYTES, settings.max_body_bytes)
 
 
 class Intake:
@@ -67,7 +69,7 @@ class Intake:
 
     async def _json(self, request: Request, held: contextlib.AsyncExitStack) -> dict[str, Any]:
         most = self._settings.max_body_bytes
-        limit = max(JSON_BYTES_LIMIT, most)
+        limit = json_bytes_limit(self._settings)
         size = announced_size(request)
         if size > DRAINED_BYTES_LIMIT:
             raise PayloadTooLarge(size=size, max_size=limit)
@@ -79,7 +81,7 @@ class Intake:
         async for part in parts:
             body += part
             if len(body) > limit:
-                raise await refusal(body, parts, most)
+                raise await refusal(body, parts, self._settings)
             if len(body) > most and not is_large:
                 # Its length was not announced.
                 is_large = True
@@ -87,22 +89,22 @@ class Intake:
         content_type = request.headers.get("content-type", "")
         if len(body) <= most:
             return object_of(bytes(body), content_type)
-        return await asyncio.to_thread(_large_object, body, content_type, most)
+        return await asyncio.to_thread(_large_object, body, content_type, self._settings)
 
     async def _form(
         self, request: Request, model: type[Arguments], held: contextlib.AsyncExitStack
     ) -> dict[str, Any]:
         size = announced_size(request)
         if size > DRAINED_BYTES_LIMIT:
-            raise PayloadTooLarge(size=size, max_size=FORM_BYTES_LIMIT)
+            raise self._too_large_form(size)
         try:
-            parser = _FormParser(request.headers, self._form_parts(request), self._settings.max_body_bytes)
+            parser = _FormParser(request.headers, self._form_parts(request), self._settings)
             form = await parser.parse()
         except MultiPartException as exc:
             raise invalid([{"path": "$", "message": f"the form cannot be read: {exc.message}"}]) from None
         held.push_async_callback(form.close)
-        if parser.file_size > FILE_BYTES_LIMIT:
-            raise too_large(parser.file_size)
+        if parser.file_size > self._settings.max_file_bytes:
+            raise too_large(parser.file_size, self._settings.max_file_bytes)
         raw: dict[str, Any] = {}
         json_names = holding_json(model)
         for name, value in form.multi_items():
@@ -120,8 +122,11 @@ class Intake:
         async for part in self._parts(request):
             size += len(part)
             if size > DRAINED_BYTES_LIMIT:
-                raise PayloadTooLarge(size=size, max_size=FORM_BYTES_LIMIT)
+                raise self._too_large_form(size)
             yield part
+
+    def _too_large_form(self, size: int) -> PayloadTooLarge:
+        return PayloadTooLarge(size=size, max_size=self._settings.max_file_bytes + ALLOWANCE_BYTES)
 
     async def _parts(self, request: Request) -> AsyncIterator[bytes]:
         """Yield the parts of a body, within ``Settings.body_timeout`` for every ``max_body_bytes`` of it."""
@@ -169,9 +174,9 @@ class _FormParser(MultiPartParser):
     large is counted to its end (``file_size``, in bytes), and not kept.
     """
 
-    def __init__(self, headers: Any, stream: Any, most: int) -> None:
-        super().__init__(headers, stream, max_files=1, max_fields=FIELDS_LIMIT, max_part_size=most)
-        self._most = most
+    def __init__(self, headers: Any, stream: Any, settings: Settings) -> None:
+        self._most, self._most_of_file = settings.max_body_bytes, settings.max_file_bytes
+        super().__init__(headers, stream, max_files=1, max_fields=FIELDS_LIMIT, max_part_size=self._most)
         self._texts = 0
         self.file_size = 0
         self._is_complete = False
@@ -194,7 +199,7 @@ class _FormParser(MultiPartParser):
                 raise PayloadTooLarge(size=self._texts, max_size=self._most)
         else:
             self.file_size += end - start
-            if self.file_size > FILE_BYTES_LIMIT:
+            if self.file_size > self._most_of_file:
                 return
         super().on_part_data(data, start, end)
 
@@ -236,11 +241,13 @@ def _value(name: str, text: str) -> Any:
         raise InvalidJson(f"the part {name[:200]} is not valid JSON: {exc}", reason=str(exc)[:200]) from None
 
 
-def _large_object(body: bytearray, content_type: str, most: int) -> dict[str, Any]:
-    """Return the object of a body above ``most`` bytes; its file is decoded without a copy as text.
+def _large_object(body: bytearray, content_type: str, settings: Settings) -> dict[str, Any]:
+    """Return the object of a body that is larger than one without a file may be.
 
-    What is beside the file is decoded as any other body, within the limit of any other body.
+    Its file is decoded without a copy as text. What is beside the file is decoded as any
+    other body, within the limit of any other body.
     """
+    most = settings.max_body_bytes
     start, end = longest_content(body)
     if end == len(body) or len(body) - (end - start) > most:
         raise PayloadTooLarge(size=len(body), max_size=most)
@@ -253,5 +260,6 @@ def _large_object(body: bytearray, content_type: str, most: int) -> dict[str, An
         # Some libraries write a backslash before each slash.
         is_escaped = body.find(b"\\", start, end) >= 0
         with view[start:end] as content:
-            file = decoded(bytes(content).replace(b"\\/", b"/") if is_escaped else content)
+            plain = bytes(content).replace(b"\\/", b"/") if is_escaped else content
+            file = decoded(plain, settings.max_file_bytes)
     return {**raw, "file_content": Upload(file)}

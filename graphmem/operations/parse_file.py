@@ -43,11 +43,11 @@ async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
         raise invalid(
             [{"path": "$.file_content", "message": "there is no file: give file_content or file_path"}]
         )
-    file = await opened(context, arguments)
+    file, limit = await opened(context, arguments), context.services.settings.max_file_bytes
     # The parser is a process of its own, which reads a file of the disk.
     with tempfile.NamedTemporaryFile(prefix="graphmem-parse-") as copy:
         try:
-            content_hash, size = await asyncio.to_thread(_copied, Limited(file), copy)
+            content_hash, size = await asyncio.to_thread(_copied, Limited(file, limit), copy)
         finally:
             file.close()
         try:

@@ -24,7 +24,6 @@ from graphmem.errors import (
     SandboxDisabled,
 )
 from graphmem.ingest.contained import PATH_CHARACTERS_LIMIT, open_contained
-from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.ingest.media_types import HEAD_BYTES, media_type
 from graphmem.model.fact_records import SourceRecord
 from graphmem.objects import StoredObject
@@ -143,7 +142,7 @@ async def received(
     owner = context.actor.owner
     file = await opened(context, arguments)
     try:
-        limited = cast(BinaryIO, Limited(file))
+        limited = cast(BinaryIO, Limited(file, context.services.settings.max_file_bytes))
         head = await asyncio.to_thread(_head, file)
         if not head:
             given = "file_content" if arguments.file_path is None else "file_path"
@@ -172,12 +171,12 @@ async def opened(context: Context, arguments: FileArguments) -> BinaryIO:
     """
     content = cast("str | Upload | None", arguments.file_content)
     settings = context.services.settings
-    limit = min(FILE_BYTES_LIMIT, settings.max_file_bytes)
+    limit = settings.max_file_bytes
     if arguments.file_path is None:
         assert content is not None
         if isinstance(content, Upload):
             return _checked(content.file, limit)
-        return _checked(await asyncio.to_thread(decoded, content), limit)
+        return _checked(await asyncio.to_thread(decoded, content, limit), limit)
     if content is not None:
         raise invalid([{"path": "$.file_path", "message": "give file_content or file_path, not both"}])
     if settings.sandbox:
@@ -200,10 +199,10 @@ def _checked(file: BinaryIO, limit: int) -> BinaryIO:
 
 
 class Limited:
-    """A file that is refused once more bytes of it are read than the largest file may have."""
+    """A file that is refused once more than ``limit`` bytes of it are read."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+    def __init__(self, file: BinaryIO, limit: int) -> None:
+        self._file, self._limit = file, limit
         self._size = 0
 
     def read(self, count: int) -> bytes:
@@ -218,8 +217,8 @@ class Limited:
         except OSError as exc:
             raise FileUnreadable(f"the file cannot be read: {exc.strerror}") from None
         self._size += len(chunk)
-        if self._size > FILE_BYTES_LIMIT:
-            raise too_large(self._size)
+        if self._size > self._limit:
+            raise too_large(self._size, self._limit)
         return chunk
 
 
@@ -246,13 +245,12 @@ def _refused(kind: type[FileContentInvalid], name: str, message: str) -> FileCon
     return kind(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
 
 
-def too_large(size: int, limit: int | None = None) -> FileTooLarge:
-    """Return the error of a file of ``size`` bytes; ``limit``: what a file may have, by default at most."""
-    most = FILE_BYTES_LIMIT if limit is None else limit
+def too_large(size: int, limit: int) -> FileTooLarge:
+    """Return the error of a file of ``size`` bytes, which may have ``limit`` bytes."""
     return FileTooLarge(
-        f"the file has {size} bytes, and {most} are the limit: split it into several files",
+        f"the file has {size} bytes, and {limit} are the limit: split it into several files",
         file_size=size,
-        max_size=most,
+        max_size=limit,
     )
 
 
@@ -261,8 +259,8 @@ def decoded_size(characters: int, ending: bytes) -> int:
     return characters // 4 * 3 - ending.count(b"=")
 
 
-def decoded(content: str | bytes | memoryview) -> io.BytesIO:
-    """Return a file that is given in base64, at its first byte.
+def decoded(content: str | bytes | memoryview, limit: int) -> io.BytesIO:
+    """Return a file that is given in base64, at its first byte; it may have ``limit`` bytes.
 
     Raises:
         FileContentInvalid: it is no base64.
@@ -271,8 +269,8 @@ def decoded(content: str | bytes | memoryview) -> io.BytesIO:
     """
     ending = content[-2:]
     size = decoded_size(len(content), ending.encode() if isinstance(ending, str) else bytes(ending))
-    if size > FILE_BYTES_LIMIT:
-        raise too_large(size)
+    if size > limit:
+        raise too_large(size, limit)
     try:
         # The library takes more padding than the standard allows.
         if len(content) % 4:

@@ -32,7 +32,6 @@ from graphmem.mcp.protocol import ForwardedRequest
 from graphmem.mcp.tools import create_server
 from graphmem.registry import Services
 from graphmem.settings import Settings, load
-from graphmem.storing import received_files
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_rest, by_runner, share_services
@@ -90,11 +89,10 @@ def test_what_a_path_below_a_root_may_say(
         run("store", file_path="empty")
     with pytest.raises(InvalidInput, match="not both"):
         run("store", file_path="letter.txt", file_content="YWJj")
-    monkeypatch.setattr(received_files, "FILE_BYTES_LIMIT", len(LETTER))
-    assert run("store", file_path="letter.txt")["file_size"] == len(LETTER)
-    monkeypatch.setattr(received_files, "FILE_BYTES_LIMIT", len(LETTER) - 1)
+    exact, less = (rooted(max_file_bytes=len(LETTER) - less) for less in (0, 1))
+    assert exact("store", file_path="letter.txt")["file_size"] == len(LETTER)
     with pytest.raises(FileTooLarge) as large:
-        run("store", file_path="letter.txt")
+        less("store", file_path="letter.txt")
     assert large.value.details == {"file_size": len(LETTER), "max_size": len(LETTER) - 1}
     assert run("sources.list", include_total_count=True)["total"] == 1
 

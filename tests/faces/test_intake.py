@@ -14,7 +14,6 @@ from typing import Any
 import httpx
 import pytest
 
-from graphmem.api import body as bodies
 from graphmem.api import intake
 from graphmem.api.app import create_app
 from graphmem.api.body import longest_content
@@ -46,17 +45,15 @@ async def in_chunks(data: bytes, size: int) -> AsyncIterator[bytes]:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits that a test reaches quickly."""
-    for module in (received_files, intake, bodies):
-        monkeypatch.setattr(module, "FILE_BYTES_LIMIT", FILE_MOST)
-    monkeypatch.setattr(intake, "JSON_BYTES_LIMIT", FILE_MOST // 3 * 4 + 1_024)
-    monkeypatch.setattr(intake, "FORM_BYTES_LIMIT", FILE_MOST + 1_024)
+    monkeypatch.setattr(intake, "ALLOWANCE_BYTES", 1_024)
     monkeypatch.setattr(intake, "WAIT_SECONDS", 0.2)
 
 
 @pytest.fixture
 def http(loop: Loop, services: Services, owner: str, small: None) -> Iterator[Http]:
     """Send a request to an application with these limits."""
-    settings = services.settings.model_copy(update={"max_body_bytes": MOST, "body_timeout": 1.0})
+    limits = {"max_body_bytes": MOST, "max_file_bytes": FILE_MOST, "body_timeout": 1.0}
+    settings = services.settings.model_copy(update=limits)
     app = create_app(dataclasses.replace(services, settings=settings), always(full_actor(owner)))
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
@@ -164,11 +161,11 @@ def test_padding_within_the_content_is_refused_wherever_it_stands() -> None:
         content = bytearray(b"A" * 3 * part)
         content[place - 2 : place] = b"=="
         with pytest.raises(FileContentInvalid):
-            received_files.decoded(memoryview(content))
+            received_files.decoded(memoryview(content), len(content))
         with pytest.raises(FileContentInvalid):
-            received_files.decoded(content.decode())
+            received_files.decoded(content.decode(), len(content))
     data = bytes(range(256)) * 12_289
-    assert received_files.decoded(base64.b64encode(data).decode()).read() == data
+    assert received_files.decoded(base64.b64encode(data).decode(), len(data)).read() == data
 
 
 def test_of_large_bodies_two_are_read_at_a_time(

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from graphmem.api.intake import JSON_BYTES_LIMIT
+from graphmem.api.intake import ALLOWANCE_BYTES
 from graphmem.ingest.document import FILE_BYTES_LIMIT
 from tests.support.service import Service
 
@@ -102,7 +102,7 @@ def test_a_form_with_the_largest_file_takes_little_memory(service: Service) -> N
 
 def test_a_body_that_is_announced_as_too_large_is_refused_before_it_is_sent(service: Service) -> None:
     where = urlsplit(service.url)
-    size = JSON_BYTES_LIMIT + 1
+    size = 4 * -(-FILE_BYTES_LIMIT // 3) + ALLOWANCE_BYTES + 1
     head = "POST /entities/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with socket.create_connection((where.hostname, where.port), timeout=10) as connection:
         connection.sendall(f"{head}Content-Length: {size}\r\n\r\n".encode())

@@ -28,7 +28,6 @@ from graphmem.model import ids
 from graphmem.objects import new_object_store
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import load
-from graphmem.storing import received_files
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
@@ -149,10 +148,9 @@ def test_what_is_no_file_in_base64_is_refused(run: Call, content: str) -> None:
     assert (stats["total_entities"], stats["sources_count"]) == (0, 0)
 
 
-def test_a_file_above_the_limit_is_refused(
-    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(received_files, "FILE_BYTES_LIMIT", 100)
+def test_a_file_above_the_limit_is_refused(loop: Loop, services: Services, owner: str) -> None:
+    settings = services.settings.model_copy(update={"max_file_bytes": 100})
+    run = by_runner(loop, dataclasses.replace(services, settings=settings), owner)
     assert run("store", **with_file(b"x" * 100))["file_size"] == 100
     for size in (101, 102, 103, 1_000):
         with pytest.raises(FileTooLarge) as refused:
