@@ -96,6 +96,9 @@ class _Watched:
 
     def advance(self, head: Head) -> None:
         """Note how far the owner has written, and wake all who wait for it."""
+        if head.node_key != self.head.node_key:
+            # The owner was erased, in part or as a whole.
+            self.stretches.clear()
         self.head = head
         self.news.set()
         self.news = asyncio.Event()

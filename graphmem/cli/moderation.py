@@ -121,20 +121,34 @@ def show_report(session: Session, report_id: ReportId) -> dict[str, Any]:
 
 
 @command(reports, "confirm")
-def confirm_report(session: Session, report_id: ReportId, notes: Notes = None) -> dict[str, Any]:
-    """Confirm a report: everything in the sandbox is wiped at once, and the first world is stored again.
+def confirm_report(
+    session: Session,
+    report_id: ReportId,
+    notes: Notes = None,
+    everything: Annotated[bool, typer.Option("--everything", help="Wipe the whole sandbox.")] = False,
+) -> dict[str, Any]:
+    """Confirm a report. The entity that it names is erased at once, with its relationships and files.
+
+    What the first world says of the entity is stored again. A file that also says something about others
+    stays, and kept_sources names it. If the report names no entity, or with --everything, the whole sandbox
+    is wiped.
 
     \b
     Example:
       graphmem --env sandbox sandbox reports confirm rep_0123456789abcdef01234567 --notes "removed"
     """
     from graphmem.sandbox.reports import Reports
+    from graphmem.sandbox.wiping import reset_entity
 
     async def work(services: Services) -> dict[str, Any]:
         reports = Reports(services.database)
-        await reports.get(report_id)
-        wiped = await _wiped(services)
-        return {**_shown(await reports.decide(report_id, "resolved", notes)), **wiped}
+        entity_id = (await reports.get(report_id)).entity_id
+        if everything or entity_id is None:
+            done = await _wiped(services)
+        else:
+            erased = await reset_entity(services, entity_id)
+            done = {"erased_entities": erased.entities, "kept_sources": erased.kept_sources}
+        return {**_shown(await reports.decide(report_id, "resolved", notes)), **done}
 
     return _on_sandbox(session, work)
 

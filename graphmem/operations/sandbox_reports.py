@@ -93,7 +93,7 @@ class FiledReport(TypedDict):
 async def report_abuse(context: Context, arguments: ReportAbuse) -> FiledReport:
     """Report abuse of this public sandbox to whoever runs it.
 
-    A report that is confirmed wipes the sandbox at once.
+    When it is confirmed, the entity that it is about is erased at once, or everything.
     """
     _check_sandbox(context)
     now = times.now()

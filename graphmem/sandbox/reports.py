@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 from graphmem.auth import tokens
 from graphmem.auth.file_urls import Secret
 from graphmem.database.driver import Database
+from graphmem.database.queries import Queries
 from graphmem.errors import NotFound, ServiceBusy
 from graphmem.model import times
 from graphmem.sandbox.redaction import Redaction
@@ -69,7 +70,7 @@ class Reports:
 
     def __init__(self, database: Database) -> None:
         self._reads = database.reads(None)
-        self._writes = database.writes(None)
+        self._writes: Queries = database.writes(None)
 
     async def add(
         self,
@@ -94,7 +95,8 @@ class Reports:
         row = await self._writes.one(
             "sandbox.add_report", FiledReport, id=f"rep_{secrets.token_hex(12)}",
             token_digest=tokens.digest(token), reason=reason, description=description.text,
-            entity_id=entity_id, url=url, contact=contact, address=await self._hashed(address, now), now=now,
+            entity_id=entity_id, url=url, contact=contact, address=await keyed_hash(self._writes, address),
+            now=now,
             limit=WAITING_LIMIT,
         )  # fmt: skip
         if row is None:
@@ -146,9 +148,10 @@ class Reports:
                 )  # fmt: skip
                 dropped = row.dropped
 
-    async def _hashed(self, address: str, now: int) -> str:
-        """Return a keyed hash of an address: equal addresses are recognised, and none can be read."""
-        row = await self._writes.only(
-            "secret.make", Secret, name=_SECRET_NAME, proposed=secrets.token_hex(32), created_at=now
-        )
-        return hmac.new(bytes.fromhex(row.secret), address.encode(), hashlib.sha256).hexdigest()[:24]
+
+async def keyed_hash(queries: Queries, text: str) -> str:
+    """Return a keyed hash of a text: equal texts have the same one, and nobody else can work it out."""
+    row = await queries.only(
+        "secret.make", Secret, name=_SECRET_NAME, proposed=secrets.token_hex(32), created_at=times.now()
+    )
+    return hmac.new(bytes.fromhex(row.secret), text.encode(), hashlib.sha256).hexdigest()[:24]

@@ -32,8 +32,8 @@ grants, webhooks, keys, accounts and backups are off: they answer 403 SANDBOX_DI
 be restored.
 5. Requests are limited for each network address: {writes} writes, {heavy} searches and walks, {reads} other \
 reads. A file has at most {megabytes:g} MB.
-6. Report abuse with POST /sandbox/report (`reason`, `description`). A report that is confirmed wipes the \
-sandbox at once.
+6. Report abuse with POST /sandbox/report (`reason`, `description`). When it is confirmed, what it is \
+about is erased at once, or everything.
 7. Of a report, a keyed hash of your network address is stored until it is decided, and personal data in its \
 description is replaced first. There is no guarantee of any kind.
 """

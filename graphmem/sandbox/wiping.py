@@ -11,24 +11,40 @@ import asyncio
 import hashlib
 import secrets
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
 import graphmem
 from graphmem.auth import erasing
-from graphmem.auth.shared_account import REMEMBERED_SECONDS, SharedAccount
-from graphmem.errors import ConfigurationInvalid
+from graphmem.auth.shared_account import ACCOUNT_NAME, REMEMBERED_SECONDS, SharedAccount
+from graphmem.errors import ConfigurationInvalid, NotFound
 from graphmem.ingest.own_files import read_request
 from graphmem.model import times
-from graphmem.registry import REGISTRY, Services
-from graphmem.sandbox.reports import Reports
+from graphmem.reading.snapshot_check import audit
+from graphmem.registry import REGISTRY, Context, Services
+from graphmem.sandbox.reports import Reports, keyed_hash
 from graphmem.sandbox.terms import last_wipe_time
 from graphmem.settings import Settings
 
 LEASE_SECONDS: Final = 120.0
 """Seconds for which a process has the work. If it is killed, another one goes on after them."""
+AUDITS_LIMIT: Final = 5
+"""How often the counters are corrected after a reset of an entity, while visitors write meanwhile."""
 _HOLDER: Final = secrets.token_hex(8)
+
+
+class ErasedEntity(NamedTuple):
+    """The row of ``owner/erase_entity.cypher``.
+
+    ``entities`` counts the entity and those merged with it, ``contents`` are hashes of files that are gone,
+    and ``kept_sources`` the ids of files that say something about others as well.
+    """
+
+    entities: int
+    contents: list[str]
+    kept_sources: list[str]
+
 
 _log = structlog.get_logger("graphmem.sandbox")
 
@@ -71,6 +87,34 @@ async def wipe_now(services: Services, now: int | None = None) -> int:
     await account.state()
     await account.wipe(times.LATEST, now)
     _log.info("the sandbox is wiped by hand")
+    return await _finish_in_turn(services, account)
+
+
+async def reset_entity(services: Services, entity_id: str) -> ErasedEntity:
+    """Erase an entity with all that is stored about it, and store what the seed says of it again.
+
+    Raises:
+        NotFound: there is no such entity.
+        DatabaseFull: too much is stored about it for one transaction.
+    """
+    account, now = SharedAccount(services.database), times.now()
+    owner = (await account.state()).owner
+    erased = await services.database.writes(owner).one(
+        "owner.erase_entity", ErasedEntity, entity_id=entity_id, name=ACCOUNT_NAME
+    )
+    if erased is None:
+        raise NotFound(
+            f"there is no entity {entity_id}: confirm with --everything to wipe all, or reject the report",
+            id=entity_id,
+        )
+    _log.info("an entity is erased", owner=owner, entity_id=entity_id)
+    for content in erased.contents:
+        await services.objects.delete(owner, content, modified_before=now)
+    await _finish_in_turn(services, account)
+    return erased
+
+
+async def _finish_in_turn(services: Services, account: SharedAccount) -> int:
     while not await account.lease(_HOLDER, LEASE_SECONDS):  # noqa: ASYNC110 - of another process
         await asyncio.sleep(1)
     return await _finish(services, account)
@@ -80,6 +124,7 @@ async def _finish(services: Services, account: SharedAccount) -> int:
     """Store the seed, if it is not stored, and erase what is left of earlier owners; return how many."""
     state = await account.state()
     if not state.is_seeded:
+        await _correct(services, account)
         await _seed(services, account)
         await account.note_seeded(state.owner)
     if state.retired:
@@ -103,6 +148,15 @@ async def _keep_lease(account: SharedAccount) -> None:
         await account.lease(_HOLDER, LEASE_SECONDS)
 
 
+async def _correct(services: Services, account: SharedAccount) -> None:
+    """Correct counters and discovered schemas after a reset of an entity. After a wipe this does nothing."""
+    context = Context(await account.actor("seed"), services)
+    for _ in range(AUDITS_LIMIT):
+        if (await audit(context, fix=True, deep=True)).settled:
+            return
+    _log.warning("visitors write too often to correct the counters", owner=context.actor.owner)
+
+
 async def _seed(services: Services, account: SharedAccount) -> None:
     """Store the files of the seed in the order of their names.
 
@@ -120,5 +174,7 @@ async def _seed(services: Services, account: SharedAccount) -> None:
     for file in files:
         data = await asyncio.to_thread(file.read_bytes)
         request = read_request(data, file.name)
-        request.setdefault("idempotency_key", f"seed-{hashlib.sha256(data).hexdigest()[:32]}")
+        # Nobody can guess the key, and store something else by it first.
+        digest = f"{actor.owner} {hashlib.sha256(data).hexdigest()}"
+        request["idempotency_key"] = "seed-" + await keyed_hash(services.database.writes(None), digest)
         await REGISTRY["store"].run(services, actor, request)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
+import json
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,21 +17,25 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from graphmem.api import event_stream
 from graphmem.api.app import create_app
 from graphmem.api.rest_routes import ROUTES
 from graphmem.auth import erasing
-from graphmem.auth.shared_account import ACCOUNT_ID, SharedAccount
+from graphmem.auth.shared_account import ACCOUNT_ID, REMEMBERED_SECONDS, SharedAccount
 from graphmem.cli.main import app as cli
 from graphmem.database import instance_kind
 from graphmem.errors import ConfigurationInvalid, DatabaseUnavailable, SandboxDisabled, SandboxMismatch
+from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.mcp.toolsets import all_tools
 from graphmem.model import times
-from graphmem.registry import REGISTRY, Face, Services
+from graphmem.reading.snapshot_check import audit
+from graphmem.registry import REGISTRY, Context, Face, Services
 from graphmem.runtime import open_services
 from graphmem.sandbox import terms, wiping
 from graphmem.sandbox.redaction import redacted
 from graphmem.settings import SANDBOX_DEFAULTS, load
 from tests.access.conftest import Application
+from tests.faces.test_event_stream import Stream
 from tests.support.commands import environment
 from tests.support.database import database
 from tests.support.event_loop import Loop
@@ -46,7 +53,8 @@ def moment(text: str) -> int:
 @pytest.fixture(scope="module")
 def seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("seed")
-    (folder / "1.json").write_text('{"entities": [{"entity_type": "lighthouse", "name": "Tarnhill"}]}')
+    entities = [{"entity_type": "lighthouse", "name": "Tarnhill"}]
+    (folder / "1.json").write_text(json.dumps({"idempotency_key": "first", "entities": entities}))
     return folder
 
 
@@ -199,9 +207,15 @@ def test_the_wipe_is_on_sunday_at_midnight(now: str, last: str) -> None:
     assert terms.last_wipe_time(moment(now)) == moment(last)
 
 
-def test_a_day_before_a_wipe_visitors_are_told() -> None:
-    assert terms.notice(moment("2026-11-27T23:59:59")) is None
-    assert "2026-11-29" in (terms.notice(moment("2026-11-28T00:00:00")) or "")
+@pytest.mark.parametrize(("now", "is_told"), [("2026-11-27T23:59:59", False), ("2026-11-28T00:00:00", True)])
+def test_a_day_before_a_wipe_visitors_are_told(
+    http: Application, monkeypatch: pytest.MonkeyPatch, now: str, is_told: bool
+) -> None:
+    monkeypatch.setattr(times, "now", lambda: moment(now))
+    # The banner of the page shows the notice of /server-info.
+    info, shown = http("GET", "/server-info").json(), http("GET", "/sandbox/terms").json()
+    for notice in (info["sandbox_notice"], shown["notice"]):
+        assert ("2026-11-29T00:00:00" in notice) if is_told else notice is None
 
 
 def test_a_wipe_leaves_nothing_of_before_by_any_route_and_stores_the_seed(
@@ -234,6 +248,47 @@ def test_a_wipe_leaves_nothing_of_before_by_any_route_and_stores_the_seed(
     )
     assert left == [{"n": 0}]
     assert store(http)["entities_created"] == 1
+
+
+def test_a_stream_ends_at_a_wipe_and_its_cursor_is_refused(
+    http: Application, public: Services, loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_stream, "CHECK_SECONDS", 0.2)
+    stream = Stream(loop, http.app, "anybody").started()
+    store(http)
+    cursor = stream.until(1)[0]["cursor"]
+    loop.run(wiping.wipe_now(public))
+    assert "CURSOR_OF_ANOTHER_DATABASE" in stream.ended()
+    # It ended before anything of after the wipe came.
+    assert "Tarnhill" not in stream.text
+    again = Stream(loop, http.app, "anybody", last=cursor)
+    assert "CURSOR_OF_ANOTHER_DATABASE" in again.ended()
+    assert again.status == 409
+
+
+def test_a_reset_by_hand_asks_first_and_wipes_once(
+    http: Application, public: Services, loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entity_id = store(http)["entities"][0]["entity_id"]
+    report_id = report_on(http, entity_id)
+    share_services(monkeypatch, loop, public)
+    variables = environment(public.settings, tmp_path, GRAPHMEM_SANDBOX="true")
+
+    def reset(*words: str, answer: str = "", **more: str) -> Any:
+        return CliRunner().invoke(cli, ["--json", *words], input=answer, env={**variables, **more})
+
+    refused = reset("sandbox", "reset", answer="n\n")
+    ordinary = reset("sandbox", "reset", "--yes", GRAPHMEM_SANDBOX="false")
+    remote = reset("--base-url", "http://127.0.0.1:1", "sandbox", "reset", "--yes")
+    assert 0 not in (refused.exit_code, ordinary.exit_code, remote.exit_code)
+    assert "are those of no sandbox" in ordinary.stderr
+    assert "on the machine of its database" in remote.stderr
+    assert http("GET", f"/entities/{entity_id}").status_code == 200
+    done = reset("sandbox", "reset", "--yes")
+    assert json.loads(done.stdout) == {"erased_owners": 1, "seeded": True}
+    assert http("GET", f"/entities/{entity_id}").status_code == 404
+    assert http("GET", "/stats").json()["entities_by_type"] == {"lighthouse": 1}
+    assert report_id in reset("sandbox", "reports", "list").stdout
 
 
 def test_one_of_many_processes_wipes_and_each_sunday_once(public: Services, loop: Loop) -> None:
@@ -332,6 +387,129 @@ def test_a_report_is_redacted_queued_and_decided(
     assert '"status":"rejected"' in command("reports", "reject", other["report_id"]).stdout
 
 
+@pytest.fixture
+def moderate(
+    public: Services, loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., dict[str, Any]]:
+    """A command of whoever runs the sandbox."""
+    share_services(monkeypatch, loop, public)
+    variables = environment(public.settings, tmp_path, GRAPHMEM_SANDBOX="true")
+
+    def command(*words: str, fails: bool = False) -> dict[str, Any]:
+        result = CliRunner().invoke(cli, ["--json", "sandbox", *words], env=variables)
+        assert (result.exit_code != 0) is fails, result.output
+        return json.loads(result.stderr if fails else result.stdout)
+
+    return command
+
+
+def report_on(http: Application, entity_id: str) -> str:
+    body = {"reason": "abuse", "description": "x", "entity_id": entity_id}
+    return http("POST", "/sandbox/report", json=body).json()["report_id"]
+
+
+def audited(public: Services, loop: Loop) -> tuple[int, bool]:
+    actor = loop.run(SharedAccount(public.database).actor())
+    report = loop.run(audit(Context(actor, public), fix=False, deep=True))
+    return report.stale_count, report.settled
+
+
+def test_a_confirmed_report_erases_its_entity_alone(
+    http: Application, public: Services, loop: Loop, moderate: Callable[..., dict[str, Any]]
+) -> None:
+    loop.run(wiping.wipe_now(public))
+    query = {"search": "Tarnhill"}
+    lighthouse = http("POST", "/entities/query", json=query).json()["entities"][0]["entity_id"]
+    insult = {"entity_type": "lighthouse", "name": "Quaggrump", "email": "q@quaggrump.example"}
+    friend = {"entity_type": "person", "name": "Bo Lindqvist"}
+    link = {"relationship_type": "REFERS_TO", "source_index": 0, "target_index": 1}
+    mine = {"entities": [insult, friend], "relationships": [link], "idempotency_key": "quagg"}
+    stored = http("POST", "/store", json=mine).json()
+    entity_id, friend_id = (each["entity_id"] for each in stored["entities"])
+    own, shared = (base64.b64encode(text).decode() for text in (b"Quaggrump is bad", b"Quaggrump and Bo"))
+    of_file = {"entities": [{**insult, "height": 30, "built_on": "1901-02-03"}], "file_content": own}
+    source_id = http("POST", "/store", json={**of_file, "original_filename": "q.txt"}).json()["source_id"]
+    of_both = {"entities": [{**insult, "lit": True}, {**friend, "age": 40}], "file_content": shared}
+    shared_id = http("POST", "/store", json={**of_both, "original_filename": "s.txt"}).json()["source_id"]
+    relate = {
+        "relationship_type": "REFERS_TO", "source_entity_id": lighthouse, "target_entity_id": entity_id
+    }  # fmt: skip
+    assert http("POST", "/create_relationship", json=relate).status_code == 200
+    assert "Quaggrump" in http("POST", "/entities/query", json={"search": "Quaggrump"}).text
+    cursor = http("GET", "/changes").json()["resume_cursor"]
+
+    confirmed = moderate("reports", "confirm", report_on(http, entity_id))
+
+    assert (confirmed["status"], confirmed["erased_entities"]) == ("resolved", 1)
+    assert confirmed["kept_sources"] == [shared_id]
+    for path in (f"/entities/{entity_id}", f"/sources/{source_id}", f"/sources/{source_id}/content"):
+        assert http("GET", path).status_code == 404, path
+    assert http("GET", "/changes", params={"after": cursor}).status_code == 409
+    for method, path, body in (
+        ("POST", "/entities/query", {"search": "Quaggrump"}), ("GET", "/changes", None),
+        ("POST", "/retrieve_context", {"question": "q@quaggrump.example"}), ("GET", "/timeline", None),
+        ("GET", f"/entities/{friend_id}", None),
+        ("POST", "/observations/query", {}), ("POST", "/list_relationships", {"entity_id": lighthouse}),
+    ):  # fmt: skip
+        assert "uaggrump.example" not in (answer := http(method, path, json=body)).text, path
+        assert answer.status_code == 200, answer.text
+        assert entity_id not in answer.text, path
+    owner = loop.run(SharedAccount(public.database).state()).owner
+    # Only the text of the file that was kept has the word.
+    left = loop.run(
+        public.database.script(
+            "MATCH (n {owner: $owner}) WHERE NOT n:Passages RETURN properties(n) AS p", owner=owner
+        )
+    )
+    assert left
+    assert "quaggrump" not in str(left).lower()
+    assert http("GET", f"/entities/{friend_id}").json()["snapshot"]["age"] == 40
+    assert http("GET", f"/sources/{shared_id}").status_code == 200
+    assert audited(public, loop) == (0, True)
+    # Nobody gets the answer of before by its key: the same request stores the entity anew.
+    assert http("POST", "/store", json=mine).json()["entities_created"] == 1
+
+
+def test_an_entity_of_the_first_world_is_stored_again(
+    http: Application, public: Services, loop: Loop, moderate: Callable[..., dict[str, Any]]
+) -> None:
+    loop.run(wiping.wipe_now(public))
+    found = http("POST", "/entities/query", json={"search": "Tarnhill"}).json()["entities"][0]["entity_id"]
+    spoilt = {"entities": [{"entity_type": "lighthouse", "name": "Tarnhill", "note": "a cesspit"}]}
+    assert http("POST", "/store", json=spoilt).json()["entities"][0]["entity_id"] == found
+    moderate("reports", "confirm", report_on(http, found))
+    shown = http("GET", f"/entities/{found}").json()
+    assert (shown["canonical_name"], "note" in shown["snapshot"]) == ("Tarnhill", False)
+    assert http("GET", "/stats").json()["entities_by_type"] == {"lighthouse": 1}
+    assert audited(public, loop) == (0, True)
+
+
+def test_a_report_on_no_entity_is_confirmed_with_everything(
+    http: Application, public: Services, loop: Loop, moderate: Callable[..., dict[str, Any]]
+) -> None:
+    entity_id = store(http)["entities"][0]["entity_id"]
+    report_id = report_on(http, "ent_ffffffffffffffffffffffff")
+    assert moderate("reports", "confirm", report_id, fails=True)["error_code"] == "RESOURCE_NOT_FOUND"
+    assert moderate("reports", "show", report_id)["status"] == "received"
+    assert http("GET", f"/entities/{entity_id}").status_code == 200
+    assert moderate("reports", "confirm", report_id, "--everything")["seeded"]
+    assert http("GET", f"/entities/{entity_id}").status_code == 404
+
+
+def test_nobody_stores_something_else_by_a_key_of_the_first_world(
+    http: Application, public: Services, loop: Loop, seed: Path
+) -> None:
+    account = SharedAccount(public.database)
+    loop.run(account.wipe(times.LATEST, times.now()))
+    time.sleep(2 * REMEMBERED_SECONDS)
+    data = (seed / "1.json").read_bytes()
+    for key in (f"seed-{hashlib.sha256(data).hexdigest()[:32]}", json.loads(data)["idempotency_key"]):
+        store(http, idempotency_key=key)
+    loop.run(wiping.look_after(public))
+    assert loop.run(account.state()).is_seeded
+    assert http("GET", "/stats").json()["entities_by_type"]["lighthouse"] == 1
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -373,10 +551,35 @@ def test_a_sandbox_has_stricter_limits_unless_they_are_set(monkeypatch: pytest.M
     assert load(env="production", sandbox=True).limit_writes == "30/minute"
     monkeypatch.setenv("GRAPHMEM_LIMIT_WRITES", "7/minute")
     assert load(env="sandbox").limit_writes == "7/minute"
-    assert load().limit_reads == "60000/minute"
+    assert (load().limit_reads, load().max_file_bytes) == ("60000/minute", FILE_BYTES_LIMIT)
     load(env="sandbox", host="0.0.0.0").check_bind()
     with pytest.raises(ConfigurationInvalid):
         load(env="sandbox", sandbox=False)
+
+
+def test_the_limit_of_files_is_that_of_the_sandbox_on_every_way(public: Services, loop: Loop) -> None:
+    changes = {"max_file_bytes": 3_000, "max_body_bytes": 2_000}
+    made = replace(public, settings=public.settings.model_copy(update=changes))
+    http = Application(loop, create_app(made))
+    content, large = b"x" * 3_001, b"x" * 3_000_000
+    accepted = {"Accept": "application/json, text/event-stream"}
+    for data in (content, large):
+        text = {"file_content": base64.b64encode(data).decode()}
+        call = {"name": "store", "arguments": text}
+        rpc = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
+        ways: list[tuple[str, dict[str, Any]]] = [
+            ("/store", {"json": text}),
+            ("/store/unstructured", {"json": text}),
+            ("/parse_file", {"json": text}),
+            ("/store", {"files": {"file": data}}),
+            ("/mcp", {"json": rpc, "headers": accepted}),
+        ]
+        for path, body in ways:
+            refused = http("POST", path, **body)
+            assert refused.status_code == 413, (path, refused.text)
+            assert refused.json()["details"] == {"file_size": len(data), "max_size": 3_000}, path
+    stored = http("POST", "/store", files={"file": content[:3_000]})
+    assert (stored.status_code, stored.json()["file_size"]) == (200, 3_000)
 
 
 def test_addresses_are_limited_each_by_itself(public: Services, loop: Loop) -> None:
