@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from graphmem.model import times
@@ -50,7 +51,8 @@ class Meant(NamedTuple):
 
 async def meant(asking: Asking, by_names: list[Named], aliases: Mapping[str, str]) -> Meant:
     """Return what a question means; ``by_names`` is what whole names in it name."""
-    now, question = times.now(), asking.question
+    question = await asking.copy.look(lambda documents: naming.with_genitives(documents, asking.question))
+    now, asking = times.now(), replace(asking, question=question)
     in_use = await asking.copy.look(lambda documents: documents.types)
     types = [name for name in in_use if not asking.types or name in asking.types]
     every_self = naming.selves(question, asking.me)
@@ -58,7 +60,7 @@ async def meant(asking: Asking, by_names: list[Named], aliases: Mapping[str, str
         # The words that say a kind name nothing.
         named = await _named(asking, by_names, phrase.places)
         followed = await asked_relationships.by_relationships(asking, named, phrase.places)
-        owner = [each for each in every_self if each.end in phrase.places]
+        owner = [each for each in every_self if each.start in question.mine and each.end in phrase.places]
         kind = await kind_lookup.of_phrase(asking, phrase, [*named, *owner], followed, now)
         if kind is not None:
             named = await _of_types(asking, [*followed, *named])
@@ -238,7 +240,10 @@ async def _by_chain(
         # Of "my friend who lives in Rome", only the friend is known.
         ends = [each._replace(unsure=chain.steps[-1]) for each in ends]
     every = await _of_types(asking, [*ends, *named, *(bases if ends else ())])
-    led = [] if chain.is_beside else [*(each.id for each in ends), *way.between]
+    # Of two children, "Which school does my son go to?" asks for the one that has a school.
+    says = {each.id: await asking.have_any([each.id], chain.beside) for each in ends}
+    ends = sorted(ends, key=lambda each: not says[each.id])
+    led = [] if chain.is_beside and not any(says.values()) else [*(each.id for each in ends), *way.between]
     return Meant(every, way=list(dict.fromkeys(led)), notes=[way.note] if way.note else [])
 
 

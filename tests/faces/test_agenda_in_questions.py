@@ -25,6 +25,7 @@ def day(shift: int) -> str:
 TOMORROW = ["Filling", "Rehearsal", "Water the ferns"]
 IN_NEXT_WEEK = sorted(["Lecture", "Market", *(TOMORROW if NEXT_WEEK == 1 else [])])
 OWED = ["Boat money", "Book ferry", "W-1", "Water the ferns"]
+TO_DO = ["Book ferry", "Water the ferns"]
 OLD = {"observed_at": day(-300)}
 ENTITIES: tuple[dict[str, Any], ...] = (
     {"entity_type": "person", "name": "Gudrun Pohl"},
@@ -80,6 +81,9 @@ def of_kind(answer: dict[str, Any]) -> list[str]:
         ("What did I have yesterday?", ["Return keys", "Wedding"]),
         ("What do I still owe?", OWED),
         ("what is left to settle", OWED),
+        ("What do I have to do?", TO_DO),
+        ("Was habe ich noch zu erledigen?", TO_DO),
+        ("¿Qué tengo que hacer?", TO_DO),
         ("Was muss ich noch bezahlen?", OWED),
         ("How much do I owe Gudrun?", ["Boat money"]),
         ("Which bills do I still have to pay?", ["W-1"]),
@@ -100,10 +104,8 @@ def test_a_question_without_a_type_asks_what_is_on_or_owed(
 
 
 def test_what_is_to_be_paid_comes_before_what_is_to_be_done(agenda: Call) -> None:
-    assert sorted(of_kind(agenda("entities.query", search="What do I still owe?"))[:2]) == [
-        "Boat money",
-        "W-1",
-    ]
+    for question in ("What do I still owe?", "What do I owe?"):
+        assert sorted(of_kind(agenda("entities.query", search=question))[:2]) == ["Boat money", "W-1"]
 
 
 def test_a_day_that_may_be_past_is_to_come_unless_the_question_is_in_the_past(agenda: Call) -> None:
@@ -119,7 +121,8 @@ def test_a_day_that_may_be_past_is_to_come_unless_the_question_is_in_the_past(ag
     [
         "What did Gudrun say yesterday?", "tea tomorrow", "Who is free tomorrow?", "When is tomorrow?",
         "How many eggs do I need tomorrow?", "What does she have tomorrow?", "What does Gudrun owe me?",
-        "a new roof", "news", "the change of the moon", "2026", "What changed about the ferns?",
+        "a new roof", "news", "How to do it?", "the change of the moon", "2026",
+        "What changed about the ferns?", "What is there to do about the ferns?",
     ],
 )  # fmt: skip
 def test_other_questions_with_a_time_ask_for_no_agenda(agenda: Call, question: str) -> None:

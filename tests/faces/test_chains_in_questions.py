@@ -196,6 +196,38 @@ def test_who_asks_is_meant_by_my_and_i(mine: Call, question: str, first: str) ->
     assert mine("context.retrieve", question=question)["lines"][0].startswith(f"{begins} (")
 
 
+def test_what_a_value_of_who_asks_does_not_say_is_marked(mine: Call) -> None:
+    mine("store", entities=[{"entity_type": "person", "name": "Edda Moll", "phone": "+49 40 5550009"}])
+    mine(
+        "store",
+        entities=[{"entity_type": "laptop", "name": "Kiesel", "serial_number": "K-1", "colour": "red"}],
+    )
+    for question, word in (
+        ("What is the serial number of my phone?", "serial"),
+        ("the colour of my phone", "colour"),
+    ):
+        answer = mine("entities.query", search=question)
+        assert {each["match"] for each in answer["entities"]} == {"resemblance"}, question
+        assert f'nothing that is stored says "{word}"' in answer["hint"]
+        assert mine("context.retrieve", question=question)["match"] == "resemblance"
+    assert "match" not in mine("entities.find", identifier="the number of my phone")
+
+
+def test_of_several_who_may_be_meant_the_one_that_has_what_is_asked_comes_first(mine: Call) -> None:
+    for name, more in (("Ole Moll", {"allergy": "nuts"}), ("Per Moll", {"school": "Nordschule"})):
+        mine("store", entities=[{"entity_type": "person", "name": name, **more}])
+        mine(
+            "relationships.create", relationship_type="PARENT_OF",
+            source_entity_id=id_of(mine, "Edda Moll"), target_entity_id=id_of(mine, name),
+        )  # fmt: skip
+    for question, first in (
+        ("my son's school", "Per Moll"),
+        ("Which school does my son go to?", "Per Moll"),
+        ("my son's allergy", "Ole Moll"),
+    ):
+        assert mine("context.retrieve", question=question)["lines"][0].startswith(f"{first} ("), question
+
+
 def test_something_of_a_thing_of_who_asks_is_asked_of_the_thing(mine: Call) -> None:
     # "Car" is also a form of the word in CARES_FOR.
     car = {"entity_type": "car", "name": "Rocinante", "number_plate": "KI-204"}

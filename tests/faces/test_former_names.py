@@ -113,3 +113,16 @@ def test_all_names_of_members_lead_to_the_survivor(run: Call, audited: Audited) 
     for name in ("Annika Berglund", "Anika Berglund"):
         assert named(run("entities.find", identifier=name)) == [(name, False)]
     assert not audited(True)
+
+
+def test_a_context_begins_with_what_had_the_name_and_not_with_what_mentions_it(
+    run: Call, renamed: str
+) -> None:
+    person = {"entity_type": "person", "name": "Ida Roos", "employer": "Nordlicht Software"}
+    stored = run("store", entities=[person])["entities"][0]
+    run(
+        "relationships.create", relationship_type="WORKS_AT",
+        source_entity_id=stored["entity_id"], target_entity_id=renamed,
+    )  # fmt: skip
+    lines = run("context.retrieve", question="Nordlicht Software")["lines"]
+    assert lines[0].startswith("Polaris (formerly Nordlicht Software")

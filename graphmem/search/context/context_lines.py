@@ -168,7 +168,7 @@ async def known_lines(
         word
         for known in requested
         if known.entity.id in subjects.named
-        for word in words.tokens(known.entity.name)
+        for word in words.tokens(f"{known.entity.name} {subjects.former.get(known.entity.id, '')}")
     }
     focus = _focus(question, names, language, subjects)
     if subjects.clocks.now:

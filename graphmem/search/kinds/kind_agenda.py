@@ -6,7 +6,7 @@ for tasks that are open, "What changed this week?" for what the newest transacti
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -35,6 +35,8 @@ _OWED_TO: Final = grammar.words("owed_to")
 """Words after which somebody else owes: "what does he owe me"."""
 _OWING: Final = tuple(tuple(each.split()) for each in sorted(grammar.words("owing"), key=len, reverse=True))
 """Words in a row that say that something is to be paid, the longest first."""
+_DOING: Final = tuple(tuple(each.split()) for each in sorted(grammar.words("doing")))
+"""Words in a row that say that something is to be done."""
 _CHANGING: Final = grammar.words("changing")
 _ARTICLES: Final = grammar.words("articles")
 CHANGES_LIMIT: Final = 100
@@ -59,7 +61,7 @@ def read(question: AskedNames, types: Collection[str], aliases: Mapping[str, str
     if len(timed) > 1:
         return []
     span, period = timed[0] if timed else (range(0), None)
-    phrase = _changes(reader, span, period) or _owed(reader, span)
+    phrase = _changes(reader, span, period) or _owed(reader, span) or _to_do(reader, span)
     if phrase is None and period is not None:
         phrase = _on(reader, span, period)
     return [] if phrase is None else [phrase]
@@ -105,9 +107,9 @@ def _times(reader: Reader) -> list[tuple[range, Period]]:
     return [each for each in timed if each[1].end is not None] or timed
 
 
-def _owing(tokens: Sequence[str]) -> range:
-    """Return the places of the words that say that something is to be paid."""
-    for said in _OWING:
+def _said(tokens: Sequence[str], runs: Iterable[tuple[str, ...]]) -> range:
+    """Return the places of the first of some words in a row, such as those for what is to be paid."""
+    for said in runs:
         for start in range(len(tokens) - len(said) + 1):
             if tuple(tokens[start : start + len(said)]) == said:
                 return range(start, start + len(said))
@@ -179,15 +181,11 @@ def _on(reader: Reader, span: range, period: Period) -> Phrase | None:
 
 def _owed(reader: Reader, span: range) -> Phrase | None:
     """Return what is still to be paid, and what is to be done behind it."""
-    said = _owing(reader.tokens)
+    said = _said(reader.tokens, _OWING)
     if not said or span or not _OWED_TO.isdisjoint(reader.tokens[said.stop : said.stop + 1]):
         return None
 
-    def types(table: str) -> set[str]:
-        named = (kind_words.named_kind([each], reader.types, reader.aliases) for each in grammar.words(table))
-        return {name for each in named if each is not None for name in each.types}
-
-    payables, tasks = types("payables"), types("to_do")
+    payables, tasks = _types(reader, "payables"), _types(reader, "to_do")
     # "Which bills do I have to pay?" asks for bills alone.
     kinds = [kind_words.named_kind([each], reader.types, reader.aliases) for each in reader.tokens]
     by_place = {at: set(each.types) for at, each in enumerate(kinds) if each and payables & {*each.types}}
@@ -198,6 +196,23 @@ def _owed(reader: Reader, span: range) -> Phrase | None:
         return None
     states = (State(phrase.text, "unpaid"),)
     return replace(phrase, states=states, behind=frozenset(tasks - payables))
+
+
+def _to_do(reader: Reader, span: range) -> Phrase | None:
+    """Return the tasks that are open: "What do I have to do?"."""
+    said, types = _said(reader.tokens, _DOING), _types(reader, "to_do")
+    if not said or span or not types:
+        return None
+    kind = KindName(tuple(sorted(types)), "task", is_plural=True)
+    known = _EMPTY | (grammar.words("besides_owing") - grammar.words("no_agenda"))
+    phrase = _phrase(reader, kind, said, known)
+    return None if phrase is None or phrase.anchors else replace(phrase, states=(State(phrase.text, "open"),))
+
+
+def _types(reader: Reader, table: str) -> set[str]:
+    """Return the types in use that some words of the grammar name."""
+    named = (kind_words.named_kind([each], reader.types, reader.aliases) for each in grammar.words(table))
+    return {name for each in named if each is not None for name in each.types}
 
 
 def _changes(reader: Reader, span: range, period: Period | None) -> Phrase | None:

@@ -135,8 +135,14 @@ def _is_of(row: RelatedEntity, kind: str) -> bool | None:
     return _GENDERS[kind] in genders if genders and kind in _GENDERS else None
 
 
-async def related(asking: Asking, entity_ids: list[str], **params: Any) -> _RelatedRows:
-    """Return relationships of entities, current or former as asked."""
+async def related(
+    asking: Asking, entity_ids: list[str], *, is_between: bool = False, **params: Any
+) -> _RelatedRows:
+    """Return relationships of entities, current or former as asked.
+
+    Args:
+        is_between: they are followed further: of "my wife's former employer", the wife is the one of now.
+    """
     row = await asking.context.graph.only(
         "search.related",
         _RelatedRows,
@@ -153,6 +159,9 @@ async def related(asking: Asking, entity_ids: list[str], **params: Any) -> _Rela
     current = [each for each in row.related if with_former or ending.ended(each.metadata, now) is None]
     if past is not None and past.end:
         current = [each for each in current if _held(each.metadata, past)]
+    elif past is not None and not is_between:
+        # Where some have ended, "my former employer" is none of now.
+        current = [each for each in current if ending.ended(each.metadata, now) is not None] or current
     return row._replace(related=current)
 
 

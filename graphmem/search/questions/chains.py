@@ -27,6 +27,8 @@ _NO_STEP: Final = question_words.EMPTY | _OF | _ARTICLES
 _PASSED: Final = {"", *_NO_STEP, *grammar.words("asking")}
 _FACTS: Final = ATTRIBUTES | grammar.words("own_facts")
 """Words that ask for what people say of somebody."""
+_SAID_BY_VALUE: Final = grammar.words("number_words") | {"name"}
+"""Words for what a value itself is: "the number of my phone"."""
 AMBIGUOUS: Final = ATTRIBUTES | grammar.words("ambiguous_roles")
 """Words for relationships that people also say of other things: "the size of Tom's report"."""
 
@@ -41,6 +43,7 @@ class Chain(NamedTuple):
 
     ``places`` are those of all nouns, from the name on. ``has_more``: the question asks for something of what
     is at the end, by a noun or a verb. ``is_beside``: other words of the question say something else.
+    ``beside``: the words that are no step, but for those that say nothing.
     """
 
     start: int
@@ -49,6 +52,7 @@ class Chain(NamedTuple):
     places: tuple[int, ...]
     has_more: bool = False
     is_beside: bool = False
+    beside: tuple[str, ...] = ()
 
     @property
     def decides(self) -> bool:
@@ -85,7 +89,8 @@ def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
             while steps and not reader.is_step(chain, len(steps) - 1):
                 steps = steps[:-1]
             if steps and all(reader.is_step(chain, place) for place in range(len(steps))):
-                chains.append(chain._replace(steps=steps, has_more=steps != every))
+                beside = every[len(steps) :]
+                chains.append(chain._replace(steps=steps, has_more=bool(beside), beside=beside))
     chain = max(chains, key=lambda each: (len(each.steps), each.has_more), default=None)
     if chain is None or chain.decides:
         return chain
@@ -97,7 +102,8 @@ def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
     ]
     # "Where does Tom's boss live?"
     asks = all(word in _FACTS or question_words.says_role(word, with_types=True) for word in others)
-    return chain._replace(has_more=bool(others) and asks, is_beside=not asks)
+    beside = (*chain.beside, *others)
+    return chain._replace(has_more=bool(others) and asks, is_beside=not asks, beside=beside)
 
 
 def described(question: AskedNames) -> int:
@@ -176,16 +182,17 @@ async def follow(asking: Asking, chain: Chain, bases: Sequence[Named]) -> Way:
             [], [], f"{STEPS_LIMIT} steps of relationships are followed: ask from there for the others"
         )
     ends, between, known = {each.id: each for each in bases[:FOLLOWED_LIMIT]}, list[str](), list[str]()
-    for step in chain.steps:
-        reached, names, what, value = await _step(asking, ends, step)
+    for number, step in enumerate(chain.steps, 1):
+        is_between = number < len(chain.steps)
+        reached, names, what, value = await _step(asking, ends, step, is_between=is_between)
         if not reached:
             says = f"{what} is {value}" if value else f"no {what.removeprefix('the ')} is known"
             if not chain.has_more and (value or step in ATTRIBUTES):
-                # A field of what is before says it.
-                is_known = value or await asking.have_any(ends, [step])
-                named = [
-                    each._replace(unsure=each.unsure or ("" if is_known else step)) for each in ends.values()
-                ]
+                # A field of what is before says it, but not the colour of "my phone".
+                beside = [word for word in chain.beside if word not in _SAID_BY_VALUE]
+                having = [each for each in ends.values() if await asking.have_any([each.id], [step])]
+                unsure = (beside[-1] if value and beside else "") if value or having else step
+                named = [each._replace(unsure=each.unsure or unsure) for each in having or ends.values()]
                 return Way(named, between[len(ends) :], says if value else "")
             # A word that says no relationship may say something else.
             is_known = value or question_words.says_role(step)
@@ -197,13 +204,13 @@ async def follow(asking: Asking, chain: Chain, bases: Sequence[Named]) -> Way:
 
 
 async def _step(
-    asking: Asking, ends: Mapping[str, Named], step: str
+    asking: Asking, ends: Mapping[str, Named], step: str, *, is_between: bool
 ) -> tuple[dict[str, Named], dict[str, str], str, str]:
     """Return what a step leads to, the names of that, what it is, and a value of a field, if one says it."""
     role = question_words.role_of(step)
     rows = await asked_relationships.related(
-        asking, list(ends), outgoing=sorted(role.outgoing), incoming=sorted(role.incoming),
-        types=[], fields=list(role.words), scanned=SCANNED_LIMIT, limit=RELATED_LIMIT,
+        asking, list(ends), outgoing=sorted(role.outgoing), incoming=sorted(role.incoming), types=[],
+        fields=list(role.words), scanned=SCANNED_LIMIT, limit=RELATED_LIMIT, is_between=is_between,
     )  # fmt: skip
     reached = {each.id: each for each in asked_relationships.in_role(rows.related, ends, [step])}
     names = {each.other_id: each.other_name for each in rows.related}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -138,6 +138,29 @@ class Asking:
         return await self.copy.look(
             lambda documents: any(documents.has_any(each, words, bits) for each in entity_ids)
         )
+
+
+def with_genitives(copy: SearchCopy, question: AskedNames) -> AskedNames:
+    """Return a question in which a genitive without an apostrophe is a possessive: "Brunos Chef".
+
+    It is one where nothing has the word, and the name of a person has it without its last letter.
+    """
+    pieces = list(question.pieces)
+    for place, piece in enumerate(pieces[:-1]):
+        name = piece.token.removesuffix("s")
+        is_free = piece.is_capital and name != piece.token and not (piece.ends or piece.is_possessive)
+        if is_free and piece.token not in copy.terms and _is_of_person(copy, name):
+            text = piece.text[:-1]
+            pieces[place] = piece._replace(text=text, tokens=(name,), token=name, is_possessive=True)
+    return replace(question, pieces=tuple(pieces))
+
+
+def _is_of_person(copy: SearchCopy, word: str) -> bool:
+    """Return whether the name of a person has a word."""
+    (posting,) = copy.postings([[word]])
+    named = posting.documents[(posting.counts & (IN_NAME | IN_ALIAS)) > 0]
+    people = [each for each in copy.types if each in question_words.PERSONS]
+    return bool(people) and bool(copy.of_types(people)[named].any())
 
 
 def by_names(question: AskedNames, text: str, exact: Iterable[ExactMatch]) -> list[Named]:
