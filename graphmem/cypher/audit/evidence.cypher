@@ -14,9 +14,10 @@ USING INDEX SEEK seen:OBSERVED(home, at)
 WHERE seen.home = subject[0] AND seen.at IS NOT NULL AND size(coalesce(seen.excluded, [])) % 2 = 0
   AND observation.owner = $owner AND seen.kind IN <fact._value_kinds>
 WITH DISTINCT subject[0] AS subject_id,
-  [i IN range(0, size(observation.fields) - 1) WHERE (observation.fields[i] IN subject[1] OR
-      toLower(replace(replace(replace(observation.fields[i], ' ', ''), '-', ''), '_', '')) IN subject[1])
-    | [observation.fields[i], observation.values[i]]] AS pairs,
+  head([lists IN [[observation.fields, observation.values]] |
+    [i IN range(0, size(lists[0]) - 1) WHERE (lists[0][i] IN subject[1] OR
+      toLower(replace(replace(replace(lists[0][i], ' ', ''), '-', ''), '_', '')) IN subject[1])
+    | [lists[0][i], lists[1][i]]]]) AS pairs,
   CASE observation.identity_basis WHEN 'content' THEN 'content' END AS basis
 WHERE size(pairs) > 0
 RETURN collect([subject_id, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]], basis]) AS evidence

@@ -81,8 +81,9 @@ CALL (matches, fitting) {
     }
     RETURN collect([relationship.key, relationship.type, direction, other.id, other.type, other.canonical_name,
       relationship.last_observation_at, relationship.turn[1],
-      [i IN range(0, size(relationship.fields) - 1) WHERE size(relationship.values[i]) <= $characters
-        | [relationship.fields[i], relationship.values[i]]],
+      head([lists IN [[relationship.fields, relationship.values]] |
+        [i IN range(0, size(lists[0]) - 1) WHERE size(lists[1][i]) <= $characters
+        | [lists[0][i], lists[1][i]]]]),
       CASE WHEN entity.id IN $entity_ids[..$origins]
         THEN size([word IN $words WHERE ' ' + other.text CONTAINS ' ' + word]) ELSE 0 END, relationship.refold]) AS related
   }

@@ -37,8 +37,9 @@ CALL (entity) {
       relationship.id DESC LIMIT $scanned
   }
   WITH relationship, other, direction,
-    [i IN range(0, size(relationship.fields) - 1) WHERE size(relationship.values[i]) <= $characters
-      | [relationship.fields[i], relationship.values[i]]] AS metadata
+    head([lists IN [[relationship.fields, relationship.values]] |
+      [i IN range(0, size(lists[0]) - 1) WHERE size(lists[1][i]) <= $characters
+      | [lists[0][i], lists[1][i]]]]) AS metadata
   WITH relationship, other, direction, metadata, toLower(reduce(text = relationship.type, field IN metadata |
     text + ' ' + field[0] + ' ' + field[1])) AS text
   WITH relationship, other, direction, metadata,

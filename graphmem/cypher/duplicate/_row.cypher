@@ -5,5 +5,6 @@
  CASE WHEN entity.size <= 2000 THEN entity.fields
    WHEN entity.size <= 200000 THEN [name IN entity.fields WHERE name IN $compared] ELSE [] END,
  CASE WHEN entity.size <= 2000 THEN entity.values
-   WHEN entity.size <= 200000 THEN [i IN range(0, size(entity.fields) - 1) WHERE entity.fields[i] IN $compared |
-     CASE WHEN size(entity.values[i]) <= 1000 THEN entity.values[i] END] ELSE [] END]
+   WHEN entity.size <= 200000 THEN head([lists IN [[entity.fields, entity.values]] |
+     [i IN range(0, size(lists[0]) - 1) WHERE lists[0][i] IN $compared |
+     CASE WHEN size(lists[1][i]) <= 1000 THEN lists[1][i] END]]) ELSE [] END]

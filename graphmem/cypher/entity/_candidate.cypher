@@ -4,5 +4,6 @@
 [entity.id, entity.type, entity.merged_into, entity.projection, entity.created_at,
  coalesce(entity.updated_at, 0),
  CASE WHEN size($fields) = 0 THEN [] WHEN entity.size > 20000 THEN null
-   ELSE [name IN $fields | [i IN range(0, size(entity.fields) - 1) WHERE entity.fields[i] = name |
-     CASE WHEN size(entity.values[i]) <= $cut THEN entity.values[i] ELSE '' END][0]] END]
+   ELSE [name IN $fields | head([lists IN [[entity.fields, entity.values]] |
+     [i IN range(0, size(lists[0]) - 1) WHERE lists[0][i] = name |
+     CASE WHEN size(lists[1][i]) <= $cut THEN lists[1][i] ELSE '' END]])[0]] END]

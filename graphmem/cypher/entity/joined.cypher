@@ -35,9 +35,10 @@ CALL (entity_id) {
   WITH count(*) AS compared, collect(CASE
     WHEN relationship.shown_as IS NULL AND relationship.live
       AND (size($relationship_types) = 0 OR relationship.type IN $relationship_types)
-    THEN [other_id, relationship.key, [i IN range(0, size(relationship.fields) - 1)
-      WHERE replace(replace(replace(toLower(relationship.fields[i]), '_', ''), '-', ''), ' ', '') IN $names
-        AND size(relationship.values[i]) <= $characters | [relationship.fields[i], relationship.values[i]]],
+    THEN [other_id, relationship.key, head([lists IN [[relationship.fields, relationship.values]] |
+      [i IN range(0, size(lists[0]) - 1)
+      WHERE replace(replace(replace(toLower(lists[0][i]), '_', ''), '-', ''), ' ', '') IN $names
+        AND size(lists[1][i]) <= $characters | [lists[0][i], lists[1][i]]]]),
       relationship.refold] END) AS joined
   RETURN compared, joined
 }

@@ -4,5 +4,5 @@
 [entity.id, coalesce(entity.changed, 0), coalesce(meaning.changed, 0), entity.listed,
   coalesce(entity.last_observation_at, 0), entity.text, meaning.model, meaning.packed, entity.fields,
   CASE WHEN entity.listed IN ['message', 'chat_message', 'turn', 'utterance', 'post', 'comment'] THEN left(head(
-    [i IN range(0, size(entity.fields) - 1) WHERE entity.fields[i] IN
-      ['conversation', 'conversation_id', 'thread', 'thread_id', 'chat', 'chat_id', 'session_id'] | entity.values[i]]), 200) END]
+    head([lists IN [[entity.fields, entity.values]] | [i IN range(0, size(lists[0]) - 1) WHERE lists[0][i] IN
+      ['conversation', 'conversation_id', 'thread', 'thread_id', 'chat', 'chat_id', 'session_id'] | lists[1][i]]])), 200) END]

@@ -28,9 +28,9 @@ CALL () {
     AND (size($types) = 0 OR entity.listed IN $types) AND any(pattern IN $patterns WHERE text CONTAINS pattern) AS has
   WITH entity, has, size(text) AS length,
     has AND any(pattern IN $patterns WHERE split(text, '|')[0] CONTAINS pattern) AS in_name,
-    CASE WHEN has THEN [i IN range(0, size(entity.values) - 1)
-      WHERE any(needle IN $needles WHERE toLower(entity.values[i]) CONTAINS needle)
-        OR entity.values[i] =~ '(?s).*[^\\p{ASCII}].*' | [entity.fields[i], entity.values[i]]] END AS values
+    CASE WHEN has THEN head([lists IN [[entity.fields, entity.values]] | [i IN range(0, size(lists[1]) - 1)
+      WHERE any(needle IN $needles WHERE toLower(lists[1][i]) CONTAINS needle)
+        OR lists[1][i] =~ '(?s).*[^\\p{ASCII}].*' | [lists[0][i], lists[1][i]]]]) END AS values
   RETURN count(*) AS proposed, collect(CASE WHEN has THEN [entity.id,
     round(CASE WHEN in_name THEN 1.0 ELSE 0.0 END + 2.2 / (1.3 + 0.003 * length), 6), entity.canonical_name,
     CASE WHEN reduce(sum = 0, value IN values | sum + size(value[1])) <= $characters THEN values END] END) AS text

@@ -54,18 +54,19 @@ CALL (entity, from_entity, to_entity) {
   WITH entity, relationship, other
   ORDER BY relationship.last_observation_at DESC, relationship.id DESC LIMIT $limit
   RETURN collect([entity.id, relationship.key, relationship.type, other.id,
-    [i IN range(0, size(relationship.fields) - 1) WHERE size(relationship.values[i]) <= $characters
-      | [relationship.fields[i], relationship.values[i]]],
+    head([lists IN [[relationship.fields, relationship.values]] |
+      [i IN range(0, size(lists[0]) - 1) WHERE size(lists[1][i]) <= $characters
+      | [lists[0][i], lists[1][i]]]]),
     relationship.refold, other.name, relationship.source = entity.id,
-    other.type + [i IN range(0, size(other.fields) - 1)
-      WHERE toLower(other.fields[i]) IN $describing AND size(other.values[i]) <= $characters
-      | other.values[i]]]) AS rows
+    other.type + head([lists IN [[other.fields, other.values]] | [i IN range(0, size(lists[0]) - 1)
+      WHERE toLower(lists[0][i]) IN $describing AND size(lists[1][i]) <= $characters
+      | lists[1][i]]])]) AS rows
 }
 WITH rows, read_as_source, read_as_target, [entity.id, entity.name,
-  [i IN range(0, size(entity.fields) - 1)
-    WHERE any(name IN $fields WHERE toLower(entity.fields[i]) + '_' STARTS WITH name + '_')
-      AND size(entity.values[i]) <= $characters
-    | [entity.fields[i], entity.values[i]]]] AS holder
+  head([lists IN [[entity.fields, entity.values]] | [i IN range(0, size(lists[0]) - 1)
+    WHERE any(name IN $fields WHERE toLower(lists[0][i]) + '_' STARTS WITH name + '_')
+      AND size(lists[1][i]) <= $characters
+    | [lists[0][i], lists[1][i]]]])] AS holder
 RETURN reduce(every = [], of_entity IN collect(rows) | every + of_entity) AS related,
   coalesce(max(CASE WHEN read_as_source >= $scanned OR read_as_target >= $scanned THEN 1 ELSE 0 END), 0) = 1 AS cut,
   collect(holder) AS entities

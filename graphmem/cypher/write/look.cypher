@@ -168,7 +168,8 @@ RETURN owner,
       RETURN entity ORDER BY entity.last_observation_at DESC, entity.id LIMIT 3
     }
     RETURN [reference[0], reference[1], reference[2], entity.id, CASE WHEN entity.size <= 200000 THEN
-      head([i IN range(0, size(entity.fields) - 1) WHERE entity.fields[i] = 'date_start' | entity.values[i]]) END]
+      head([lists IN [[entity.fields, entity.values]] |
+        head([i IN range(0, size(lists[0]) - 1) WHERE lists[0][i] = 'date_start' | lists[1][i]])]) END]
   } AS namesakes,
   COLLECT {
     UNWIND $borne AS reference
@@ -178,11 +179,12 @@ RETURN owner,
       MATCH (identifier)-[:IDENTIFIES]->(entity:Entity)
       RETURN entity LIMIT $bearers_limit
     }
-    WITH reference, entity,
-      [i IN range(0, size(entity.fields) - 1) WHERE (entity.fields[i] IN reference[2] OR
-      toLower(replace(replace(replace(entity.fields[i], ' ', ''), '-', ''), '_', '')) IN reference[2]) | i] AS places
+    WITH reference, entity, entity.fields AS fields, entity.values AS texts
+    WITH reference, entity, fields, texts,
+      [i IN range(0, size(fields) - 1) WHERE (fields[i] IN reference[2] OR
+      toLower(replace(replace(replace(fields[i], ' ', ''), '-', ''), '_', '')) IN reference[2]) | i] AS places
     RETURN [reference[1], entity.id, entity.merged_into IS NULL AND entity.own IS NULL, entity.evidence,
-      [i IN places | entity.fields[i]], [i IN places | entity.values[i]],
+      [i IN places | fields[i]], [i IN places | texts[i]],
       coalesce(entity.separated, []) + coalesce(entity.distinct_from, [])]
   } AS bearers,
   COLLECT {
