@@ -238,8 +238,8 @@ class RequestMeter(Meter):
 
     @property
     def address(self) -> str:
-        """The address of the caller."""
-        return self.limits.address(self.scope)
+        """The address of the caller, or the network that counts as one caller."""
+        return network(self.limits.address(self.scope))
 
     def count(self, rate_class: RateClass, actor: Actor) -> None:
         """Count the request for its caller."""

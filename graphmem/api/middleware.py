@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graphmem.api.body import Replayed, drained
 from graphmem.api.headers import SANDBOX_HEADER, BrowserHeaders, HostCheck, SentHeaders
-from graphmem.api.limits import RateLimits, RequestMeter, network
+from graphmem.api.limits import RateLimits, RequestMeter
 from graphmem.api.refusals import challenged, refusal
 from graphmem.api.rest_routes import is_public, is_stream
 from graphmem.api.turns import Turns
@@ -120,7 +120,7 @@ class Gate:
             else:
                 # Everybody in a sandbox is one account: there the addresses take turns.
                 is_shared = actor.method is Method.SANDBOX
-                async with self._turns.turn(network(meter.address) if is_shared else actor.account):
+                async with self._turns.turn(meter.address if is_shared else actor.account):
                     await self._app(scope, body.receive, answer.send)
         except GraphmemError as exc:
             if answer.status:

@@ -36,7 +36,7 @@ class Meter:
 
     @property
     def address(self) -> str:
-        """The network address of the caller; empty where nobody is limited."""
+        """The address of the caller, or its network of 64 bits; empty where nobody is limited."""
         return ""
 
     def count(self, rate_class: RateClass, actor: Actor) -> None:

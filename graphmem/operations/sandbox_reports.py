@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import Arguments, NotBlank, Nothing
 from graphmem.auth.rates import RateClass, meter
 from graphmem.errors import NotFound
-from graphmem.model import times
+from graphmem.model import ids, times
 from graphmem.reading import answers
 from graphmem.registry import Context, Face, Scope, operation
 from graphmem.sandbox.redaction import redacted
@@ -49,8 +49,8 @@ class ReportAbuse(Arguments):
         description="What you saw, and where. Personal data in it is replaced, and "
         f"{DESCRIPTION_LIMIT} characters are kept."
     )
-    entity_id: Annotated[str, Field(max_length=200)] | None = Field(
-        default=None, description="The entity that it is about."
+    entity_id: Annotated[str, Field(pattern=f"^{ids.ENTITY_ID.pattern}$")] | None = Field(
+        default=None, description="Id of the entity that it is about."
     )
     url: Annotated[str, Field(max_length=2_000)] | None = Field(default=None, description="Where you saw it.")
     reporter_contact: Annotated[str, Field(max_length=200)] | None = Field(

@@ -22,6 +22,8 @@ from graphmem.sandbox.redaction import Redaction
 Status = Literal["received", "resolved", "rejected"]
 WAITING_LIMIT: Final = 5_000
 """Reports that wait for a decision; more are refused."""
+SENDER_LIMIT: Final = 100
+"""Reports of one network address that wait; more are refused, so that nobody fills the queue alone."""
 KEPT_DAYS: Final = 30
 """Days for which a decided report is kept after it was sent."""
 UNDECIDED_DAYS: Final = 180
@@ -89,18 +91,17 @@ class Reports:
             address: the network address of the sender. Only a keyed hash of it is stored.
 
         Raises:
-            ServiceBusy: too many reports wait.
+            ServiceBusy: too many reports wait, of all senders or of this one.
         """
         token = tokens.make(_TOKEN_PREFIX)
         row = await self._writes.one(
             "sandbox.add_report", FiledReport, id=f"rep_{secrets.token_hex(12)}",
             token_digest=tokens.digest(token), reason=reason, description=description.text,
             entity_id=entity_id, url=url, contact=contact, address=await keyed_hash(self._writes, address),
-            now=now,
-            limit=WAITING_LIMIT,
+            now=now, limit=WAITING_LIMIT, sender_limit=SENDER_LIMIT,
         )  # fmt: skip
         if row is None:
-            raise ServiceBusy(f"{WAITING_LIMIT:,} reports wait to be decided already: try again in a day")
+            raise ServiceBusy("too many reports wait to be decided, of all or of yours: try again in a day")
         return row.id, token
 
     async def of_token(self, token: str) -> Report:

@@ -24,15 +24,22 @@ from graphmem.auth import erasing
 from graphmem.auth.shared_account import ACCOUNT_ID, REMEMBERED_SECONDS, SharedAccount
 from graphmem.cli.main import app as cli
 from graphmem.database import instance_kind
-from graphmem.errors import ConfigurationInvalid, DatabaseUnavailable, SandboxDisabled, SandboxMismatch
+from graphmem.errors import (
+    ConfigurationInvalid,
+    DatabaseUnavailable,
+    SandboxDisabled,
+    SandboxMismatch,
+    ServiceBusy,
+)
 from graphmem.ingest.document import FILE_BYTES_LIMIT
 from graphmem.mcp.toolsets import all_tools
 from graphmem.model import times
 from graphmem.reading.snapshot_check import audit
 from graphmem.registry import REGISTRY, Context, Face, Services
 from graphmem.runtime import open_services
-from graphmem.sandbox import terms, wiping
+from graphmem.sandbox import reports, terms, wiping
 from graphmem.sandbox.redaction import redacted
+from graphmem.sandbox.reports import Reports
 from graphmem.settings import SANDBOX_DEFAULTS, load
 from tests.access.conftest import Application
 from tests.faces.test_event_stream import Stream
@@ -517,10 +524,45 @@ def test_nobody_stores_something_else_by_a_key_of_the_first_world(
         {"reason": "x", "description": "y"},
         {"reason": "spam", "description": " "},
         {"reason": "spam", "description": 1},
+        {"reason": "spam", "description": "y", "entity_id": "bob@example.org"},
     ],
 )
 def test_a_report_that_is_none_is_refused(http: Application, body: dict[str, Any]) -> None:
     assert http("POST", "/sandbox/report", json=body).status_code == 400
+
+
+def test_one_sender_does_not_fill_the_queue_of_reports(
+    http: Application, public: Services, loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = Reports(public.database)
+
+    def send(address: str) -> None:
+        loop.run(
+            queue.add("spam", redacted("x"), entity_id=None, url=None, contact=None, address=address, now=1)
+        )
+
+    monkeypatch.setattr(reports, "SENDER_LIMIT", 2)
+    for _ in range(2):
+        send("198.51.100.7")
+    with pytest.raises(ServiceBusy):
+        send("198.51.100.7")
+    send("198.51.100.8")
+
+
+def test_the_addresses_of_a_network_are_one_sender(
+    public: Services, loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxied = replace(public, settings=public.settings.model_copy(update={"trusted_proxies": ("127.0.0.1",)}))
+    http = Application(loop, create_app(proxied))
+    monkeypatch.setattr(reports, "SENDER_LIMIT", 1)
+    statuses = [
+        http(
+            "POST", "/sandbox/report", json={"reason": "spam", "description": "x"},
+            headers={"X-Forwarded-For": address},
+        ).status_code
+        for address in ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:3::1")
+    ]  # fmt: skip
+    assert statuses == [200, 503, 200]
 
 
 @pytest.mark.parametrize(
