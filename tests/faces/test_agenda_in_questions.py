@@ -108,6 +108,17 @@ def test_what_is_to_be_paid_comes_before_what_is_to_be_done(agenda: Call) -> Non
         assert sorted(of_kind(agenda("entities.query", search=question))[:2]) == ["Boat money", "W-1"]
 
 
+def test_usual_names_of_german_fields_say_when_something_is(run: Call) -> None:
+    items = [
+        {"entity_type": "termin", "title": "Elternabend", "datum": day(1)},
+        {"entity_type": "aufgabe", "title": "Zaun streichen", "status": "offen", "fällig_am": day(1)},
+        {"entity_type": "notiz", "title": "Skizze", "datum": day(1)},
+    ]
+    run("store", entities=items)
+    page = run("entities.query", search="Was steht morgen an?")
+    assert sorted(of_kind(page)) == ["Elternabend", "Zaun streichen"]
+
+
 def test_a_day_that_may_be_past_is_to_come_unless_the_question_is_in_the_past(agenda: Call) -> None:
     weekday = (TODAY - timedelta(days=1)).strftime("%A")
     assert "Wedding" not in of_kind(agenda("entities.query", search=f"What do I have on {weekday}?"))

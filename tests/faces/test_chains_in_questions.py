@@ -133,6 +133,8 @@ def family(run: Call) -> Call:
         ("Chef der Schwester von Asta Lykke", ["Dora Vik"]),
         ("Wie heißt der Chef meiner Schwester?", ["Dora Vik"]),
         ("Wie heißt mein Zahnarzt?", ["Fritz Zahn"]),
+        ("Chef meines Bruders", ["Emil Holt"]),
+        ("Wer ist Astas Schwester?", ["Cora Lykke"]),
         ("my dentist", ["Fritz Zahn"]),
         ("my sister", ["Cora Lykke"]),
         ("Who is Asta's brother?", ["Bent Lykke"]),

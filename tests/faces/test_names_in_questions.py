@@ -73,6 +73,7 @@ def found(answer: dict[str, Any]) -> list[str]:
         ("Tom's boss", "relationship", ["Jane Doe", "Tom Ek"]),
         ("who is tom's boss", "relationship", ["Jane Doe", "Tom Ek"]),
         ("Who was Tom's former boss?", "relationship", ["Old Boss", "Tom Ek"]),
+        ("Wann hat Priya Geburtstag?", "name_part", ["Priya Shah"]),
         ("Wer ist Toms Chef?", "relationship", ["Jane Doe", "Tom Ek"]),
         ("Wie lautet Otto Linds Telefonnummer?", "name_part", ["Otto Lind"]),
         ("Who reports to Tom?", "relationship", ["Priya Shah", "Tom Ek"]),

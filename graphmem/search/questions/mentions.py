@@ -355,7 +355,11 @@ def read(text: str, region: str | None = None, *, is_prose: bool = False) -> Ask
         is_name = piece.is_possessive or (piece.is_capital and has_case and not begins)
         if is_name or len(pieces) == 1:
             pieces[place] = piece._replace(is_stop_word=False)
-        if place and pieces[place - 1].token in _MY and (role := _OWNED_ROLES.get(piece.token)):
+        if (
+            place
+            and pieces[place - 1].token in _MY
+            and (role := question_words.of_plural(piece.token, _OWNED_ROLES))
+        ):
             pieces[place] = pieces[place]._replace(token=role, tokens=(role,))
         pieces[place] = titles.with_title(pieces, place, spellings[place], language)
     return AskedNames(tuple(pieces), spellings, region, is_prose)

@@ -143,8 +143,14 @@ def _role(word: str) -> str:
     """Return the role that a word names in the singular, or the word."""
     if word in _WORDS:
         return word
-    singulars = (_PLURALS.get(word, ""), word.removesuffix("s"), word.removesuffix("es"))
+    singulars = (of_plural(word, _PLURALS), word.removesuffix("s"), word.removesuffix("es"))
     return next((each for each in singulars if each in _WORDS), word)
+
+
+def of_plural(word: str, meanings: Mapping[str, str]) -> str:
+    """Return what a word means, or means without the ending of a plural or a genitive; empty if nothing."""
+    forms = (word, word.removesuffix("s"), word.removesuffix("es"))
+    return next((meanings[each] for each in forms if each in meanings), "")
 
 
 def says_role(word: str, *, no_kind: bool = False, with_types: bool = False) -> bool:
