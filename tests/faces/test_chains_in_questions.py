@@ -189,6 +189,7 @@ def test_the_hint_of_a_missing_step_names_what_is_known(world: Call) -> None:
         ("Who is my boss?", "Kalle Berg"),
         ("Who do I report to?", "Kalle Berg"),
         ("myself", "Edda Moll"),
+        ("What was my old address?", "Edda Moll"),
     ],
 )
 def test_who_asks_is_meant_by_my_and_i(mine: Call, question: str, first: str) -> None:

@@ -75,6 +75,7 @@ def of_kind(answer: dict[str, Any]) -> list[str]:
     [
         ("unpaid invoices", ["I-late", "I-open"]),
         ("Which invoices have not been paid?", ["I-late", "I-open"]),
+        ("bills we haven't paid", ["I-late", "I-open"]),
         ("paid bills", ["I-paid"]),
         ("overdue invoices", ["I-late"]),
         ("open tasks", ["Call Tom", "Paint the boat"]),

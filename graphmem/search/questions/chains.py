@@ -94,7 +94,14 @@ def read(question: AskedNames, named: Iterable[Named]) -> Chain | None:
     chain = max(chains, key=lambda each: (len(each.steps), each.has_more), default=None)
     if chain is None or chain.decides:
         return chain
-    taken = {*chain.places, *question.selves, *(at for span in reader.names.items() for at in range(*span))}
+    # "My old address" asks for no age.
+    former = range(chain.end, chain.places[0])
+    taken = {
+        *chain.places,
+        *former,
+        *question.selves,
+        *(at for span in reader.names.items() for at in range(*span)),
+    }
     others = [
         piece.token
         for place, piece in enumerate(question.pieces)
