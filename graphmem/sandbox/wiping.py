@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import structlog
 
 import graphmem
-from graphmem.auth import erasing
+from graphmem.auth import Actor, erasing
 from graphmem.auth.shared_account import ACCOUNT_NAME, REMEMBERED_SECONDS, SharedAccount
 from graphmem.errors import ConfigurationInvalid, NotFound
 from graphmem.ingest.own_files import read_request
@@ -29,7 +29,7 @@ from graphmem.settings import Settings
 
 LEASE_SECONDS: Final = 120.0
 """Seconds for which a process has the work. If it is killed, another one goes on after them."""
-AUDITS_LIMIT: Final = 5
+AUDITS_LIMIT: Final = 2
 """How often the counters are corrected after a reset of an entity, while visitors write meanwhile."""
 _HOLDER: Final = secrets.token_hex(8)
 
@@ -111,6 +111,7 @@ async def reset_entity(services: Services, entity_id: str) -> ErasedEntity:
     for content in erased.contents:
         await services.objects.delete(owner, content, modified_before=now)
     await _finish_in_turn(services, account)
+    await _correct(services, await account.actor("seed"))
     return erased
 
 
@@ -124,7 +125,6 @@ async def _finish(services: Services, account: SharedAccount) -> int:
     """Store the seed, if it is not stored, and erase what is left of earlier owners; return how many."""
     state = await account.state()
     if not state.is_seeded:
-        await _correct(services, account)
         await _seed(services, account)
         await account.note_seeded(state.owner)
     if state.retired:
@@ -148,13 +148,12 @@ async def _keep_lease(account: SharedAccount) -> None:
         await account.lease(_HOLDER, LEASE_SECONDS)
 
 
-async def _correct(services: Services, account: SharedAccount) -> None:
-    """Correct counters and discovered schemas after a reset of an entity. After a wipe this does nothing."""
-    context = Context(await account.actor("seed"), services)
+async def _correct(services: Services, actor: Actor) -> None:
+    """Correct counters and discovered schemas after a reset of an entity."""
     for _ in range(AUDITS_LIMIT):
-        if (await audit(context, fix=True, deep=True)).settled:
+        if (await audit(Context(actor, services), fix=True, deep=True)).settled:
             return
-    _log.warning("visitors write too often to correct the counters", owner=context.actor.owner)
+    _log.warning("visitors write too often to correct the counters", owner=actor.owner)
 
 
 async def _seed(services: Services, account: SharedAccount) -> None:

@@ -534,7 +534,7 @@ def test_a_report_that_is_none_is_refused(http: Application, body: dict[str, Any
 def test_one_sender_does_not_fill_the_queue_of_reports(
     http: Application, public: Services, loop: Loop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queue = Reports(public.database)
+    queue, mine, other = Reports(public.database), uuid.uuid4().hex, uuid.uuid4().hex
 
     def send(address: str) -> None:
         loop.run(
@@ -543,10 +543,10 @@ def test_one_sender_does_not_fill_the_queue_of_reports(
 
     monkeypatch.setattr(reports, "SENDER_LIMIT", 2)
     for _ in range(2):
-        send("198.51.100.7")
+        send(mine)
     with pytest.raises(ServiceBusy):
-        send("198.51.100.7")
-    send("198.51.100.8")
+        send(mine)
+    send(other)
 
 
 def test_the_addresses_of_a_network_are_one_sender(
@@ -555,12 +555,14 @@ def test_the_addresses_of_a_network_are_one_sender(
     proxied = replace(public, settings=public.settings.model_copy(update={"trusted_proxies": ("127.0.0.1",)}))
     http = Application(loop, create_app(proxied))
     monkeypatch.setattr(reports, "SENDER_LIMIT", 1)
+    # Reports of an earlier run may be in the database.
+    site = f"2001:db8:{uuid.uuid4().hex[:4]}"
     statuses = [
         http(
             "POST", "/sandbox/report", json={"reason": "spam", "description": "x"},
             headers={"X-Forwarded-For": address},
         ).status_code
-        for address in ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", "2001:db8:1:3::1")
+        for address in (f"{site}:2::1", f"{site}:2:ffff::9", f"{site}:3::1")
     ]  # fmt: skip
     assert statuses == [200, 503, 200]
 
