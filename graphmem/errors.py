@@ -535,6 +535,16 @@ class ObjectDamaged(GraphmemError):
     code, status, exit_code = "OBJECT_DAMAGED", 500, 1
 
 
+class DecryptionFailed(GraphmemError):
+    """What is sealed cannot be opened: it was changed, or belongs elsewhere, or its key was destroyed."""
+
+    code, status, exit_code = "DECRYPTION_FAILED", 500, 1
+
+
+class KeyDestroyed(DecryptionFailed):
+    """The key was destroyed with the data of its owner: details.owner is the owner."""
+
+
 class InternalError(GraphmemError):
     """An unexpected fault: the log of the service has it under this trace_id."""
 
@@ -563,6 +573,20 @@ class CredentialsRefused(SetupError):
     """The credentials that `graphmem auth login` keeps cannot be read or written."""
 
     code = "CREDENTIALS_REFUSED"
+
+
+class EncryptionKeyMissing(SetupError):
+    """This instance is sealed, and its root key is not on this machine: details.needed is the id of the key;
+    `graphmem encryption restore` makes it of its 24 words.
+    """
+
+    code = "ENCRYPTION_KEY_MISSING"
+
+
+class EncryptionKeyInvalid(SetupError):
+    """The root key is not that of this instance, or cannot be used."""
+
+    code = "ENCRYPTION_KEY_INVALID"
 
 
 class EngineFetchFailed(SetupError):

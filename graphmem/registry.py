@@ -47,6 +47,7 @@ from graphmem.errors import (
 from graphmem.foreign_arguments import asking_something
 from graphmem.objects import ObjectStore
 from graphmem.observability import logs
+from graphmem.sealing import InstanceKeys
 from graphmem.settings import LIMITS, Limits, Settings, TierName
 from graphmem.writing import Writers
 
@@ -93,6 +94,7 @@ class Services:
     passage_copies: PassageCopies
     agent_grants: AgentGrants
     change_feed: ChangeFeed
+    keys: InstanceKeys | None = None  # None: the instance is not sealed
     limits: Limits = LIMITS
 
     @property

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import AsyncIterator, Callable
 
 import structlog
+from pydantic import SecretStr
 
 from graphmem import neo4j_local, operations
 from graphmem.auth.agent_grants import AgentGrants
@@ -22,12 +23,13 @@ from graphmem.database.relationship_vocabulary import Vocabulary
 from graphmem.database.type_aliases import TypeAliases
 from graphmem.embedding.local import LocalEmbedder
 from graphmem.embedding.remote import RemoteEmbedder
-from graphmem.errors import DatabaseUnavailable, GraphmemError, SetupError
+from graphmem.errors import ConfigurationInvalid, DatabaseUnavailable, GraphmemError, SetupError
 from graphmem.neo4j_local import InstanceLogin, Progress
 from graphmem.objects import new_object_store
 from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.registry import REGISTRY, Services
+from graphmem.sealing import InstanceKeys, keys_of
 from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Settings
@@ -69,32 +71,53 @@ async def open_services(
         waiting: called with a line of progress while it does not answer; by default the line is logged.
 
     Raises:
-        SetupError: a setting, the data directory, the engine or the database's schema does not fit.
+        SetupError: a setting, the data directory, the engine or the database's schema does not fit; or the
+            instance is sealed, and its root key is not here.
         SandboxMismatch: the database is that of a sandbox and should not be, or the other way round.
         DatabaseUnavailable: the database at ``NEO4J_URI`` does not answer.
     """
     failpoints.arm(settings)
+    keys = await asyncio.to_thread(keys_of, settings)
+    settings = _with_token(settings, keys)
     where = await connection(settings, progress)
     database = Database(where, settings, Metrics(), tracer, on_notification)
     try:
         if settings.neo4j_uri is not None:
             await wait_until_up(database, remote_seconds, settings.neo4j_address, waiting or _log.warning)
-        await migrations.apply(database, is_sandbox=settings.sandbox)
-        async with services_over(database, settings) as services:
+        await migrations.apply(database, is_sandbox=settings.sandbox, sealed=keys and keys.record().instance)
+        async with services_over(database, settings, keys) as services:
             yield services
     finally:
         await database.close()
 
 
+def _with_token(settings: Settings, keys: InstanceKeys | None) -> Settings:
+    """Return the settings with the token of a sealed instance, which is derived from its root key."""
+    if keys is None:
+        return settings
+    if settings.bearer_token is not None:
+        raise ConfigurationInvalid(
+            "this instance is sealed, so its token is derived from its root key: unset SERVICE_BEARER_TOKEN, "
+            "and give callers the token that `graphmem auth mcp-token` prints",
+            setting="SERVICE_BEARER_TOKEN",
+        )
+    return settings.model_copy(update={"bearer_token": SecretStr(keys.token())})
+
+
 @contextlib.asynccontextmanager
-async def services_over(database: Database, settings: Settings) -> AsyncIterator[Services]:
-    """Open the services over a database: nothing is started, migrated or written."""
+async def services_over(
+    database: Database, settings: Settings, keys: InstanceKeys | None = None
+) -> AsyncIterator[Services]:
+    """Open the services over a database: nothing is started, migrated or written.
+
+    ``keys``: those of a sealed instance.
+    """
     vocabulary = Vocabulary(database, settings)
     embedder = RemoteEmbedder(settings, database.tracer) if settings.embedding_url else LocalEmbedder()
     writers = Writers(database, settings, embedder)
     database.metrics.waiting.set_function(writers.waiting)
     availability = Availability(database)
-    objects = new_object_store(settings)
+    objects = new_object_store(settings, keys)
     copies = SearchCopies(database, settings.search_memory * 1_000_000)
     feed = ChangeFeed(database, writers)
     passages = PassageCopies(database, settings.search_memory * 500_000, embedder.model)
@@ -103,7 +126,7 @@ async def services_over(database: Database, settings: Settings) -> AsyncIterator
         yield Services(
             database, availability, vocabulary, aliases, PendingRefolds(database), writers, settings,
             embedder, Guard(database), CredentialCache(), objects, copies, passages,
-            AgentGrants(database, aliases), feed,
+            AgentGrants(database, aliases), feed, keys,
         )  # fmt: skip
     finally:
         await availability.close()

@@ -60,6 +60,9 @@ SANDBOX_DEFAULTS: Final[dict[str, Any]] = {
 }
 """The defaults of a public sandbox that differ from those of other instances."""
 
+KEY_FILE: Final = "keys.json"
+"""The usual name of the key file of a sealed instance, in its data directory."""
+
 Port = Annotated[int, Field(ge=0, le=65535)]
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -139,6 +142,21 @@ class Settings(BaseSettings):
         "SERVICE_BEARER_TOKEN",
         default=None,
         description="Token that callers must send; at least 32 characters.",
+    )
+    root_key: SecretStr | None = _own(
+        default=None,
+        description="The root key of a sealed instance: its 24 words, or 64 hexadecimal digits. Default: the "
+        "file that `graphmem init --encrypt` wrote, or the keyring.",
+    )
+    root_key_dir: Path | None = _own(
+        default=None,
+        description="Directory of the files of root keys, outside the data directory. Default: `keys` in the "
+        "user's directory for configuration.",
+    )
+    key_file: Path | None = _own(
+        default=None,
+        description="File of the data keys of a sealed instance, which its root key wraps. Default: "
+        "`keys.json` in the data directory. All processes of one instance need the same file.",
     )
     aauth_mode: Literal["off", "verify", "required"] = _own(
         "SERVICE_AAUTH_MODE",
@@ -634,6 +652,11 @@ class Settings(BaseSettings):
     def objects_path(self) -> Path:
         """The directory of the local object store, and of files on their way to the bucket."""
         return self.data_path / "objects"
+
+    @property
+    def keys_path(self) -> Path:
+        """The key file of a sealed instance. An instance is sealed if it exists."""
+        return (self.key_file or self.data_path / KEY_FILE).absolute()
 
     @property
     def neo4j_address(self) -> str:

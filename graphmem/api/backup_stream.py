@@ -41,6 +41,7 @@ async def back_up(request: Request) -> Response:
             path,
             arguments.owners,
             objects=services.objects if arguments.files else None,
+            keys=services.keys,
         )
         file = path.open("rb")
     finally:

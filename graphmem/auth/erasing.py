@@ -21,6 +21,7 @@ from graphmem.database.driver import Database
 from graphmem.errors import AccountConflict, DatabaseFull, DatabaseTimeout, Unavailable
 from graphmem.model import fact_table, times
 from graphmem.objects import ObjectStore
+from graphmem.sealing import InstanceKeys
 from graphmem.settings import DEFAULT_OWNER
 
 BATCH: Final = 2_000
@@ -72,6 +73,7 @@ class Erased:
     relationships: int = 0
     transactions: int = 0
     files: int = 0
+    sealing_keys: int = 0
 
 
 class _ErasedTransactions(NamedTuple):
@@ -101,12 +103,17 @@ async def totals_of(database: Database, owner: str) -> Totals:
 
 
 async def delete_with_data(
-    database: Database, name: str, progress: Progress | None = None, objects: ObjectStore | None = None
+    database: Database,
+    name: str,
+    progress: Progress | None = None,
+    objects: ObjectStore | None = None,
+    keys: InstanceKeys | None = None,
 ) -> Erased:
     """Delete an account with its credentials and all data of its owner. It may be run again until it is done.
 
     Args:
         objects: where the bytes of the owner's files are.
+        keys: those of a sealed instance: the owner's are destroyed.
 
     Raises:
         NotFound: there is no such account.
@@ -124,14 +131,18 @@ async def delete_with_data(
     if closed.keys or closed.grants:
         # Reads of a process that remembers a credential of the account would meet half of the data.
         await asyncio.sleep(REMEMBERED_SECONDS)
-    erased = await erase_closed(database, account.owner, progress, objects)
+    erased = await erase_closed(database, account.owner, progress, objects, keys)
     await accounts.delete(name)
     erased.keys, erased.grants = closed.keys, closed.grants
     return erased
 
 
 async def erase_closed(
-    database: Database, owner: str, progress: Progress | None = None, objects: ObjectStore | None = None
+    database: Database,
+    owner: str,
+    progress: Progress | None = None,
+    objects: ObjectStore | None = None,
+    keys: InstanceKeys | None = None,
 ) -> Erased:
     """Erase all data of an owner who is closed: nothing is written for the owner any more.
 
@@ -142,6 +153,9 @@ async def erase_closed(
     await erasure.run()
     if objects is not None:
         erasure.erased.files = await objects.erase(owner)
+    if keys is not None:
+        # What remains of the owner in backups, and in blocks of the disk, cannot be read from now on.
+        erasure.erased.sealing_keys = len(await asyncio.to_thread(keys.destroy, owner))
     return erasure.erased
 
 

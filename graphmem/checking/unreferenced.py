@@ -10,18 +10,18 @@ another database, or this one was restored without its sources.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from graphmem.database.driver import Database
 from graphmem.database.owners import every_owner
-from graphmem.model import ids
+from graphmem.model.times import EARLIEST
 from graphmem.objects import ListedObject, ObjectStore
 from graphmem.objects.keys import owner_segment
 
 PAGE_OBJECTS: Final = 1_000
-"""Objects whose sources one query looks up."""
+"""Objects of a page; sources that one query reads."""
 
 
 @dataclass(slots=True)
@@ -58,11 +58,12 @@ class Removal:
     unfinished: Amount = field(default_factory=Amount)
 
 
-class _Referenced(NamedTuple):
-    """The row of ``source/referenced.cypher``."""
+class _ContentHashes(NamedTuple):
+    """The row of ``source/content_hashes.cypher``; the place of the last source is null if there is none."""
 
-    referenced: list[str]
-    has_sources: bool
+    hashes: list[str]
+    at: int | None
+    after: str | None
 
 
 async def remove_unreferenced(
@@ -83,34 +84,40 @@ async def remove_unreferenced(
     """
     removal = Removal(dry_run)
     owners = {owner_segment(owner): owner async for owner in every_owner(database)}
+    segment, used = "", set[str]()
     async for page in _pages(store):
-        old = [listed for listed in page if listed.modified_at < modified_before]
+        if page[0].segment != segment:
+            segment = page[0].segment
+            used = await _used(database, store, page[0].owner or owners.get(segment))
         for listed in page:
             if listed.modified_at >= modified_before:
                 removal.recent.add(listed)
-        if old:
-            segment = old[0].segment
-            references = await _referenced(database, old[0].owner or owners.get(segment), old)
-            for listed in old:
-                if listed.sha256 in references.referenced:
-                    removal.used.add(listed)
-                elif not references.has_sources and not foreign:
-                    removal.foreign.add(listed)
-                    removal.foreign_segments.add(segment)
-                elif dry_run or await store.remove(listed, modified_before=modified_before):
-                    removal.removed.add(listed)
+            elif listed.name in used:
+                removal.used.add(listed)
+            elif not used and not foreign:
+                removal.foreign.add(listed)
+                removal.foreign_segments.add(segment)
+            elif dry_run or await store.remove(listed, modified_before=modified_before):
+                removal.removed.add(listed)
         progress(len(page))
     left = await store.leftovers(modified_before, remove=not dry_run)
     removal.unfinished = Amount(left.count, left.size)
     return removal
 
 
-async def _referenced(database: Database, owner: str | None, objects: Sequence[ListedObject]) -> _Referenced:
-    """Return the hashes of those objects of one owner that have a source."""
-    if owner is None:
-        return _Referenced([], False)
-    source_ids = [ids.source_id(owner, listed.sha256) for listed in objects]
-    return await database.reads(owner).only("source.referenced", _Referenced, ids=source_ids)
+async def _used(database: Database, store: ObjectStore, owner: str | None) -> set[str]:
+    """Return the names of the objects of one owner that have a source."""
+    used = set[str]()
+    at, after = EARLIEST, ""
+    while owner is not None:
+        row = await database.reads(owner).only(
+            "source.content_hashes", _ContentHashes, at=at, after=after, limit=PAGE_OBJECTS
+        )
+        if row.at is None or row.after is None:
+            break
+        used |= await store.names(owner, row.hashes)
+        at, after = row.at, row.after
+    return used
 
 
 async def _pages(store: ObjectStore) -> AsyncIterator[list[ListedObject]]:

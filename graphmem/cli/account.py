@@ -247,11 +247,13 @@ def erase(session: Session, name: str, totals: Totals) -> dict[str, int]:
         from graphmem.auth.erasing import delete_with_data
         from graphmem.cli.progress import counted_task
         from graphmem.objects import new_object_store
+        from graphmem.sealing import keys_of
 
-        objects = new_object_store(chosen)
+        keys = keys_of(chosen)
+        objects = new_object_store(chosen, keys)
         try:
             with counted_task(f"erasing the data of {name}", sum(totals.shown.values())) as advance:
-                return await delete_with_data(accounts.database, name, advance, objects)
+                return await delete_with_data(accounts.database, name, advance, objects, keys)
         finally:
             await objects.close()
 

@@ -55,6 +55,33 @@ def code(session: Session) -> dict[str, Any]:
     return on_accounts(session, work)
 
 
+@command(app, "mcp-token")
+def mcp_token(
+    session: Session,
+    rotate: Annotated[
+        bool, typer.Option("--rotate", help="End the token and print the next one; nothing is sealed anew.")
+    ] = False,
+) -> dict[str, Any] | None:
+    """Print the token of a sealed instance, which is derived from its root key: programs send it as a bearer.
+
+    It acts as this machine's user, with every scope. A service that runs takes another one when it starts
+    again.
+
+    
+    Examples:
+      graphmem auth mcp-token
+      graphmem auth mcp-token --rotate
+    """
+    from graphmem.cli.encryption import ELSEWHERE, keys_here
+
+    keys = keys_here(session.settings_here(ELSEWHERE))
+    token = keys.next_token() if rotate else keys.token()
+    if session.as_json:
+        return {"token": token, "epoch": keys.record().token_epoch}
+    print(token)
+    return None
+
+
 def tell_before(session: Session, entry: Listed) -> None:
     """Say on stderr what an operation changes that the caller would not expect, before it runs."""
     if entry.name != "keys.create":

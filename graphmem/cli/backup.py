@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphmem.cli.session import Session, command, console, show, stderr
-from graphmem.errors import DumpConflicts, InvalidInput
+from graphmem.errors import DumpConflicts, EncryptionKeyMissing, InvalidInput
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -20,11 +20,20 @@ if TYPE_CHECKING:
     from graphmem.dump import CreateResult, RestoreResult, VerifyResult
     from graphmem.dump.file_chunks import MissingFiles
     from graphmem.registry import Services
+    from graphmem.sealing import InstanceKeys
     from graphmem.settings import Settings
 
 app = typer.Typer(no_args_is_help=True)
 # Paths are not checked here: opening the file reports permission errors.
 File = Annotated[Path, typer.Argument(readable=False, help="The file of the dump.")]
+Keys = Annotated[
+    Path | None,
+    typer.Option(
+        readable=False,
+        help="Key file that opens a sealed dump of another instance; `graphmem encryption restore --keys` "
+        "keeps its root key. Default: that of this instance.",
+    ),
+]
 ELSEWHERE = "backup restore works on the data of this machine, not at {}: run it there"
 WITHOUT_FILES = (
     "The dump names {} files and does not hold their bytes: back up the object store as well. "
@@ -166,11 +175,12 @@ def list_backups(session: Session) -> None:
 
 
 @command(app)
-def verify(session: Session, path: File) -> dict[str, Any]:
+def verify(session: Session, path: File, keys: Keys = None) -> dict[str, Any]:
     """Verify every byte of a dump against its checksums, and of its files against their hashes.
 
     No database and no object store is needed. `files_missing` counts files that the dump names and does not
-    hold. `root` is one hash of all facts: equal facts have equal hashes, on every machine.
+    hold. `root` is one hash of all facts: equal facts have equal hashes, on every machine. Of a sealed dump
+    whose keys are not here, the checksums are compared and `opened` is false; its `root` is that of the file.
 
     \b
     Example:
@@ -182,7 +192,11 @@ def verify(session: Session, path: File) -> dict[str, Any]:
     with _Bars() as bars:
         size = os.path.getsize(path) if os.path.isfile(path) else None
         bars.advance("verify", 0, size)
-        result = dump.verify(path, lambda done: bars.advance("verify", done, None))
+        opening = _opening_keys(session.settings(), path, keys)
+        result = dump.verify(path, lambda done: bars.advance("verify", done, None), opening)
+    sealed: dict[str, Any] = {}
+    if result.header.sealed is not None:
+        sealed = {"sealed": True, "opened": result.is_opened, "erased_owners": list(result.erased_owners)}
     return {
         "path": str(path),
         "bytes": result.size,
@@ -190,9 +204,37 @@ def verify(session: Session, path: File) -> dict[str, Any]:
         "graphmem": result.header.graphmem,
         "format": result.header.format,
         **_counted(result.manifest.contents),
-        "files_missing": result.missing_files,
+        "files_missing": result.missing_files if result.is_opened else None,
         "root": result.manifest.root,
+        **sealed,
     }
+
+
+def _opening_keys(chosen: Settings, path: Path, key_file: Path | None) -> InstanceKeys | None:
+    """Return the keys that open a dump: those of a key file, else of this instance; None for a plain dump.
+
+    None as well where the dump was sealed by another instance, or the root key of this one is not here.
+
+    Raises:
+        EncryptionKeyMissing, EncryptionKeyInvalid: the root key of ``key_file`` is not here, or another one.
+    """
+    from graphmem.dump.container import DumpReader
+    from graphmem.dump.verifying import open_file
+    from graphmem.sealing import InstanceKeys, keys_of
+    from graphmem.sealing.instance_keys import read_record
+    from graphmem.sealing.root_key import stored_root_key
+
+    with open_file(path) as file:
+        sealed = DumpReader(file).header.sealed
+    if sealed is None:
+        return None
+    if key_file is not None:
+        return InstanceKeys(key_file, stored_root_key(chosen, read_record(key_file).root_key))
+    try:
+        keys = keys_of(chosen)
+    except EncryptionKeyMissing:
+        return None
+    return keys if keys is not None and keys.record().instance == sealed.get("instance") else None
 
 
 @command(app)
@@ -202,6 +244,7 @@ def restore(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be restored, and write nothing.")
     ] = False,
+    keys: Keys = None,
 ) -> None:
     """Restore the facts and files of a dump, and derive everything else from them.
 
@@ -217,6 +260,7 @@ def restore(
     Examples:
       graphmem backup restore graphmem.dump --dry-run
       graphmem backup restore graphmem.dump
+      graphmem backup restore laptop.dump --keys laptop-keys.json
     """
     from graphmem import dump
     from graphmem.cli.in_process import on_services, refuse_in_sandbox
@@ -225,11 +269,12 @@ def restore(
         with _Bars() as bars:
             where = services.database, services.vocabulary, services.writers
             return await dump.restore(
-                *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance
+                *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance, keys=opening
             )
 
     chosen = session.local_settings(ELSEWHERE, reads=False)
     refuse_in_sandbox(chosen, "restore")
+    opening = _opening_keys(chosen, path, keys)
     result = on_services(chosen, work)
     conflicts = [conflict.report() for conflict in result.conflicts]
     show(_restored(path, result), session.as_json)
@@ -266,7 +311,7 @@ def write_dump(chosen: Settings, path: Path, owners: Sequence[str], force: bool,
         with _Bars() as bars:
             return await dump.create(
                 services.database, path, owners, objects=services.objects if files else None, force=force,
-                database_name=name, progress=bars.advance,
+                database_name=name, progress=bars.advance, keys=services.keys,
             )  # fmt: skip
 
     return on_services(chosen, work)
@@ -291,6 +336,7 @@ def _receive(
                 file.write(chunk)
                 bars.advance("receive", len(chunk), None)
         file.flush()
+        # Of a sealed dump, the checksums: its keys are on the machine of that service.
         received = dump.verify(Path(file.name))
         if not received.manifest.contents["owners"]:
             refuse_empty_replacement(path, f"the database of {chosen.base_url}")
@@ -331,6 +377,7 @@ def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:
         **_missing(result.missing_files),
         "owners_derived_again": len(result.audited_owners),
         "conflicts": result.conflict_count,
+        **({"erased_owners": list(erased)} if (erased := result.verified.erased_owners) else {}),
         "root": result.verified.manifest.root,
     }
 

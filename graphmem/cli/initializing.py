@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from graphmem.cli.encryption import KeyPlace, new_keys, place_of, tell_words
 from graphmem.cli.session import Session, console, fetching, run_async, stderr, tell_progress, uses_service
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
+    from graphmem.sealing.root_key import Place
     from graphmem.settings import Settings
 
 EMBEDDED = "embedded"
@@ -63,6 +65,13 @@ def init(
         bool, typer.Option("--hooks", help="Also let agents call graphmem by themselves: `graphmem hook`.")
     ] = False,
     me: Annotated[str | None, typer.Option(help='Your name: whom "my" and "I" in questions mean.')] = None,
+    encrypt: Annotated[
+        bool,
+        typer.Option(
+            "--encrypt", help="Seal files and backups of a new instance; its 24 words are shown once."
+        ),
+    ] = False,
+    key_place: KeyPlace = "file",
     yes: Annotated[
         bool, typer.Option("--yes", help="Ask nothing: take what is given and the defaults.")
     ] = False,
@@ -81,6 +90,7 @@ def init(
       graphmem init --yes --data-dir /big/graphmem --no-agents
       NEO4J_PASSWORD=... graphmem init --yes --neo4j-uri bolt://db.example.org:7687
       graphmem init --yes --no-agents --no-at-login
+      graphmem init --encrypt --data-dir /safe/graphmem
     """
     current = session.settings_here(ELSEWHERE)
     given = {"neo4j_username": neo4j_username, "neo4j_database": neo4j_database}
@@ -97,6 +107,8 @@ def init(
     done: dict[str, Any] = {"data_directory": str(_place(session, wanted.data_dir))}
     done["environment_file"], done["settings"] = _database(session, wanted)
     chosen = session.settings()
+    if encrypt:
+        done["encryption"] = _seal(session, chosen, place_of(key_place))
     _open(chosen)
     done["database"] = chosen.neo4j_uri or "the embedded Neo4j, which runs"
     return _told(session, {**done, **_around(session, wanted, hooks)})
@@ -199,6 +211,47 @@ def _try(trial: Settings) -> None:
             await database.close()
 
     run_async(ask())
+
+
+def _seal(session: Session, chosen: Settings, place: Place) -> dict[str, Any]:
+    """Make the keys of an instance that has nothing yet; return what became of it."""
+    if chosen.keys_path.exists():
+        return {"result": "as asked", "key_file": str(chosen.keys_path)}
+    if chosen.sandbox or _has_data(chosen):
+        raise ConfigurationInvalid(
+            "only an instance without data is sealed, and no sandbox: write a backup, run `graphmem init "
+            "--encrypt --data-dir` with another directory, and restore the backup there"
+        )
+    root, kept = new_keys(chosen, place)
+    done = {"result": "sealed", "key_file": str(chosen.keys_path), "root_key": root.id, "kept_in": kept}
+    if session.as_json:
+        return {**done, "root_key_words": root.words}
+    tell_words(root, kept)
+    return done
+
+
+def _has_data(chosen: Settings) -> bool:
+    """Return whether an instance has files, an embedded database, or facts in a Neo4j of one's own."""
+    from graphmem import neo4j_local
+
+    if chosen.objects_path.exists() or (chosen.neo4j_uri is None and neo4j_local.exists(chosen)):
+        return True
+    if chosen.neo4j_uri is None:
+        return False
+
+    async def look() -> bool:
+        from graphmem.database.driver import Database
+        from graphmem.database.owners import every_owner
+        from graphmem.observability.metrics import Metrics
+        from graphmem.runtime import connection
+
+        database = Database(await connection(chosen), chosen, Metrics())
+        try:
+            return any([True async for _ in every_owner(database)])
+        finally:
+            await database.close()
+
+    return run_async(look())
 
 
 def _open(chosen: Settings) -> None:

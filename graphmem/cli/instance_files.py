@@ -19,13 +19,14 @@ from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused
 from graphmem.neo4j_local import private_files
 from graphmem.neo4j_local.private_files import private_directory, sha256
 from graphmem.neo4j_local.unfinished import UNFINISHED, unfinished
+from graphmem.settings import KEY_FILE
 
 if TYPE_CHECKING:
     from graphmem.settings import Settings
 
 BACKUPS: Final = "backups"
-KEPT: Final = frozenset({BACKUPS, "backups.jsonl"})
-"""What a reset leaves: backups, and the record of them."""
+KEPT: Final = frozenset({BACKUPS, "backups.jsonl", KEY_FILE})
+"""What a reset leaves: backups, the record of them, and the keys that open them."""
 LOCAL: Final = frozenset({NOTE, UNFINISHED, "service", "neo4j.lock", "stopped"})
 """What belongs to a directory and not to the data: locks, sockets, and what is said of the directory."""
 Tell = Callable[[str], None]

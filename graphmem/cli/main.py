@@ -9,7 +9,17 @@ from typing import Annotated, Any, Literal
 import typer
 
 from graphmem import __version__
-from graphmem.cli import backup, cypher, db, local_service, signing, source_content, storage, update
+from graphmem.cli import (
+    backup,
+    cypher,
+    db,
+    encryption,
+    local_service,
+    signing,
+    source_content,
+    storage,
+    update,
+)
 from graphmem.cli.account import app as account_app
 from graphmem.cli.command_groups import add_commands, group_of, show_whole_summaries
 from graphmem.cli.doctor import doctor
@@ -65,7 +75,8 @@ Account = Annotated[
 ]
 WITHOUT_ACCOUNT = frozenset({
     "serve", "demo", "rebuild", "doctor", "db", "server", "backup", "storage", "cypher", "account", "parse",
-    "instructions", "settings", "init", "reset", "logs", "update", "scripts", "sandbox",
+    "instructions", "settings", "init", "reset", "logs", "update", "scripts", "sandbox", "encryption",
+    "erasure",
 })  # fmt: skip
 """Commands that act as no account."""
 
@@ -229,6 +240,8 @@ for group, name, text in (
     (cypher.app, "cypher", "Show the queries that graphmem sends to Neo4j."),
     (update.app, "update", "Ask for the newest version, and say how to update."),
     (account_app, "account", "Create, list, disable and delete accounts: who may call."),
+    (encryption.app, "encryption", "Keep, restore, rotate and copy the keys of a sealed instance."),
+    (encryption.erasure, "erasure", "Say which keys were destroyed with the data of an account."),
     (sandbox_app, "sandbox", "Run a public sandbox: decide reports of abuse, and wipe it by hand."),
 ):
     app.add_typer(group, name=name, help=text, cls=group_of(name))

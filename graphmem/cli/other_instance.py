@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphmem.errors import ConfigurationInvalid, GraphmemError, InternalError
+from graphmem.settings import KEY_FILE
 
 if TYPE_CHECKING:
     from graphmem.settings import Settings
@@ -20,8 +21,10 @@ FILE = "merged.dump"
 
 
 @contextlib.contextmanager
-def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterator[Path]:
+def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterator[tuple[Path, Path | None]]:
     """Yield a dump of the instance in a data directory: made now, else its newest backup of all owners.
+
+    With the dump comes the key file that opens it, None if that instance is not sealed.
 
     Raises:
         GraphmemError: its database does not start, and it has no such backup.
@@ -32,6 +35,7 @@ def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterato
     other = environment_file.directory(folder, own.env)
     if other == own.data_path:
         raise ConfigurationInvalid(f"{folder} is the data directory of this instance: name another one")
+    keys = other / KEY_FILE if (other / KEY_FILE).exists() else None
     private_directory(own.data_path)
     path = own.data_path / FILE
     status = _run(other, "db", "status")
@@ -40,7 +44,7 @@ def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterato
     try:
         made = _run(other, "backup", "create", str(path), "--force")
         if made.returncode == 0:
-            yield path
+            yield path, keys
             return
     finally:
         path.unlink(missing_ok=True)
@@ -52,14 +56,14 @@ def dump_of(folder: Path, own: Settings, tell: Callable[[str], None]) -> Iterato
     if newest is None:
         raise _error(made.stderr)
     tell(f"{other} cannot be read, so its newest backup is taken: {newest['path']}")
-    yield Path(newest["path"])
+    yield Path(newest["path"]), keys
 
 
 def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command on an instance, without the settings of this one but for those of the engine."""
     from graphmem import environment_file
 
-    kept = ("GRAPHMEM_CACHE_DIR", "GRAPHMEM_NEO4J_")
+    kept = ("GRAPHMEM_CACHE_DIR", "GRAPHMEM_NEO4J_", "GRAPHMEM_ROOT_KEY_DIR")
     environment = {
         name: value
         for name, value in os.environ.items()

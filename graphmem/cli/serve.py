@@ -175,6 +175,8 @@ async def _serve(
             settings, fetching(), tracer=tracer, remote_seconds=REMOTE_START_SECONDS, waiting=tell_progress
         ) as services,
     ):
+        # Those of a sealed instance have its token.
+        settings = services.settings
         if not settings.is_local_only and settings.bearer_token is None:
             settings.check_bind(guarded=await Accounts(services.database).are_guarded())
         where = {"host": settings.host, "port": settings.service_port}
@@ -188,7 +190,7 @@ async def _serve(
 @contextlib.contextmanager
 def _bound(settings: Settings) -> Iterator[socket.socket]:
     """Yield a socket that is bound to the first address of the host, and close it at the end."""
-    if settings.neo4j_uri is None and not neo4j_local.exists(settings):
+    if settings.neo4j_uri is None and not (neo4j_local.exists(settings) or settings.keys_path.exists()):
         # A new database has no account with a password or a key, and none is made only to refuse it.
         settings.check_bind()
     port = settings.service_port

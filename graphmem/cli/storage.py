@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from graphmem.cli import backup
 from graphmem.cli.session import (
     Session,
     command,
@@ -112,6 +113,7 @@ def merge(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be taken, and write nothing.")
     ] = False,
+    keys: backup.Keys = None,
 ) -> None:
     """Take the facts and files of another instance into this one: the union of both.
 
@@ -124,14 +126,14 @@ def merge(
       graphmem storage merge /old/graphmem --dry-run
       graphmem storage merge laptop.dump
     """
-    from graphmem.cli import backup
+
     from graphmem.cli.other_instance import dump_of
 
     if not os.path.isdir(source):
-        return backup.restore(session, source, dry_run)
+        return backup.restore(session, source, dry_run, keys)
     chosen = session.local_settings(ELSEWHERE, reads=False)
-    with dump_of(source, chosen, tell_progress) as path:
-        return backup.restore(session, path, dry_run)
+    with dump_of(source, chosen, tell_progress) as (path, keys):
+        return backup.restore(session, path, dry_run, keys)
 
 
 def _seconds(text: str) -> int:

@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 KEYRING_SERVICE: Final = "graphmem"
 LOCK_SECONDS: Final = 60.0
 """Seconds to wait for another process that changes the same login; it waits for the service meanwhile."""
-_USABLE_PRIORITY: Final = 1
-"""The least priority of a keyring that its library recommends: those below keep secrets in plain text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +178,9 @@ class Logins:
     @cached_property
     def _keyring(self) -> KeyringBackend | None:
         """The platform's keyring, None if there is none that keeps secrets safely."""
-        import keyring
+        from graphmem.sealing.platform_keyring import platform_keyring
 
-        backend = keyring.get_keyring()
-        return backend if backend.priority >= _USABLE_PRIORITY else None
+        return platform_keyring()
 
     def _put_into_keyring(self, address: str, secrets: dict[str, Any]) -> bool:
         from keyring.errors import KeyringError
@@ -221,10 +217,10 @@ class Logins:
 
 def check_private(path: Path | str, info: os.stat_result, remedy: str) -> None:
     """Refuse a file that others may read or write, as its secrets may be known to them."""
-    if sys.platform == "win32":
-        return
+    from graphmem.neo4j_local.private_files import is_private
+
     mode = stat.S_IMODE(info.st_mode)
-    if info.st_uid != os.getuid() or mode & 0o077:
+    if not is_private(info):
         raise CredentialsRefused(
             f"{path} is open to other users of this machine (mode {mode:04o}): run `chmod 600 {path}`. If "
             f"others may have read it, {remedy}"

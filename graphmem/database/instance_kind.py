@@ -1,35 +1,44 @@
-"""Whether a database is that of a public sandbox: a mark that is set once, at the first start.
+"""Whether a database is that of a public sandbox, or of a sealed instance: a mark that is set once.
 
 A sandbox shows its data to everybody and wipes it. So it starts only on a database that was empty when a
 sandbox marked it, and everything else refuses such a database: no setting publishes or wipes anybody's data.
+A sealed instance never goes on in clear because its key file is not found, and seals nothing beside files in
+clear: the mark has the id of the instance whose keys it needs.
+
 The mark is the node of the migration 0. Its uniqueness lets two first starts at the same time agree.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from graphmem.database.driver import Database
-from graphmem.errors import SandboxMismatch
+from graphmem.errors import ConfigurationInvalid, EncryptionKeyMissing, SandboxMismatch
 from graphmem.model import times
 
 SANDBOX: Final = "sandbox"
 ORDINARY: Final = "ordinary"
 
 
-async def kind_of(database: Database) -> str | None:
-    """Return the mark of a database; None if nothing, or only an older version, has started on it."""
-    rows = await database.script("MATCH (n:Migration {version: 0}) RETURN n.name AS kind")
-    return rows[0]["kind"] if rows else None
+class _Mark(NamedTuple):
+    kind: str | None
+    sealed: str | None
 
 
-async def claim(database: Database, *, is_sandbox: bool) -> None:
+async def claim(database: Database, *, is_sandbox: bool, sealed: str | None = None) -> None:
     """Mark a database that has no mark; refuse one of the other kind.
+
+    Args:
+        sealed: the id of the sealed instance, None where it is not sealed.
 
     Raises:
         SandboxMismatch: it is of the other kind, or a sandbox found data without a mark.
+        EncryptionKeyMissing: it is that of a sealed instance, whose key file is another one, or not here.
+        ConfigurationInvalid: it has facts of an instance that is not sealed.
     """
-    kind = await kind_of(database)
+    rows = await database.script("MATCH (n:Migration {version: 0}) RETURN n.name AS kind, n.sealed AS sealed")
+    mark = _Mark(**rows[0]) if rows else _Mark(None, None)
+    kind = mark.kind
     if kind is None and is_sandbox and await _has_data(database):
         raise SandboxMismatch(
             "a sandbox starts on an empty database only, and this one has data: name another database or "
@@ -50,6 +59,24 @@ async def claim(database: Database, *, is_sandbox: bool) -> None:
         )
     if not is_sandbox and kind == SANDBOX:
         raise SandboxMismatch
+    if sealed != mark.sealed:
+        await _claim_sealed(database, sealed, mark.sealed)
+
+
+async def _claim_sealed(database: Database, sealed: str | None, marked: str | None) -> None:
+    """Mark a database without facts as that of a sealed instance; refuse every other one."""
+    if marked is not None:
+        raise EncryptionKeyMissing(
+            f"this database belongs to the sealed instance {marked}, and these keys are those of "
+            f"{sealed or 'none'}: set GRAPHMEM_KEY_FILE to its key file",
+            instance=marked,
+        )
+    if await database.script("MATCH (n:Owner) RETURN n.id AS found LIMIT 1"):
+        raise ConfigurationInvalid(
+            "this database has facts of an instance that is not sealed: write a backup without the key "
+            "file, and restore it into a new sealed instance"
+        )
+    await database.script("MATCH (n:Migration {version: 0}) SET n.sealed = $sealed", sealed=sealed)
 
 
 async def _has_data(database: Database) -> bool:

@@ -84,24 +84,28 @@ def indexes() -> frozenset[str]:
     return frozenset(names)
 
 
-async def apply(database: Database, *, is_sandbox: bool = False) -> list[Migration]:
+async def apply(
+    database: Database, *, is_sandbox: bool = False, sealed: str | None = None
+) -> list[Migration]:
     """Bring the database's schema to this version and wait until its indexes are online.
 
     Args:
         is_sandbox: whether the data is that of a public sandbox.
+        sealed: the id of the instance if it is sealed.
 
     Returns:
         The migrations that were applied now.
 
     Raises:
         SandboxMismatch: the database is that of a sandbox and should not be, or the other way round.
+        EncryptionKeyMissing, ConfigurationInvalid: the same of a sealed instance.
         MigrationRefused: the database was made by a newer version, a shipped migration was changed, or an
             index cannot be made.
     """
     await database.script(
         "CREATE CONSTRAINT migration_version IF NOT EXISTS FOR (n:Migration) REQUIRE n.version IS UNIQUE"
     )
-    await instance_kind.claim(database, is_sandbox=is_sandbox)
+    await instance_kind.claim(database, is_sandbox=is_sandbox, sealed=sealed)
     done = await applied(database)
     _refuse_other_versions(done)
     new = [migration for migration in shipped() if migration.version not in done]

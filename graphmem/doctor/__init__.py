@@ -51,6 +51,7 @@ async def examine(
     findings += await _run_local("data directory", machine.data_directory, chosen)
     findings += await _run_local("disk", machine.disk, chosen)
     findings += await _run_local("backup", machine.backup, chosen)
+    findings += await _run_local("encryption", machine.encryption, chosen)
     if chosen.neo4j_uri is None and not quick:
         findings += await _run_local("engine", machine.engine, chosen, deep)
     if chosen.neo4j_uri is None:

@@ -60,7 +60,9 @@ async def run_check(check: str, look: Callable[[], Awaitable[Found]]) -> list[Fi
 
 def redact(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
     """Return the findings without passwords, keys and tokens."""
-    known = (settings.bearer_token, settings.neo4j_password, settings.embedding_key)
+    known = (
+        settings.bearer_token, settings.neo4j_password, settings.embedding_key, settings.root_key,
+    )  # fmt: skip
     secrets = [value for secret in known if secret and (value := secret.get_secret_value())]
 
     def clean(text: str) -> str:

@@ -164,6 +164,20 @@ def backup(settings: Settings) -> Finding:
     return ok(what)
 
 
+def encryption(settings: Settings) -> list[Finding]:
+    """Check that the keys of a sealed instance open here; nothing is found where it is not sealed."""
+    from graphmem.sealing import keys_of
+
+    try:
+        keys = keys_of(settings)
+    except SetupError as exc:
+        return [fail(str(exc), "Put the root key or the key file back: docs/encryption.md says how.")]
+    if keys is None:
+        return []
+    what = f"files and backups are sealed with the root key {keys.record().root_key}"
+    return [ok(f"{what}; the database is not")]
+
+
 def engine(settings: Settings, deep: bool) -> Found:
     """Check that the embedded Neo4j can start: Java, and its files or the download of them."""
     try:

@@ -9,14 +9,18 @@ import hashlib
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import zstandard
 
 from graphmem import __version__
-from graphmem.errors import DumpDamaged
+from graphmem.errors import DumpDamaged, KeyDestroyed
 from graphmem.model import canonical, times
 from graphmem.model.fact_table import DUMP_FORMAT
+
+if TYPE_CHECKING:
+    from graphmem.sealing.instance_keys import InstanceKeys
+    from graphmem.sealing.sealed_dumps import DumpSealer
 
 MAGIC: Final = b"\x89graphmem-dump\r\n\x1a\n"
 """The first bytes of a dump. A transfer that changes line ends or cuts the eighth bit changes them."""
@@ -32,20 +36,21 @@ COMPRESSION_LEVEL: Final = 3
 
 _FRAME: Final = struct.Struct(">cII")
 _DIGEST: Final = 32
-_HEADER, _CHUNK, _MANIFEST, _END = b"H", b"C", b"M", b"E"
+_HEADER, _CHUNK, _SEALED, _MANIFEST, _END = b"H", b"C", b"S", b"M", b"E"
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
     """How a dump was made; ``created_at`` is microseconds. The root does not cover the header.
 
-    ``files``: whether the dump has the bytes of files.
+    ``files``: whether the dump has the bytes of files; ``sealed``: which keys open it, None for a plain dump.
     """
 
     format: int
     graphmem: str
     created_at: int
     files: bool = False
+    sealed: dict[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -74,8 +79,9 @@ class Manifest:
 class DumpWriter:
     """Writes lines into a file. It holds one chunk in memory."""
 
-    def __init__(self, file: BinaryIO, *, files: bool = True) -> None:
+    def __init__(self, file: BinaryIO, *, files: bool = True, sealer: DumpSealer | None = None) -> None:
         self._file = file
+        self._sealer = sealer
         self._lines: list[bytes] = []
         self._chunk_bytes = 0
         self._compressor = zstandard.ZstdCompressor(
@@ -90,9 +96,16 @@ class DumpWriter:
         file.write(MAGIC)
         created_at = times.render(times.now())
         header = {"format": FORMAT, "graphmem": __version__, "created_at": created_at, "files": files}
+        if sealer is not None:
+            header["sealed"] = sealer.header
         self._frame(_HEADER, canonical.encode(header).encode())
         # The hash begins after the header, so that the same state has the same hash.
         self._file_hash = hashlib.sha256()
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether the dump is sealed."""
+        return self._sealer is not None
 
     def add(self, line: bytes) -> None:
         """Add one line, without its line feed.
@@ -107,11 +120,19 @@ class DumpWriter:
         if len(self._lines) == CHUNK_LINES_LIMIT or self._chunk_bytes >= CHUNK_BYTES:
             self._flush()
 
+    def begin_owner(self, owner: str) -> None:
+        """Begin the records of an owner: in a sealed dump no chunk has those of two."""
+        if self._sealer is not None:
+            self._flush()
+            self._sealer.owner = owner
+
     def finish(self, contents: dict[str, Any]) -> Manifest:
         """Write the last chunk, the manifest and the end."""
         self._flush()
         self.manifest.contents = contents
         manifest = {"chunks": self.manifest.chunks, "contents": contents, "root": self.manifest.root}
+        if self._sealer is not None:
+            manifest["sealed"] = self._sealer.end(_sealed_digest(manifest))
         self._frame(_MANIFEST, canonical.encode(manifest).encode(), compress=True)
         self._file.write(_FRAME.pack(_END, _DIGEST, _DIGEST) + self._file_hash.digest())
         return self.manifest
@@ -119,16 +140,20 @@ class DumpWriter:
     def _flush(self) -> None:
         if self._lines:
             data = b"\n".join(self._lines) + b"\n"
-            digest = self._frame(_CHUNK, data, compress=True)
+            if self._sealer is None:
+                digest = self._frame(_CHUNK, data, compress=True)
+            else:
+                sealed = self._sealer.seal(len(self.manifest.chunks), self._compressor.compress(data))
+                digest = self._frame(_SEALED, sealed, size=len(data))
             self.manifest.chunks.append([len(self._lines), len(data), digest.hex()])
             self._lines.clear()
             self._chunk_bytes = 0
 
-    def _frame(self, kind: bytes, data: bytes, *, compress: bool = False) -> bytes:
-        """Write one frame; return the hash of its data."""
+    def _frame(self, kind: bytes, data: bytes, *, compress: bool = False, size: int | None = None) -> bytes:
+        """Write one frame; return the hash of its data. ``size``: bytes of what is sealed in the data."""
         digest = hashlib.sha256(data).digest()
         payload = self._compressor.compress(data) if compress else data
-        frame = _FRAME.pack(kind, len(payload), len(data)) + digest + payload
+        frame = _FRAME.pack(kind, len(payload), len(data) if size is None else size) + digest + payload
         self._file_hash.update(frame)
         self._file.write(frame)
         return digest
@@ -137,11 +162,15 @@ class DumpWriter:
 class DumpReader:
     """Reads a dump from its beginning. Whoever reads to the end has checked every byte."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, keys: InstanceKeys | None = None) -> None:
         """Read the header.
+
+        Args:
+            keys: those that open a sealed dump. Without them its checksums are compared, and it has no lines.
 
         Raises:
             DumpDamaged: the file is no dump, is damaged, or has a format that this version does not know.
+            DecryptionFailed: it was sealed with other keys.
         """
         self._file = file
         self._decompressor = zstandard.ZstdDecompressor(max_window_size=FRAME_BYTES_LIMIT)
@@ -158,17 +187,38 @@ class DumpReader:
         if kind != _HEADER:
             raise self._damaged("the header is missing")
         self.header = self._header(data)
+        self._opener = None
+        if keys is not None and self.header.sealed is not None:
+            from graphmem.sealing.sealed_dumps import DumpOpener
+
+            self._opener = DumpOpener(keys, self.header.sealed)
         self._file_hash = hashlib.sha256()
+
+        self.erased_owners: set[str] = set()
+        """Owners whose records a sealed dump has, and whose keys were destroyed: they are left out."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the dump is sealed, and no keys open it here."""
+        return self.header.sealed is not None and self._opener is None
 
     def chunks(self) -> Iterator[list[bytes]]:
         """Yield the lines of each chunk, then check the end of the file.
 
         Raises:
             DumpDamaged: a byte is not as it was written.
+            DecryptionFailed: a chunk of a sealed dump does not open, or the dump was cut.
         """
         chunks = self.manifest.chunks
         kind, data, digest = self._frame()
-        while kind == _CHUNK:
+        expected = _CHUNK if self.header.sealed is None else _SEALED
+        while kind == expected:
+            if kind == _SEALED and not data:
+                # No key opens it here, or no longer: the manifest says how much it holds.
+                chunks.append([None, None, digest.hex()])
+                yield []
+                kind, data, digest = self._frame()
+                continue
             # Lines are counted before they are split: a few kilobytes may hold millions of empty lines.
             if data.count(b"\n") > CHUNK_LINES_LIMIT:
                 raise self._damaged(f"chunk {len(chunks) + 1} has too many lines")
@@ -185,8 +235,12 @@ class DumpReader:
     def _finish(self, data: bytes) -> None:
         """Compare the manifest with the chunks, and the file with the hash at its end."""
         manifest = self._object(data, "manifest")
+        sealed = manifest.pop("sealed", "")
+        self._take_sizes(manifest.get("chunks"))
         if manifest.get("chunks") != self.manifest.chunks or manifest.get("root") != self.manifest.root:
             raise self._damaged("the manifest does not fit the chunks")
+        if self._opener is not None:
+            self._opener.check_end(str(sealed), _sealed_digest(manifest))
         contents = manifest.get("contents")
         if not isinstance(contents, dict):
             raise self._damaged("the manifest does not count the records")
@@ -198,21 +252,50 @@ class DumpReader:
             raise self._damaged("bytes follow the end")
         self.manifest.contents = contents
 
+    def _take_sizes(self, chunks: Any) -> None:
+        """Take lines and bytes of chunks that no key opened from the manifest."""
+        try:
+            sizes = [[int(lines), int(size)] for lines, size, _ in chunks]
+        except (TypeError, ValueError) as exc:
+            raise self._damaged("the manifest does not count the lines") from exc
+        for chunk, size in zip(self.manifest.chunks, sizes, strict=False):
+            if chunk[0] is None:
+                chunk[:2] = size
+
     def _frame(self) -> tuple[bytes, bytes, bytes]:
         """Return kind, data and hash of the next frame. No more is decompressed than the frame announces."""
         head = self._take(_FRAME.size, "the manifest is missing: the file was cut off or is incomplete")
         kind, payload_size, size = _FRAME.unpack(head)
-        if kind not in (_HEADER, _CHUNK, _MANIFEST) or max(payload_size, size) > FRAME_BYTES_LIMIT:
+        if kind not in (_HEADER, _CHUNK, _SEALED, _MANIFEST) or max(payload_size, size) > FRAME_BYTES_LIMIT:
             raise self._damaged("the beginning of a frame is not valid")
         digest = self._take(_DIGEST, "a frame is cut off")
         payload = self._take(payload_size, "a frame is cut off")
-        data = payload if kind == _HEADER else self._decompress(payload, size)
-        if len(data) != size or hashlib.sha256(data).digest() != digest:
-            raise self._damaged("the hash of a frame does not fit")
+        if kind == _SEALED:
+            if hashlib.sha256(payload).digest() != digest:
+                raise self._damaged("the hash of a frame does not fit")
+            data = self._opened(payload, size)
+        else:
+            data = payload if kind == _HEADER else self._decompress(payload, size)
+            if len(data) != size or hashlib.sha256(data).digest() != digest:
+                raise self._damaged("the hash of a frame does not fit")
         self._file_hash.update(head)
         self._file_hash.update(digest)
         self._file_hash.update(payload)
         return kind, data, digest
+
+    def _opened(self, payload: bytes, size: int) -> bytes:
+        """Return what is sealed in a payload, nothing where no key opens it."""
+        if self._opener is None:
+            return b""
+        try:
+            compressed = self._opener.open(len(self.manifest.chunks), payload)
+        except KeyDestroyed as exc:
+            self.erased_owners.add(exc.details["owner"])
+            return b""
+        data = self._decompress(compressed, size)
+        if len(data) != size:
+            raise self._damaged("a frame has another size than it announces")
+        return data
 
     def _decompress(self, payload: bytes, size: int) -> bytes:
         try:
@@ -244,7 +327,10 @@ class DumpReader:
         try:
             # The first dumps of format 2 say nothing of files, and have none.
             files = header.get("files", False) is True
-            return Header(version, str(graphmem), times.parse(header["created_at"]), files)
+            sealed = header.get("sealed")
+            if sealed is not None and not isinstance(sealed, dict):
+                raise ValueError("what is said of keys is no object")
+            return Header(version, str(graphmem), times.parse(header["created_at"]), files, sealed)
         except (KeyError, ValueError, TypeError) as exc:
             raise self._damaged("the header has no valid time") from exc
 
@@ -259,6 +345,11 @@ class DumpReader:
 
     def _damaged(self, fault: str) -> DumpDamaged:
         return damaged(fault, byte=self.position)
+
+
+def _sealed_digest(manifest: dict[str, Any]) -> bytes:
+    """Return the hash that stands for a whole sealed dump: that of its manifest."""
+    return hashlib.sha256(canonical.encode(manifest).encode()).digest()
 
 
 def damaged(fault: str, **details: Any) -> DumpDamaged:

@@ -25,6 +25,8 @@ from graphmem.model.fact_records import SourceRecord, columns, line
 from graphmem.model.fact_table import OBSERVATION, PARTS, SCHEMA, SOURCE, TRANSACTION, no_counts
 from graphmem.model.schema import version_order
 from graphmem.objects import ObjectStore
+from graphmem.sealing import InstanceKeys
+from graphmem.sealing.sealed_dumps import DumpSealer
 from graphmem.writing.state import LockedOwner
 
 PAGE_TRANSACTIONS: Final = 500
@@ -90,6 +92,7 @@ async def create(
     force: bool = False,
     database_name: str = "this database",
     progress: Progress | None = None,
+    keys: InstanceKeys | None = None,
 ) -> CreateResult:
     """Write the facts of some owners, or of all, into a file, with the bytes of their files.
 
@@ -102,6 +105,7 @@ async def create(
             types of the owners' relationships are dumped, and no account.
         objects: where the bytes of files are; None leaves them out.
         database_name: how messages name the database.
+        keys: those of a sealed instance: the dump is sealed as it is written.
 
     Raises:
         DumpRefused: the file exists, and ``force`` is not given or the database is empty; the file cannot be
@@ -109,7 +113,8 @@ async def create(
         Unavailable: the database or the object store failed.
     """
     with new_file(path, force) as file:
-        writer = container.DumpWriter(file, files=objects is not None)
+        sealer = None if keys is None else DumpSealer(keys)
+        writer = container.DumpWriter(file, files=objects is not None, sealer=sealer)
         creator = _Creator(database, objects, writer, progress or (lambda stage, done, total: None))
         result = await creator.run(owners)
         # The file is synced here in a thread, and then again at no cost: the loop of a service goes on.
@@ -194,6 +199,8 @@ class _Creator:
         result.relationship_types = await self._relationship_types(types)
         result.accounts = 0 if chosen else await self._accounts()
         for owner in owners:
+            await self._write_pending()
+            self._writer.begin_owner(owner)
             result.owners.append(await self._owner(owner, cuts[owner].sequence))
         await self._write_pending()
         self._writer.finish({
@@ -272,7 +279,8 @@ class _Creator:
         """Write the bytes of a file once all of them were read and checked, or note that it is missing."""
         if not met.meet(source.content_hash):
             return
-        with tempfile.SpooledTemporaryFile(SPOOL_BYTES) as spool:
+        # Of a sealed instance nothing in clear waits on the disk.
+        with tempfile.SpooledTemporaryFile(0 if self._writer.is_sealed else SPOOL_BYTES) as spool:
             try:
                 async for chunk in objects.read(contents.owner, source.content_hash, size=source.size):
                     spool.write(chunk)

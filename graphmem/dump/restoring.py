@@ -34,6 +34,7 @@ from graphmem.model.fact_records import SchemaRecord
 from graphmem.model.relationship import BUILTIN, RegistrationRefused, RelationshipKind
 from graphmem.model.schema import Active, SchemaDocument, version_order
 from graphmem.objects import ObjectStore
+from graphmem.sealing import InstanceKeys
 from graphmem.writing import Writers, refolding
 from graphmem.writing.state import LockedOwner
 
@@ -92,6 +93,7 @@ async def restore(
     objects: ObjectStore,
     dry_run: bool = False,
     progress: Progress | None = None,
+    keys: InstanceKeys | None = None,
 ) -> RestoreResult:
     """Write the facts of a dump that the database does not have. Services may write to it meanwhile.
 
@@ -101,34 +103,37 @@ async def restore(
     Args:
         objects: where the bytes of files are written.
         dry_run: count what would be written, and write nothing.
+        keys: those that open the dump, if it is sealed.
 
     Raises:
-        DumpDamaged, DumpRefused: the dump cannot be restored; nothing was written.
+        DumpDamaged, DumpRefused, DecryptionFailed: the dump cannot be restored; nothing was written.
         Unavailable: the database or the object store failed. Restoring again goes on from there.
     """
     report = progress or (lambda stage, done, total: None)
     with open_file(path) as file:
         report("verify", 0, file.seek(0, 2))
-    verified = verify(path, lambda done: report("verify", done, None))
+    verified = verify(path, lambda done: report("verify", done, None), keys)
     restorer = _Restorer(database, vocabulary, writers, objects, RestoreResult(verified, dry_run), report)
     owners = verified.manifest.contents["owners"]
     report("restore", 0, sum(owner["observations"] for owner in owners))
     report("files", 0, sum(owner.get("file_bytes", 0) for owner in owners))
-    await _for_each_portion(path, restorer.restore)
+    await _for_each_portion(path, restorer.restore, keys)
     if restorer.waiting:
         # Most of the dump may wait: it is read a second time rather than held in memory.
         report("wait", 0, sum(restorer.waiting.values()))
-        await _for_each_portion(path, restorer.restore_waiting)
+        await _for_each_portion(path, restorer.restore_waiting, keys)
     await restorer.apply_withdrawals()
     await restorer.audit()
     return restorer.result
 
 
-async def _for_each_portion(path: Path, work: Callable[[_Portion], Awaitable[None]]) -> None:
+async def _for_each_portion(
+    path: Path, work: Callable[[_Portion], Awaitable[None]], keys: InstanceKeys | None
+) -> None:
     """Call ``work`` with each portion of a dump, in order."""
     with open_file(path) as file:
         # Reading checks the file once more: it may have been replaced since it was verified.
-        for portion in batches(read(file)):
+        for portion in batches(read(file, keys=keys)):
             await work(portion)
 
 

@@ -11,9 +11,10 @@ from typing import Any, BinaryIO
 from graphmem.dump import container, records
 from graphmem.dump.container import DumpReader, damaged
 from graphmem.dump.records import RecordOrder
-from graphmem.errors import DumpRefused
+from graphmem.errors import DecryptionFailed, DumpRefused
 from graphmem.model import fact_table
 from graphmem.model.fact_records import Record, TransactionRecord
+from graphmem.sealing import InstanceKeys
 
 Progress = Callable[[int], None]
 """Called with the bytes of the file that were read since the last call."""
@@ -23,28 +24,46 @@ Progress = Callable[[int], None]
 class VerifyResult:
     """A verified dump: each line is a record in its place, and every byte is as it was written.
 
-    ``missing_files``: how many files it names without their bytes.
+    ``missing_files``: how many files it names without their bytes; ``is_opened``: false for a sealed dump of
+    which only the checksums were compared. ``erased_owners`` are those of a sealed dump whose keys were
+    destroyed with their data: nobody can read what it has of them.
     """
 
     header: container.Header
     manifest: container.Manifest
     size: int
     missing_files: int = 0
+    is_opened: bool = True
+    erased_owners: tuple[str, ...] = ()
 
 
-def verify(path: Path, progress: Progress | None = None) -> VerifyResult:
-    """Read a dump to its end and check all of it.
+def verify(path: Path, progress: Progress | None = None, keys: InstanceKeys | None = None) -> VerifyResult:
+    """Read a dump to its end and check all of it. Of a sealed dump without ``keys``, the checksums.
 
     Raises:
         DumpDamaged: the dump is not as it was written, or has a format that this version does not read.
         DumpRefused: the file cannot be read.
+        DecryptionFailed: these keys do not open it.
     """
     with open_file(path) as file:
-        reader = DumpReader(file)
+        reader = DumpReader(file, keys)
         order = RecordOrder()
-        for _ in _records(reader, progress or (lambda done: None), order):
-            pass
-        return VerifyResult(reader.header, reader.manifest, reader.position, order.missing_files)
+        if reader.is_closed:
+            _compare_checksums(reader, progress or (lambda done: None))
+        else:
+            for _ in _records(reader, progress or (lambda done: None), order):
+                pass
+        result = reader.header, reader.manifest, reader.position, order.missing_files
+        erased = tuple(sorted(reader.erased_owners))
+        return VerifyResult(*result, is_opened=not reader.is_closed, erased_owners=erased)
+
+
+def _compare_checksums(reader: DumpReader, progress: Progress) -> None:
+    reported = 0
+    for _ in reader.chunks():
+        progress(reader.position - reported)
+        reported = reader.position
+    progress(reader.position - reported)
 
 
 @contextlib.contextmanager
@@ -61,13 +80,23 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
         raise DumpRefused(f"{path} cannot be read: {exc.strerror or exc}", path=str(path)) from exc
 
 
-def read(file: BinaryIO, progress: Progress | None = None) -> Iterator[Record]:
+def read(
+    file: BinaryIO, progress: Progress | None = None, keys: InstanceKeys | None = None
+) -> Iterator[Record]:
     """Yield the records of a dump, each checked as :func:`verify` does.
 
     Raises:
         DumpDamaged: the dump is not as it was written; the records before the damage have been yielded.
+        DecryptionFailed: it is sealed, and ``keys`` do not open it.
     """
-    yield from _records(DumpReader(file), progress or (lambda done: None), RecordOrder())
+    reader = DumpReader(file, keys)
+    if reader.is_closed:
+        raise DecryptionFailed(
+            "the dump is sealed: restore it where its keys are, or give the key file of its instance with "
+            "--keys",
+            **(reader.header.sealed or {}),
+        )
+    yield from _records(reader, progress or (lambda done: None), RecordOrder())
 
 
 def _records(reader: DumpReader, progress: Progress, order: RecordOrder) -> Iterator[Record]:
@@ -92,6 +121,9 @@ def _records(reader: DumpReader, progress: Progress, order: RecordOrder) -> Iter
         order.end()
     except ValueError as exc:
         raise damaged(str(exc), line=line) from exc
+    if reader.erased_owners:
+        owners = reader.manifest.contents["owners"]
+        owners[:] = [each for each in owners if each["owner"] not in reader.erased_owners]
     if reader.manifest.contents != counts:
         raise damaged("the manifest counts other records than the dump holds", line=line)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,6 +52,11 @@ def private_directory(path: Path) -> None:
     """Make a directory that only its owner may enter (mode 0700), and its parents."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.chmod(0o700)
+
+
+def is_private(info: os.stat_result) -> bool:
+    """Return whether a file belongs to this user, and nobody else may read or write it."""
+    return sys.platform == "win32" or (info.st_uid == os.getuid() and not info.st_mode & 0o077)
 
 
 def write_private(path: Path, text: str) -> None:

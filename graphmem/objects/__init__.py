@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from graphmem.objects.backend import Backend, Leftovers, StoredObject
 from graphmem.objects.object_store import ListedObject, ObjectStore, Source
 from graphmem.settings import Settings
 
+if TYPE_CHECKING:
+    from graphmem.sealing import InstanceKeys
+
 __all__ = ["Leftovers", "ListedObject", "ObjectStore", "Source", "StoredObject", "new_object_store"]
 
 
-def new_object_store(settings: Settings) -> ObjectStore:
-    """Return the object store of the settings. Nothing is opened, written or imported before it is used."""
+def new_object_store(settings: Settings, keys: InstanceKeys | None = None) -> ObjectStore:
+    """Return the object store of the settings. Nothing is opened or written before it is used.
+
+    ``keys``: those of the instance, None where it is not sealed.
+    """
+    sealed = None
+    if keys is not None:
+        from graphmem.objects.sealed import SealedObjects
+
+        sealed = SealedObjects(keys)
     if settings.objects_bucket is None:
-        return ObjectStore("directory", str(settings.objects_path), lambda: _backend(settings))
+        return ObjectStore("directory", str(settings.objects_path), lambda: _backend(settings), sealed)
     where = f" at {settings.objects_endpoint}" if settings.objects_endpoint else ""
     place = f"s3://{settings.objects_bucket}/{settings.objects_prefix}{where}"
-    return ObjectStore("s3", place, lambda: _backend(settings))
+    return ObjectStore("s3", place, lambda: _backend(settings), sealed)
 
 
 def _backend(settings: Settings) -> Backend:

@@ -120,6 +120,16 @@ class Staged:
             with disk_errors():
                 self._check_space()
 
+    def replace_beginning(self, data: bytes) -> None:
+        """Write other bytes over the first ones."""
+        with disk_errors():
+            self.file.seek(0)
+            self.file.write(data)
+            self.file.seek(0)
+            self._digest = hashlib.sha256()
+            while chunk := self.file.read(CHUNK_BYTES):
+                self._digest.update(chunk)
+
     def stored(self) -> StoredObject:
         """Return the object that the bytes make."""
         return StoredObject(self._digest.hexdigest(), self.size)

@@ -7,15 +7,24 @@ import functools
 import hashlib
 import secrets
 import threading
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, ParamSpec, TypeVar
 
 from graphmem.errors import ObjectDamaged, ObjectMissing
-from graphmem.objects.backend import CHUNK_BYTES, Backend, ByteReader, Leftovers, ObjectEntry, StoredObject
+from graphmem.objects.backend import (
+    CHUNK_BYTES,
+    Backend,
+    ByteReader,
+    Leftovers,
+    ObjectEntry,
+    Staged,
+    StoredObject,
+)
 from graphmem.objects.keys import key_below, object_key, owner_of, owner_segment, parse_key
+from graphmem.objects.sealed import SealedObjects, SealedStaged
 
 THREADS = 8
 """Puts, reads and look-ups that run at once in one process; others wait."""
@@ -34,8 +43,8 @@ class ListedObject:
 
     segment: str  # the path segment of its owner
     owner: str | None  # the owner, ``None`` if the segment is shortened
-    sha256: str
-    size: int  # bytes
+    name: str  # the SHA-256 of its bytes; in a sealed instance what stands for it
+    size: int  # bytes that it takes in the store
     modified_at: int  # time of its last put, in microseconds
 
 
@@ -46,15 +55,19 @@ class ObjectStore:
         kind: ``directory`` or ``s3``.
         place: where the objects are, for people.
         open_backend: returns the backend; called once, in a thread.
+        sealed: what seals objects, None where the instance is not sealed.
 
     Every method raises:
         ObjectStoreUnavailable: the store is down, full, or refuses access.
     """
 
-    def __init__(self, kind: str, place: str, open_backend: Callable[[], Backend]) -> None:
+    def __init__(
+        self, kind: str, place: str, open_backend: Callable[[], Backend], sealed: SealedObjects | None = None
+    ) -> None:
         self.kind = kind
         self.place = place
         self._open_backend = open_backend
+        self._sealed = sealed
         self._opening = threading.Lock()
         self._opened: Backend | None = None
         # Threads of its own: a store that hangs must not keep other work of the process from a thread.
@@ -71,13 +84,12 @@ class ObjectStore:
             ValueError: the owner has no segment.
         """
         owner_segment(owner)
-        staged = await self._run(lambda: self._backend().stage())
+        staged = await self._run(self._stage, owner)
         try:
             async for chunk in self._chunks(source):
                 await self._run(staged.write, chunk)
             stored = staged.stored()
-            key = object_key(owner, stored.sha256)
-            await self._run(lambda: self._backend().commit(key, staged))
+            await self._run(self._commit, owner, stored.sha256, staged)
         finally:
             staged.close()
         return stored
@@ -100,8 +112,7 @@ class ObjectStore:
         """
         if start < 0 or (end is not None and end < start):
             raise ValueError(f"there is no range from {start} to {end}")
-        key = object_key(owner, sha256)
-        reader = await self._run(lambda: self._backend().open(key, start, end))
+        reader = await self._run(self._open, owner, sha256, start, end)
         try:
             stop = reader.size if end is None else end
             if stop > reader.size or start > stop or size not in (None, reader.size):
@@ -130,7 +141,7 @@ class ObjectStore:
         entry = await self._find(owner, sha256)
         if entry is None:
             raise ObjectMissing(sha256=sha256)
-        return entry.size
+        return entry.size if self._sealed is None else self._sealed.size(entry.size)
 
     async def exists(self, owner: str, sha256: str) -> bool:
         """Return whether there is an object."""
@@ -138,8 +149,14 @@ class ObjectStore:
 
     async def delete(self, owner: str, sha256: str, *, modified_before: int | None = None) -> bool:
         """Delete an object, unless it was put at ``modified_before`` or later; return whether it was."""
-        key = object_key(owner, sha256)
-        return await self._run(lambda: self._backend().delete(key, modified_before))
+        return await self._run(lambda: self._backend().delete(self._key(owner, sha256), modified_before))
+
+    async def names(self, owner: str, hashes: Iterable[str]) -> set[str]:
+        """Return the names that listed objects of an owner with these SHA-256 have."""
+        if self._sealed is None:
+            return set(hashes)
+        name = self._sealed.name
+        return await self._run(lambda: {name(owner, sha256) for sha256 in hashes})
 
     async def keys(self, owner: str | None = None) -> AsyncIterator[ListedObject]:
         """Yield the objects of an owner, or of all owners, in the order of keys. Other files are left out."""
@@ -149,19 +166,19 @@ class ObjectStore:
             for entry in page:
                 parsed = parse_key(entry.key)
                 if parsed is not None:
-                    listed, sha256 = parsed
-                    yield ListedObject(listed, owner_of(listed), sha256, entry.size, entry.modified_at)
+                    listed, name = parsed
+                    yield ListedObject(listed, owner_of(listed), name, entry.size, entry.modified_at)
 
-    async def remove(self, listed: ListedObject, *, modified_before: int) -> bool:
+    async def remove(self, listed: ListedObject, *, modified_before: int | None = None) -> bool:
         """Delete a listed object if it was not put again; return whether it was deleted."""
-        key = key_below(listed.segment, listed.sha256)
+        key = key_below(listed.segment, listed.name)
         return await self._run(lambda: self._backend().delete(key, modified_before))
 
     async def erase(self, owner: str) -> int:
         """Delete every object of an owner; return how many."""
         erased = 0
         async for listed in self.keys(owner):
-            erased += await self.delete(owner, listed.sha256)
+            erased += await self.remove(listed)
         return erased
 
     async def leftovers(self, modified_before: int, *, remove: bool = False) -> Leftovers:
@@ -179,8 +196,7 @@ class ObjectStore:
             self._opened.close()
 
     async def _find(self, owner: str, sha256: str) -> ObjectEntry | None:
-        key = object_key(owner, sha256)
-        return await self._run(lambda: self._backend().find(key))
+        return await self._run(lambda: self._backend().find(self._key(owner, sha256)))
 
     async def _chunks(self, source: Source) -> AsyncIterator[bytes]:
         """Yield the bytes of a source in chunks of about 1 MiB."""
@@ -227,6 +243,30 @@ class ObjectStore:
             if self._opened is None:
                 self._opened = self._open_backend()
             return self._opened
+
+    def _key(self, owner: str, sha256: str) -> str:
+        key = object_key(owner, sha256)
+        if self._sealed is None:
+            return key
+        return key_below(owner_segment(owner), self._sealed.name(owner, sha256))
+
+    def _stage(self, owner: str) -> Staged | SealedStaged:
+        return self._backend().stage() if self._sealed is None else self._sealed.stage(self._backend(), owner)
+
+    def _commit(self, owner: str, sha256: str, staged: Staged | SealedStaged) -> None:
+        key = self._key(owner, sha256)
+        whole = staged if isinstance(staged, Staged) else staged.finish(key.rpartition("/")[2])
+        self._backend().commit(key, whole)
+
+    def _open(self, owner: str, sha256: str, start: int, end: int | None) -> ByteReader:
+        key = self._key(owner, sha256)
+        if self._sealed is None:
+            return self._backend().open(key, start, end)
+        try:
+            return self._sealed.open(self._backend(), owner, key, start, end)
+        except ObjectMissing as exc:
+            # The caller knows it by its hash.
+            raise ObjectMissing(sha256=sha256) from exc
 
     def _check(self) -> None:
         backend = self._backend()

@@ -80,7 +80,8 @@ class ServerInfo(TypedDict):
     ``neo4j_browser_url`` is the address of the Neo4j Browser of the embedded database, for callers of a
     service that only this machine reaches; otherwise null. The login is in `graphmem db info`.
 
-    A public sandbox says when all its data is wiped next, and in the last day before that a notice of it.
+    A sealed instance says what it encrypts. A public sandbox says when all its data is wiped next, and in the
+    last day before that a notice of it.
     """
 
     name: str
@@ -92,6 +93,7 @@ class ServerInfo(TypedDict):
     authentication: str
     sandbox: bool
     neo4j_browser_url: str | None
+    sealed: NotRequired[list[str]]
     sandbox_next_reset_at: NotRequired[str]
     sandbox_notice: NotRequired[str | None]
 
@@ -119,6 +121,8 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
         "sandbox": settings.sandbox,
         "neo4j_browser_url": context.services.database.browser_url or None if _is_local(settings) else None,
     }
+    if context.services.keys is not None:
+        answer["sealed"] = ["files", "backups"]
     if settings.sandbox:
         now = times.now()
         answer["sandbox_next_reset_at"] = times.render(terms.next_wipe_time(now))

@@ -133,7 +133,9 @@ async def _finish(services: Services, account: SharedAccount) -> int:
     for owner in state.retired:
         keeping = asyncio.create_task(_keep_lease(account))
         try:
-            erased = await erasing.erase_closed(services.database, owner, None, services.objects)
+            erased = await erasing.erase_closed(
+                services.database, owner, None, services.objects, services.keys
+            )
         finally:
             keeping.cancel()
         await account.note_erased(owner)

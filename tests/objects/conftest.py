@@ -39,9 +39,13 @@ def local(tmp_path: Path) -> ObjectPlace:
     return directory_place(tmp_path / "data")
 
 
-@pytest.fixture(params=["directory", "s3"])
+@pytest.fixture(
+    params=["directory", "s3", "sealed directory", pytest.param("sealed s3", marks=pytest.mark.long)]
+)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectPlace:
-    """An empty object store: in a directory, and in a bucket."""
-    if request.param == "directory":
-        return directory_place(tmp_path / "data")
-    return s3_place(request.getfixturevalue("server"), tmp_path / "data")
+    """An empty object store: in a directory, and in a bucket; plain, and sealed."""
+    if request.param.endswith("directory"):
+        found = directory_place(tmp_path / "data")
+    else:
+        found = s3_place(request.getfixturevalue("server"), tmp_path / "data")
+    return found.sealed() if request.param.startswith("sealed") else found

@@ -161,7 +161,7 @@ def test_any_owner_has_objects(place: ObjectPlace, owner: str) -> None:
     async def work(store: ObjectStore) -> None:
         await store.put(owner, parts(content))
         assert await whole(store, owner, sha256(content)) == content
-        assert [item.sha256 for item in await listing(store, owner)] == [sha256(content)]
+        assert [item.name for item in await listing(store, owner)] == [place.name(owner, sha256(content))]
 
     place.run(work)
 
@@ -288,7 +288,7 @@ def test_the_same_bytes_are_not_written_twice(place: ObjectPlace) -> None:
     def identity() -> Any:
         if place.server is None:
             return place.path(OWNER, sha256(content)).stat().st_ino
-        key = place.settings.objects_prefix + f"{OWNER}/{sha256(content)[:2]}/{sha256(content)}"
+        key = place.settings.objects_prefix + place.key(OWNER, sha256(content))
         return place.server.client().head_object(Bucket=place.settings.objects_bucket, Key=key)[
             "LastModified"
         ]
@@ -299,7 +299,8 @@ def test_the_same_bytes_are_not_written_twice(place: ObjectPlace) -> None:
         # S3 tells the time in seconds.
         await asyncio.sleep(0 if place.is_local else 1.1)
         assert await store.put(OWNER, parts(content)) == StoredObject(sha256(content), len(content))
-        assert identity() == first
+        # Sealed bytes are never the same twice.
+        assert place.keys is not None or identity() == first
         assert len(await listing(store)) == 1
 
     place.run(work)
@@ -314,12 +315,14 @@ def test_keys_are_listed_with_owner_size_and_time(place: ObjectPlace) -> None:
             for content in each:
                 await store.put(owner, parts(content))
         listed = await listing(store)
-        assert {(item.owner, item.sha256, item.size) for item in listed} == {
-            (owner, sha256(content), len(content)) for owner, each in contents.items() for content in each
+        assert {(item.owner, item.name, item.size) for item in listed} == {
+            (owner, place.name(owner, sha256(content)), place.taken(len(content)))
+            for owner, each in contents.items()
+            for content in each
         }
         assert all(before <= item.modified_at <= now() + 2_000_000 for item in listed)
-        of_one = await listing(store, "Ada/Ö")
-        assert {item.sha256 for item in of_one} == {sha256(content) for content in contents["Ada/Ö"]}
+        names = {item.name for item in await listing(store, "Ada/Ö")}
+        assert names == {place.name("Ada/Ö", sha256(content)) for content in contents["Ada/Ö"]}
         assert await listing(store, "Ada") == []
 
     place.run(work)
@@ -380,7 +383,7 @@ def test_what_is_no_object_is_not_listed(place: ObjectPlace) -> None:
             else:
                 key = place.settings.objects_prefix + name
                 place.server.client().put_object(Bucket=place.settings.objects_bucket, Key=key, Body=b"x")
-        assert [item.sha256 for item in await listing(store)] == [sha256(b"one")]
+        assert [item.name for item in await listing(store)] == [place.name(OWNER, sha256(b"one"))]
 
     place.run(work)
 
@@ -406,7 +409,7 @@ def test_two_processes_that_put_the_same_bytes_make_one_object(place: ObjectPlac
 
     async def work(store: ObjectStore) -> None:
         (item,) = await listing(store)
-        assert len(await whole(store, OWNER, item.sha256)) == 2_000_000
+        assert item.size == place.taken(2_000_000)
 
     place.run(work)
 

@@ -175,6 +175,7 @@ class Dumps:
             dump.create(
                 self.services.database, path, owners or [self.owner],
                 objects=self.services.objects if self.with_files else None, force=True,
+                keys=self.services.keys,
             )
         )  # fmt: skip
 
@@ -189,6 +190,7 @@ class Dumps:
             self.services.writers,
         )
         how.setdefault("objects", self.services.objects)
+        how.setdefault("keys", self.services.keys)
         return self.loop.run(dump.restore(database, vocabulary, writers, where, progress=progress, **how))
 
     def wipe(self) -> None:

@@ -1,4 +1,4 @@
-"""Object stores for tests: one in a directory, one in a bucket of a real S3 server."""
+"""Object stores for tests, plain and sealed: in a directory, and in a bucket of a real S3 server."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import asyncio
 import hashlib
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from graphmem import settings
 from graphmem.objects import ListedObject, ObjectStore, new_object_store
-from graphmem.objects.keys import object_key
+from graphmem.objects.keys import key_below, object_key, owner_segment
+from graphmem.sealing import InstanceKeys, RootKey
+from graphmem.sealing.sealed_files import HEAD_BYTES, SEGMENT_BYTES, TAG_BYTES, object_name
 from graphmem.settings import Settings
 from tests.support.s3_server import S3Server
 
@@ -27,6 +29,7 @@ class ObjectPlace:
     server: S3Server | None = None
     variables: dict[str, str] = field(default_factory=dict)
     """Environment variables that select this place in another process."""
+    keys: InstanceKeys | None = None
 
     @property
     def is_local(self) -> bool:
@@ -35,21 +38,46 @@ class ObjectPlace:
 
     def path(self, owner: str, sha256: str) -> Path:
         """Return the file of an object in a directory."""
-        return self.settings.objects_path / object_key(owner, sha256)
+        return self.settings.objects_path / self.key(owner, sha256)
+
+    def key(self, owner: str, sha256: str) -> str:
+        """Return the key of an object."""
+        if self.keys is None:
+            return object_key(owner, sha256)
+        return key_below(owner_segment(owner), self.name(owner, sha256))
+
+    def name(self, owner: str, sha256: str) -> str:
+        """Return the name under which an object is listed."""
+        return sha256 if self.keys is None else object_name(self.keys.first_of(owner), sha256)
+
+    def taken(self, size: int) -> int:
+        """Return how many bytes an object of some size takes in the store."""
+        segments = -(-size // SEGMENT_BYTES) or 1
+        return size if self.keys is None else HEAD_BYTES + size + segments * TAG_BYTES
+
+    def open(self) -> ObjectStore:
+        """Return a store over it."""
+        return new_object_store(self.settings, self.keys)
+
+    def sealed(self) -> ObjectPlace:
+        """Return the place as that of a sealed instance."""
+        root = RootKey.new()
+        keys = InstanceKeys.create(self.settings.keys_path, root)
+        return replace(self, keys=keys, variables={**self.variables, "GRAPHMEM_ROOT_KEY": root.words})
 
     def overwrite(self, owner: str, sha256: str, content: bytes) -> None:
         """Put other bytes in the place of an object, behind the back of the store."""
         if self.server is None:
             self.path(owner, sha256).write_bytes(content)
             return
-        key = self.settings.objects_prefix + object_key(owner, sha256)
+        key = self.settings.objects_prefix + self.key(owner, sha256)
         self.server.client().put_object(Bucket=self.settings.objects_bucket, Key=key, Body=content)
 
     def run(self, work: Any) -> Any:
         """Open a store, call ``work(store)`` in an event loop, and close the store."""
 
         async def go() -> Any:
-            store = new_object_store(self.settings)
+            store = self.open()
             try:
                 return await work(store)
             finally:

@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from graphmem.objects import ObjectStore, new_object_store
+from graphmem.sealing import keys_of
 from graphmem.settings import load
 from tests.support.object_places import OWNER, parts, random_bytes, whole
 
@@ -79,7 +80,8 @@ def resident_peak() -> int:
 
 async def main(words: list[str]) -> None:
     """Run what the words say."""
-    store = new_object_store(load(env="test"))
+    settings = load(env="test")
+    store = new_object_store(settings, keys_of(settings))
     try:
         work = {"repeat": repeat, "measure": measure, "endless": endless}[words[0]]
         await work(store, *map(int, words[1:]))

@@ -1,0 +1,273 @@
+"""``graphmem encryption`` and ``graphmem erasure``: the keys of a sealed instance, on its own machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from graphmem.cli.session import Session, command, console, stderr
+from graphmem.errors import ConfigurationInvalid, EncryptionKeyInvalid
+
+if TYPE_CHECKING:
+    from graphmem.sealing import InstanceKeys, RootKey
+    from graphmem.sealing.root_key import Place
+    from graphmem.settings import Settings
+
+ELSEWHERE: Final = "keys are kept on the machine of the instance, not at {}: run this command there"
+SEALED: Final = ("the bytes of files and the names of their objects", "backups")
+IN_CLEAR: Final = ("the database: put it on an encrypted disk", "what `graphmem export` writes", "settings")
+WRITE_DOWN: Final = (
+    "Write these 24 words down, and keep them apart from this machine. They are shown once. Without them, or "
+    "the root key in {}, nothing that is sealed can be read; with them and the key file, everything can:"
+)
+COPIES: Final = "Destroy these copies of the key file as well: they still have a key that was destroyed."
+KeyPlace = Annotated[
+    str, typer.Option("--key-place", metavar="PLACE", help="Where the root key is kept: file or keyring.")
+]
+
+app = typer.Typer(no_args_is_help=True)
+erasure = typer.Typer(no_args_is_help=True)
+
+
+def new_keys(chosen: Settings, place: Place) -> tuple[RootKey, str]:
+    """Make the key file of an instance, and the root key if none is set; return it, and where it is kept."""
+    from graphmem.sealing import InstanceKeys, RootKey
+    from graphmem.sealing.root_key import keep_root_key
+
+    if chosen.root_key is None:
+        root = RootKey.new()
+        kept = keep_root_key(chosen, root, place)
+    else:
+        root, kept = RootKey.read(chosen.root_key.get_secret_value()), "GRAPHMEM_ROOT_KEY"
+    InstanceKeys.create(chosen.keys_path, root)
+    return root, kept
+
+
+def place_of(text: str) -> Place:
+    """Return a place of root keys; ConfigurationInvalid: it is none."""
+    if text == "file" or text == "keyring":
+        return text
+    raise ConfigurationInvalid(f"--key-place is file or keyring, not {text}")
+
+
+def tell_words(root: RootKey, kept: str) -> None:
+    """Print the words of a root key for a person."""
+    stderr.print(WRITE_DOWN.format(kept), style="bold", highlight=False)
+    words = root.words.split()
+    for start in range(0, len(words), 6):
+        numbered = (f"{start + place:>2} {word:<9}" for place, word in enumerate(words[start : start + 6], 1))
+        stderr.print("  " + " ".join(numbered), highlight=False)
+
+
+@command(app)
+def status(session: Session) -> dict[str, Any] | None:
+    """Say whether the instance is sealed, what is, which root key it needs, and where that is kept.
+
+    \b
+    Examples:
+      graphmem encryption status
+      graphmem encryption status --json
+    """
+    from graphmem.model import times
+    from graphmem.sealing.instance_keys import INSTANCE, read_record
+    from graphmem.sealing.root_key import where_root_key_is
+
+    chosen = session.settings_here(ELSEWHERE)
+    if not os.path.exists(chosen.keys_path):
+        return {"sealed": False, "key_file": str(chosen.keys_path)}
+    record = read_record(chosen.keys_path)
+    return {
+        "sealed": True,
+        "key_file": str(chosen.keys_path),
+        "instance": record.instance,
+        "root_key": record.root_key,
+        "root_key_kept_in": where_root_key_is(chosen, record.root_key),
+        "owners_with_keys": len({each.owner for each in record.keys} - {INSTANCE}),
+        "destroyed_keys": len(record.destroyed),
+        "copies": [
+            {
+                "id": copy.id,
+                "made_at": times.render(copy.made_at),
+                "path": copy.path,
+                "has_destroyed_keys": bool(copy.has_destroyed),
+            }
+            for copy in record.copies
+        ],
+        "sealed_parts": list(SEALED),
+        "in_clear": list(IN_CLEAR),
+    }
+
+
+@command(app)
+def restore(
+    session: Session,
+    keys: Annotated[
+        Path | None,
+        typer.Option(
+            readable=False,
+            help="A key file whose root key it is, such as a copy. Default: that of the instance.",
+        ),
+    ] = None,
+    key_place: KeyPlace = "file",
+) -> dict[str, Any]:
+    """Keep a root key on this machine: its 24 words are read from a prompt, or from stdin.
+
+    \b
+    Examples:
+      graphmem encryption restore
+      graphmem encryption restore --keys laptop-keys.json < words.txt
+    """
+    from graphmem.sealing import RootKey
+    from graphmem.sealing.instance_keys import read_record
+    from graphmem.sealing.root_key import keep_root_key
+
+    chosen = session.settings_here(ELSEWHERE)
+    path = keys or chosen.keys_path
+    if not os.path.exists(path):
+        raise ConfigurationInvalid(f"there is no key file {path}: name one with --keys")
+    needed = read_record(path).root_key
+    if sys.stdin.isatty():
+        text = typer.prompt(f"The 24 words of the root key {needed}", hide_input=True, err=True)
+    else:
+        text = sys.stdin.read(10_000)
+    root = RootKey.read(text)
+    if root.id != needed:
+        raise EncryptionKeyInvalid(
+            f"these are the words of the root key {root.id}, and {path} needs {needed}",
+            key_id=root.id, needed=needed,
+        )  # fmt: skip
+    return {"root_key": root.id, "kept_in": keep_root_key(chosen, root, place_of(key_place))}
+
+
+@command(app)
+def rotate(session: Session, key_place: KeyPlace = "file") -> dict[str, Any] | None:
+    """Make another root key, and wrap every data key by it. Nothing is sealed anew.
+
+    The words of the old root key open copies of the key file that were made before, and nothing else. A
+    service that runs goes on; the token of `graphmem auth mcp-token` changes when it starts again.
+
+    \b
+    Example:
+      graphmem encryption rotate
+    """
+    from graphmem.sealing import RootKey
+    from graphmem.sealing.root_key import forget_root_key, keep_root_key
+
+    chosen = session.settings_here(ELSEWHERE)
+    if chosen.root_key is not None:
+        raise ConfigurationInvalid(
+            "GRAPHMEM_ROOT_KEY holds the root key, and this command cannot change it there: unset it, run "
+            "`graphmem encryption restore`, then this command, and set it to the words that this prints",
+            setting="GRAPHMEM_ROOT_KEY",
+        )
+    instance = keys_here(chosen)
+    old, root = instance.record().root_key, RootKey.new()
+    # Kept before it is needed: whoever is killed here has both.
+    kept = keep_root_key(chosen, root, place_of(key_place))
+    instance.rewrap(root)
+    forget_root_key(chosen, old)
+    answer = {"root_key": root.id, "replaces": old, "kept_in": kept, "data_keys": len(instance.record().keys)}
+    if session.as_json:
+        return {**answer, "root_key_words": root.words}
+    tell_words(root, kept)
+    return answer
+
+
+@command(app, "copy")
+def copy_keys(
+    session: Session, path: Annotated[Path, typer.Argument(readable=False, help="File to write.")]
+) -> dict[str, Any]:
+    """Copy the key file. With the copy and the words of its root key, every backup can be read.
+
+    Backups do not hold the keys that open them: keep a copy apart from them. After an account was erased,
+    destroy the copies that were made before; `graphmem erasure prove` lists them.
+
+    \b
+    Example:
+      graphmem encryption copy /media/usb/graphmem-keys.json
+    """
+    from graphmem.model import times
+
+    instance = keys_here(session.settings_here(ELSEWHERE))
+    try:
+        copy = instance.copy_to(path)
+    except OSError as exc:
+        raise ConfigurationInvalid(f"{path} cannot be written: {exc.strerror or exc}") from exc
+    made_at = times.render(copy.made_at)
+    return {"id": copy.id, "path": copy.path, "made_at": made_at, "root_key": instance.record().root_key}
+
+
+@command(erasure)
+def prove(
+    session: Session,
+    owner: Annotated[
+        str | None, typer.Argument(help="Owner whose erasure it is. Default: all owners.")
+    ] = None,
+) -> dict[str, Any] | None:
+    """Say which data keys were destroyed, and when, and which copies of the key file still have one.
+
+    `graphmem account delete --with-data` destroys the keys of the owner. What they sealed in backups and in
+    the store of files cannot be read again, unless a copy of the key file still has them. The database is not
+    sealed: what a backup of its disk holds, this does not reach.
+
+    \b
+    Examples:
+      graphmem erasure prove
+      graphmem erasure prove 6f1c1a34-5a5e-4f3c-9a52-3d1b3f6d1e20 --json
+    """
+    from graphmem.model import times
+
+    record = keys_here(session.settings_here(ELSEWHERE)).record()
+    destroyed = [each for each in record.destroyed if owner is None or each.owner == owner]
+    ids = {each.id for each in destroyed}
+    copies = [copy for copy in record.copies if ids.intersection(copy.has_destroyed)]
+    answer = {
+        "instance": record.instance,
+        "destroyed": [
+            {
+                "owner": each.owner,
+                "key": each.id,
+                "made_at": times.render(each.made_at),
+                "destroyed_at": times.render(each.destroyed_at),
+            }
+            for each in destroyed
+        ],
+        "copies_to_destroy": [
+            {"id": copy.id, "path": copy.path, "made_at": times.render(copy.made_at)} for copy in copies
+        ],
+    }
+    if session.as_json:
+        return answer
+    from graphmem.cli.tables import List, add
+
+    table = List(None, ("destroyed", "owner", "key"))
+    for row in answer["destroyed"]:
+        add(table, row["destroyed_at"], row["owner"], row["key"])
+    console.print(table if destroyed else "no key was destroyed", highlight=False)
+    if copies:
+        stderr.print(COPIES, style="yellow", highlight=False)
+        for row in answer["copies_to_destroy"]:
+            stderr.print(f"  {row['id']} {row['path']}", highlight=False)
+    return None
+
+
+def keys_here(chosen: Settings) -> InstanceKeys:
+    """Return the keys of the instance of these settings.
+
+    Raises:
+        ConfigurationInvalid: it is not sealed.
+        EncryptionKeyMissing, EncryptionKeyInvalid: its root key is not here, or another one.
+    """
+    from graphmem.sealing import keys_of
+
+    keys = keys_of(chosen)
+    if keys is None:
+        raise ConfigurationInvalid(
+            f"this instance is not sealed: there is no {chosen.keys_path}. `graphmem init --encrypt` makes a "
+            "sealed one"
+        )
+    return keys

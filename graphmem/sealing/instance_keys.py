@@ -1,0 +1,370 @@
+"""The key file of a sealed instance: a data key for each owner, wrapped by the root key.
+
+The file is JSON that only its owner may read. Without the root key it says who has keys, and no key. Several
+processes may use one file: each change is made under a lock, and every process reads the file again once it
+has changed. Keys that were destroyed stay named in it, with the time.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import secrets
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from graphmem.errors import ConfigurationInvalid, DecryptionFailed, EncryptionKeyInvalid, KeyDestroyed
+from graphmem.model import times
+from graphmem.neo4j_local.private_files import is_private, used_as_data, write_private
+from graphmem.sealing.root_key import KEY_BYTES, RootKey, derived, stored_root_key
+from graphmem.settings import Settings
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+INSTANCE: Final = "*"
+"""Stands for the owner of what belongs to the whole instance; no owner has this name."""
+NONCE_BYTES: Final = 12
+KEY_ID_BYTES: Final = 8
+WRAPPED_BYTES: Final = NONCE_BYTES + KEY_BYTES + 16
+"""Bytes of a wrapped key: nonce, key, tag."""
+
+
+@dataclass(frozen=True)
+class OwnerKey:
+    """A data key of an owner. ``id``: 16 hexadecimal digits; ``made_at``: microseconds."""
+
+    id: str
+    owner: str
+    made_at: int
+    secret: bytes = field(repr=False)
+
+    @cached_property
+    def files(self) -> AESGCM:
+        """What wraps the keys of the owner's files."""
+        return cipher(derived(self.secret, "files"))
+
+    @cached_property
+    def file_names(self) -> bytes:
+        """The key of the names of the owner's objects."""
+        return derived(self.secret, "file-names")
+
+    @cached_property
+    def dumps(self) -> AESGCM:
+        """What seals the owner's facts in dumps."""
+        return cipher(derived(self.secret, "dumps"))
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    id: str
+    made_at: int
+
+
+class _Wrapped(_Entry):
+    owner: str
+    wrapped: str
+
+
+class Destroyed(_Entry):
+    """A data key that is no more; times are microseconds."""
+
+    owner: str
+    destroyed_at: int
+
+
+class KeyCopy(_Entry):
+    """A copy of the key file that a person made, and the keys in it that were destroyed since."""
+
+    path: str
+    has_destroyed: list[str] = []
+
+
+class KeyRecord(BaseModel):
+    """What the key file holds. ``token_epoch`` counts the tokens that were derived from the root key."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    format: Literal[1] = 1
+    instance: str
+    root_key: str
+    token_epoch: int = 1
+    keys: list[_Wrapped] = []
+    destroyed: list[Destroyed] = []
+    copies: list[KeyCopy] = []
+
+
+class InstanceKeys:
+    """The data keys of one instance. Every method may be called by several threads; all of them block.
+
+    Every method raises:
+        EncryptionKeyInvalid: the key file is damaged, is open to others, or is wrapped by another root key.
+        DataDirectoryRefused: it cannot be read or written.
+    """
+
+    def __init__(
+        self, path: Path, root: RootKey, another_root: Callable[[str], RootKey] | None = None
+    ) -> None:
+        """Read the file; nothing is unwrapped yet.
+
+        Args:
+            another_root: returns the root key with an id, once another process wrapped the keys by that.
+        """
+        self.path = path
+        self._root = root
+        self._another_root = another_root
+        self._mutex = threading.RLock()
+        self._seen: tuple[int, int, int] | None = None
+        self._record = KeyRecord(instance="", root_key="")
+        self._opened: dict[str, OwnerKey] = {}
+        self.record()
+
+    @classmethod
+    def create(cls, path: Path, root: RootKey) -> InstanceKeys:
+        """Make the key file of a new instance.
+
+        Raises:
+            ConfigurationInvalid: there is one.
+        """
+        if path.exists():
+            raise ConfigurationInvalid(f"{path} exists: this instance is sealed already")
+        with used_as_data(path.parent):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_private(path, _text(KeyRecord(instance=str(uuid.uuid4()), root_key=root.id)))
+        return cls(path, root)
+
+    def record(self) -> KeyRecord:
+        """Return what the file holds now."""
+        with self._mutex, used_as_data(self.path.parent):
+            stat = os.stat(self.path)
+            seen = stat.st_ino, stat.st_mtime_ns, stat.st_size
+            if seen != self._seen:
+                record = read_record(self.path)
+                if record.root_key != self._root.id and self._another_root is not None:
+                    self._root = self._another_root(record.root_key)
+                if record.root_key != self._root.id:
+                    raise EncryptionKeyInvalid(
+                        f"{self.path} is wrapped by the root key {record.root_key}, not by {self._root.id}",
+                        key_id=self._root.id,
+                        needed=record.root_key,
+                    )
+                self._record, self._seen = record, seen
+                ids = {each.id for each in record.keys}
+                self._opened = {key: opened for key, opened in self._opened.items() if key in ids}
+            return self._record
+
+    def of(self, owner: str) -> OwnerKey:
+        """Return the key with which what is new of an owner is sealed; it is made if there is none."""
+        with self._mutex:
+            newest = self._newest(self.record(), owner)
+            if newest is None:
+                with self._changing() as record:
+                    newest = self._newest(record, owner) or self._made(record, owner)
+            return self._open(newest)
+
+    def first_of(self, owner: str) -> OwnerKey:
+        """Return the oldest key of an owner, which names what is found by its name; it is made if need be."""
+        with self._mutex:
+            first = next((each for each in self.record().keys if each.owner == owner), None)
+            return self._open(first) if first else self.of(owner)
+
+    def find(self, key_id: str) -> OwnerKey:
+        """Return the data key with an id.
+
+        Raises:
+            KeyDestroyed: it was destroyed.
+            DecryptionFailed: it is not in this file.
+        """
+        with self._mutex:
+            record = self.record()
+            for each in record.keys:
+                if each.id == key_id:
+                    return self._open(each)
+        for gone in record.destroyed:
+            if gone.id == key_id:
+                raise KeyDestroyed(
+                    f"the key {key_id} was destroyed at {times.render(gone.destroyed_at)}, when the data of "
+                    "its owner was erased: what it sealed cannot be read again",
+                    key_id=key_id,
+                    owner=gone.owner,
+                )
+        raise DecryptionFailed(
+            f"the key {key_id} is not in {self.path}: what it sealed belongs to another instance, whose key "
+            "file opens it",
+            key_id=key_id,
+        )
+
+    def destroy(self, owner: str) -> list[Destroyed]:
+        """Destroy the keys of an owner; return those that were. What they sealed is lost, wherever it is."""
+        with self._changing() as record:
+            now = times.now()
+            gone = [
+                Destroyed(id=each.id, made_at=each.made_at, owner=owner, destroyed_at=now)
+                for each in record.keys
+                if each.owner == owner
+            ]
+            ids = {each.id for each in gone}
+            record.keys = [each for each in record.keys if each.id not in ids]
+            record.destroyed += gone
+            for copy in record.copies:
+                copy.has_destroyed += [each.id for each in gone if each.made_at <= copy.made_at]
+        return gone
+
+    def rewrap(self, root: RootKey) -> None:
+        """Wrap every data key by another root key, which must be kept already."""
+        with self._changing() as record:
+            for each in record.keys:
+                secret = self._open(each).secret
+                each.wrapped = self._wrap(record.instance, root, each.owner, each.id, secret)
+            record.root_key = root.id
+        self._root = root
+
+    def copy_to(self, target: Path) -> KeyCopy:
+        """Copy the file, and note the copy: an erasure says that it must go too.
+
+        Raises:
+            ConfigurationInvalid: there is a file of that name.
+            OSError: it cannot be written.
+        """
+        if target.exists():
+            raise ConfigurationInvalid(f"{target} exists: give another name")
+        with self._changing() as record:
+            copy = KeyCopy(id=secrets.token_hex(4), made_at=times.now(), path=str(target.absolute()))
+            record.copies.append(copy)
+            write_private(target, _text(record))
+        return copy
+
+    def token(self) -> str:
+        """Return the token that is derived from the root key: 49 characters."""
+        purpose = f"mcp-token/{self.record().token_epoch}"
+        secret = derived(self._root.secret, purpose, salt=self._salt)
+        return "gm_mt_" + base64.urlsafe_b64encode(secret).decode().rstrip("=")
+
+    def next_token(self) -> str:
+        """End the token that is derived from the root key; return the next one."""
+        with self._changing() as record:
+            record.token_epoch += 1
+        return self.token()
+
+    @property
+    def _salt(self) -> bytes:
+        return self.record().instance.encode()
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[KeyRecord]:
+        """Hold the lock of the file, yield what it holds, and write that."""
+        import filelock
+
+        with self._mutex, used_as_data(self.path.parent):
+            lock = filelock.FileLock(self.path.with_name(f".{self.path.name}.lock"), 60.0, mode=0o600)
+            try:
+                lock.acquire()
+            except filelock.Timeout as exc:
+                raise EncryptionKeyInvalid(f"another process holds the lock of {self.path}: end it") from exc
+            try:
+                record = self.record().model_copy(deep=True)
+                yield record
+                write_private(self.path, _text(record))
+            finally:
+                self._seen = None
+                lock.release()
+
+    @staticmethod
+    def _newest(record: KeyRecord, owner: str) -> _Wrapped | None:
+        return next((each for each in reversed(record.keys) if each.owner == owner), None)
+
+    def _made(self, record: KeyRecord, owner: str) -> _Wrapped:
+        """Add a new key of an owner to what the file holds."""
+        key_id, secret = secrets.token_hex(KEY_ID_BYTES), secrets.token_bytes(KEY_BYTES)
+        wrapped = self._wrap(record.instance, self._root, owner, key_id, secret)
+        record.keys.append(_Wrapped(id=key_id, made_at=times.now(), owner=owner, wrapped=wrapped))
+        return record.keys[-1]
+
+    def _wrap(self, instance: str, root: RootKey, owner: str, key_id: str, secret: bytes) -> str:
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        aad = _aad(instance, owner, key_id)
+        return (nonce + self._wrapping(root, instance).encrypt(nonce, secret, aad)).hex()
+
+    def _open(self, entry: _Wrapped) -> OwnerKey:
+        """Return a data key unwrapped."""
+        with self._mutex:
+            if (opened := self._opened.get(entry.id)) is None:
+                from cryptography.exceptions import InvalidTag
+
+                instance = self._record.instance
+                try:
+                    wrapped = bytes.fromhex(entry.wrapped)
+                    secret = self._wrapping(self._root, instance).decrypt(
+                        wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], _aad(instance, entry.owner, entry.id)
+                    )
+                except (InvalidTag, ValueError):
+                    raise EncryptionKeyInvalid(
+                        f"the key {entry.id} of {entry.owner} in {self.path} was changed: put a "
+                        "copy of the file in its place"
+                    ) from None
+                opened = self._opened[entry.id] = OwnerKey(entry.id, entry.owner, entry.made_at, secret)
+            return opened
+
+    @staticmethod
+    def _wrapping(root: RootKey, instance: str) -> AESGCM:
+        return cipher(derived(root.secret, "wrapping", salt=instance.encode()))
+
+
+def keys_of(settings: Settings) -> InstanceKeys | None:
+    """Return the keys of the instance, None if it is not sealed.
+
+    Raises:
+        EncryptionKeyMissing, EncryptionKeyInvalid: its root key is not here, or another one.
+    """
+    path = settings.keys_path
+    if not os.path.exists(path):
+        if settings.root_key is not None:
+            raise EncryptionKeyInvalid(
+                f"GRAPHMEM_ROOT_KEY is set, and there is no key file {path}: set GRAPHMEM_KEY_FILE to "
+                "that of this instance, or unset GRAPHMEM_ROOT_KEY"
+            )
+        return None
+    stored = partial(stored_root_key, settings)
+    return InstanceKeys(path, stored(read_record(path).root_key), stored)
+
+
+def read_record(path: Path) -> KeyRecord:
+    """Return what a key file holds; no key is needed.
+
+    Raises:
+        EncryptionKeyInvalid: it is damaged, or open to others.
+        DataDirectoryRefused: it cannot be read.
+    """
+    with used_as_data(path.parent), path.open(encoding="utf-8", errors="replace") as file:
+        if not is_private(os.fstat(file.fileno())):
+            raise EncryptionKeyInvalid(f"other users of this machine may read {path}: run `chmod 600 {path}`")
+        text = file.read()
+    try:
+        return KeyRecord.model_validate_json(text)
+    except ValidationError as exc:
+        raise EncryptionKeyInvalid(f"the key file {path} is damaged: put a copy of it in its place") from exc
+
+
+def cipher(key: bytes) -> AESGCM:
+    """Return AES-256-GCM with a key."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    return AESGCM(key)
+
+
+def _aad(*parts: str) -> bytes:
+    return "\x1f".join(parts).encode()
+
+
+def _text(record: KeyRecord) -> str:
+    return json.dumps(record.model_dump(), indent=1) + "\n"
