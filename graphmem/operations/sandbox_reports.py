@@ -12,7 +12,7 @@ from graphmem.auth.rates import RateClass, meter
 from graphmem.errors import NotFound
 from graphmem.model import ids, times
 from graphmem.reading import answers
-from graphmem.registry import Context, Face, Scope, operation
+from graphmem.registry import REGISTRY, Context, Face, Scope, operation
 from graphmem.sandbox.redaction import redacted
 from graphmem.sandbox.reports import Report, Reports
 from graphmem.sandbox.terms import Terms, terms_of
@@ -29,14 +29,22 @@ def _check_sandbox(context: Context) -> None:
         raise NotFound("this service is no public sandbox: GET /server-info says what it is")
 
 
+class TermsAnswer(Terms):
+    """The terms, and the requests that answer 403 SANDBOX_DISABLED by method and path, such as POST /undo."""
+
+    closed_requests: list[str]
+
+
 @operation(
     "sandbox.terms", "GET /sandbox/terms", scope=Scope.READ, public=True,
     faces=Face.REST, reason=_REASON, errors=(NotFound,),
 )  # fmt: skip
-async def sandbox_terms(context: Context, arguments: Nothing) -> Terms:
+async def sandbox_terms(context: Context, arguments: Nothing) -> TermsAnswer:
     """Return the terms of this public sandbox: what it offers, what it refuses, and when it is wiped."""
     _check_sandbox(context)
-    return terms_of(context.services.settings, times.now())
+    closed = [each for each in REGISTRY.values() if not each.sandbox]
+    requests = sorted(f"{method} {path}" for each in closed for method, path in each.routes)
+    return {**terms_of(context.services.settings, times.now()), "closed_requests": requests}
 
 
 class ReportAbuse(Arguments):

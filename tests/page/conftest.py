@@ -80,7 +80,10 @@ def _fill(world: World) -> None:
     for city in ("Ockham", "Ashley Combe"):
         world.store(ada | {"city": city}, observed_at="2026-02-01T09:00:00Z")
     world.ids["hostile"] = world.store(HOSTILE)[0]
-    world.store(*({"entity_type": "sample", "name": f"Sample {number:03}"} for number in range(MANY)))
+    samples = (
+        {"entity_type": "sample", "name": f"Sample {number:03}", "shelf": number} for number in range(MANY)
+    )
+    world.store(*samples)
     card = world.http.post("/store/unstructured", files={"file": ("nils.vcf", CARD, "text/vcard")}).json()
     world.ids["card"] = card["source_id"]
     found = world.http.post("/entities/query", json={"search": "Nils Aarup"}).json()

@@ -108,6 +108,39 @@ def test_what_changed_meanwhile_is_not_merged_unseen(tab: Tab, world: World) -> 
     tab.faults[:] = [fault for fault in tab.faults if "409" not in fault]
 
 
+def test_a_deed_by_keyboard_leaves_the_focus_where_one_goes_on(tab: Tab, world: World) -> None:
+    (entity,) = world.store({"entity_type": "note", "title": "By keyboard", "status": "open"})
+    page = tab.open(f"/entity/{entity}")
+    correct = page.get_by_role("button", name="Correct status")
+    correct.press("Enter")
+    page.keyboard.press("Escape")
+    expect(correct).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").press("Enter")
+    expect(correct).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.type("done and ")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Correct status")
+    expect(dialog).to_contain_text("open → ")
+    # The button of the preview is gone.
+    expect(dialog.get_by_label("The right value")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(correct).to_be_focused()
+    undo = page.get_by_role("button", name="Undo …")
+    undo.press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Keep").press("Enter")
+    expect(undo).to_be_focused()
+    page.keyboard.press("Enter")
+    confirm = page.get_by_role("dialog").get_by_role("button", name="Take back")
+    expect(confirm).to_be_enabled()
+    confirm.press("Enter")
+    expect(page.get_by_text("It was taken back.")).to_be_visible()
+    expect(page.get_by_role("main")).to_be_focused()
+
+
 def take_back(page: Page, says: str = "will count no more") -> None:
     """Undo what the view says was done, after its preview."""
     page.get_by_role("button", name="Undo …").click()

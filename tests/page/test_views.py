@@ -74,6 +74,15 @@ def test_a_name_is_found_by_keyboard_alone_and_leads_to_its_entity(tab: Tab) -> 
     expect(page.get_by_text("every task that is not finished").first).to_be_visible()
     page.get_by_role("link", name="Write the notes").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Write the notes")
+    expect(page.get_by_role("main")).to_be_focused()
+
+
+def test_a_view_begins_at_its_top_on_a_phone(tab: Tab) -> None:
+    tab.open("/").set_viewport_size(PHONE)
+    page = tab.open("/entities")
+    expect(page.get_by_role("main")).to_be_focused()
+    assert page.evaluate("scrollY") == 0
+    page.set_viewport_size(WIDE)
 
 
 def test_an_entity_says_what_since_when_by_whom_and_what_else_was_said(tab: Tab, world: World) -> None:
@@ -171,11 +180,29 @@ def test_hostile_values_are_text_and_a_long_one_is_cut(tab: Tab, world: World) -
     assert long.locator(".text").evaluate("node => node.textContent.length") == 20 * 10_000
 
 
+def test_a_text_from_right_to_left_begins_at_the_right_on_each_line(tab: Tab, world: World) -> None:
+    text = "اجتماع مع مدير المشروع في القاهرة (Observatory 2026) " * 8 + "شكرا"
+    (entity,) = world.store({"entity_type": "note", "title": "לוי-כהן", "content": text})
+    page = tab.open(f"/entity/{entity}")
+    shown = page.locator(".field", has=page.get_by_role("heading", name="content")).locator(".text")
+    # Where the last line ends, which is shorter than the others.
+    measure = """node => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        const parts = [...range.getClientRects()];
+        const last = parts.filter(part => part.top === Math.max(...parts.map(each => each.top)));
+        return node.getBoundingClientRect().right - Math.max(...last.map(part => part.right));
+    }"""
+    assert shown.evaluate("node => getComputedStyle(node).direction") == "rtl"
+    assert abs(shown.evaluate(measure)) < 2
+
+
 def test_a_long_list_has_pages(tab: Tab) -> None:
     page = tab.open("/entities?type=sample&sort=canonical_name")
     expect(page.get_by_text(f"{MANY} in all")).to_be_visible()
     page.get_by_role("link", name="Next page").click()
-    expect(page.get_by_role("link", name=f"Sample {MANY - 1:03}")).to_be_visible()
+    row = page.get_by_role("listitem").filter(has=page.get_by_role("link", name=f"Sample {MANY - 1:03}"))
+    expect(row.locator(".brief")).to_have_text(f"shelf {MANY - 1}")
     expect(page.get_by_role("link", name="First page")).to_be_visible()
 
 
@@ -196,5 +223,6 @@ def test_the_theme_is_kept_and_no_token_or_cookie_is(tab: Tab) -> None:
     tab.settle()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 26)"
     page.get_by_label("Theme").select_option("auto")
+    page.wait_for_function("localStorage.getItem('graphmem-theme') !== 'dark'")
     assert json.loads(page.evaluate("JSON.stringify(localStorage)")) == {"graphmem-theme": "auto"}
     assert page.context.cookies() == []

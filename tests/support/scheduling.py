@@ -12,8 +12,9 @@ from xdist.scheduler import LoadFileScheduling
 OF_ACCOUNTS: Final = frozenset(
     f"tests/access/{name}.py"
     for name in (
-        "login/test_login_at_graphmem", "test_account_commands", "test_account_dumps", "test_acting",
-        "test_attacks_on_identity", "test_authentication", "test_connections", "test_consent", "test_erasing",
+        "login/test_account_view", "login/test_login_at_graphmem", "test_account_commands",
+        "test_account_dumps", "test_acting", "test_attacks_on_identity", "test_authentication",
+        "test_connections", "test_consent", "test_erasing",
         "test_guard", "test_keys", "test_oauth_flow", "test_oauth_served", "test_sdk_flow", "test_secrets",
         "test_signing", "test_agent_grants", "test_taking_back", "test_webhooks", "test_who_wrote",
     )
@@ -29,6 +30,8 @@ OF_SERVICES: Final = frozenset(
 """Files whose tests ask services that run until their process ends (tests/faces/conftest.py)."""
 OF_PAGE: Final = frozenset({"tests/page/test_serving.py", "tests/page/test_views.py"})
 """They look at one service (tests/page/conftest.py)."""
+OF_SANDBOX: Final = frozenset({"tests/access/test_public_sandbox.py", "tests/page/test_sandbox_page.py"})
+"""They have one shared account in one database."""
 MODEL: Final = frozenset({"tests/faces/test_doctor.py", "tests/faces/test_embedding.py"})
 """They say which model the database uses."""
 
@@ -38,7 +41,7 @@ class FileScheduling(LoadFileScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         path, _, _ = nodeid.partition("::")
-        for group in (MODEL, OF_ACCOUNTS, OF_SERVICES, OF_PAGE):
+        for group in (MODEL, OF_ACCOUNTS, OF_SANDBOX, OF_SERVICES, OF_PAGE):
             if path in group:
                 return min(group)
         return path

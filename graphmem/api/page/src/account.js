@@ -1,6 +1,6 @@
 // Who writes, how the service is, and by what the account is reached.
-import { html, useState } from '../vendor/preact.js';
-import { get, post, remove, withQuery } from './api.js';
+import { html, useEffect, useRef, useState } from '../vendor/preact.js';
+import { get, isOffered, post, remove, withQuery } from './api.js';
 import { ChangeList, Dialog, Json, Problem, Time, Waiting, count, many, quietly, useLoad, useTitle, view, words } from './parts.js';
 
 const WRITERS = 50;
@@ -37,7 +37,7 @@ export function Writers() {
     ${stats.writers.length ? html`<ul class="rows writers">${writers.map((/** @type {any} */ each, /** @type {number} */ index) => html`<${Writer} key=${index} writer=${each} last=${newest.data?.[index]?.changes?.[0]} isSelf=${each.written_by === me.next_write.written_by} state=${state} act=${set} mayWrite=${me.scopes.includes('write')} />`)}</ul>`
       : html`<p class="empty">Nobody has written yet. Store something with <code>graphmem store</code>, and its writer appears here.</p>`}
     ${stats.writers.length > WRITERS && html`<p class="soft">Only the first ${WRITERS} of ${count(stats.writers.length)} are shown.</p>`}
-    <section aria-labelledby="taken"><h2 id="taken">Taken back</h2><${TakenBack} changes=${turns.changes ?? []} act=${set} /></section>
+    ${isOffered('POST /reinstate') && html`<section aria-labelledby="taken"><h2 id="taken">Taken back</h2><${TakenBack} changes=${turns.changes ?? []} act=${set} /></section>`}
     ${deed?.path && html`<${Turn} deed=${deed} close=${() => set(null)} done=${done} />`}
     <${Json} answers=${{ 'GET /stats': { writers: stats.writers }, [`GET ${log}`]: turns }} />`;
 }
@@ -73,9 +73,9 @@ function Writer({ writer, last, isSelf, state, act, mayWrite }) {
   return html`<li><span><b><bdi>${writer.written_by}</bdi></b> ${isSelf && html`<span class="badge">you</span>`} ${isApart && html`<span class="badge warn">in quarantine</span>`}
       <br /><span class="soft">${many(writer.transactions, 'transaction')}${last && html`, the newest <${Time} at=${last.timestamp} />`}${writer.by?.tier && `, ${words(writer.by.tier)}`}</span></span>
     <span class="deeds">${name && html`<a href=${view('/changes', body ?? {})}>What it wrote</a>`}
-      ${name && mayWrite && html`<button class="quiet" aria-label=${`Take back what was written by ${writer.written_by}`} onClick=${turn({ path: '/withdraw', title: 'Take back what was written?', verb: 'Take back', said: 'It counts no more. It is listed below, and can be reinstated.', hasTimes: true, isSelf })}>Take back …</button>
-        ${isApart ? html`<button class="quiet" onClick=${turn({ path: '/agents/release', title: 'End the quarantine?', verb: 'Release', said: 'It is released.', about: 'What it wrote meanwhile counts, and so does what it writes next.' })}>Release …</button>`
-          : !isSelf && html`<button class="quiet" onClick=${turn({ path: '/agents/quarantine', title: 'Quarantine this writer?', verb: 'Quarantine', said: 'What it writes from now on is kept apart.', about: 'What it writes from now on is stored and does not count, until you release it. What it wrote before stays.' })}>Quarantine …</button>`}`}</span></li>`;
+      ${mayWrite && isOffered('POST /withdraw') && html`<button class="quiet" aria-label=${`Take back what was written by ${writer.written_by}`} onClick=${turn({ path: '/withdraw', title: 'Take back what was written?', verb: 'Take back', said: 'It counts no more. It is listed below, and can be reinstated.', hasTimes: true, isSelf })}>Take back …</button>
+        ${isApart ? isOffered('POST /agents/release') && html`<button class="quiet" onClick=${turn({ path: '/agents/release', title: 'End the quarantine?', verb: 'Release', said: 'It is released.', about: 'What it wrote meanwhile counts, and so does what it writes next.' })}>Release …</button>`
+          : !isSelf && isOffered('POST /agents/quarantine') && html`<button class="quiet" onClick=${turn({ path: '/agents/quarantine', title: 'Quarantine this writer?', verb: 'Quarantine', said: 'What it writes from now on is kept apart.', about: 'What it writes from now on is stored and does not count, until you release it. What it wrote before stays.' })}>Quarantine …</button>`}`}</span></li>`;
 }
 
 /** What a writer's change would do, and the deed. @param {any} props */
@@ -129,7 +129,7 @@ export function Health() {
     return { health, info, stats };
   });
   // The doctor looks at the machine for seconds.
-  const doctor = useLoad('doctor', (signal) => get('/doctor', signal));
+  const doctor = useLoad('doctor', async (signal) => (isOffered('GET /doctor') ? get('/doctor', signal) : null));
   const [check, set] = useState(/** @type {any} */ ({}));
   const compare = () => {
     set({ busy: true });
@@ -143,10 +143,10 @@ export function Health() {
       <section class="panel"><h2>Stored</h2><dl class="inner">${['entities', 'observations', 'relationships', 'events', 'interpretations'].map((name) => html`<div key=${name}><dt>${name}</dt><dd>${count(/** @type {any} */ (stats)[`total_${name}`])}</dd></div>`)}
         <div><dt>files</dt><dd>${count(stats.sources_count)}</dd></div><div><dt>last write</dt><dd>${stats.last_updated ? html`<${Time} at=${stats.last_updated} />` : 'none yet'}</dd></div>
         ${(stats.pending ?? 0) + stats.semantic_pending > 0 && html`<div><dt>behind</dt><dd>${many(stats.pending ?? 0, 'change')} of the index, ${many(stats.semantic_pending, 'vector')}</dd></div>`}</dl></section>
-      <section class="panel"><h2>Snapshots</h2><p class="soft">Derive each snapshot again from its observations, and compare. Nothing is changed.</p>
+      ${isOffered('POST /health_check_snapshots') && html`<section class="panel"><h2>Snapshots</h2><p class="soft">Derive each snapshot again from its observations, and compare. Nothing is changed.</p>
         <button disabled=${check.busy} onClick=${compare}>${check.busy ? 'Comparing …' : 'Compare now'}</button>
-        ${check.answer && html`<p role="status">${check.answer.healthy ? '' : html`<span class="badge warn">fault</span> `}${check.answer.message}. ${count(check.answer.checked)} were checked.</p>`}${check.error && html`<${Problem} error=${check.error} />`}</section></div>
-    <section aria-labelledby="doctor"><h2 id="doctor">What the doctor finds</h2>${doctor.error?.status === 403 ? html`<p class="empty">Your login may not see the machine. On it, run <code>graphmem doctor</code>.</p>` : doctor.data ? html`<${Findings} answer=${doctor.data} />` : html`<${Waiting} loaded=${doctor} />`}</section>
+        ${check.answer && html`<p role="status">${check.answer.healthy ? '' : html`<span class="badge warn">fault</span> `}${check.answer.message}. ${count(check.answer.checked)} were checked.</p>`}${check.error && html`<${Problem} error=${check.error} />`}</section>`}</div>
+    <section aria-labelledby="doctor"><h2 id="doctor">What the doctor finds</h2>${!isOffered('GET /doctor') ? html`<p class="empty">You may not see the machine. On it, run <code>graphmem doctor</code>.</p>` : doctor.data ? html`<${Findings} answer=${doctor.data} />` : html`<${Waiting} loaded=${doctor} />`}</section>
     <${Json} answers=${{ 'GET /health': health, 'GET /server-info': info, 'GET /stats': stats, 'GET /doctor': doctor.data, 'POST /health_check_snapshots': check.answer }} />`;
 }
 
@@ -161,7 +161,7 @@ function Findings({ answer }) {
 export function Account() {
   useTitle('Account');
   const loaded = useLoad('account', async (signal) => {
-    const [me, keys, connections] = await Promise.all([get('/me', signal), quietly('/keys?limit=100', signal), quietly('/mcp/oauth/connections?limit=100', signal)]);
+    const [me, keys, connections] = await Promise.all([get('/me', signal), isOffered('GET /keys') ? quietly('/keys?limit=100', signal) : null, quietly('/mcp/oauth/connections?limit=100', signal)]);
     return { me, keys, connections };
   });
   const [deed, set] = useState(/** @type {any} */ (null));
@@ -171,11 +171,19 @@ export function Account() {
   return html`<h1>Account</h1>
     <p>You are <b><bdi>${me.account}</bdi></b> with the scopes ${[...me.scopes].sort().join(', ')}. What you write is recorded as written by <bdi>${me.next_write.written_by}</bdi>: ${me.next_write.why}.</p>
     ${deed?.said && !deed.path && html`<p class="done" role="status">${deed.said}</p>`}
-    ${deed?.secret && html`<div class="done" role="status"><p>The new key. It is shown this once: keep it where its program finds it.</p><p><code class="secret">${deed.secret}</code> <button class="quiet" onClick=${() => navigator.clipboard?.writeText(deed.secret)}>Copy</button></p><p class="soft">${deed.hint}</p></div>`}
-    <section aria-labelledby="keys"><h2 id="keys">API keys</h2>${keys.error ? html`<${Problem} error=${keys.error} />` : html`<${Keys} keys=${keys.keys} act=${set} />`}<${NewKey} me=${me} done=${done} /></section>
-    <section aria-labelledby="connections"><h2 id="connections">Connected programs</h2>${connections.error ? html`<${Problem} error=${connections.error} />` : html`<${Connections} connections=${connections.connections} own=${me.credential} act=${set} />`}</section>
+    ${deed?.secret && html`<${Secret} key=${deed.secret} ...${deed} />`}
+    ${keys && html`<section aria-labelledby="keys"><h2 id="keys">API keys</h2>${keys.error ? html`<${Problem} error=${keys.error} />` : html`<${Keys} keys=${keys.keys} act=${set} />`}<${NewKey} me=${me} done=${done} /></section>`}
+    ${isOffered('DELETE /mcp/oauth/connections/{id}') && html`<section aria-labelledby="connections"><h2 id="connections">Connected programs</h2>${connections.error ? html`<${Problem} error=${connections.error} />` : html`<${Connections} connections=${connections.connections} own=${me.credential} act=${set} />`}</section>`}
     ${deed?.path && html`<${Revoke} deed=${deed} close=${() => set(null)} done=${done} />`}
     <${Json} answers=${{ 'GET /me': me, 'GET /keys?limit=100': keys, 'GET /mcp/oauth/connections?limit=100': connections }} />`;
+}
+
+/** A new key, which goes on with the button that copies it. @param {{secret: string, hint: string}} props */
+function Secret({ secret, hint }) {
+  const copy = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => copy.current?.focus(), []);
+  return html`<div class="done" role="status"><p>The new key. It is shown this once: keep it where its program finds it.</p>
+    <p><code class="secret">${secret}</code> <button class="quiet" ref=${copy} onClick=${() => navigator.clipboard?.writeText(secret)}>Copy</button></p><p class="soft">${hint}</p></div>`;
 }
 
 /** @param {{keys: any[], act: (deed: any) => void}} props */
@@ -210,10 +218,10 @@ function NewKey({ me, done }) {
 function Connections({ connections, own, act }) {
   const path = (/** @type {any} */ each) => `/mcp/oauth/connections/${encodeURIComponent(each.connection_id)}`;
   if (!connections.length) return html`<p class="empty">No program is connected. One that speaks MCP asks you for a connection when it is given the address of this service.</p>`;
-  return html`<ul class="rows">${connections.map((each) => html`<li key=${each.connection_id}><span><b><bdi>${each.client_name}</bdi></b>
+  return html`<ul class="rows">${connections.map((each) => html`<li key=${each.connection_id}><span><b><bdi>${each.client_name}</bdi></b> ${each.connection_id === own && html`<span class="badge">this page</span>`}
       <br /><span class="soft">scopes ${each.scopes.join(', ')}; since <${Time} at=${each.created_at} />, ${each.last_used_at ? html`last used <${Time} at=${each.last_used_at} />` : 'never used'}</span></span>
-    <button class="quiet" aria-label=${`End the connection of ${each.client_name}`} onClick=${() => act({ path: [path(each)], title: 'End this connection?', about: `${each.client_name} and all its tokens stop working within 5 seconds.`, said: 'The connection has ended.', verb: 'End it' })}>End …</button></li>`)}</ul>
-    <button onClick=${() => act({ path: [...connections].sort((a, b) => Number(a.connection_id === own) - Number(b.connection_id === own)).map(path), title: 'Log out everywhere?', about: `All ${many(connections.length, 'connection')} end, this page among them. Keys stay.`, said: 'All connections have ended.', verb: 'Log out everywhere', isAll: true })}>Log out everywhere …</button>`;
+    <button class="quiet" aria-label=${each.connection_id === own ? 'End the connection of this page' : `End the connection of ${each.client_name}`} onClick=${() => act({ path: [path(each)], title: 'End this connection?', about: `${each.client_name} and all its tokens stop working within 5 seconds.`, said: 'The connection has ended.', verb: 'End it' })}>End …</button></li>`)}</ul>
+    <button onClick=${() => act({ path: [...connections].sort((a, b) => Number(a.connection_id === own) - Number(b.connection_id === own)).map(path), title: 'Log out everywhere?', about: `${connections.length === 1 ? 'The connection of this page ends, which is the only one.' : `All ${many(connections.length, 'connection')} end, that of this page among them.`} Keys stay.`, said: 'All connections have ended.', verb: 'Log out everywhere', isAll: true })}>Log out everywhere …</button>`;
 }
 
 /** @param {any} props */

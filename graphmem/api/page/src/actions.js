@@ -1,7 +1,7 @@
 // What a person does to an entity on a view of its own: relate it, merge it with another, split it.
 import { html, useEffect, useState } from '../vendor/preact.js';
-import { get, post, withQuery } from './api.js';
-import { ChangeList, Entity, Json, Problem, SourceLink, Time, Type, Value, Waiting, Was, many, tell, useLoad, useTitle, view, words, writer } from './parts.js';
+import { get, isOffered, post, withQuery } from './api.js';
+import { ChangeList, Entity, Json, Problem, SourceLink, Time, Type, Value, Waiting, Was, leaveReport, many, useLoad, useTitle, view, words, writer } from './parts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
@@ -14,7 +14,7 @@ const read = (id, signal) => post('/get_entity_snapshot', { entity_id: id, prove
 
 /** Go back to an entity, which says what was done and offers to take it back. @param {string} id @param {import('./parts.js').Done} done */
 function leave(id, done) {
-  tell(done);
+  leaveReport(done);
   location.hash = view(`/entity/${encodeURIComponent(id)}`);
 }
 
@@ -103,7 +103,7 @@ function RelateForm({ entity, types }) {
   return html`<div class="panel">
     <${Picker} label="The other entity" not=${entity.entity_id} chosen=${other} choose=${(/** @type {any} */ each) => { choose(each); ask(null); }} />
     <form onSubmit=${look}><div class="filters">
-      <label>What relates them <input list="types" required maxlength="200" value=${form.type} onInput=${put('type')} placeholder="works at, knows, part of …" /></label>
+      <label>What relates them <input list="types" size="28" required maxlength="200" value=${form.type} onInput=${put('type')} placeholder="works at, knows, part of …" /></label>
       <datalist id="types">${names.map((each) => html`<option key=${each} value=${words(each)} />`)}</datalist>
       <label>From <input type="date" value=${form.start} onInput=${put('start')} /></label>
       <label>Until <input type="date" value=${form.end} onInput=${put('end')} /></label></div>
@@ -162,6 +162,7 @@ export function Merge({ place, id }) {
 /** @param {{dismiss: () => Promise<void>}} props */
 export function Dismiss({ dismiss }) {
   const [error, fail] = useState(/** @type {any} */ (null));
+  if (!isOffered('POST /entities/duplicates/dismiss')) return null;
   return html`${error && html`<${Problem} error=${error} />`}<button class="quiet" onClick=${() => dismiss().catch(fail)}>They are not the same</button>`;
 }
 

@@ -36,6 +36,20 @@ export class Refused extends Error {
 export const address = (path) => new URL(path.replace(/^\//, ''), BASE).href;
 export const isLoggedIn = () => tokens !== null;
 
+/** What the service refuses this caller whatever it sends, such as `POST /undo`. @type {Set<string>} */
+const closed = new Set();
+/** Whether the page may offer a request. @param {string} request its method and the path of its route, as the terms of a sandbox name it */
+export const isOffered = (request) => !closed.has(request);
+
+/** Read who calls, and what is closed to it. */
+export async function readCaller() {
+  const caller = await get('/me');
+  closed.clear();
+  if (!caller.scopes.includes('admin')) closed.add('GET /doctor');
+  if (caller.sandbox_mode) for (const each of (await get('/sandbox/terms')).closed_requests) closed.add(each);
+  return caller;
+}
+
 /**
  * @template {string} P
  * @param {P} path
@@ -147,10 +161,10 @@ export async function upload(file, moved) {
 /**
  * Follow the stream of changes until the signal. EventSource could send no token, so this reads the stream itself.
  * @param {string} after the cursor after which to begin
- * @param {(change: any) => void} told
+ * @param {(change: any) => void} take
  * @param {AbortSignal} signal
  */
-export async function follow(after, told, signal) {
+export async function follow(after, take, signal) {
   let cursor = after;
   while (!signal.aborted) {
     try {
@@ -162,7 +176,7 @@ export async function follow(after, told, signal) {
         rest = frames.pop() ?? '';
         for (const frame of frames) {
           const lines = Object.fromEntries(frame.split(/\r?\n/).map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]));
-          if (lines.event && lines.event !== 'error' && lines.data) told(JSON.parse(lines.data));
+          if (lines.event && lines.event !== 'error' && lines.data) take(JSON.parse(lines.data));
           cursor = lines.id ?? cursor;
         }
       }

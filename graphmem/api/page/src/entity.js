@@ -1,12 +1,14 @@
 // One entity: its fields with their provenance, both clocks, relationships in words, and what can be done.
 import { html, useState } from '../vendor/preact.js';
 import { Dismiss } from './actions.js';
-import { get, post, withQuery } from './api.js';
-import { Dialog, Entity as Link, InBrowser, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, quietly, told, useLoad, useTitle, view, words, writer } from './parts.js';
+import { get, isOffered, post, withQuery } from './api.js';
+import { Details, Dialog, Entity as Link, InBrowser, Json, Problem, SourceLink, Time, Type, Undo, Value, Waiting, Was, count, many, quietly, takeReport, useLoad, useTitle, view, words, writer } from './parts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
 const HISTORY = 200;
+/** What is done on a view of its own, and the request that it ends in. */
+const DEEDS = [['relate', 'Relate', 'POST /create_relationship'], ['merge', 'Merge', 'POST /entities/merge'], ['split', 'Split', 'POST /entities/split']];
 
 /** @param {{place: Place, id: string}} props */
 export function EntityView({ place, id }) {
@@ -24,7 +26,7 @@ export function EntityView({ place, id }) {
     ]);
     return { entity, history: history.observations ? history : { observations: [] }, relationships, current };
   });
-  const [deed, set] = useState(/** @type {any} */ (told));
+  const [deed, set] = useState(/** @type {any} */ (takeReport));
   const done = (/** @type {import('./parts.js').Done} */ what) => {
     set(what);
     loaded.reload();
@@ -34,7 +36,7 @@ export function EntityView({ place, id }) {
   const { entity, history, relationships, current } = loaded.data;
   const isPast = Boolean(at || ingested);
   return html`<${Head} entity=${entity} isPast=${isPast} act=${set} />
-    ${deed?.said && html`<${Told} deed=${deed} set=${set} done=${done} />`}
+    ${deed?.said && html`<${Report} deed=${deed} set=${set} done=${done} />`}
     <${Clocks} place=${place} history=${history} />
     ${loaded.error && html`<${Problem} error=${loaded.error} />`}
     <div class=${loaded.busy ? 'stale' : ''}>
@@ -48,10 +50,10 @@ export function EntityView({ place, id }) {
 }
 
 /** What was done, and how it is taken back. @param {any} props */
-function Told({ deed, set, done }) {
-  const undo = () => (deed.undo ? deed.undo().then(() => done({ said: 'It was taken back.', pairs: deed.pairs && 'proposed' }), (/** @type {any} */ error) => set({ ...deed, error })) : set({ undone: deed.transaction }));
+function Report({ deed, set, done }) {
+  const undo = () => (deed.undo ? deed.undo().then(() => done({ said: 'It was taken back.', pairs: deed.pairs && 'proposed' }), (/** @type {any} */ error) => set({ ...deed, error })) : set({ ...deed, undone: deed.transaction }));
   return html`<p class="done" role="status">${deed.said} ${deed.other && html`<a href=${view(`/entity/${encodeURIComponent(deed.other)}`)}>Look at the other one</a>`}
-    ${(deed.transaction || deed.undo) && html`<button class="quiet" onClick=${undo}>Undo …</button>`}</p>
+    ${(deed.undo || deed.transaction && isOffered('POST /undo')) && html`<button class="quiet" onClick=${undo}>Undo …</button>`}</p>
     ${deed.error && html`<${Problem} error=${deed.error} />`}`;
 }
 
@@ -65,7 +67,7 @@ function Duplicates({ entity, done, after }) {
     const pair = { entity_a: each.entity_a, entity_b: each.entity_b };
     const dismiss = () => post('/entities/duplicates/dismiss', pair).then(() => done({ said: 'They are two, and are proposed no more.', pairs: 'dismissed', undo: () => post('/entities/duplicates/dismiss', { ...pair, undo: true }) }));
     return html`<li key=${id}><${Link} id=${id} name=${name} type=${each.entity_type} /> <span class="soft">${Math.round(each.score * 100)} % alike, by ${each.matched_fields.map(words).join(', ')}</span>
-      <a href=${view(`/entity/${encodeURIComponent(entity.entity_id)}/merge`, { with: id })}>Compare and merge …</a> <${Dismiss} dismiss=${dismiss} /></li>`;
+      ${isOffered('POST /entities/merge') && html`<a href=${view(`/entity/${encodeURIComponent(entity.entity_id)}/merge`, { with: id })}>Compare and merge …</a> `}<${Dismiss} dismiss=${dismiss} /></li>`;
   })}</ul></section>`;
 }
 
@@ -74,7 +76,7 @@ function Head({ entity, isPast, act }) {
   const isDeleted = entity.state === 'deleted';
   return html`<div class="head"><h1><bdi>${(entity.canonical_name || 'An entity without a name').slice(0, 500)}</bdi></h1> <a href=${view('/entities', { type: entity.entity_type })}><${Type} type=${entity.entity_type} /></a>
       ${entity.state !== 'live' && html`<span class="badge warn">${entity.state}</span>`}
-      ${!isPast && !isDeleted && html`<span class="end deeds">${[['relate', 'Relate'], ['merge', 'Merge'], ['split', 'Split']].map(([name, verb]) => html`<a key=${name} href=${view(`/entity/${encodeURIComponent(entity.entity_id)}/${name}`)}>${verb} …</a> `)}</span>`}
+      ${!isPast && !isDeleted && html`<span class="end deeds">${DEEDS.filter(([, , request]) => isOffered(request)).map(([name, verb]) => html`<a key=${name} href=${view(`/entity/${encodeURIComponent(entity.entity_id)}/${name}`)}>${verb} …</a> `)}</span>`}
       ${!isPast && html`<button class=${isDeleted ? 'quiet end' : 'quiet'} onClick=${() => act({ lifecycle: isDeleted ? 'restore' : 'delete' })}>${isDeleted ? 'Restore …' : 'Delete …'}</button>`}</div>
     <p class="soft">${many(entity.observation_count, 'observation')}, first recorded <${Time} at=${entity.created_at} />, last observed <${Time} at=${entity.last_observation_at} /> · <code>${entity.entity_id}</code></p>`;
 }
@@ -91,7 +93,7 @@ function Clocks({ place, history }) {
   </details>`;
 }
 
-/** A slider over the times at which something became so; its last step is now. @param {{name: string, label: string, place: Place, times: string[]}} props */
+/** A slider over the times at which something became so, whose last step is now; and a day, whose end is meant. @param {{name: string, label: string, place: Place, times: string[]}} props */
 function Clock({ name, label, place, times }) {
   const chosen = place.query[name];
   const steps = [...new Set([...times, ...(chosen ? [chosen] : [])])].sort();
@@ -104,10 +106,12 @@ function Clock({ name, label, place, times }) {
     move(null);
     location.replace(view(place.path, { ...place.query, [name]: step >= steps.length ? null : steps[step] }));
   };
+  const choose = (/** @type {any} */ event) => location.replace(view(place.path, { ...place.query, [name]: event.target.value && `${event.target.value}T23:59:59.999999Z` }));
   return html`<div class="clock"><label for=${`clock-${name}`}>${label}</label>
     <input id=${`clock-${name}`} type="range" min="0" max=${steps.length} value=${shown} disabled=${steps.length === 0} aria-valuetext=${said}
       onInput=${(/** @type {any} */ event) => move(Number(event.target.value))} onChange=${go} />
-    <output for=${`clock-${name}`}>${said === 'now' ? 'now' : html`<${Time} at=${said} />`}</output></div>`;
+    <output for=${`clock-${name}`}>${said === 'now' ? 'now' : html`<${Time} at=${said} />`}</output>
+    <input type="date" aria-label=${`${label}, at the end of a day`} value=${chosen?.slice(0, 10) ?? ''} onChange=${choose} /></div>`;
 }
 
 /** @param {any} props */
@@ -154,7 +158,7 @@ function History({ id, name, winners, act }) {
   return html`<ol class="history" aria-label=${`History of ${words(name)}`}>${list.data.observations.map((/** @type {any} */ each) => html`<li key=${each.id} class=${counts.has(each.id) ? 'wins' : ''}>
       <${Value} value=${each.fields[name]} /> ${each.kind !== 'value' && html`<span class="badge">${words(each.kind)}</span>`}
       <span class="soft">${counts.has(each.id) ? 'counts now; ' : ''}observed <${Time} at=${each.observed_at} />, recorded <${Time} at=${each.recorded_at} />, by <bdi>${writer(each.provenance)}</bdi>, <${SourceLink} observation=${each} field=${name} /></span>
-      <button class="quiet" aria-label=${`Take back what was recorded at ${each.recorded_at}`} onClick=${() => act({ undone: each.transaction_id })}>Take back …</button></li>`)}</ol>
+      ${isOffered('POST /undo') && html`<button class="quiet" aria-label=${`Take back what was recorded at ${each.recorded_at}`} onClick=${() => act({ undone: each.transaction_id })}>Take back …</button>`}</li>`)}</ol>
     ${list.data.next_cursor && html`<p class="soft">Only the newest ${list.data.observations.length} are shown.</p>`}`;
 }
 
@@ -179,15 +183,14 @@ function Sentence({ entity, each, names, clocks }) {
     const other = names.get(id);
     return id === entity.entity_id ? html`<bdi>${(entity.canonical_name || id).slice(0, 200)}</bdi>` : html`<${Link} id=${id} name=${other?.canonical_name} type=${other?.entity_type} query=${clocks} />`;
   };
-  const details = Object.entries(each.snapshot);
   return html`${end(each.source_entity_id)} <b>${words(each.relationship_type)}</b> ${end(each.target_entity_id)}
-    ${details.length > 0 && html` <span class="soft">(${details.map(([name, value], index) => html`${index ? ', ' : ''}${words(name)} <${Was} value=${value} />`)})</span>`}
+<${Details} snapshot=${each.snapshot} />
     ${' '}<span class="soft">known since <${Time} at=${each.created_at} day=${true} /></span>`;
 }
 
 /** The dialog of what is being done. @param {any} props */
 function Deeds({ deed, set, entity, done, count: around }) {
-  const close = () => set(null);
+  const close = () => set(deed.said ? { ...deed, undone: null } : null);
   if (deed?.correct) return html`<${Correct} entity=${entity} name=${deed.correct} close=${close} done=${done} />`;
   if (deed?.lifecycle) return html`<${Lifecycle} entity=${entity} act=${deed.lifecycle} around=${around} close=${close} done=${done} />`;
   if (deed?.undone) return html`<${Undo} transaction=${deed.undone} close=${close} done=${() => done({ said: 'It was taken back.' })} />`;

@@ -1,13 +1,13 @@
 // The graph: a walk from one entity, as a picture and as a list of the same.
 import { html, useEffect, useState } from '../vendor/preact.js';
 import { post } from './api.js';
-import { Entity, InBrowser, Json, Problem, Type, Waiting, count, many, quietly, useLoad, useTitle, view, words } from './parts.js';
+import { Details, Entity, InBrowser, Json, Problem, Type, Waiting, count, many, quietly, useLoad, useTitle, view, words } from './parts.js';
 import { Mark, Picture } from './picture.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 /** @typedef {import('./api.js').Posted<'/retrieve_related_entities'>} Related */
 /** @typedef {{id: string, name: string, type: string}} Node */
-/** @typedef {{key: string, type: string, source: string, target: string}} Edge */
+/** @typedef {{key: string, type: string, source: string, target: string, snapshot: Record<string, any>}} Edge */
 
 const SIZES = [50, 100, 200, 400];
 const DEPTHS = [1, 2, 3];
@@ -62,7 +62,7 @@ export function together(answers, hidden) {
   const edges = new Map();
   for (const answer of answers) {
     for (const each of [answer, ...(answer.entities ?? [])]) nodes.set(each.entity_id, { id: each.entity_id, name: each.canonical_name || each.entity_id, type: each.entity_type });
-    for (const each of answer.relationships) edges.set(each.relationship_key, { key: each.relationship_key, type: each.relationship_type, source: each.source_entity_id, target: each.target_entity_id });
+    for (const each of answer.relationships) edges.set(each.relationship_key, { key: each.relationship_key, type: each.relationship_type, source: each.source_entity_id, target: each.target_entity_id, snapshot: each.snapshot });
   }
   const starts = new Set(answers.map((each) => each.entity_id));
   const types = new Map();
@@ -126,7 +126,7 @@ function Walks({ node, walk, root, walked, place }) {
 /** @param {{edge: Edge, nodes: Map<string, Node>, place: Place}} props */
 function Sentence({ edge, nodes, place }) {
   const end = (/** @type {string} */ id) => html`<${Entity} id=${id} name=${nodes.get(id)?.name} query=${clocks(place)} />`;
-  return html`${end(edge.source)} <b>${words(edge.type)}</b> ${end(edge.target)}`;
+  return html`${end(edge.source)} <b>${words(edge.type)}</b> ${end(edge.target)}<${Details} snapshot=${edge.snapshot} />`;
 }
 
 /** The same as the picture, for whom a list is easier. @param {any} props */

@@ -1,6 +1,6 @@
 // The first view: one field for searches and questions, and what there is to look at.
 import { html, useRef } from '../vendor/preact.js';
-import { get, post } from './api.js';
+import { get, isOffered, post } from './api.js';
 import { Drop } from './files.js';
 import { ChangeLine, useChanges } from './lists.js';
 import { Entity, Json, Problem, SourceLink, Time, Type, Value, Waiting, Was, count, quietly, useLoad, useTitle, view, words } from './parts.js';
@@ -88,7 +88,7 @@ function Contested({ answer }) {
 function Pairs({ pairs }) {
   if (!pairs.data) return html`<${Waiting} loaded=${pairs} />`;
   if (!pairs.data.candidates.length) return html`<p class="soft">No two entities look alike.</p>`;
-  return html`<ul class="plain">${pairs.data.candidates.map((each) => html`<li key=${each.entity_a + each.entity_b}><${Entity} id=${each.entity_a} name=${each.canonical_name_a} type=${each.entity_type} /> and <${Entity} id=${each.entity_b} name=${each.canonical_name_b} /> <span class="soft">${Math.round(each.score * 100)} % alike, by ${each.matched_fields.map(words).join(', ')}</span> <a href=${view(`/entity/${encodeURIComponent(each.merge.arguments.target_entity_id)}/merge`, { with: each.merge.arguments.source_entity_id })}>Compare …</a></li>`)}</ul>`;
+  return html`<ul class="plain">${pairs.data.candidates.map((each) => html`<li key=${each.entity_a + each.entity_b}><${Entity} id=${each.entity_a} name=${each.canonical_name_a} type=${each.entity_type} /> and <${Entity} id=${each.entity_b} name=${each.canonical_name_b} /> <span class="soft">${Math.round(each.score * 100)} % alike, by ${each.matched_fields.map(words).join(', ')}</span> ${isOffered('POST /entities/merge') && html`<a href=${view(`/entity/${encodeURIComponent(each.merge.arguments.target_entity_id)}/merge`, { with: each.merge.arguments.source_entity_id })}>Compare …</a>`}</li>`)}</ul>`;
 }
 
 /** @param {{place: import('./parts.js').Place}} props */
@@ -99,13 +99,13 @@ export function Search({ place }) {
   const found = useLoad(`${text} ${place.query.cursor ?? ''}`, (signal) => post('/entities/query', list, signal));
   /** @type {import('./api.js').Body<'/retrieve_context'>} */
   const question = { question: text, format: 'fields', budget: 2500 };
-  const told = useLoad(text, (signal) => post('/retrieve_context', question, signal));
+  const context = useLoad(text, (signal) => post('/retrieve_context', question, signal));
   return html`<h1>Find</h1><${SearchField} text=${text} />
     <div class="panels wide">
-      <section class="panel"><h2>What is known about it</h2>${told.data && !told.busy ? html`<${Told} answer=${told.data} />` : html`<${Waiting} loaded=${told} />`}</section>
+      <section class="panel"><h2>What is known about it</h2>${context.data && !context.busy ? html`<${Facts} answer=${context.data} />` : html`<${Waiting} loaded=${context} />`}</section>
       <section class="panel"><h2>Entities</h2>${found.data && !found.busy ? html`<${Found} answer=${found.data} place=${place} />` : html`<${Waiting} loaded=${found} />`}</section>
     </div>
-    <${Json} answers=${{ [`POST /retrieve_context ${JSON.stringify(question)}`]: told.data, [`POST /entities/query ${JSON.stringify(list)}`]: found.data }} />`;
+    <${Json} answers=${{ [`POST /retrieve_context ${JSON.stringify(question)}`]: context.data, [`POST /entities/query ${JSON.stringify(list)}`]: found.data }} />`;
 }
 
 /** How the service read the words. @param {{understood: any}} props */
@@ -115,7 +115,7 @@ function Understood({ understood }) {
 }
 
 /** @param {{answer: import('./api.js').Posted<'/retrieve_context'>}} props */
-function Told({ answer }) {
+function Facts({ answer }) {
   const named = new Map((answer.entities ?? []).map((each) => [each.entity, each]));
   const lines = answer.lines.flatMap((line) => (typeof line === 'string' ? [] : [line]));
   if (!lines.length) return html`<${Understood} understood=${answer.understood} /><p>Nothing is known about it. Try a name, or fewer words.</p>`;

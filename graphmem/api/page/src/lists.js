@@ -1,31 +1,47 @@
 // Lists: the entities of a type, the timeline, and what changed.
 import { html, useEffect, useState } from '../vendor/preact.js';
-import { follow, get, post, withQuery } from './api.js';
+import { follow, get, isOffered, post, withQuery } from './api.js';
 import { Entity, Json, Pager, Time, Type, Undo, Waiting, Was, count, many, useLoad, useTitle, view, words, writer } from './parts.js';
 
 /** @typedef {import('./parts.js').Place} Place */
 
+const BRIEF_CHARACTERS = 40;
+const VALUES_CHARACTERS = 300_000;
+const BRIEF_FIELDS = 8;
+
 /** @param {{place: Place}} props */
 export function Entities({ place }) {
   useTitle('Entities');
-  const { type, cursor, sort = 'last_observation_at' } = place.query;
+  const { type, cursor, skip = '0', sort = 'last_observation_at' } = place.query;
   /** @type {import('./api.js').Body<'/entities/query'>} */
   const asked = { limit: 50, sort_by: sort, sort_order: sort === 'canonical_name' ? 'asc' : 'desc', include_snapshots: false, include_total_count: true, ...(type && { entity_type: type }), ...(cursor && { cursor }) };
-  const list = useLoad(JSON.stringify(asked), (signal) => post('/entities/query', asked, signal));
+  // Where values are long, those of the first entities alone: the list has all names. A cursor holds for its own request.
+  const { cursor: _, ...first } = asked;
+  const valued = { ...first, offset: Number(skip), include_snapshots: true, include_total_count: false, provenance: /** @type {'none'} */ ('none'), max_characters: VALUES_CHARACTERS };
+  const loaded = useLoad(JSON.stringify(asked), async (signal) => {
+    const [list, values] = await Promise.all([post('/entities/query', asked, signal), post('/entities/query', valued, signal).catch(() => null)]);
+    return { list, snapshots: new Map((values?.entities ?? []).map((each) => [each.entity_id, each.snapshot])) };
+  });
   const orders = [['last_observation_at', 'newest first'], ['canonical_name', 'by name'], ['observation_count', 'most observed first']];
   return html`<h1>${type ? html`Entities of the type <${Type} type=${type} />` : 'Entities'}</h1>
     <p class="filters">${orders.map(([name, text]) => html`<a key=${name} href=${view(place.path, { type, sort: name })} aria-current=${name === sort ? 'true' : undefined}>${text}</a>`)}</p>
-    ${list.data && !list.busy ? html`<${Table} list=${list.data} place=${place} />` : html`<${Waiting} loaded=${list} />`}
-    <${Json} answers=${{ [`POST /entities/query ${JSON.stringify(asked)}`]: list.data }} />`;
+    ${loaded.data && !loaded.busy ? html`<${Table} ...${loaded.data} place=${place} />` : html`<${Waiting} loaded=${loaded} />`}
+    <${Json} answers=${{ [`POST /entities/query ${JSON.stringify(asked)}`]: loaded.data?.list }} />`;
 }
 
-/** @param {{list: import('./api.js').Posted<'/entities/query'>, place: Place}} props */
-function Table({ list, place }) {
+/** @param {{list: import('./api.js').Posted<'/entities/query'>, snapshots: Map<string, any>, place: Place}} props */
+function Table({ list, snapshots, place }) {
   if (!list.entities.length) return html`<p class="empty">No entity is of this type. <a href="#/">Look at the types that there are.</a></p>`;
   return html`<p class="soft">${count(list.total ?? list.entities.length)} in all</p>
-    <ul class="rows">${list.entities.map((each) => html`<li key=${each.entity_id}><span><${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} /></span>
+    <ul class="rows">${list.entities.map((each) => html`<li key=${each.entity_id}><span><${Entity} id=${each.entity_id} name=${each.canonical_name} type=${each.entity_type} /><${Brief} name=${each.canonical_name} snapshot=${snapshots.get(each.entity_id)} /></span>
       <span class="soft">${many(each.observation_count, 'observation')}, last <${Time} at=${each.last_observation_at} day=${true} /></span></li>`)}</ul>
     <${Pager} place=${place} next=${list.next_cursor} shown=${list.entities.length} />`;
+}
+
+/** The short values of an entity, so that a list answers what is open, due or paid. @param {{name: string, snapshot: Record<string, any> | undefined}} props */
+function Brief({ name: own, snapshot }) {
+  const short = Object.entries(snapshot ?? {}).filter(([, value]) => value !== null && typeof value !== 'object' && value !== own && String(value).length <= BRIEF_CHARACTERS);
+  return html`<span class="was brief">${short.slice(0, BRIEF_FIELDS).map(([name, value], index) => html`${index ? ', ' : ''}${words(name)} <b><bdi>${String(value)}</bdi></b>`)}</span>`;
 }
 
 /** @param {{place: Place}} props */
@@ -119,21 +135,21 @@ export function Changes({ place }) {
   return html`<h1>Changes</h1>${entity && html`<${OfOne} place=${place} />`}${writer && html`<p>Of the writer <bdi>${writer}</bdi> only. <a href=${view(place.path)}>Show all</a></p>`}
     <form class="filters" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}><label>Type <input value=${type ?? ''} placeholder="any" onChange=${filter} /></label>
     ${isWhole && html`<span class="soft">What changes from now on appears here by itself.</span>`}</form>
-    ${list.data && !list.busy ? html`<${Told} changes=${[...live, ...list.data.changes]} undo=${undo} /><${Pager} place=${place} next=${list.data.next_cursor} shown=${list.data.changes.length} />` : html`<${Waiting} loaded=${list} />`}
+    ${list.data && !list.busy ? html`<${Transactions} changes=${[...live, ...list.data.changes]} undo=${undo} /><${Pager} place=${place} next=${list.data.next_cursor} shown=${list.data.changes.length} />` : html`<${Waiting} loaded=${list} />`}
     ${undone && html`<${Undo} transaction=${undone} close=${close} done=${() => { close(); list.reload(); }} />`}
     <${Json} answers=${{ [`GET ${path}`]: list.data }} />`;
 }
 
 /** Changes by transaction, since one is taken back as a whole. @param {{changes: any[], undo: (transaction: string) => void}} props */
-function Told({ changes, undo }) {
+function Transactions({ changes, undo }) {
   if (!changes.length) return html`<p class="empty">Nothing has changed yet.</p>`;
   /** @type {Map<string, any[]>} */
   const transactions = new Map();
   for (const each of changes) transactions.set(each.transaction_id, [...(transactions.get(each.transaction_id) ?? []), each]);
-  return html`<div aria-live="polite">${[...transactions].map(([transaction, told]) => html`<section class="panel transaction" key=${transaction}>
-    <div class="head"><h2><${Time} at=${told[0].timestamp} /></h2><span class="soft">${words(told[0].operation ?? '')} · <bdi>${writer(told[0].provenance)}</bdi></span>
-      <button class="quiet" onClick=${() => undo(transaction)} aria-label=${`Take back what was written at ${told[0].timestamp}`}>Take back …</button></div>
-    <ul class="plain">${told.map((each) => html`<li key=${each.event_id}><${ChangeLine} change=${{ ...each, timestamp: null }} /><${Fields} fields=${each.fields} /></li>`)}</ul>
+  return html`<div aria-live="polite">${[...transactions].map(([transaction, made]) => html`<section class="panel transaction" key=${transaction}>
+    <div class="head"><h2><${Time} at=${made[0].timestamp} /></h2><span class="soft">${words(made[0].operation ?? '')} · <bdi>${writer(made[0].provenance)}</bdi></span>
+      ${isOffered('POST /undo') && html`<button class="quiet" onClick=${() => undo(transaction)} aria-label=${`Take back what was written at ${made[0].timestamp}`}>Take back …</button>`}</div>
+    <ul class="plain">${made.map((each) => html`<li key=${each.event_id}><${ChangeLine} change=${{ ...each, timestamp: null }} /><${Fields} fields=${each.fields} /></li>`)}</ul>
   </section>`)}</div>`;
 }
 

@@ -2,13 +2,14 @@
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from '../vendor/preact.js';
 import { Account, Health, Writers } from './account.js';
 import { Merge, Relate, Split } from './actions.js';
-import { Refused, begin, finish, get, isLoggedIn, logout } from './api.js';
+import { Refused, begin, finish, isLoggedIn, isOffered, logout, readCaller } from './api.js';
 import { SandboxBanner } from './banner.js';
 import { EntityView } from './entity.js';
+import { keepFocus } from './focus.js';
 import { Graph } from './graph.js';
 import { Home, Search } from './home.js';
 import { Changes, Entities, Timeline } from './lists.js';
-import { Problem } from './parts.js';
+import { Closed, Problem, words } from './parts.js';
 import { Schema, Schemas } from './schemas.js';
 import { Source, Sources } from './sources.js';
 
@@ -30,6 +31,8 @@ function View({ place }) {
   if (fault) return html`<h1>This view cannot be shown</h1><${Problem} error=${fault} />`;
   const [, name, id = '', deed = ''] = place.path.split('/');
   const known = decoded(id);
+  const request = /** @type {Record<string, string>} */ ({ merge: 'POST /entities/merge', split: 'POST /entities/split' })[deed];
+  if (request && !isOffered(request)) return html`<${Closed} title=${words(deed)} />`;
   if (name === '') return html`<${Home} />`;
   if (name === 'search') return html`<${Search} place=${place} />`;
   if (name === 'entities') return html`<${Entities} place=${place} />`;
@@ -71,11 +74,13 @@ function Login({ error }) {
 
 function Theme() {
   const [theme, set] = useState(localStorage.getItem('graphmem-theme') ?? 'auto');
-  useEffect(() => {
-    document.documentElement.dataset.theme = theme;
-    localStorage.setItem('graphmem-theme', theme);
-  }, [theme]);
-  return html`<label class="theme">Theme <select value=${theme} onChange=${(/** @type {any} */ event) => set(event.target.value)}>${THEMES.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`;
+  const choose = (/** @type {string} */ chosen) => {
+    document.documentElement.dataset.theme = chosen;
+    localStorage.setItem('graphmem-theme', chosen);
+    set(chosen);
+  };
+  useEffect(() => choose(theme), []);
+  return html`<label class="theme">Theme <select value=${theme} onChange=${(/** @type {any} */ event) => choose(event.target.value)}>${THEMES.map((each) => html`<option key=${each} value=${each}>${each}</option>`)}</select></label>`;
 }
 
 /** @param {{failed: any}} props */
@@ -84,14 +89,14 @@ function App({ failed }) {
   const [who, know] = useState(/** @type {any} */ (null));
   const [problem, fail] = useState(/** @type {any} */ (null));
   const main = useRef(/** @type {HTMLElement | null} */ (null));
-  const look = () => get('/me').then(know, (error) => fail(error instanceof Refused && error.status === 401 ? { login: true } : error));
+  const look = () => readCaller().then(know, (error) => fail(error instanceof Refused && error.status === 401 ? { login: true } : error));
   useEffect(() => {
     const moved = () => {
       const next = placed();
       go((/** @type {Place} */ before) => {
         if (before.path !== next.path) {
           window.scrollTo(0, 0);
-          main.current?.focus();
+          main.current?.focus({ preventScroll: true });
         }
         return next;
       });
@@ -123,4 +128,6 @@ function content(who, problem, place, failed) {
 }
 
 const failed = await finish().then(() => null, (error) => error);
-render(html`<${App} failed=${failed} />`, /** @type {HTMLElement} */ (document.getElementById('app')));
+const root = /** @type {HTMLElement} */ (document.getElementById('app'));
+keepFocus(root);
+render(html`<${App} failed=${failed} />`, root);

@@ -58,6 +58,9 @@ export function Problem({ error }) {
   </div>`;
 }
 
+/** The view of something that the service refuses everybody. @param {{title: string}} props */
+export const Closed = ({ title }) => html`<h1>${title}</h1><p class="empty">A public sandbox does not offer this. Its terms, at the top of the page, say what it offers.</p>`;
+
 /** What a view shows until it is loaded, or where it cannot be. @param {{loaded: any}} props */
 export function Waiting({ loaded }) {
   if (loaded.error) return html`<${Problem} error=${loaded.error} />`;
@@ -150,13 +153,13 @@ function sourceWords(observation) {
   return kind ? `no file (${words(kind)})` : 'no file';
 }
 
-/** Pages of a list by their cursors: back is that of the browser. @param {{place: Place, next: string | null | undefined, shown: number}} props */
+/** Pages of a list by their cursors, with the number of rows before: back is that of the browser. @param {{place: Place, next: string | null | undefined, shown: number}} props */
 export function Pager({ place, next, shown }) {
-  const { cursor, ...rest } = place.query;
+  const { cursor, skip, ...rest } = place.query;
   return html`<nav class="pager" aria-label="Pages">
     ${cursor && html`<a href=${view(place.path, rest)}>First page</a>`}
     <span class="soft">${count(shown)} on this page</span>
-    ${next && html`<a href=${view(place.path, { ...rest, cursor: next })} rel="next">Next page</a>`}
+    ${next && html`<a href=${view(place.path, { ...rest, cursor: next, skip: Number(skip ?? 0) + shown })} rel="next">Next page</a>`}
   </nav>`;
 }
 
@@ -181,11 +184,12 @@ function JsonAnswer({ request, answer }) {
 export function Dialog({ title, close, children }) {
   const node = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => {
-    const before = /** @type {HTMLElement | null} */ (document.activeElement);
-    node.current?.showModal();
-    return () => before?.focus();
+    const dialog = node.current;
+    dialog?.showModal();
+    // Nothing outside of an open dialog takes the focus.
+    return () => dialog?.close();
   }, []);
-  return html`<dialog ref=${node} onClose=${close} aria-labelledby="dialog-title">
+  return html`<dialog ref=${node} onCancel=${close} aria-labelledby="dialog-title">
     <h2 id="dialog-title">${title}</h2>
     ${children}
   </dialog>`;
@@ -221,11 +225,11 @@ export function Undo({ transaction, close, done }) {
 /** @type {Done | null} */
 let last = null;
 
-/** Leave word of what was done to the view that comes next. @param {Done} done */
-export const tell = (done) => { last = done; };
+/** Leave a report of what was done to the view that comes next. @param {Done} done */
+export const leaveReport = (done) => { last = done; };
 
-/** Take the word that was left. */
-export function told() {
+/** Take the report that was left. */
+export function takeReport() {
   const done = last;
   last = null;
   return done;
@@ -236,6 +240,12 @@ export function Was({ value }) {
   if (value === undefined || value === null) return html`<span class="soft">nothing</span>`;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return html`<bdi>${whole(text, 200)}${text.length > 200 ? '…' : ''}</bdi>`;
+}
+
+/** What is known of a relationship, such as since when it is. @param {{snapshot: Record<string, any>}} props */
+export function Details({ snapshot }) {
+  const details = Object.entries(snapshot);
+  return details.length > 0 && html` <span class="soft">(${details.slice(0, 12).map(([name, value], index) => html`${index ? ', ' : ''}${words(name)} <${Was} value=${value} />`)})</span>`;
 }
 
 /** Name the view in the title of the tab. @param {string} text */

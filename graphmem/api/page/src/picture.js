@@ -11,6 +11,7 @@ const LABELLED_EDGES = 40;
 const LABELLED_NEAR = 15;
 const ARRANGED_NODES = 150;
 const LARGE_NAMES = 60;
+const WIDENED = 1.7;
 const STEPS = /** @type {Record<string, [number, number]>} */ ({ ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] });
 
 /** @param {number} corners @param {number} turned in parts of a whole turn @returns {number[][]} */
@@ -84,7 +85,10 @@ function arrange(drawn, root) {
   const layout = count > ARRANGED_NODES
     ? { name: 'preset', positions: (/** @type {any} */ node) => places.get(node.id()) }
     : { name: 'cose', randomize: isFresh, nodeRepulsion: () => 25_000, idealEdgeLength: () => 80, nodeOverlap: 20, gravity: 0.8 };
-  drawn.layout({ ...layout, animate: false, fit: true, padding: 30 }).run();
+  drawn.layout({ ...layout, animate: false }).run();
+  // Names are wide: with more room beside each other fewer of them overlap.
+  drawn.nodes().forEach((/** @type {any} */ node) => node.position('x', WIDENED * node.position('x')));
+  drawn.fit(30);
   drawn.scratch('arranged', true);
   if (drawn.zoom() > 1.4) drawn.zoom(1.4).center();
   // Names stay legible as long as they are few; of many, zooming shows them.

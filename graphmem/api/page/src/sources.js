@@ -1,6 +1,6 @@
 // Files: the list, and one file with its text and what was read from each place.
 import { html, useEffect, useRef, useState } from '../vendor/preact.js';
-import { get, withQuery } from './api.js';
+import { get, isOffered, withQuery } from './api.js';
 import { Drop, Interpret, Withdraw } from './files.js';
 import { Entity, Json, Pager, Time, Waiting, count, many, quietly, useLoad, useTitle, view, words, writer } from './parts.js';
 
@@ -73,7 +73,7 @@ function About({ source, act }) {
   return html`<p class="soft">${source.withdrawn && html`<span class="badge warn">withdrawn: nothing of it counts</span> `}${source.mime_type}, ${size(source.file_size)},
     stored <${Time} at=${source.created_at} /> ${first && html`by <bdi>${writer(first.provenance)}</bdi>`} · <code>${source.source_id}</code></p>
     ${(source.names ?? []).length > 1 && html`<p class="soft">Also stored as ${source.names.slice(1, 6).map((/** @type {any} */ each) => html`<bdi key=${each.name}>${each.name} </bdi>`)}</p>`}
-    <p class="walks"><button class="quiet" onClick=${() => act({ interpret: true })}>Interpret again …</button><button class="quiet" onClick=${() => act(change)}>${source.withdrawn ? 'Reinstate …' : 'Withdraw …'}</button></p>`;
+    <p class="walks"><button class="quiet" onClick=${() => act({ interpret: true })}>Interpret again …</button>${isOffered(`POST /sources/{source_id}/${source.withdrawn ? 'reinstate' : 'withdraw'}`) && html`<button class="quiet" onClick=${() => act(change)}>${source.withdrawn ? 'Reinstate …' : 'Withdraw …'}</button>`}</p>`;
 }
 
 /** A part of the text, with a place in it marked. Places count characters, JavaScript counts units of UTF-16. @param {any} props */
@@ -97,7 +97,7 @@ function Passage({ place, document, start, end }) {
 function Read({ observations, interpretations, place, act }) {
   const runs = interpretations.interpretations ?? [];
   return html`${runs.map((each) => html`<p class="soft" key=${each.interpretation_id}>Read by <bdi>${each.interpreter}</bdi>, <${Time} at=${each.created_at} />: ${words(each.status)}${each.withdrawn ? ', withdrawn' : ''}${each.error_message ? html`, <bdi>${each.error_message}</bdi>` : ''}
-      ${each.status === 'completed' && html`<button class="quiet" aria-label=${`${each.withdrawn ? 'Reinstate' : 'Withdraw'} what was read at ${each.created_at}`} onClick=${() => act({ what: 'reading', path: `/interpretations/${each.interpretation_id}`, isBack: each.withdrawn })}>${each.withdrawn ? 'Reinstate …' : 'Withdraw …'}</button>`}</p>`)}
+      ${each.status === 'completed' && isOffered(`POST /interpretations/{interpretation_id}/${each.withdrawn ? 'reinstate' : 'withdraw'}`) && html`<button class="quiet" aria-label=${`${each.withdrawn ? 'Reinstate' : 'Withdraw'} what was read at ${each.created_at}`} onClick=${() => act({ what: 'reading', path: `/interpretations/${each.interpretation_id}`, isBack: each.withdrawn })}>${each.withdrawn ? 'Reinstate …' : 'Withdraw …'}</button>`}</p>`)}
     ${(observations.observations ?? []).length === 0 ? html`<p>No observation names this file.</p>` : html`<ul class="plain">${observations.observations.map((each) => html`<li key=${each.id}>
       <${Entity} id=${each.entity_id} name=${each.canonical_name ?? each.fields?.name ?? each.fields?.title} type=${each.entity_type} />
       <ul class="places">${Object.keys(each.fields ?? {}).slice(0, 30).map((field) => html`<li key=${field}><${Spot} place=${place} field=${field} span=${each.span?.fields?.[field] ?? each.span} /></li>`)}</ul></li>`)}</ul>`}
