@@ -184,7 +184,7 @@ function Sentence({ entity, each, names, clocks }) {
     return id === entity.entity_id ? html`<bdi>${(entity.canonical_name || id).slice(0, 200)}</bdi>` : html`<${Link} id=${id} name=${other?.canonical_name} type=${other?.entity_type} query=${clocks} />`;
   };
   return html`${end(each.source_entity_id)} <b>${words(each.relationship_type)}</b> ${end(each.target_entity_id)}
-<${Details} snapshot=${each.snapshot} />
+    <${Details} snapshot=${each.snapshot} />
     ${' '}<span class="soft">known since <${Time} at=${each.created_at} day=${true} /></span>`;
 }
 
