@@ -78,6 +78,7 @@ def test_of_an_instance_that_does_not_start_the_newest_backup_of_all_owners_is_t
         path.write_text(name)
         backup_record.note(other, path, root="", owners=owners)
     (backup_record.folder(other) / "copied.dump").write_text("of nobody knows what")
-    with other_instance.dump_of(other.data_path, load(data_dir=tmp_path / "own"), told.append) as taken:
-        assert taken.name == "all.dump"
+    own = load(data_dir=tmp_path / "own")
+    with other_instance.dump_of(other.data_path, own, told.append) as (taken, keys):
+        assert (taken.name, keys) == ("all.dump", None)
     assert str(taken) in told[-1]

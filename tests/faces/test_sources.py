@@ -50,7 +50,7 @@ def kept(loop: Loop, services: Services, owner: str) -> list[str]:
     """Return the hashes of the objects of an owner."""
 
     async def listed() -> list[str]:
-        return [each.sha256 async for each in services.objects.keys(owner)]
+        return [each.name async for each in services.objects.keys(owner)]
 
     return loop.run(listed())
 

@@ -57,11 +57,11 @@ def test_both_ways_of_serving_tend_their_database_meanwhile(
     events: list[str] = []
 
     @contextlib.asynccontextmanager
-    async def opened(*_: Any, **__: Any) -> AsyncIterator[Any]:
+    async def opened(settings: Any, *_: Any, **__: Any) -> AsyncIterator[Any]:
         planning = SimpleNamespace(planned=asyncio.Event())
         database = SimpleNamespace(planning=planning, reads=lambda _: None, writes=lambda _: None)
         feed = SimpleNamespace(end=lambda: None)
-        yield SimpleNamespace(database=database, guard=Unguarded(), change_feed=feed)
+        yield SimpleNamespace(database=database, settings=settings, guard=Unguarded(), change_feed=feed)
         events.append("closed")
 
     async def answer(*_: Any) -> None:
