@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.page.conftest import Tab, World
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(500)]
+pytestmark = pytest.mark.timeout(500)
 
 
 def test_an_entity_is_related_to_another_that_is_chosen_by_name(tab: Tab, world: World) -> None:

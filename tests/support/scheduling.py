@@ -28,7 +28,7 @@ OF_SERVICES: Final = frozenset(
     for name in ("access", "citations", "http_wire", "large_bodies", "sources_command", "toolsets")
 )
 """Files whose tests ask services that run until their process ends (tests/faces/conftest.py)."""
-OF_PAGE: Final = frozenset({"tests/page/test_serving.py", "tests/page/test_views.py"})
+OF_PAGE: Final = frozenset(f"tests/page/test_{name}.py" for name in ("actions", "serving", "views"))
 """They look at one service (tests/page/conftest.py)."""
 OF_SANDBOX: Final = frozenset({"tests/access/test_public_sandbox.py", "tests/page/test_sandbox_page.py"})
 """They have one shared account in one database."""
