@@ -249,7 +249,7 @@ def test_bytes_that_the_header_denies_are_refused(
     made = files.create()
     real = container.DumpWriter.__init__
     monkeypatch.setattr(
-        container.DumpWriter, "__init__", lambda self, file, *, files: real(self, file, files=False)
+        container.DumpWriter, "__init__", lambda self, file, **_: real(self, file, files=False)
     )
     with pytest.raises(DumpDamaged, match="no bytes of files"):
         verify(files.create("denied").path)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -117,6 +118,8 @@ def test_an_index_that_is_off_or_of_the_internal_network_is_not_asked(
 
 def test_the_command_that_updates_is_that_of_the_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(update, "checkout", lambda: None)
+    pip, uv = (SimpleNamespace(read_text=lambda _, name=name: f"{name}\n") for name in ("pip", "uv"))
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _: pip)
     for prefix, way, words in (
         ("/home/ada/.local/share/pipx/venvs/graphmem", "pipx", "pipx upgrade graphmem"),
         ("/home/ada/.local/share/uv/tools/graphmem", "uv tool", "uv tool upgrade graphmem"),
@@ -125,6 +128,9 @@ def test_the_command_that_updates_is_that_of_the_installation(monkeypatch: pytes
     ):
         monkeypatch.setattr(sys, "prefix", prefix)
         assert update._installed() == (way, words)
+    monkeypatch.setattr("importlib.metadata.distribution", lambda _: uv)
+    by_uv = f"uv pip install --python {sys.executable} --upgrade graphmem"
+    assert update._installed() == ("uv", by_uv)
 
 
 def test_scripts_are_the_targets_of_a_checkout_and_run_by_make(
