@@ -80,6 +80,15 @@ def status(session: Session) -> dict[str, Any] | None:
     if not os.path.exists(chosen.keys_path):
         return {"sealed": False, "key_file": str(chosen.keys_path)}
     record = read_record(chosen.keys_path)
+    copies = [
+        {
+            "id": copy.id,
+            "made_at": times.render(copy.made_at),
+            "path": copy.path,
+            "has_destroyed_keys": bool(copy.has_destroyed),
+        }
+        for copy in record.copies
+    ]
     return {
         "sealed": True,
         "key_file": str(chosen.keys_path),
@@ -88,17 +97,9 @@ def status(session: Session) -> dict[str, Any] | None:
         "root_key_kept_in": where_root_key_is(chosen, record.root_key),
         "owners_with_keys": len({each.owner for each in record.keys} - {INSTANCE}),
         "destroyed_keys": len(record.destroyed),
-        "copies": [
-            {
-                "id": copy.id,
-                "made_at": times.render(copy.made_at),
-                "path": copy.path,
-                "has_destroyed_keys": bool(copy.has_destroyed),
-            }
-            for copy in record.copies
-        ],
-        "sealed_parts": list(SEALED),
-        "in_clear": list(IN_CLEAR),
+        "copies": copies if session.as_json else "; ".join(copy["path"] for copy in copies),
+        "sealed_parts": list(SEALED) if session.as_json else "; ".join(SEALED),
+        "in_clear": list(IN_CLEAR) if session.as_json else "; ".join(IN_CLEAR),
     }
 
 
