@@ -5,21 +5,16 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from graphmem.settings import Settings
+from tests.support.chromium import running_chromium
 from tests.support.service import Service, running
 
-CHROMIUM = Path("/usr/bin/chromium")
-OPTIONS = (
-    "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
-    "--no-first-run", "--disable-sync",
-)  # fmt: skip
 WIDE: Any = {"width": 1200, "height": 900}
 CARD = b"BEGIN:VCARD\nVERSION:3.0\nFN:Nils Aarup\nEMAIL:nils@aarup.example\nORG:Owlmere Bakery\nEND:VCARD\n"
 MARKUP = "<img src=x onerror=alert(1)><script>alert(2)</script>"
@@ -95,14 +90,8 @@ def browser(world: World) -> Iterator[Browser]:
     """A Chromium. It keeps an event loop running in the thread, so the service is up before, and no test
     of another file runs meanwhile.
     """
-    if not CHROMIUM.exists():
-        pytest.skip(f"the page is not tried in a browser: there is no {CHROMIUM}")
-    # A statement that the database has not planned yet takes seconds.
-    expect.set_options(timeout=30_000)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(OPTIONS))
+    with running_chromium() as chromium:
         yield chromium
-        chromium.close()
 
 
 MOVE = """view => new Promise(done => {

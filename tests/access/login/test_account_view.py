@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.access.conftest import WITHIN_SECONDS, Instance
-from tests.page.conftest import CHROMIUM, OPTIONS, WIDE
+from tests.page.conftest import WIDE
+from tests.support.chromium import running_chromium
 from tests.support.service import Service
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(500)]
@@ -19,13 +20,8 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(500)]
 @pytest.fixture
 def browser() -> Iterator[Browser]:
     """A Chromium."""
-    if not CHROMIUM.exists():
-        pytest.skip(f"the page is not tried in a browser: there is no {CHROMIUM}")
-    expect.set_options(timeout=30_000)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(OPTIONS))
+    with running_chromium() as chromium:
         yield chromium
-        chromium.close()
 
 
 def log_in(browser: Browser, service: Service, secret: str) -> Page:
