@@ -204,7 +204,7 @@ def verify(session: Session, path: File, keys: Keys = None) -> dict[str, Any]:
         "graphmem": result.header.graphmem,
         "format": result.header.format,
         **_counted(result.manifest.contents),
-        "files_missing": result.missing_files if result.is_opened else None,
+        "files_missing": result.missing_files,
         "root": result.manifest.root,
         **sealed,
     }
@@ -220,16 +220,14 @@ def _opening_keys(chosen: Settings, path: Path, key_file: Path | None) -> Instan
     """
     from graphmem.dump.container import DumpReader
     from graphmem.dump.verifying import open_file
-    from graphmem.sealing import InstanceKeys, keys_of
-    from graphmem.sealing.instance_keys import read_record
-    from graphmem.sealing.root_key import stored_root_key
+    from graphmem.sealing import keys_in, keys_of
 
     with open_file(path) as file:
         sealed = DumpReader(file).header.sealed
     if sealed is None:
         return None
     if key_file is not None:
-        return InstanceKeys(key_file, stored_root_key(chosen, read_record(key_file).root_key))
+        return keys_in(key_file, chosen)
     try:
         keys = keys_of(chosen)
     except EncryptionKeyMissing:

@@ -348,7 +348,7 @@ class DumpReader:
 
 
 def _sealed_digest(manifest: dict[str, Any]) -> bytes:
-    """Return the hash that stands for a whole sealed dump: that of its manifest."""
+    """Return the SHA-256 of a manifest: it covers the hash of every chunk of a sealed dump."""
     return hashlib.sha256(canonical.encode(manifest).encode()).digest()
 
 

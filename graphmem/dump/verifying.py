@@ -24,15 +24,15 @@ Progress = Callable[[int], None]
 class VerifyResult:
     """A verified dump: each line is a record in its place, and every byte is as it was written.
 
-    ``missing_files``: how many files it names without their bytes; ``is_opened``: false for a sealed dump of
-    which only the checksums were compared. ``erased_owners`` are those of a sealed dump whose keys were
-    destroyed with their data: nobody can read what it has of them.
+    ``is_opened``: false for a sealed dump of which only the checksums were compared. ``missing_files``: how
+    many files it names without their bytes; None where it was not opened. ``erased_owners``
+    are those of a sealed dump whose keys were destroyed with their data: nobody can read what it has of them.
     """
 
     header: container.Header
     manifest: container.Manifest
     size: int
-    missing_files: int = 0
+    missing_files: int | None = 0
     is_opened: bool = True
     erased_owners: tuple[str, ...] = ()
 
@@ -53,7 +53,8 @@ def verify(path: Path, progress: Progress | None = None, keys: InstanceKeys | No
         else:
             for _ in _records(reader, progress or (lambda done: None), order):
                 pass
-        result = reader.header, reader.manifest, reader.position, order.missing_files
+        missing = None if reader.is_closed else order.missing_files
+        result = reader.header, reader.manifest, reader.position, missing
         erased = tuple(sorted(reader.erased_owners))
         return VerifyResult(*result, is_opened=not reader.is_closed, erased_owners=erased)
 

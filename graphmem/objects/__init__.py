@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphmem.objects.backend import Backend, Leftovers, StoredObject
 from graphmem.objects.object_store import ListedObject, ObjectStore, Source
+from graphmem.objects.sealed import SealedObjects
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
@@ -19,11 +20,7 @@ def new_object_store(settings: Settings, keys: InstanceKeys | None = None) -> Ob
 
     ``keys``: those of the instance, None where it is not sealed.
     """
-    sealed = None
-    if keys is not None:
-        from graphmem.objects.sealed import SealedObjects
-
-        sealed = SealedObjects(keys)
+    sealed = None if keys is None else SealedObjects(keys)
     if settings.objects_bucket is None:
         return ObjectStore("directory", str(settings.objects_path), lambda: _backend(settings), sealed)
     where = f" at {settings.objects_endpoint}" if settings.objects_endpoint else ""

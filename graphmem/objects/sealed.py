@@ -29,8 +29,7 @@ class SealedStaged:
 
     def __init__(self, keys: InstanceKeys, owner: str, staged: Staged) -> None:
         self._staged = staged
-        self._key = keys.of(owner)
-        self._sealer = FileSealer(self._key, staged.write)
+        self._sealer = FileSealer(keys.of(owner), staged.write)
         self._digest = hashlib.sha256()
         self._size = 0
 

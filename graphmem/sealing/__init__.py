@@ -8,7 +8,7 @@ sealed.
 
 from __future__ import annotations
 
-from graphmem.sealing.instance_keys import InstanceKeys, keys_of
+from graphmem.sealing.instance_keys import InstanceKeys, keys_in, keys_of
 from graphmem.sealing.root_key import RootKey
 
-__all__ = ["InstanceKeys", "RootKey", "keys_of"]
+__all__ = ["InstanceKeys", "RootKey", "keys_in", "keys_of"]

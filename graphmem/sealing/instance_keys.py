@@ -41,11 +41,10 @@ WRAPPED_BYTES: Final = NONCE_BYTES + KEY_BYTES + 16
 
 @dataclass(frozen=True)
 class OwnerKey:
-    """A data key of an owner. ``id``: 16 hexadecimal digits; ``made_at``: microseconds."""
+    """A data key of an owner. ``id``: 16 hexadecimal digits."""
 
     id: str
     owner: str
-    made_at: int
     secret: bytes = field(repr=False)
 
     @cached_property
@@ -246,8 +245,10 @@ class InstanceKeys:
 
     def token(self) -> str:
         """Return the token that is derived from the root key: 49 characters."""
-        purpose = f"mcp-token/{self.record().token_epoch}"
-        secret = derived(self._root.secret, purpose, salt=self._salt)
+        with self._mutex:
+            record = self.record()
+            salt, purpose = record.instance.encode(), f"mcp-token/{record.token_epoch}"
+            secret = derived(self._root.secret, purpose, salt=salt)
         return "gm_mt_" + base64.urlsafe_b64encode(secret).decode().rstrip("=")
 
     def next_token(self) -> str:
@@ -255,10 +256,6 @@ class InstanceKeys:
         with self._changing() as record:
             record.token_epoch += 1
         return self.token()
-
-    @property
-    def _salt(self) -> bytes:
-        return self.record().instance.encode()
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[KeyRecord]:
@@ -312,7 +309,7 @@ class InstanceKeys:
                         f"the key {entry.id} of {entry.owner} in {self.path} was changed: put a "
                         "copy of the file in its place"
                     ) from None
-                opened = self._opened[entry.id] = OwnerKey(entry.id, entry.owner, entry.made_at, secret)
+                opened = self._opened[entry.id] = OwnerKey(entry.id, entry.owner, secret)
             return opened
 
     @staticmethod
@@ -334,6 +331,15 @@ def keys_of(settings: Settings) -> InstanceKeys | None:
                 "that of this instance, or unset GRAPHMEM_ROOT_KEY"
             )
         return None
+    return keys_in(path, settings)
+
+
+def keys_in(path: Path, settings: Settings) -> InstanceKeys:
+    """Return the keys of a key file, whose root key the settings or this machine have.
+
+    Raises:
+        EncryptionKeyMissing, EncryptionKeyInvalid: its root key is not here, or another one.
+    """
     stored = partial(stored_root_key, settings)
     return InstanceKeys(path, stored(read_record(path).root_key), stored)
 
