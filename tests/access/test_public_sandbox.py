@@ -481,11 +481,13 @@ def test_an_entity_of_the_first_world_is_stored_again(
     http: Application, public: Services, loop: Loop, moderate: Callable[..., dict[str, Any]]
 ) -> None:
     loop.run(wiping.wipe_now(public))
-    found = http("POST", "/entities/query", json={"search": "Tarnhill"}).json()["entities"][0]["entity_id"]
+    entity_id = http("POST", "/entities/query", json={"search": "Tarnhill"}).json()["entities"][0][
+        "entity_id"
+    ]
     spoilt = {"entities": [{"entity_type": "lighthouse", "name": "Tarnhill", "note": "a cesspit"}]}
-    assert http("POST", "/store", json=spoilt).json()["entities"][0]["entity_id"] == found
-    moderate("reports", "confirm", report_on(http, found))
-    shown = http("GET", f"/entities/{found}").json()
+    assert http("POST", "/store", json=spoilt).json()["entities"][0]["entity_id"] == entity_id
+    moderate("reports", "confirm", report_on(http, entity_id))
+    shown = http("GET", f"/entities/{entity_id}").json()
     assert (shown["canonical_name"], "note" in shown["snapshot"]) == ("Tarnhill", False)
     assert http("GET", "/stats").json()["entities_by_type"] == {"lighthouse": 1}
     assert audited(public, loop) == (0, True)

@@ -45,7 +45,7 @@ def local(tmp_path: Path) -> ObjectPlace:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectPlace:
     """An empty object store: in a directory, and in a bucket; plain, and sealed."""
     if request.param.endswith("directory"):
-        found = directory_place(tmp_path / "data")
+        plain = directory_place(tmp_path / "data")
     else:
-        found = s3_place(request.getfixturevalue("server"), tmp_path / "data")
-    return found.sealed() if request.param.startswith("sealed") else found
+        plain = s3_place(request.getfixturevalue("server"), tmp_path / "data")
+    return plain.sealed() if request.param.startswith("sealed") else plain

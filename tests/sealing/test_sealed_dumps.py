@@ -68,9 +68,9 @@ def forged(data: bytes, change: Callable[[list[Frame]], None], **header: Any) ->
     """Return a dump that was changed by somebody without keys, with checksums that fit."""
     head, *chunks, manifest = frames(data)
     change(chunks)
-    said = canonical.decode(head.payload)
-    said["sealed"] |= header
-    head.payload = canonical.encode(said).encode()
+    members = canonical.decode(head.payload)
+    members["sealed"] |= header
+    head.payload = canonical.encode(members).encode()
     text = canonical.decode(zstandard.ZstdDecompressor().decompress(manifest.payload))
     sizes = {each[2]: each[:2] for each in text["chunks"]}
     digests = [hashlib.sha256(chunk.payload).hexdigest() for chunk in chunks]

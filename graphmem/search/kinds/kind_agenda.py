@@ -107,12 +107,12 @@ def _times(reader: Reader) -> list[tuple[range, Period]]:
     return [each for each in timed if each[1].end is not None] or timed
 
 
-def _said(tokens: Sequence[str], runs: Iterable[tuple[str, ...]]) -> range:
+def _places_of(tokens: Sequence[str], runs: Iterable[tuple[str, ...]]) -> range:
     """Return the places of the first of some words in a row, such as those for what is to be paid."""
-    for said in runs:
-        for start in range(len(tokens) - len(said) + 1):
-            if tuple(tokens[start : start + len(said)]) == said:
-                return range(start, start + len(said))
+    for run in runs:
+        for start in range(len(tokens) - len(run) + 1):
+            if tuple(tokens[start : start + len(run)]) == run:
+                return range(start, start + len(run))
     return range(0)
 
 
@@ -181,8 +181,8 @@ def _on(reader: Reader, span: range, period: Period) -> Phrase | None:
 
 def _owed(reader: Reader, span: range) -> Phrase | None:
     """Return what is still to be paid, and what is to be done behind it."""
-    said = _said(reader.tokens, _OWING)
-    if not said or span or not _OWED_TO.isdisjoint(reader.tokens[said.stop : said.stop + 1]):
+    places = _places_of(reader.tokens, _OWING)
+    if not places or span or not _OWED_TO.isdisjoint(reader.tokens[places.stop : places.stop + 1]):
         return None
 
     payables, tasks = _types(reader, "payables"), _types(reader, "to_do")
@@ -191,8 +191,8 @@ def _owed(reader: Reader, span: range) -> Phrase | None:
     by_place = {at: set(each.types) for at, each in enumerate(kinds) if each and payables & {*each.types}}
     wanted = set[str]().union(*by_place.values()) or payables | tasks
     kind = KindName(tuple(sorted(wanted)), OWED, is_plural=True)
-    phrase = _phrase(reader, kind, {*said, *by_place}, _EMPTY | grammar.words("besides_owing"))
-    if phrase is None or not kind.types or any(start < said.start for start, _ in phrase.anchors):
+    phrase = _phrase(reader, kind, {*places, *by_place}, _EMPTY | grammar.words("besides_owing"))
+    if phrase is None or not kind.types or any(start < places.start for start, _ in phrase.anchors):
         return None
     states = (State(phrase.text, "unpaid"),)
     return replace(phrase, states=states, behind=frozenset(tasks - payables))
@@ -200,12 +200,12 @@ def _owed(reader: Reader, span: range) -> Phrase | None:
 
 def _to_do(reader: Reader, span: range) -> Phrase | None:
     """Return the tasks that are open: "What do I have to do?"."""
-    said, types = _said(reader.tokens, _DOING), _types(reader, "to_do")
-    if not said or span or not types:
+    places, types = _places_of(reader.tokens, _DOING), _types(reader, "to_do")
+    if not places or span or not types:
         return None
     kind = KindName(tuple(sorted(types)), "task", is_plural=True)
     known = _EMPTY | (grammar.words("besides_owing") - grammar.words("no_agenda"))
-    phrase = _phrase(reader, kind, said, known)
+    phrase = _phrase(reader, kind, places, known)
     return None if phrase is None or phrase.anchors else replace(phrase, states=(State(phrase.text, "open"),))
 
 
