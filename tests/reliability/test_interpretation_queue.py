@@ -77,9 +77,7 @@ def test_a_store_that_was_not_answered_is_interpreted_once(
     check(rest, completed(rest, loop, services, owner))
 
 
-@pytest.mark.parametrize(
-    "place", mostly_long([*CLAIMS, *POSTPONES, *WRITES], "after:interpretation.claim", "after:write.turn@3")
-)
+@pytest.mark.parametrize("place", mostly_long([*CLAIMS, *POSTPONES, *WRITES], "after:write.turn@3"))
 def test_a_worker_that_dies_loses_no_interpretation(
     doom: Doom, rest: Call, loop: Loop, services: Services, owner: str, place: str
 ) -> None:

@@ -24,12 +24,19 @@ from graphmem.settings import Settings
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
 from tests.support.local_service import wait_for
+from tests.support.long_cases import mostly_long
 from tests.support.mcp_conversation import TOOLS, opening
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace"}
 STORE = {"entities": [ADA], "idempotency_key": "first"}
 Mode = Literal["auto", "legacy"]
 Talk = Callable[[Client], Awaitable[Any]]
+CONVERSATIONS = mostly_long(
+    [(mode, words) for mode in ("auto", "legacy") for words in (("mcp",), ("--offline", "mcp"))],
+    ("auto", ("mcp",)),
+    ("legacy", ("--offline", "mcp")),
+)
+"""Both protocols, through the local service and without one."""
 
 
 @pytest.fixture
@@ -84,8 +91,7 @@ def test_with_nothing_running_it_lists_and_then_stores(
     assert total(local) == 1
 
 
-@pytest.mark.parametrize("words", [("mcp",), ("--offline", "mcp")], ids=["thin", "offline"])
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize(("mode", "words"), CONVERSATIONS)
 def test_resources_prompts_and_completion_are_answered(
     local: Settings, talk: Callable[..., Any], mode: Mode, words: tuple[str, ...]
 ) -> None:
@@ -115,8 +121,7 @@ def test_resources_prompts_and_completion_are_answered(
 
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
-@pytest.mark.parametrize("words", [("mcp",), ("--offline", "mcp")], ids=["thin", "offline"])
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize(("mode", "words"), CONVERSATIONS)
 def test_a_client_is_told_of_the_resources_that_it_subscribed_to(
     local: Settings, talk: Callable[..., Any], mode: Mode, words: tuple[str, ...]
 ) -> None:
