@@ -167,27 +167,34 @@ def test_answers_from_indexes_say_what_waits_and_reads_of_a_thing_do_not_wait(
 
 
 def test_a_withdrawal_of_more_than_one_transaction_can_note_goes_on_after_it(
-    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+    loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [{"name": f"n{number}"} for number in range(5)]
     things = [{"entity_type": "thing", **name} for name in names]
     links = [{"relationship_type": "PART_OF", "source_index": 0, "target_index": number} for number in (1, 2)]
-    filed = run("store", entities=things, relationships=links, **with_file())
-    before = state(run)
     monkeypatch.setattr(forms, "STAMPED_LIMIT", 2)
-    with monkeypatch.context() as patched:
-        # As if the process had died after the transaction of the withdrawal.
-        patched.setattr(applying, "APPLIED_AT_ONCE", 0)
-        answer = run("sources.withdraw", source_id=filed["source_id"])
-    assert answer["observations"] == 7
-    assert answer["pending"] == 5 + 2, (
-        "five observations are not noted yet, two entities are not folded again"
-    )
-    assert run("server.stats").get("pending", 0) <= 7, "the worker of another process may be faster"
-    # What is written meanwhile is folded from what counts.
-    run("store", entities=[{**thing, "n": 1} for thing in things])
-    # The worker of another process may have done a part of it, or all: it serves all owners.
-    loop.run(services.writers.refold_withdrawn(owner, worker.WITHDRAWN_LIMIT))
+    for _ in range(5):
+        owner = str(uuid.uuid4())
+        run = by_runner(loop, services, owner)
+        filed = run("store", entities=things, relationships=links, **with_file())
+        before = state(run)
+        with monkeypatch.context() as patched:
+            # As if the process had died after the transaction of the withdrawal.
+            patched.setattr(applying, "APPLIED_AT_ONCE", 0)
+            answer = run("sources.withdraw", source_id=filed["source_id"])
+        assert answer["observations"] == 7
+        assert answer["pending"] == 5 + 2, (
+            "five observations are not noted yet, two entities are not folded again"
+        )
+        pending = run("server.stats").get("pending")
+        # What is written meanwhile is folded from what counts.
+        run("store", entities=[{**thing, "n": 1} for thing in things])
+        folded = loop.run(services.writers.refold_withdrawn(owner, worker.WITHDRAWN_LIMIT))
+        # The worker of another process may be faster: it serves all owners.
+        if pending == 7 and folded >= 5:
+            break
+    else:
+        pytest.fail("the worker of another process was faster each time")
     assert "pending" not in run("server.stats")
     snapshots = [each["snapshot"] for each in run("entities.query")["entities"]]
     assert sorted(snapshots, key=itemgetter("name")) == [{**each, "n": 1} for each in names]
