@@ -184,7 +184,6 @@ def test_a_run_that_was_cut_off_is_run_again_with_one_effect(
     run: Call, loop: Loop, services: Services, owner: str, monkeypatch: Any
 ) -> None:
     answer = run("store", **with_file(table(600), "many.csv"))
-    monkeypatch.setattr(runs, "LEASE_SECONDS", 0.0)
 
     class ProcessEnded(Exception):
         """It stands for the end of the process: nothing may catch it."""
@@ -192,11 +191,12 @@ def test_a_run_that_was_cut_off_is_run_again_with_one_effect(
     async def cut(*args: Any, **more: Any) -> None:
         raise ProcessEnded
 
-    monkeypatch.setattr(writing, "end", cut)
-    make_due(loop, services, owner)
-    with pytest.raises(ProcessEnded):
-        loop.run(interpretation.run_next(services))
-    monkeypatch.undo()
+    with monkeypatch.context() as patched:
+        patched.setattr(runs, "LEASE_SECONDS", 0.0)
+        patched.setattr(writing, "end", cut)
+        make_due(loop, services, owner)
+        with pytest.raises(ProcessEnded):
+            loop.run(interpretation.run_next(services))
     drained(run, loop, services, owner)
     done = run("interpretations.get", interpretation_id=answer["interpretation"]["interpretation_id"])
     assert (done["status"], done["observations_created"]) == ("completed", 600)
