@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from graphmem import environment_file
 from graphmem.auth import Actor
 from graphmem.auth.authenticator import Caller
 from graphmem.errors import AuthRequired
+from graphmem.interpretation import interpretation_queue
 from graphmem.observability import logs
 from graphmem.registry import Services
 from graphmem.settings import Settings
@@ -190,6 +192,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def owner() -> str:
     """An owner that nobody else has."""
     return str(uuid.uuid4())
+
+
+@pytest.fixture
+def own_interpretations(owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the worker in this process interpret the files of this owner alone: all tests share one queue."""
+    claim = functools.partial(interpretation_queue.claim_next, only_owner=owner)
+    monkeypatch.setattr(interpretation_queue, "claim_next", claim)
 
 
 @pytest.fixture(scope="session")

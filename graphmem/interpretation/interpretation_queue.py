@@ -68,11 +68,12 @@ async def add(context: Context, interpretation: Interpretation) -> Interpretatio
     return row.interpretation
 
 
-async def claim_next(database: Database, lease: float) -> Claim | None:
-    """Take the interpretation that is due for the longest time, of any owner; ``None`` if none is due.
+async def claim_next(database: Database, lease: float, only_owner: str | None = None) -> Claim | None:
+    """Take the interpretation that is due for the longest time; ``None`` if none is due.
 
     Args:
         lease: seconds.
+        only_owner: take one of this owner; of any owner by default.
     """
     return await database.writes(None).one(
         "interpretation.claim",
@@ -80,6 +81,7 @@ async def claim_next(database: Database, lease: float) -> Claim | None:
         now=times.now(),
         lease=int(lease * times.SECOND),
         token=uuid.uuid4().hex,
+        only=only_owner,
     )
 
 

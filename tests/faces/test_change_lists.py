@@ -26,12 +26,12 @@ def test_a_list_by_type_or_entity_has_the_cursors_of_the_list_of_all(
         entities = call("store", entities=items)["entities"]
         return {each["entity_id"]: kind for each, kind in zip(entities, numbers, strict=True)}
 
-    kinds = store(task=1, chore=1, note=1)
+    kinds = store(task=1, chore=1, errand=1)
     # Within a transaction changes stand by the id of their entity: those of the others would come before.
     entity_id, kind = max(kinds.items())
     # The others change in a transaction that lists of this entity or its type leave out.
     store(**{other: 2 for other in kinds.values() if other != kind})
-    store(task=2, chore=2, note=2)
+    store(task=2, chore=2, errand=2)
     every = call("changes.list")["changes"]
     own = [each for each in every if each.get("entity_id") == entity_id]
     assert [each["event_type"] for each in own] == ["entity.updated", "entity.created"]

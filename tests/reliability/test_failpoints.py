@@ -124,7 +124,8 @@ class Doom:
     ) -> None:
         """Have a command, a service unless said, die; ``again`` is called each second until then."""
         words = words or ("serve", "--port", str(free_port()))
-        process = forks().start(self.settings, self.folder, *words, worker=worker, GRAPHMEM_FAILPOINTS=place)
+        options = {"worker": worker, "interprets_for": self.owner, "GRAPHMEM_FAILPOINTS": place}
+        process = forks().start(self.settings, self.folder, *words, **options)
         while process.poll() is None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(1.0)

@@ -25,6 +25,8 @@ from tests.support.long_cases import mostly_long
 
 __all__ = ["doom"]
 
+pytestmark = pytest.mark.usefixtures("own_interpretations")
+
 ROWS = 600
 TABLE = "\n".join(["entity_type,name", *(f"thing,Thing {number}" for number in range(ROWS))]).encode()
 FILE = {"file_content": base64.b64encode(TABLE).decode(), "original_filename": "things.csv"}
@@ -45,10 +47,7 @@ def status(rest: Call) -> dict[str, Any]:
 def completed(
     rest: Call, loop: Loop, services: Services, owner: str, interpretation_id: str | None = None
 ) -> dict[str, Any]:
-    """Interpret what waits until an interpretation, or the only one of the owner, has ended; return it.
-
-    Services of other tests may hold it, and give it back because they do not have the bytes.
-    """
+    """Interpret what waits until an interpretation, or the only one of the owner, has ended; return it."""
     end = time.monotonic() + WAIT_SECONDS
     number = interpretation_id or status(rest)["interpretation_id"]
     while (row := rest("interpretations.get", interpretation_id=number))["status"] in (
@@ -86,8 +85,6 @@ def test_a_worker_that_dies_loses_no_interpretation(
     if "postpone" not in place:
         # Without the bytes, the attempt fails, and is postponed.
         shutil.copytree(services.settings.objects_path, Path(doom.folder) / "objects", dirs_exist_ok=True)
-    # What other tests left in the queue would be taken first, one in each pass of its worker.
-    make_due(loop, services, owner)
     step, _, number = place.partition("@")
     doom.dies(f"{step}=exit@{number or 1}", worker=True)
     check(rest, completed(rest, loop, services, owner))

@@ -92,6 +92,7 @@ class Forks:
         worker: bool = False,
         clock: int = 0,
         oauth: Mapping[str, Any] | None = None,
+        interprets_for: str | None = None,
         **variables: Any,
     ) -> ForkedProcess:
         """Start a command, which appends what it prints to the file ``console`` of the folder.
@@ -100,9 +101,11 @@ class Forks:
             worker: whether the worker of a service does its work.
             clock: how many microseconds its clock is ahead.
             oauth: arguments of ``tests.support.oauth_changes.install``.
+            interprets_for: the owner whose files its worker interprets, where tests share the database.
         """
         environ = environment(settings, folder, **variables)
         options = {"owner": owner, "worker": worker, "clock": clock, "oauth": oauth}
+        options["interprets_for"] = interprets_for
         return self._fork(words, environ, folder / "console", **options)
 
     def start_local_service(self, environ: Mapping[str, str], console: Path, owner: str) -> ForkedProcess:
@@ -163,13 +166,20 @@ def _start(request: dict[str, Any]) -> int:
 
 
 def _run(
-    words: list[str], owner: str, worker: bool, clock: int, oauth: dict[str, Any] | None = None, **_: Any
+    words: list[str],
+    owner: str,
+    worker: bool,
+    clock: int,
+    oauth: dict[str, Any] | None = None,
+    interprets_for: str | None = None,
+    **_: Any,
 ) -> None:
     """Run a command in this process."""
     from graphmem import auth, settings
     from graphmem import worker as work
     from graphmem.auth.authenticator import Authenticator
     from graphmem.cli.main import main
+    from graphmem.interpretation import interpretation_queue
     from graphmem.model import times
     from graphmem.service import process
 
@@ -178,6 +188,9 @@ def _run(
     times.now = lambda: real() + clock
     if not worker:
         work.work = no_work
+    if interprets_for is not None:
+        claim = functools.partial(interpretation_queue.claim_next, only_owner=interprets_for)
+        interpretation_queue.claim_next = claim
     if oauth is not None:
         oauth_changes.install(**oauth)
     if owner == OWNER_BY_TOKEN:

@@ -1,6 +1,6 @@
 // interpretation.claim: take the interpretation that is due for the longest time; no row if none is due.
 //
-// params  now: INTEGER, lease: INTEGER, token: STRING
+// params  now: INTEGER, lease: INTEGER, token: STRING, only: STRING
 // returns owner: STRING, interpretation: LIST, client: STRING, agent: STRING, by: STRING, account: STRING, token: STRING
 // mode    write
 // index   interpretation_due (due_at)
@@ -9,7 +9,7 @@
 // The first SET takes the lock of the node, so that the time is read again after another process had it.
 MATCH (due:Interpretation)
 USING INDEX SEEK due:Interpretation(due_at)
-WHERE due.due_at <= $now
+WHERE due.due_at <= $now AND ($only IS NULL OR due.owner = $only)
 WITH due ORDER BY due.due_at LIMIT 1
 SET due.locked = true
 WITH due AS interpretation WHERE due.due_at <= $now
