@@ -17,6 +17,7 @@ from graphmem.auth.credentials import Credential, CredentialCache
 from graphmem.registry import Services
 from tests.access.conftest import WITHIN_SECONDS, Person, person
 from tests.support.event_loop import Loop
+from tests.support.long_cases import mostly_long
 from tests.support.oauth_flow import Flow
 from tests.support.refusals import seconds_until_refused
 
@@ -76,7 +77,7 @@ async def seconds_until_401(http: httpx.AsyncClient, issued: dict[str, Any]) -> 
     return await seconds_until_refused(lambda: status_of(http, issued), 2 * WITHIN_SECONDS)
 
 
-@pytest.mark.parametrize("prefix", ["", "/api"])
+@pytest.mark.parametrize("prefix", mostly_long(["", "/api"], "/api"))
 def test_a_connection_that_is_deleted_is_over_at_once_here_and_within_5_s_elsewhere(
     play: Play, alice: Person, prefix: str
 ) -> None:

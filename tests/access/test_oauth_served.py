@@ -25,6 +25,7 @@ from pydantic import AnyUrl
 from graphmem.settings import Settings
 from tests.access.conftest import WITHIN_SECONDS, Person
 from tests.support.event_loop import Loop
+from tests.support.long_cases import mostly_long
 from tests.support.oauth_clients import Storage
 from tests.support.oauth_flow import REDIRECT, Flow, parameters
 from tests.support.refusals import seconds_until_refused
@@ -146,7 +147,7 @@ def test_each_step_may_be_on_the_other_process(
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("way", ["revoked", "deleted"])
+@pytest.mark.parametrize("way", mostly_long(["revoked", "deleted"], "revoked"))
 def test_a_connection_that_ends_in_one_process_is_over_in_the_other_within_5_s(
     loop: Loop, services_of_two: tuple[Service, Service], alice: Person, way: str
 ) -> None:
@@ -195,7 +196,7 @@ async def status_of(http: httpx.AsyncClient, issued: dict[str, Any]) -> int:
 
 @pytest.mark.timeout(300)
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="there is no Chromium")
-@pytest.mark.parametrize("width", [1000, 375])
+@pytest.mark.parametrize("width", mostly_long([1000, 375], 375))
 def test_a_person_allows_in_a_browser_by_keyboard_without_scripts(
     loop: Loop, services_of_two: tuple[Service, Service], alice: Person, width: int
 ) -> None:

@@ -40,7 +40,7 @@ OPERATIONS: dict[str, APIOperation] = {
     # Its answer lasts: tests/faces/test_event_stream.py reads it.
     if operation.path != "/events/stream"
 }
-QUICK, DEEP = 3, 300
+QUICK, DEEP = 2, 300
 HEALTH_CHECKS: list[Any] = list(HealthCheck)
 THINGS = ("entity_id", "source_entity_id", "target_entity_id")
 

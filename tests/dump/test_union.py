@@ -18,6 +18,7 @@ from tests.support.actors import full_actor
 from tests.support.dumps import Dumps, all_answers, forge, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
+from tests.support.long_cases import mostly_long
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "email": "ada@example.org"}
 BYRON = {"entity_type": "person", "name": "Ada Byron"}
@@ -412,7 +413,7 @@ def united(run: Call, dumps: Dumps, *, parted: bool) -> dict[str, str]:
     return {"ada": ada, "byron": byron, "society": society, "key": made["relationship_key"]}
 
 
-@pytest.mark.parametrize("parted", [False, True])
+@pytest.mark.parametrize("parted", mostly_long([False, True], True))
 def test_what_needs_an_entity_waits_until_it_is_there(run: Call, dumps: Dumps, parted: bool) -> None:
     ids = united(run, dumps, parted=parted)
     whole, answers = dumps.create("whole"), all_answers(run)

@@ -39,6 +39,7 @@ from tests.support.actors import CONNECTION, DISABLED_ACCOUNT, SUBSCRIPTION, alw
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
 from tests.support.faces import argv, flat, in_query, share_services
+from tests.support.long_cases import mostly_long
 from tests.support.service import Service
 
 Outcome = tuple[Any, ...]
@@ -404,7 +405,7 @@ def world_of(world: World, source_id: str) -> World:
     )
 
 
-@pytest.mark.parametrize("prefix", ["", "/api"])
+@pytest.mark.parametrize("prefix", mostly_long(["", "/api"], "/api"))
 def test_the_description_is_served(world: World, prefix: str) -> None:
     with world.service.http() as http:
         answer = http.get(f"{prefix}/openapi.yaml")

@@ -99,7 +99,7 @@ def ends_of(change: dict[str, Any]) -> list[str]:
 def test_all_changes_in_their_order_come_to_what_each_time_shows(
     loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch, of_writers: bool
 ) -> None:
-    @examples(3)
+    @examples(2)
     @given(history=HISTORY, observations_a_transaction=st.sampled_from([2, 2_000]), page=st.integers(1, 40))
     def compare(history: list[Step], observations_a_transaction: int, page: int) -> None:
         monkeypatch.setattr(forms, "STAMPED_LIMIT", observations_a_transaction)

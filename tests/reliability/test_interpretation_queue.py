@@ -86,7 +86,7 @@ def test_a_worker_that_dies_loses_no_interpretation(
         # Without the bytes, the attempt fails, and is postponed.
         shutil.copytree(services.settings.objects_path, Path(doom.folder) / "objects", dirs_exist_ok=True)
     step, _, number = place.partition("@")
-    doom.dies(f"{step}=exit@{number or 1}", worker=True)
+    doom.dies(f"{step}=exit@{number or 1}", worker=["interpret"])
     check(rest, completed(rest, loop, services, owner))
 
 

@@ -234,7 +234,7 @@ def change_at_random(owner: Owner, rng: random.Random, files: list[str]) -> None
 
 
 @pytest.mark.usefixtures("names_limit")
-@pytest.mark.parametrize("seed", mostly_long(range(12), *range(6)))
+@pytest.mark.parametrize("seed", mostly_long(range(12), *range(4)))
 def test_random_histories_are_what_their_facts_come_to(services: Services, loop: Loop, seed: int) -> None:
     rng, owner, files = random.Random(seed), Owner(services, loop), list[str]()
     seen: list[tuple[str, dict[str, Any]]] = []

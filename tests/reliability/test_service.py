@@ -21,6 +21,7 @@ from graphmem.settings import Settings
 from tests.support import faces
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
+from tests.support.long_cases import mostly_long
 from tests.support.service import Service, running, spawn, until_end
 
 TOKEN = "canary-token-0123456789-abcdefghijklmnopqrstuvwxyz"
@@ -108,7 +109,7 @@ def test_idle_service_with_open_connections_announces_itself_and_ends_at_once(
         assert service.wait() == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", mostly_long([signal.SIGTERM, signal.SIGKILL], signal.SIGKILL))
 def test_what_was_acknowledged_is_there_whatever_ends_the_service(
     settings: Settings, tmp_path: Path, owner: str, loop: Loop, services: Services, number: signal.Signals
 ) -> None:

@@ -64,7 +64,7 @@ def total(local: Settings) -> int:
     return json.loads(calling.call(local, "server.stats", {}, "test"))["total_entities"]
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", mostly_long(["auto", "legacy"], "auto"))
 def test_with_nothing_running_it_lists_and_then_stores(
     local: Settings, talk: Callable[..., Any], mode: Mode
 ) -> None:

@@ -12,12 +12,13 @@ from graphmem.cli.agents.agent_table import TEXT, agents
 from graphmem.cli.agents.markdown_block import BEGIN, END
 from graphmem.mcp.toolsets import TOOLSETS
 from tests.setup.conftest import Run
+from tests.support.long_cases import mostly_long
 
 WITH_FILES = [name for name, agent in agents().items() if "instructions" in agent.row]
 TEXTS = ["# My rules\n\nBe brief.", "# My rules\n", "a\r\nb\r\n", "\n\n", ""]
 
 
-@pytest.mark.parametrize("name", WITH_FILES)
+@pytest.mark.parametrize("name", mostly_long(WITH_FILES, "claude-code", "codex"))
 def test_install_adds_the_lines_to_every_kind_of_file_and_undo_gives_the_bytes_back(
     home: Path, run: Run, name: str
 ) -> None:

@@ -89,7 +89,7 @@ class Forks:
         folder: Path,
         *words: str,
         owner: str = OWNER_BY_TOKEN,
-        worker: bool = False,
+        worker: bool | Sequence[str] = False,
         clock: int = 0,
         oauth: Mapping[str, Any] | None = None,
         interprets_for: str | None = None,
@@ -98,7 +98,7 @@ class Forks:
         """Start a command, which appends what it prints to the file ``console`` of the folder.
 
         Args:
-            worker: whether the worker of a service does its work.
+            worker: whether the worker of a service does its work, or the kinds of work that it does.
             clock: how many microseconds its clock is ahead.
             oauth: arguments of ``tests.support.oauth_changes.install``.
             interprets_for: the owner whose files its worker interprets, where tests share the database.
@@ -168,7 +168,7 @@ def _start(request: dict[str, Any]) -> int:
 def _run(
     words: list[str],
     owner: str,
-    worker: bool,
+    worker: bool | list[str],
     clock: int,
     oauth: dict[str, Any] | None = None,
     interprets_for: str | None = None,
@@ -188,6 +188,8 @@ def _run(
     times.now = lambda: real() + clock
     if not worker:
         work.work = no_work
+    elif worker is not True:
+        work.KINDS = tuple(kind for kind in work.KINDS if kind.name in worker)
     if interprets_for is not None:
         claim = functools.partial(interpretation_queue.claim_next, only_owner=interprets_for)
         interpretation_queue.claim_next = claim
