@@ -171,7 +171,6 @@ def test_a_run_that_was_cut_off_is_run_again_with_one_effect(
         raise ProcessEnded
 
     with monkeypatch.context() as patched:
-        patched.setattr(runs, "LEASE_SECONDS", 0.0)
         patched.setattr(writing, "end", cut)
         make_due(loop, services, owner)
         with pytest.raises(ProcessEnded):
@@ -240,8 +239,6 @@ def test_what_a_failed_interpretation_made_does_not_count(
         raise ProcessEnded
 
     with monkeypatch.context() as patched:
-        # Only the lease of the attempt that is cut is over at once: others would be renewed all the time.
-        patched.setattr(runs, "LEASE_SECONDS", 0.0)
         patched.setattr(writing, "end", cut)
         make_due(loop, services, owner)
         with pytest.raises(ProcessEnded):

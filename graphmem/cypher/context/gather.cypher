@@ -31,8 +31,10 @@ CALL (matches, fitting) {
     RETURN collect([observation.id, observation.observed_at]) AS winners
   }
   CALL (entity) {
+    // A list that is read by its property is read anew for each of its elements.
+    WITH entity, entity.fields AS fields, entity.values AS values, entity.winners AS winners, entity.ranks AS ranks
     MATCH (entity)<-[:MERGED_INTO*0..]-(member:Entity)
-    WITH entity, member.id AS subject_id
+    WITH fields, values, winners, ranks, member.id AS subject_id
     CALL (subject_id) {
       MATCH ()-[seen:OBSERVED]->(observation:Observation)
       USING INDEX SEEK seen:OBSERVED(home, at)
@@ -40,17 +42,18 @@ CALL (matches, fitting) {
       RETURN observation
       ORDER BY seen.home DESC, seen.at DESC LIMIT $newest
     }
-    WITH entity, observation
+    WITH fields, values, winners, ranks, observation
     WHERE observation.kind IN <fact._value_kinds>
     UNWIND range(0, size(observation.fields) - 1) AS i
-    WITH entity, observation, i,
-      [j IN range(0, size(entity.fields) - 1) WHERE entity.fields[j] = observation.fields[i]][0] AS j
-    WHERE j IS NOT NULL AND entity.winners[j] <> observation.id
-    WITH entity, j, collect([observation.fields[i], observation.values[i], observation.observed_at, observation.id,
-      observation.observation_source, coalesce(toInteger(right(entity.ranks[j], 18)) + $earliest <= observation.observed_at
-        + CASE WHEN entity.ranks[j] STARTS WITH '1.' AND observation.observed_at % $day = 0 THEN $day - 1 ELSE 0 END,
-        false)]) AS rows
-    WHERE $every OR any(row IN rows WHERE row[1] <> entity.values[j])
+    WITH fields, values, winners, ranks, observation, observation.fields[i] AS field, observation.values[i] AS value
+    WITH values, winners, ranks, observation, field, value,
+      [j IN range(0, size(fields) - 1) WHERE fields[j] = field][0] AS j
+    WHERE j IS NOT NULL AND winners[j] <> observation.id
+    WITH j, collect([field, value, observation.observed_at, observation.id, observation.observation_source,
+      coalesce(toInteger(right(ranks[j], 18)) + $earliest <= observation.observed_at
+        + CASE WHEN ranks[j] STARTS WITH '1.' AND observation.observed_at % $day = 0 THEN $day - 1 ELSE 0 END, false),
+      value <> values[j]]) AS rows
+    WHERE $every OR any(row IN rows WHERE row[6])
     UNWIND rows AS row
     RETURN collect([row[0], CASE WHEN row[5] OR size(row[1]) <= $characters THEN row[1] END, row[2], row[3], row[4],
       row[5]]) AS history

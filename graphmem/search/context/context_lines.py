@@ -320,12 +320,15 @@ def _fields(
     shown = [each for each in snapshot if each[1] != "null"]
     named = [each for each in shown if each[0] != CANONICAL_NAME] or shown
     cleared = [each for each in snapshot if each[1] == "null" and past is not None]
+    history: dict[str, list[Observed]] = {}
+    for row in known.history:
+        history.setdefault(row.field, []).append(row)
     lines: list[Line] = []
     for name, value, winners, rank in (*named, *cleared):
         # A union of lists has several winners.
         newest = max(winners.split(","), key=lambda winner: (observed_at[winner], winner))
         current = Observed(name, value, observed_at[newest], newest, "")
-        others = [] if merged_arrays.is_union(rank) else [row for row in known.history if row.field == name]
+        others = [] if merged_arrays.is_union(rank) else history.get(name, [])
         had = context_past.stretches((row for row in others if not row.contests), current)
         is_whole = past is None or not past.end
         line = Line(
