@@ -32,9 +32,9 @@ CALL (matches, fitting) {
   }
   CALL (entity) {
     // A list that is read by its property is read anew for each of its elements.
-    WITH entity, entity.fields AS fields, entity.values AS values, entity.winners AS winners, entity.ranks AS ranks
+    WITH entity, entity.fields AS fields, entity.values AS values, entity.winners AS winner_ids, entity.ranks AS ranks
     MATCH (entity)<-[:MERGED_INTO*0..]-(member:Entity)
-    WITH fields, values, winners, ranks, member.id AS subject_id
+    WITH fields, values, winner_ids, ranks, member.id AS subject_id
     CALL (subject_id) {
       MATCH ()-[seen:OBSERVED]->(observation:Observation)
       USING INDEX SEEK seen:OBSERVED(home, at)
@@ -42,13 +42,13 @@ CALL (matches, fitting) {
       RETURN observation
       ORDER BY seen.home DESC, seen.at DESC LIMIT $newest
     }
-    WITH fields, values, winners, ranks, observation
+    WITH fields, values, winner_ids, ranks, observation
     WHERE observation.kind IN <fact._value_kinds>
     UNWIND range(0, size(observation.fields) - 1) AS i
-    WITH fields, values, winners, ranks, observation, observation.fields[i] AS field, observation.values[i] AS value
-    WITH values, winners, ranks, observation, field, value,
+    WITH fields, values, winner_ids, ranks, observation, observation.fields[i] AS field, observation.values[i] AS value
+    WITH values, winner_ids, ranks, observation, field, value,
       [j IN range(0, size(fields) - 1) WHERE fields[j] = field][0] AS j
-    WHERE j IS NOT NULL AND winners[j] <> observation.id
+    WHERE j IS NOT NULL AND winner_ids[j] <> observation.id
     WITH j, collect([field, value, observation.observed_at, observation.id, observation.observation_source,
       coalesce(toInteger(right(ranks[j], 18)) + $earliest <= observation.observed_at
         + CASE WHEN ranks[j] STARTS WITH '1.' AND observation.observed_at % $day = 0 THEN $day - 1 ELSE 0 END, false),
