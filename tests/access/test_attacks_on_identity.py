@@ -132,7 +132,7 @@ class Two:
     def attacks(self, operation: Operation[Any]) -> Iterator[dict[str, Any]]:
         """Yield arguments of an operation in which each argument in turn has each of Ada's values.
 
-        But in long runs each argument has a few of them, and the next argument others.
+        In an ordinary run each argument has ``VALUES`` of them, and the next argument has the following ones.
         """
         example = {name: value for name, value in operation.example.items() if not self.values(name)}
         inner = nested_filters(operation.arguments)

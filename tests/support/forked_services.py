@@ -104,9 +104,10 @@ class Forks:
             interprets_for: the owner whose files its worker interprets, where tests share the database.
         """
         environ = environment(settings, folder, **variables)
-        options = {"owner": owner, "worker": worker, "clock": clock, "oauth": oauth}
-        options["interprets_for"] = interprets_for
-        return self._fork(words, environ, folder / "console", **options)
+        return self._fork(
+            words, environ, folder / "console",
+            owner=owner, worker=worker, clock=clock, oauth=oauth, interprets_for=interprets_for,
+        )  # fmt: skip
 
     def start_local_service(self, environ: Mapping[str, str], console: Path, owner: str) -> ForkedProcess:
         """Start a local service."""
