@@ -496,6 +496,14 @@ class ServiceBusy(Unavailable):
     code = "SERVICE_BUSY"
 
 
+class SearchMemoryExceeded(Unavailable):
+    """The entities of this owner take more than GRAPHMEM_SEARCH_MEMORY, and a sealed instance searches in
+    memory alone: raise it, and start the service again.
+    """
+
+    code = "SEARCH_MEMORY_EXCEEDED"
+
+
 class ServiceUnreachable(Unavailable):
     """No service answers at this address: start it with `graphmem serve`, or correct --base-url."""
 

@@ -15,7 +15,7 @@ from graphmem import neo4j_local, operations
 from graphmem.auth.agent_grants import AgentGrants
 from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.changes.change_feed import ChangeFeed
-from graphmem.database import failpoints, migrations
+from graphmem.database import failpoints, instance_kind, migrations
 from graphmem.database.availability import Availability, needs_restart, wait_until_up
 from graphmem.database.driver import Database, OnNotification
 from graphmem.database.pending_refolds import PendingRefolds
@@ -30,10 +30,12 @@ from graphmem.observability.metrics import Metrics
 from graphmem.observability.tracing import NO_TRACES, Tracer
 from graphmem.registry import REGISTRY, Services
 from graphmem.sealing import InstanceKeys, keys_of
+from graphmem.sealing.sealed_rows import RowSealer
 from graphmem.search.passage_copies import PassageCopies
 from graphmem.search.search_copies import SearchCopies
 from graphmem.settings import Settings
 from graphmem.writing import Writers
+from graphmem.writing.things import NEAR_KIND
 
 _log = structlog.get_logger("graphmem.runtime")
 
@@ -85,10 +87,24 @@ async def open_services(
         if settings.neo4j_uri is not None:
             await wait_until_up(database, remote_seconds, settings.neo4j_address, waiting or _log.warning)
         await migrations.apply(database, is_sandbox=settings.sandbox, sealed=keys and keys.record().instance)
+        await seal(database, keys)
         async with services_over(database, settings, keys) as services:
             yield services
     finally:
         await database.close()
+
+
+async def seal(database: Database, keys: InstanceKeys | None) -> None:
+    """Have the values in the database of a sealed instance sealed, unless it was marked before they were."""
+    if keys is None:
+        return
+    if await instance_kind.seals_rows(database):
+        database.seal_with(RowSealer(keys, NEAR_KIND))
+    else:
+        _log.warning(
+            "the database of this sealed instance is in clear, as it was made by an earlier version: write a "
+            "backup, and restore it into a new sealed instance"
+        )
 
 
 def _with_token(settings: Settings, keys: InstanceKeys | None) -> Settings:

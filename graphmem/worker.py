@@ -161,7 +161,7 @@ async def make_vectors(services: Services, only_owner: str | None = None) -> int
     parts = await in_halves(texts, embed, too_much=(EmbeddingRefused,))
     made = [vectors for part in parts for vectors in part]
     rows = [
-        {"id": entity.entity_id, "was": entity.of, "of": meaning.key(text), **vectors}
+        {"id": entity.entity_id, "owner": entity.owner, "was": entity.of, "of": meaning.key(text), **vectors}
         for entity, text, vectors in zip(waiting, texts, made, strict=True)
     ]
     owners = sorted({entity.owner for entity in waiting})

@@ -35,6 +35,7 @@ from tests.support.faces import Call
 from tests.support.figures import Figures, lines, recorder
 from tests.support.long_cases import mostly_long
 from tests.support.scheduling import OF_ACCOUNTS, FileScheduling
+from tests.support.sealed_database import sealed, skip_in_clear
 
 for profile, examples in (("ci", 25), ("default", 25), ("long", 100)):
     hypothesis_settings.register_profile(
@@ -97,6 +98,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 0 if path in OF_ACCOUNTS else 1 if {"reliability", "access"} & set(item.path.parts) else 2
 
     items.sort(key=rank)
+    skip_in_clear(items)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduling:
@@ -108,7 +110,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduli
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """Settings that reach the database of this run."""
     with database(tmp_path_factory.mktemp("graphmem")) as reached:
-        yield reached
+        yield sealed(reached)
 
 
 @pytest.fixture(scope="session", autouse=True)

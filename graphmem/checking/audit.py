@@ -240,7 +240,9 @@ class Audit:
                 continue
             nodes = await self._nodes(stored)
             stretch = Stretch(self.owner, stored, derived, subject_ids)
-            stretch.compare(nodes, await vectors.expected(stretch.nodes, self.writers.embedder))
+            embedder, is_sealed = self.writers.embedder, self.database.is_sealed
+            expected = await vectors.expected(stretch.nodes, embedder, is_sealed=is_sealed)
+            stretch.compare(nodes, expected)
             read = await self._read_stretch(entities, relationships, further)
             if read is not None:
                 reread, _ = read

@@ -18,8 +18,16 @@ if TYPE_CHECKING:
     from graphmem.settings import Settings
 
 ELSEWHERE: Final = "keys are kept on the machine of the instance, not at {}: run this command there"
-SEALED: Final = ("the bytes of files and the names of their objects", "backups")
-IN_CLEAR: Final = ("the database: put it on an encrypted disk", "what `graphmem export` writes", "settings")
+SEALED: Final = (
+    "values, names and texts in the database",
+    "the bytes of files and the names of their objects",
+    "backups",
+)
+IN_CLEAR: Final = (
+    "ids, types, names of fields, schemas, times, counts, sizes, and names of who wrote in the database",
+    "what `graphmem export` writes",
+    "settings",
+)
 WRITE_DOWN: Final = (
     "Write these 24 words down, and keep them apart from this machine. They are shown once. Without them, or "
     "the root key in {}, nothing that is sealed can be read; with them and the key file, everything can:"
@@ -211,9 +219,8 @@ def prove(
 ) -> dict[str, Any] | None:
     """Say which data keys were destroyed, and when, and which copies of the key file still have one.
 
-    `graphmem account delete --with-data` destroys the keys of the owner. What they sealed in backups and in
-    the store of files cannot be read again, unless a copy of the key file still has them. The database is not
-    sealed: what a backup of its disk holds, this does not reach.
+    `graphmem account delete --with-data` destroys the keys of the owner. What they sealed in the database, in
+    backups and in the store of files cannot be read again, unless a copy of the key file still has them.
 
     \b
     Examples:

@@ -67,9 +67,7 @@ def init(
     me: Annotated[str | None, typer.Option(help='Your name: whom "my" and "I" in questions mean.')] = None,
     encrypt: Annotated[
         bool,
-        typer.Option(
-            "--encrypt", help="Seal files and backups of a new instance; its 24 words are shown once."
-        ),
+        typer.Option("--encrypt", help="Seal what a new instance stores; its 24 words are shown once."),
     ] = False,
     key_place: KeyPlace = "file",
     yes: Annotated[

@@ -71,6 +71,7 @@ _FACTS = {
     "_names_of_dates": sorted(valid_time.NAMES),
     "_characters_of_dates": ending.VALUE_LIMIT,
     "_latest": times.LATEST,
+    "_sealed": facts.SEALED_MARK,
 }
 """The fragments ``<fact._…>``, by name."""
 _KEYED = re.compile(
@@ -99,6 +100,11 @@ class Query:
     def takes_types(self) -> bool:
         """Whether the text has a place for relationship types."""
         return _TYPES in self.text
+
+    @property
+    def names_nodes(self) -> bool:
+        """Whether it writes the id of its node before a sealed value (``entity/_placed.cypher``)."""
+        return f"'{facts.SEALED_MARK}' + '@'" in self.text
 
 
 def parse(name: str, source: str) -> Query:
@@ -333,7 +339,9 @@ def bind(name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, A
 def _fragment(noun: str, name: str) -> str:
     if noun == "fact":
         value = _FACTS[name]
-        return str(value if isinstance(value, int) else list(value))
+        return (
+            str(value) if isinstance(value, int) else repr(value if isinstance(value, str) else list(value))
+        )
     lines = _read(noun, name).splitlines()
     text = "\n".join(line for line in lines if not line.startswith("//")).strip()
     # What is in some forms alone stands on lines of its own.

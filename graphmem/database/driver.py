@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, LiteralString, cast
 
@@ -41,6 +41,7 @@ from graphmem.database.typed_rows import Row
 from graphmem.errors import (
     DatabaseCrowded,
     DatabaseUnavailable,
+    DecryptionFailed,
     GraphmemError,
     InternalError,
 )
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
     from graphmem.neo4j_local import InstanceLogin
     from graphmem.observability.metrics import Metrics
+    from graphmem.sealing.sealed_rows import RowSealer
 
 SLOW_PLAN_SHARE = 0.1
 """The share of a read's limit from which on its planning is slow. A text with a plan takes milliseconds."""
@@ -88,6 +90,7 @@ class Database:
         self.browser_url = address.browser_url
         """Address of the Neo4j Browser of an embedded database; empty if the database is another one."""
         self._on_notification = on_notification
+        self._sealer: RowSealer | None = None
         self.heavy = Admission(settings.heavy_queries, settings.heavy_wait)
         self.first_runs = FirstRuns()
         self.planning = Planning(self)
@@ -140,18 +143,20 @@ class Database:
             ServiceBusy: it is a heavy query, and other queries held all places for ``Settings.heavy_wait``.
         """
         text = self.query_text(name, edge_types)
-        bound = cypher.bind(name, params, owner)
+        bound = self.bound(name, params, owner)
         await self.planning.wait_for(text)
         start = time.monotonic()
 
         async def attempt() -> list[Row]:
             nonlocal start
             if cypher.is_light(name, params):
-                return await self._run_read(name, text, bound, light=True)
+                rows = await self._run_read(name, text, bound, light=True)
+                return self.opened(name, rows, owner)
             async with self.heavy.place(owner or "", first_run=self.first_runs.expects(text)):
                 # The wait for a place is no failure of the database.
                 start = time.monotonic()
-                return await self._run_read(name, text, bound, light=False)
+                rows = await self._run_read(name, text, bound, light=False)
+                return self.opened(name, rows, owner)
 
         try:
             try:
@@ -211,11 +216,12 @@ class Database:
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it failed; whether it was written is unknown.
         """
-        bound = cypher.bind(name, params, owner)
+        bound = self.bound(name, params, owner)
         text = self.query_text(name, edge_types)
 
         async def attempt() -> list[Row]:
-            return await self._run(name, text, self._settings.write_timeout, bound)
+            rows = await self._run(name, text, self._settings.write_timeout, bound)
+            return self.opened(name, rows, owner)
 
         try:
             await self.planning.wait_for(text)
@@ -293,6 +299,31 @@ class Database:
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             failure = setting_error(exc, self._settings)
             raise failure or self._failed("server.ping", exc, with_address=with_address) from exc
+
+    def seal_with(self, sealer: RowSealer) -> None:
+        """Have all that is written sealed, and all that is read opened."""
+        self._sealer = sealer
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether values are sealed: then no statement compares, orders or searches them."""
+        return self._sealer is not None
+
+    def bound(self, name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, Any]:
+        """Return the parameters of a query as its text expects them, sealed in a sealed instance."""
+        if self._sealer is not None:
+            params = self._sealer.seal(name, params, owner)
+        return cypher.bind(name, params, owner)
+
+    def opened(self, name: str, rows: list[Row], owner: str | None) -> list[Row]:
+        """Return the rows of a query, opened in a sealed instance."""
+        if self._sealer is None:
+            return rows
+        try:
+            return self._sealer.open(rows, owner, names_nodes=cypher.query(name).names_nodes)
+        except DecryptionFailed as exc:
+            _log.error("a sealed value does not open", query=name, reason=str(exc))
+            raise
 
     def query_text(self, name: str, types: frozenset[str] | None = None) -> LiteralString:
         """Return the text of a query. ``types`` fills the place for relationship types, if it has one."""

@@ -76,7 +76,15 @@ async def _claim_sealed(database: Database, sealed: str | None, marked: str | No
             "this database has facts of an instance that is not sealed: write a backup without the key "
             "file, and restore it into a new sealed instance"
         )
-    await database.script("MATCH (n:Migration {version: 0}) SET n.sealed = $sealed", sealed=sealed)
+    await database.script(
+        "MATCH (n:Migration {version: 0}) SET n.sealed = $sealed, n.seals_rows = true", sealed=sealed
+    )
+
+
+async def seals_rows(database: Database) -> bool:
+    """Return whether the values in a database are sealed: the first sealed instances sealed files alone."""
+    rows = await database.script("MATCH (n:Migration {version: 0}) RETURN n.seals_rows AS seals_rows")
+    return bool(rows and rows[0]["seals_rows"])
 
 
 async def _has_data(database: Database) -> bool:

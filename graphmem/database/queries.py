@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeVar
 
 from neo4j import AsyncManagedTransaction, AsyncResult, AsyncTransaction
 
-from graphmem import cypher
 from graphmem.database.typed_rows import Row, typed
 from graphmem.errors import InternalError
 
@@ -71,9 +70,11 @@ class Transaction(Queries):
         self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
         """Run a query by name inside the transaction; return its rows as they are."""
-        bound = cypher.bind(name, params, self._owner)
-        with self._database.statement(name):
-            return await fetch_rows(await self._tx.run(self._database.query_text(name, edge_types), bound))
+        database = self._database
+        bound = database.bound(name, params, self._owner)
+        with database.statement(name):
+            rows = await fetch_rows(await self._tx.run(database.query_text(name, edge_types), bound))
+        return database.opened(name, rows, self._owner)
 
 
 class Run(Protocol):

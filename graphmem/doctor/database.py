@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from graphmem.auth.accounts import Accounts
-from graphmem.database import migrations
+from graphmem.database import instance_kind, migrations
 from graphmem.database.driver import Database
 from graphmem.doctor import machine
 from graphmem.doctor.finding import Finding, Found, fail, ok, run_check, warn
@@ -54,7 +54,7 @@ async def examine(where: InstanceLogin, settings: Settings, deep: bool) -> Found
         return fail(f"{where.uri}: {exc}", fix)
     try:
         findings = []
-        for check in (_access, _version, _schema, _indexes, _limits, _clock, _ahead, _vectors):
+        for check in (_access, _version, _schema, _indexes, _limits, _clock, _ahead, _vectors, _sealing):
             findings += await _run(check, database, settings)
         sound = all(item.status == "ok" for item in findings if item.check in ("schema", "indexes"))
         look = partial(_consistency, database, settings, deep, sound)
@@ -227,6 +227,15 @@ async def _vectors(database: Database, settings: Settings) -> Found:
     return ok(f"every entity has its vector of {model!r}")
 
 
+async def _sealing(database: Database, settings: Settings) -> Found:
+    if not settings.keys_path.exists():
+        return []
+    if await instance_kind.seals_rows(database):
+        return ok("the values in the database are sealed")
+    what = "the values in the database are in clear: an earlier version made this sealed instance"
+    return warn(what, "Write a backup, and restore it into a new sealed instance.")
+
+
 async def _consistency(database: Database, settings: Settings, deep: bool, sound: bool) -> Found:
     if not deep:
         what = "snapshots were not compared with their observations"
@@ -237,10 +246,13 @@ async def _consistency(database: Database, settings: Settings, deep: bool, sound
     from graphmem.auth import local_actor
     from graphmem.reading.snapshot_check import audit
     from graphmem.registry import Context
-    from graphmem.runtime import services_over
+    from graphmem.runtime import seal, services_over
+    from graphmem.sealing import keys_of
 
     try:
-        async with services_over(database, settings) as services:
+        keys = keys_of(settings)
+        await seal(database, keys)
+        async with services_over(database, settings, keys) as services:
             report = await audit(Context(local_actor("cli"), services), fix=False, deep=True)
     except GraphmemError as exc:
         what = f"snapshots could not be compared with their observations: {exc}"

@@ -174,8 +174,7 @@ def encryption(settings: Settings) -> list[Finding]:
         return [fail(str(exc), "Put the root key or the key file back: docs/encryption.md says how.")]
     if keys is None:
         return []
-    what = f"files and backups are sealed with the root key {keys.record().root_key}"
-    return [ok(f"{what}; the database is not")]
+    return [ok(f"files and backups are sealed with the root key {keys.record().root_key}")]
 
 
 def engine(settings: Settings, deep: bool) -> Found:

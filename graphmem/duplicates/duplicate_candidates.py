@@ -86,7 +86,9 @@ async def _likely(
     """Return the likely duplicates of the created entities, by id, without dismissed pairs."""
     new = created(receipt, detections)
     async with asyncio.timeout(await _seconds(context, "duplicate.near")):
-        row = await context.graph.only("duplicate.near", _NearRows, **parameters(new, detections))
+        is_sealed = context.services.database.is_sealed
+        probes = parameters(new, detections, is_sealed=is_sealed)
+        row = await context.graph.only("duplicate.near", _NearRows, **probes)
     near = {each.entity_id: each for each in (profile(each, detections) for each in row.profiles)}
     proposed: dict[str, list[Pair]] = {}
     for entity_id, near_ids in row.near:
@@ -116,15 +118,20 @@ def created(receipt: Receipt, detections: Detections) -> dict[str, Profile]:
     return profiles
 
 
-def parameters(created: Mapping[str, Profile], detections: Detections) -> dict[str, Any]:
+def parameters(
+    created: Mapping[str, Profile], detections: Detections, *, is_sealed: bool = False
+) -> dict[str, Any]:
     """Return the parameters of ``duplicate/_near.cypher``: where to look for the neighbours of new entities.
 
+    A sealed instance looks for equal names and identifiers alone: no index has the order of its names.
     For many entities fewer names are read around each, so that a large store does not take twice its time.
     The number depends on the request alone, not on others in its turn.
     """
     shared = 10 * NEIGHBOURS_EACH_SIDE // max(1, len(created))
     reach = max(1, min(NEIGHBOURS_EACH_SIDE, shared))
     probes = [_probe(entity, reach) for entity in created.values()]
+    if is_sealed:
+        probes = [{**probe, "beside": []} for probe in probes]
     return {"probes": probes, "reach": reach if probes else 0, "compared": detections.fields}
 
 

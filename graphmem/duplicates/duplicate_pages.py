@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
+from graphmem.arguments import invalid
 from graphmem.duplicates.blocking import Pair
 from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
 from graphmem.model.schema import SchemaDocument, shipped
@@ -130,8 +131,18 @@ async def profile_of(context: Context, entity_id: str, detections: Detections) -
 async def scan(
     context: Context, counts: dict[str, int], after: str | None, detections: Detections
 ) -> DuplicateScan:
-    """Return all entities of some types, or a stretch of them if they are too many for one call."""
+    """Return all entities of some types, or a stretch of them if they are too many for one call.
+
+    Raises:
+        InvalidInput: they are too many, and the instance is sealed: no index has the order of its names.
+    """
     limits = context.services.limits
+    if context.services.database.is_sealed and sum(counts.values()) > limits.duplicate_entities:
+        message = (
+            f"a sealed instance compares at most {limits.duplicate_entities:,} entities with each other: "
+            "name an entity_type that has fewer"
+        )
+        raise invalid([{"path": "$.entity_type", "message": message}])
     if after is not None or sum(counts.values()) > limits.duplicate_entities:
         return await _along_names(context, sorted(counts), after or "", detections)
     profiles: list[Profile] = []

@@ -13,6 +13,9 @@ from typing import Final, Literal
 
 from graphmem.model import canonical, ids, ranks
 
+SEALED_MARK: Final = "🔒"
+"""Begins every sealed text in the database of a sealed instance (:mod:`graphmem.sealing.sealed_rows`)."""
+
 Kind = Literal["value", "correction", "create", "delete", "restore", "merge", "unmerge"]
 
 

@@ -186,7 +186,8 @@ async def query_entities(context: Context, arguments: QueryEntities) -> EntityPa
     query = cursors.fingerprint(context, "entities.query", arguments)
     clocks = Clocks(arguments.at, arguments.at_ingested)
     if clocks.now:
-        page_of = entity_pages.page if request.is_indexed else compared_pages.page
+        is_indexed = request.is_indexed(is_sealed=context.services.database.is_sealed)
+        page_of = entity_pages.page if is_indexed else compared_pages.page
         results = await page_of(context, request, query, arguments.cursor)
     else:
         _refuse_as_of(arguments)

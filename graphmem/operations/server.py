@@ -122,7 +122,8 @@ async def info(context: Context, arguments: Nothing) -> ServerInfo:
         "neo4j_browser_url": context.services.database.browser_url or None if _is_local(settings) else None,
     }
     if context.services.keys is not None:
-        answer["sealed"] = ["files", "backups"]
+        values = ["values"] if context.services.database.is_sealed else []
+        answer["sealed"] = ["files", "backups", *values]
     if settings.sandbox:
         now = times.now()
         answer["sandbox_next_reset_at"] = times.render(terms.next_wipe_time(now))

@@ -45,15 +45,16 @@ async def page(context: Context, request: EntityRequest, query: Query, cursor: s
                 # Index hits fit, except values that the index stores cut short; those are compared below.
                 first = skip + request.limit + 1
                 return await _along(scan, indexed.stretch, place, skip, (first,))
-            candidates = await indexed.everything()
+            candidates = None if scan.is_sealed else await indexed.everything()
             if candidates is not None:
                 return await _chosen(scan, candidates, behind, skip)
     along = request.least is not None or request.since is None
-    if request.order.field is not None or request.counted or not along:
+    by_text = request.order.field is not None or (request.order.key == "name_key" and scan.is_sealed)
+    if by_text or request.counted or not along:
         candidates = await scan.everything()
         if candidates is not None:
             return await _chosen(scan, candidates, behind, skip)
-        if request.order.field is not None or request.counted:
+        if by_text or request.counted:
             raise _refused(request, scan.limits.compared_entities)
     return await _along(scan, scan.stretch, place, skip)
 
@@ -63,7 +64,7 @@ def _refused(request: EntityRequest, limit: int) -> InvalidInput:
         "narrow it by entity_type, updated_since or created_since, or declare the field filterable in the "
         "schema of one entity_type"
     )
-    if request.order.field is not None:
+    if request.order.is_by_text:
         message = (
             f"more than {limit:,} entities would have to be compared: {narrower}, "
             "or sort by what has an index"
@@ -303,6 +304,9 @@ async def _usable(scan: Scan) -> ByValue | None:
     filters = [each for name, each in request.filters.items() if name in filterable]
     # Few entities fit an equality; a range may fit all of them.
     filters.sort(key=lambda each: (each.keys is None, each.op in ("contains", "contains_word"), each.field))
+    if scan.is_sealed:
+        # Sealed values are equal or not: no index has their order.
+        return ByValue(scan, filters[0].field, filters[0]) if filters and filters[0].keys else None
     by_field = request.order.field in filterable and not (
         request.counted and (request.filters or request.writers or request.since)
     )

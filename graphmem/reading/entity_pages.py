@@ -128,9 +128,14 @@ class EntityRequest:
             return self.created_since
         return None
 
-    @property
-    def is_indexed(self) -> bool:
-        """Whether an index has exactly these entities in this order, so that no value is compared."""
+    def is_indexed(self, *, is_sealed: bool) -> bool:
+        """Return whether an index has exactly these entities in this order, so that no value is compared.
+
+        Args:
+            is_sealed: whether the instance is: no index has the order of its names.
+        """
+        if is_sealed and self.order.key == "name_key" and self.name is None:
+            return False
         plain = self.since is None or (self.least is not None and not self.counted)
         return plain and not self.is_compared and self.order.field is None
 

@@ -118,6 +118,11 @@ class Scan:
         return self.context.services.limits
 
     @property
+    def is_sealed(self) -> bool:
+        """Whether the instance is sealed: the database then neither orders nor compares values."""
+        return self.context.services.database.is_sealed
+
+    @property
     def is_spent(self) -> bool:
         """Whether the call has read as many characters as it may."""
         return self.characters > self.limits.compared_characters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, Final, NamedTuple, NotRequired
 
 from pydantic import Field
@@ -100,6 +100,19 @@ class SourceRow(NamedTuple):
     def declared_type(self) -> str | None:
         """The mime type that was declared last."""
         return next((each.declared_type for each in self.names if each.declared_type is not None), None)
+
+
+class _NamedSource(NamedTuple):
+    id: str
+    names: list[str]
+
+
+async def sources_named(context: Context, fits: Callable[[str], bool]) -> list[str]:
+    """Return the ids of the sources of which a name fits, the newest first, of a sealed instance alone."""
+    if not context.services.database.is_sealed:
+        return []
+    sources = await context.graph.only("source.names", list[_NamedSource])
+    return [each.id for each in sources if any(map(fits, each.names))]
 
 
 async def read_sources(context: Context, ids: Collection[str]) -> list[SourceRow]:

@@ -29,7 +29,7 @@ from graphmem.sealing.root_key import KEY_BYTES, RootKey, derived, stored_root_k
 from graphmem.settings import Settings
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV
 
 INSTANCE: Final = "*"
 """Stands for the owner of what belongs to the whole instance; no owner has this name."""
@@ -61,6 +61,18 @@ class OwnerKey:
     def dumps(self) -> AESGCM:
         """What seals the owner's facts in dumps."""
         return cipher(derived(self.secret, "dumps"))
+
+    @cached_property
+    def rows(self) -> AESSIV:
+        """What seals the owner's values in the database."""
+        from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+        return AESSIV(derived(self.secret, "rows", length=2 * KEY_BYTES))
+
+    @cached_property
+    def mark(self) -> str:
+        """Six letters that nobody can write who does not read the database."""
+        return base64.urlsafe_b64encode(derived(self.secret, "mark"))[:6].decode()
 
 
 class _Entry(BaseModel):

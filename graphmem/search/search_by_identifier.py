@@ -11,12 +11,12 @@ import asyncio
 import re
 import time
 from collections.abc import Collection, Iterable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading.scan import ROWS_PER_READ, rows_of
 from graphmem.registry import Context
-from graphmem.search.owner_copy import OwnerState
+from graphmem.search import texts_with_identifiers
 from graphmem.search.questions.naming import EXACT_WEIGHT, FIELD, FIELD_WEIGHT, KIND_STEP, Named, kind_of
 from graphmem.search.search_by_index import behind
 from graphmem.search.search_results import (
@@ -29,6 +29,7 @@ from graphmem.search.search_results import (
     StrategyHit,
     VectorCoverage,
 )
+from graphmem.search.texts_with_identifiers import IdentifierRows, Proposed
 from graphmem.search.written_identifiers import Extent, Sought
 from graphmem.text import identifiers, words
 
@@ -51,25 +52,6 @@ ORDERING: Final = Ordering(
 )
 
 
-class _Proposed(NamedTuple):
-    """An entity whose text has the words in a row; ``values`` are null if they are long."""
-
-    id: str
-    score: float
-    name: str
-    values: list[tuple[str, str]] | None
-
-
-class _IdentifierRows(NamedTuple):
-    """The row of ``search/identifier.cypher``."""
-
-    exact: list[StrategyHit]
-    proposed: int
-    text: list[_Proposed]
-    total: int
-    state: OwnerState | None
-
-
 class _Match(NamedTuple):
     """A value that has the identifier: how much of the value it is."""
 
@@ -88,18 +70,25 @@ async def by_identifier(
     limits, owner = context.services.limits, context.graph.owner
     start = time.perf_counter()
     clauses = [spelling.clause for spelling in sought.spellings]
-    row = await context.graph.only(
-        "search.identifier",
-        _IdentifierRows,
-        pairs=[list(pair) for pair in sorted(identifiers_of)],
-        kinds=list(identifiers.KINDS),
-        types=search.types,
-        lucene=words.lucene_of([f"({' OR '.join(clauses)})"], owner, search.types) if clauses else None,
-        patterns=sought.patterns,
-        needles=sought.needles,
-        among=None if search.among is None else sorted(search.among),
-        list_limit=limits.search_identified,
-        characters=VALUE_CHARACTERS,
+    exact: dict[str, Any] = {
+        "pairs": [list(pair) for pair in sorted(identifiers_of)],
+        "kinds": list(identifiers.KINDS),
+        "types": search.types,
+        "list_limit": limits.search_identified,
+    }
+    row = (
+        await texts_with_identifiers.read(context, search, sought, exact, VALUE_CHARACTERS)
+        if context.services.database.is_sealed
+        else await context.graph.only(
+            "search.identifier",
+            IdentifierRows,
+            lucene=words.lucene_of([f"({' OR '.join(clauses)})"], owner, search.types) if clauses else None,
+            patterns=sought.patterns,
+            needles=sought.needles,
+            among=None if search.among is None else sorted(search.among),
+            characters=VALUE_CHARACTERS,
+            **exact,
+        )
     )
     matches, is_whole = await _matches(context, sought, row.text)
     is_cut = not is_whole or (search.among is None and row.proposed >= limits.search_identified)
@@ -157,7 +146,7 @@ async def by_identifier(
 
 
 async def _matches(
-    context: Context, sought: Sought, proposed: Iterable[_Proposed]
+    context: Context, sought: Sought, proposed: Iterable[Proposed]
 ) -> tuple[dict[str, _Match], bool]:
     """Return the values that have an identifier, by the ids of their entities, and whether all were read."""
     listed = list(proposed)
@@ -181,7 +170,7 @@ async def _matches(
     return matches, not waiting
 
 
-def _compared(sought: Sought, proposed: Iterable[_Proposed]) -> dict[str, _Match]:
+def _compared(sought: Sought, proposed: Iterable[Proposed]) -> dict[str, _Match]:
     """Return the values that have an identifier, by the ids of their entities."""
     values = {each.id: _value(sought, each.name, each.values or ()) for each in proposed}
     return {entity_id: value for entity_id, value in values.items() if value is not None}

@@ -29,7 +29,7 @@ import structlog
 
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
-from graphmem.errors import GraphmemError, ServiceBusy
+from graphmem.errors import GraphmemError, SearchMemoryExceeded, ServiceBusy
 from graphmem.search import owner_copy
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import CopyRows, ExactMatch, FollowRows, Mark, OwnerCopy, OwnerState
@@ -124,7 +124,9 @@ class SearchCopies:
                 return Followed(OwnerCopy(model), [], {}, None)
             if not is_read:
                 is_given_up = copy.is_too_large or copy.failures > 0
-                if is_given_up or (copy.entities or 0) > limits.compared_exactly:
+                if is_given_up or self._exceeds(copy, limits):
+                    if self._database.is_sealed:
+                        raise _unread(copy)
                     return Followed(None, rows.exact, aliases, rows.state)
                 continue
             if await self._bring_up_to_date(key, copy, rows, rows.state):
@@ -142,7 +144,7 @@ class SearchCopies:
             return
         loading, end = copy.loading, time.monotonic() + limits.exact_wait_seconds
         await asyncio.wait([loading], timeout=limits.copy_wait_seconds)
-        while not loading.done() and (copy.entities or 0) <= limits.compared_exactly:
+        while not loading.done() and not self._exceeds(copy, limits):
             left = end - time.monotonic()
             if left <= 0:
                 raise ServiceBusy(
@@ -153,6 +155,13 @@ class SearchCopies:
                 )
             # How many entities there are is known after the first page.
             await asyncio.wait([loading], timeout=min(left, WAIT_STEP_SECONDS))
+
+    def _exceeds(self, copy: OwnerCopy, limits: Limits) -> bool:
+        """Return whether an owner has so many entities that a search does not wait for them.
+
+        In a sealed instance every search waits: no index of the database has words.
+        """
+        return not self._database.is_sealed and (copy.entities or 0) > limits.compared_exactly
 
     def _drop(self, key: _Key) -> None:
         copy = self._copies.pop(key, None)
@@ -296,6 +305,13 @@ class SearchCopies:
                 self._drop(other)
             if self.bytes <= self._memory:
                 return
+
+
+def _unread(copy: OwnerCopy) -> GraphmemError:
+    """Return why a sealed instance cannot search an owner whose entities are not in memory."""
+    if copy.is_too_large:
+        return SearchMemoryExceeded()
+    return ServiceBusy("this owner's entities could not be read into memory: try again in a moment")
 
 
 def _tidy(documents: SearchCopy, memory: int) -> None:

@@ -109,7 +109,8 @@ async def _results(context: Context, search: Search, question: AskedNames, follo
     unknown = question.unknown_identifier((each.start, each.end) for each in named)
     holders = None if unknown is None else await _holders(context, search, unknown)
     first = question.unknown_identifier()
-    if copy is None or (search.after is not None and search.after.at == BY_INDEX):
+    is_sealed = context.services.database.is_sealed
+    if copy is None or (search.after is not None and search.after.at == BY_INDEX and not is_sealed):
         types = {each.id: each.type for each in exact}
         named = [each for each in named if not search.types or types[each.id] in search.types]
         if search.looks_up and not named and first is not None:

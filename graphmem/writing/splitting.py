@@ -35,6 +35,13 @@ class _Linked(NamedTuple):
     key: str
 
 
+class _Said(NamedTuple):
+    """An observation, and the value that it gives the field; canonical JSON."""
+
+    observation_id: str
+    value: str
+
+
 class Selected(NamedTuple):
     """The row of ``split.select``."""
 
@@ -119,10 +126,17 @@ class SplitRequest(StoreRequest):
         keys = {
             each.subject_id for key in asked.keys for each in relationships.members(relationships.root(key))
         }
+        observation_ids = asked.observation_ids
+        if asked.field is not None:
+            said = await queries.only(
+                "split.saying", list[_Said], entity_ids=sorted(members), field=asked.field
+            )
+            saying = [each.observation_id for each in said if each.value == asked.value]
+            given = saying if observation_ids is None else observation_ids
+            observation_ids = sorted({*saying}.intersection(given))
         selected = await queries.only(
             "split.select", Selected, entity_ids=sorted(members), keys=sorted(keys), limit=SPLIT_LIMIT + 1,
-            observation_ids=asked.observation_ids, since=asked.since, source_ids=asked.source_ids,
-            field=asked.field, value=asked.value,
+            observation_ids=observation_ids, since=asked.since, source_ids=asked.source_ids,
         )  # fmt: skip
         dismissed = await dismissed_with(queries, state, [self.split_entity])
         return replace(self, selected=selected, dismissed=dismissed)

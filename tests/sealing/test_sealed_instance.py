@@ -259,7 +259,21 @@ def test_a_sealed_instance_from_its_first_start_to_the_loss_of_its_keys(
         token = InstanceKeys.create(folder / "keys.json", root).token()
         with running(settings, folder, owner, GRAPHMEM_ROOT_KEY=root.words) as service:
             file = base64.b64encode(CANARY.encode() * 99).decode()
-            body = {"file_content": file, "mime_type": "text/plain"}
+            # Neo4j packs short texts: only long ones stand in its files as they are.
+            person = {
+                "entity_type": "person",
+                "name": CANARY * 9,
+                "note": CANARY * 999,
+                "email": f"{'a' * 60}@b.org",
+            }
+            body = {
+                "file_content": file, "mime_type": "text/plain", "original_filename": f"{CANARY * 9}.txt",
+                "entities": [person, {"entity_type": "note", "title": "Eve"}], "idempotency_key": CANARY * 9,
+                "relationships": [
+                    {"relationship_type": "KNOWS", "source_index": 0, "target_index": 1,
+                     "metadata": {"how": CANARY * 9}}
+                ],
+            }  # fmt: skip
             assert httpx.post(f"{service.url}/store", json=body).status_code == 401
             http = httpx.Client(
                 base_url=service.url, headers={"Authorization": f"Bearer {token}"}, timeout=120
@@ -270,10 +284,19 @@ def test_a_sealed_instance_from_its_first_start_to_the_loss_of_its_keys(
             part = http.get(where, headers={"Range": "bytes=4-9"})
             assert (part.status_code, part.text) == (206, CANARY[4:10])
             about = httpx.get(f"{service.url}/server-info").json()
-            assert (about["authentication"], about["sealed"]) == ("bearer", ["files", "backups"])
+            assert (about["authentication"], about["sealed"]) == ("bearer", ["files", "backups", "values"])
+            entity = stored["entities"][0]["entity_id"]
+            assert http.get(f"/entities/{entity}").json()["snapshot"]["note"] == CANARY * 999
+            assert http.get("/entities", params={"search": CANARY}).json()["entities"]
         objects = [path for path in (folder / "objects").rglob("*") if path.is_file()]
         assert sum(path.stat().st_size > 0 for path in objects) == 1
         assert not any(CANARY.encode() in path.read_bytes() for path in objects)
+        written = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert any("🔒".encode() in path.read_bytes() for path in written), "the files of the database"
+        for path in written:
+            data = path.read_bytes()
+            assert CANARY.encode() not in data, path
+            assert b"a" * 60 not in data, path
 
         async def opened(**changed: Any) -> None:
             async with open_services(settings.model_copy(update=changed)):

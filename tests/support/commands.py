@@ -42,6 +42,12 @@ def environment(settings: Settings, folder: Path, **more: str) -> dict[str, str]
         own = ("neo4j_heap", "neo4j_page_cache", "neo4j_fast_start", "cache_dir")
         embedded = {f"GRAPHMEM_{name.upper()}": getattr(settings, name) for name in own}
         where = {name: str(value) for name, value in embedded.items() if value is not None}
+    if settings.key_file is not None and settings.root_key is not None:
+        # A run over a sealed instance.
+        where |= {
+            "GRAPHMEM_KEY_FILE": str(settings.key_file),
+            "GRAPHMEM_ROOT_KEY": settings.root_key.get_secret_value(),
+        }
     unlimited = {variable(name): value for name, value in UNLIMITED.items()}
     own_process = unlimited | {
         "GRAPHMEM_DATA_DIR": str(folder),

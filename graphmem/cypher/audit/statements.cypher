@@ -18,6 +18,6 @@ WITH subject[0] AS subject_id, coalesce(seen.excluded, []) AS toggles,
   head([lists IN [[observation.fields, observation.values]] |
     [i IN range(0, size(lists[0]) - 1) WHERE (lists[0][i] IN subject[1] OR
       toLower(replace(replace(replace(lists[0][i], ' ', ''), '-', ''), '_', '')) IN subject[1])
-    | [lists[0][i], lists[1][i]]]]) AS pairs,
+    | [lists[0][i], head([placed IN [[observation.id, lists[1][i]]] | <entity._placed>])]]]) AS pairs,
   CASE observation.identity_basis WHEN 'content' THEN 'content' END AS basis, min(seen.recorded_at) AS recorded_at
 RETURN collect([subject_id, recorded_at, toggles, [pair IN pairs | pair[0]], [pair IN pairs | pair[1]], basis]) AS statements

@@ -55,7 +55,8 @@ CALL (matches, fitting) {
       value <> values[j]]) AS rows
     WHERE $every OR any(row IN rows WHERE row[6])
     UNWIND rows AS row
-    RETURN collect([row[0], CASE WHEN row[5] OR size(row[1]) <= $characters THEN row[1] END, row[2], row[3], row[4],
+    RETURN collect([row[0], CASE WHEN row[5] OR size(row[1]) <= $characters
+      OR row[1] STARTS WITH <fact._sealed> THEN row[1] END, row[2], row[3], row[4],
       row[5]]) AS history
   }
   CALL (entity) {
@@ -85,10 +86,11 @@ CALL (matches, fitting) {
     RETURN collect([relationship.key, relationship.type, direction, other.id, other.type, other.canonical_name,
       relationship.last_observation_at, relationship.turn[1],
       head([lists IN [[relationship.fields, relationship.values]] |
-        [i IN range(0, size(lists[0]) - 1) WHERE size(lists[1][i]) <= $characters
+        [i IN range(0, size(lists[0]) - 1) WHERE <entity._short>
         | [lists[0][i], lists[1][i]]]]),
       CASE WHEN entity.id IN $entity_ids[..$origins]
-        THEN size([word IN $words WHERE ' ' + other.text CONTAINS ' ' + word]) ELSE 0 END, relationship.refold]) AS related
+        THEN size([word IN $words WHERE ' ' + other.text CONTAINS ' ' + word]) ELSE 0 END, relationship.refold,
+      CASE WHEN entity.id IN $entity_ids[..$origins] THEN other.sealed_text END]) AS related
   }
   RETURN collect([<entity._row>, entity.ranks, winners, history, related]) AS entities
 }

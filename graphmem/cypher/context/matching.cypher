@@ -8,7 +8,7 @@
 // cost    heavy
 // It is for entities that have more relationships than context.gather reads. A row is an id and its relationships as
 // context.gather answers them, those with most words first, then the newest. Of each direction the newest `scanned`
-// are compared.
+// are compared. Of a sealed instance all of them are answered: the caller compares them.
 UNWIND $entity_ids AS id
 MATCH (entity:Entity {id: id})
 WHERE entity.owner = $owner AND entity.listed IS NOT NULL
@@ -38,17 +38,17 @@ CALL (entity) {
   }
   WITH relationship, other, direction,
     head([lists IN [[relationship.fields, relationship.values]] |
-      [i IN range(0, size(lists[0]) - 1) WHERE size(lists[1][i]) <= $characters
+      [i IN range(0, size(lists[0]) - 1) WHERE <entity._short>
       | [lists[0][i], lists[1][i]]]]) AS metadata
   WITH relationship, other, direction, metadata, toLower(reduce(text = relationship.type, field IN metadata |
     text + ' ' + field[0] + ' ' + field[1])) AS text
   WITH relationship, other, direction, metadata,
     size([word IN $words WHERE ' ' + other.text CONTAINS ' ' + word]) AS matches,
     size([word IN $words WHERE text CONTAINS word]) AS own_matches
-  WHERE matches + own_matches > 0
+  WHERE matches + own_matches > 0 OR other.sealed_text IS NOT NULL
   ORDER BY matches + own_matches DESC, relationship.last_observation_at DESC, relationship.id DESC
   LIMIT $relationships
   RETURN collect([relationship.key, relationship.type, direction, other.id, other.type, other.canonical_name,
-    relationship.last_observation_at, relationship.turn[1], metadata, matches, relationship.refold]) AS related
+    relationship.last_observation_at, relationship.turn[1], metadata, matches, relationship.refold, other.sealed_text]) AS related
 }
 RETURN collect([entity.id, related]) AS entities

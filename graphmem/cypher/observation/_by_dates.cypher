@@ -10,8 +10,9 @@ WITH seen, observation, counts, CASE WHEN counts AND $at < <fact._latest> AND se
   THEN observation.fields ELSE [] END AS names
 WITH seen, observation, counts, names, [i IN range(0, size(names) - 1)
   WHERE replace(replace(replace(toLower(names[i]), '_', ''), '-', ''), ' ', '') IN <fact._names_of_dates> | i] AS places
-WITH seen, observation, counts, [i IN places WHERE size(observation.values[i]) <= <fact._characters_of_dates> |
-  [names[i], observation.values[i]]] AS said
+WITH seen, observation, counts, [i IN places WHERE (size(observation.values[i]) <= <fact._characters_of_dates>
+  OR observation.values[i] STARTS WITH <fact._sealed>) |
+  [names[i], head([placed IN [[observation.id, observation.values[i]]] | <entity._placed>])]] AS said
 WHERE seen.at <= $at OR size(said) > 0
 WITH seen, observation, counts, CASE WHEN size(said) = 0 THEN [[], false, true]
   ELSE [said, seen.kind = 'correction', seen.at <= $at] END AS dates

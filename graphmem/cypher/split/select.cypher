@@ -2,13 +2,13 @@
 // observations of the relationships that it names.
 //
 // params  entity_ids: LIST<STRING>, observation_ids: LIST<STRING>, since: INTEGER, source_ids: LIST<STRING>,
-//         field: STRING, value: STRING, keys: LIST<STRING>, limit: INTEGER
+//         keys: LIST<STRING>, limit: INTEGER
 // returns total: INTEGER, matched: INTEGER, selected: LIST<STRING>, linked: LIST<LIST>
 // mode    read
 // index   observed_in_time (home, at)
 // cost    heavy
 // `entity_ids` are the entity and its members, `keys` the relationships with theirs. A condition that is null is not
-// asked; of several, all must hold. `value` is canonical JSON. A row of `linked` is an observation and the key of its
+// asked; of several, all must hold. A row of `linked` is an observation and the key of its
 // relationship.
 CALL () {
   UNWIND $entity_ids AS subject_id
@@ -18,9 +18,7 @@ CALL () {
     AND seen.kind IN <fact._value_kinds> AND observation.owner = $owner
   WITH observation, ($observation_ids IS NULL OR observation.id IN $observation_ids)
     AND ($since IS NULL OR observation.observed_at >= $since)
-    AND ($source_ids IS NULL OR coalesce(observation.source_id IN $source_ids, false))
-    AND ($field IS NULL OR any(i IN range(0, size(observation.fields) - 1)
-      WHERE observation.fields[i] = $field AND observation.values[i] = $value)) AS matches
+    AND ($source_ids IS NULL OR coalesce(observation.source_id IN $source_ids, false)) AS matches
   WITH count(*) AS total, collect(CASE WHEN matches THEN observation.id END) AS ids
   RETURN total, size(ids) AS matched, ids[..$limit] AS selected
 }

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from graphmem.model import canonical, ending, merged_arrays, times
+from graphmem.model import canonical, ending, ids, merged_arrays, times
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.model.shipped_relationships import BUILTIN, ROLES
 from graphmem.reading import answers
@@ -95,6 +95,7 @@ async def _known(
     if not subjects.clocks.now:
         return await known_then(context, entity_ids, subjects.clocks)
     past = subjects.past
+    beginnings = sorted(map(question_words.beginning, focus.words))
     entities = await context.graph.only(
         "context.gather",
         list[KnownEntity],
@@ -104,13 +105,15 @@ async def _known(
         relationships=relationships,
         earliest=times.EARLIEST,
         characters=METADATA_LIMIT,
-        words=sorted(map(question_words.beginning, focus.words)),
+        words=beginnings,
         origins=ORIGINS_LIMIT,
         before=past.end if past is not None and past.end else times.LATEST + 1,
         every=past is not None,
     )
     answers.entities((known.entity for known in entities), snapshot=False)
     refuse_stale_keys((each.relationship_key, each.refold) for known in entities for each in known.related)
+    for known in entities:
+        known.related[:] = [each.compared(beginnings) for each in known.related]
     return entities
 
 
@@ -161,9 +164,9 @@ async def known_lines(
     """
     language = terms.language_of_question(" ".join(question))
     focus = Focus(question_words.content_words(question, (), language), question_words.wanted(question))
-    ids = list(dict.fromkeys([*subjects.named, *subjects.resembling]))
+    entity_ids = list(dict.fromkeys([*subjects.named, *subjects.resembling]))
     past = subjects.past
-    requested = await _known(context, ids, focus, subjects)
+    requested = await _known(context, entity_ids, focus, subjects)
     names = {
         word
         for known in requested
@@ -238,17 +241,21 @@ async def _with_matching(context: Context, requested: list[KnownEntity], focus: 
     ]
     if not many or not focus.words:
         return requested
+    beginnings = sorted(map(question_words.beginning, focus.words))
+    is_sealed = context.services.database.is_sealed
     entities = await context.graph.only(
         "context.matching",
         list[_Matching],
         entity_ids=many,
-        words=sorted(map(question_words.beginning, focus.words)),
+        words=beginnings,
         scanned=SCANNED_LIMIT,
-        relationships=RELATIONSHIPS_LIMIT,
+        relationships=2 * SCANNED_LIMIT if is_sealed else RELATIONSHIPS_LIMIT,
         characters=METADATA_LIMIT,
     )
     matching = dict(entities)
     refuse_stale_keys((each.relationship_key, each.refold) for rows in matching.values() for each in rows)
+    if is_sealed:
+        matching = {entity_id: _with_most(rows, beginnings) for entity_id, rows in matching.items()}
     whole: list[KnownEntity] = []
     for known in requested:
         keys = {related.relationship_key for related in known.related}
@@ -257,6 +264,19 @@ async def _with_matching(context: Context, requested: list[KnownEntity], focus: 
         ]
         whole.append(known._replace(related=[*known.related, *older]))
     return whole
+
+
+def _with_most(rows: Sequence[RelatedRow], beginnings: Sequence[str]) -> list[RelatedRow]:
+    """Return the relationships that have words of a question, as ``context/matching.cypher`` orders them."""
+    compared = [each.compared(beginnings) for each in rows]
+    counts = {each.relationship_key: each.matches + each.own_matches(beginnings) for each in compared}
+    having = [each for each in compared if counts[each.relationship_key]]
+
+    def place(each: RelatedRow) -> tuple[int, int, str]:
+        key = each.relationship_key
+        return counts[key], each.last_observation_at, ids.relationship_id(key)
+
+    return sorted(having, key=place, reverse=True)[:RELATIONSHIPS_LIMIT]
 
 
 def _weights(requested: Sequence[KnownEntity], named: Collection[str]) -> dict[str, float]:

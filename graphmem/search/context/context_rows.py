@@ -29,7 +29,10 @@ class WinnerTime(NamedTuple):
 
 
 class RelatedRow(NamedTuple):
-    """A relationship of an entity, and the entity at its other end."""
+    """A relationship of an entity, and the entity at its other end.
+
+    ``text`` has the words of that entity in a sealed instance, where no query compares them.
+    """
 
     relationship_key: str
     relationship_type: str
@@ -42,6 +45,18 @@ class RelatedRow(NamedTuple):
     metadata: list[tuple[str, str]]
     matches: int
     refold: int | None
+    text: str | None = None
+
+    def compared(self, words: Sequence[str]) -> RelatedRow:
+        """Return the row with its number of matches, as ``context/gather.cypher`` counts them."""
+        if self.text is None:
+            return self
+        return self._replace(matches=sum(f" {word}" in f" {self.text}" for word in words), text=None)
+
+    def own_matches(self, words: Sequence[str]) -> int:
+        """Return how many words its type and its metadata have."""
+        own = " ".join([self.relationship_type, *(each for pair in self.metadata for each in pair)]).lower()
+        return sum(word in own for word in words)
 
 
 class KnownEntity(NamedTuple):

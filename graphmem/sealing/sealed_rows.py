@@ -1,0 +1,327 @@
+"""Seals what queries write into the database, and opens what they read.
+
+The parameters of a query pass through :meth:`RowSealer.seal`, its rows through :meth:`RowSealer.open`. What
+is sealed is declared here, by the parameters that have it.
+
+A sealed text stands in the place of a text: :data:`MARK`, a mark of the instance, and in base64 the id of
+the data key and what AES-SIV (RFC 5297) made of the text. It opens only beside the id of the node that it
+was written to: in the same row, or in a list of it. AES-SIV needs no nonce: a text that is written again to
+the same node is equal to the earlier one. What queries look up by equality (:data:`_PAIRS`, :data:`_KEYS`),
+or answer without the id of its node (:data:`_KEYED`), is bound to its kind instead.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from graphmem.errors import DecryptionFailed
+from graphmem.model import facts, ids
+from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES, InstanceKeys, OwnerKey
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+MARK: Final = facts.SEALED_MARK
+_TEXT, _NUMBER, _KEY = "t", "n", "k"
+"""What a sealed text is: a text or a number of a node, or what is looked up."""
+_ELSEWHERE: Final = "@"
+"""Begins the id of the node of a sealed text, as ``entity/_placed.cypher`` writes it."""
+_PART: Final = "|"
+"""Ends the beginning by which names near a name are looked up (:mod:`graphmem.model.person_names`)."""
+
+_PLACED: Final[Mapping[str, frozenset[str]]] = {
+    "entities": frozenset({"canonical_name", "name", "values", "own", "evidence", "text", "check"}),
+    "relationships": frozenset({"values", "own", "check"}),
+    "observations": frozenset({"values", "places"}),
+    "transactions": frozenset({"answer", "request_hash"}),
+    "events": frozenset({"text"}),
+    "sources": frozenset({"name", "declared_type"}),
+    "interpretations": frozenset({"error", "warnings", "model"}),
+    "exclusions": frozenset({"reason"}),
+    "dismissals": frozenset({"reason"}),
+    "splits": frozenset({"reason"}),
+    "meaning": frozenset({"of", "packed", "vector", "fresh"}),
+    "rows": frozenset({"of", "was", "packed", "vector"}),
+    "subscription": frozenset({"webhook_url", "secret", "last_error", "query"}),
+}
+"""The properties that are sealed, by the parameter or the member whose rows have them."""
+_KEYED: Final = {
+    "name_key": "name", "idempotency_key": "key", "file_key": "file", "client": "client", "by": "by",
+}  # fmt: skip
+"""Properties that are looked up, or answered without the id of their node, each with its kind."""
+_UNINDEXED: Final[Mapping[str, Mapping[str, str | None]]] = {
+    "entities": {"text": "sealed_text"},
+    "meaning": {"vector": None, "fresh": None},
+    "rows": {"vector": None},
+}
+"""Properties that an index of words or of vectors would read, and under what name they are written."""
+_SEALED_NAMES: Final = {name: member for each in _UNINDEXED.values() for member, name in each.items() if name}
+_PAIRS: Final = frozenset(
+    {"identifiers_added", "identifiers_removed", "former_added", "former_removed", "values", "pairs",
+     "exact", "beside", "names", "borne", "near"}
+)  # fmt: skip
+"""Lists of pairs of a kind and of what is looked up, which a row may go on behind."""
+_OF_QUERIES: Final[Mapping[str, frozenset[str]]] = {
+    "passages.set": frozenset({"title", "key", "texts", "packed"}),
+    "interpretation.postpone": frozenset({"error"}),
+}
+"""Parameters of single queries that are sealed; each of these queries says of which node by an id."""
+_KEYS: Final[Mapping[str, Mapping[str, str]]] = {
+    "write.look": {"keys": "key", "file_keys": "file"},
+    "entity.named": {"name": "name"},
+    "oauth.create_client": {"metadata": "client"},
+    "oauth.create_request": {"client_name": "client"},
+    "account.create_key": {"name": "client"},
+    "account.create_agent_grant": {"label": "client"},
+    "secret.make": {"proposed": "secret"},
+}
+"""Parameters of single queries that are looked up, each with its kind."""
+
+
+_Above: TypeAlias = "tuple[Iterable[Any], _Above] | None"
+"""The values beside one, and what is above the list or the map that has them."""
+
+
+class RowSealer:
+    """Seals and opens the rows of one instance. ``near``: the beginning of the kinds of names near a name."""
+
+    def __init__(self, keys: InstanceKeys, near: str) -> None:
+        self._keys, self._near = keys, near
+        # No text that somebody stores begins like this, so that what begins like this is sealed.
+        self._mark = MARK + keys.first_of(INSTANCE).mark
+        self._record = keys.record()
+        self._ciphers: dict[bytes, tuple[str, AESSIV]] = {}
+        self._sealings: dict[str, _Sealing] = {}
+
+    def seal(self, name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, Any]:
+        """Return the parameters of a query, with what it writes or looks up sealed.
+
+        Raises:
+            EncryptionKeyInvalid, DataDirectoryRefused: the key file cannot be used.
+        """
+        if name == "meaning.set":
+            # The worker writes the vectors of all owners.
+            rows = [self._sealing(row["owner"]).row(row, "rows") for row in params["rows"]]
+            return {**params, "rows": rows}
+        return self._sealing(owner or INSTANCE).params(name.partition("[")[0], params)
+
+    def _sealing(self, owner: str) -> _Sealing:
+        self._forget_changed()
+        if (known := self._sealings.get(owner)) is None:
+            # A key is made where there is something to seal.
+            known = self._sealings[owner] = _Sealing(partial(self._keys.of, owner), self._mark, self._near)
+        return known
+
+    def _forget_changed(self) -> None:
+        """Forget all keys once the key file has changed: some may have been destroyed."""
+        if (record := self._keys.record()) is not self._record:
+            self._record, self._ciphers, self._sealings = record, {}, {}
+
+    def open(
+        self, rows: Sequence[dict[str, Any]], owner: str | None, *, names_nodes: bool = False
+    ) -> list[dict[str, Any]]:
+        """Return the rows of a query, opened.
+
+        Args:
+            names_nodes: the query writes the id of its node before a value, as ``entity/_placed.cypher``
+                does. No stored value may do so.
+
+        Raises:
+            DecryptionFailed: a sealed value was changed, cut, or belongs to another node or owner.
+            KeyDestroyed: its key was destroyed.
+        """
+        self._forget_changed()
+        opening = _Opening(self._mark, self._cipher, owner, names_nodes=names_nodes)
+        return [opening.value(row) for row in rows]
+
+    def _cipher(self, key_id: bytes) -> tuple[str, AESSIV]:
+        """Return the owner of a data key, and what it opens."""
+        if (known := self._ciphers.get(key_id)) is None:
+            key = self._keys.find(key_id.hex())
+            known = self._ciphers[key_id] = key.owner, key.rows
+        return known
+
+
+class _Sealing:
+    """The sealing of the parameters of one query."""
+
+    def __init__(self, key: Callable[[], OwnerKey], mark: str, near: str) -> None:
+        self._key_of, self._mark, self._near = key, mark, near
+
+    @cached_property
+    def _key(self) -> tuple[bytes, AESSIV]:
+        key = self._key_of()
+        return bytes.fromhex(key.id), key.rows
+
+    def params(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        own, keys = _OF_QUERIES.get(name), _KEYS.get(name)
+        place = params.get("source_id") or params.get("id") or ""
+        sealed: dict[str, Any] = {}
+        for member, value in params.items():
+            if own is not None and member in own:
+                sealed[member] = self._placed(value, place)
+            elif keys is not None and member in keys:
+                sealed[member] = self._looked_up(value, keys[member])
+            elif name == "entity.by_value" and member == "values":
+                sealed[member] = self._looked_up(value, params["field"])
+            elif isinstance(value, list) and value:
+                sealed[member] = self._rows(member, value)
+            elif isinstance(value, dict):
+                sealed[member] = self.row(value, name.partition(".")[0], place)
+            else:
+                sealed[member] = value
+        return sealed
+
+    def _rows(self, member: str, rows: list[Any]) -> list[Any]:
+        if isinstance(rows[0], list):
+            return [self._pair(each) for each in rows] if member in _PAIRS else rows
+        return [self.row(each, member) for each in rows] if isinstance(rows[0], dict) else rows
+
+    def row(self, row: Mapping[str, Any], group: str, above: str = "") -> dict[str, Any]:
+        """Return a row of a parameter, sealed. ``above``: the id of the row that it is in."""
+        place = row.get("subject_id") or above or row.get("id", "")
+        placed = frozenset[str]() if "properties" in row else _PLACED.get(group, frozenset())
+        sealed: dict[str, Any] = {}
+        for member, value in row.items():
+            if member in placed and member in (other := _UNINDEXED.get(group, {})):
+                sealed[member] = None
+                if (name := other[member]) is not None:
+                    sealed[name] = self._placed(value, place)
+            elif member in placed:
+                sealed[member] = self._placed(value, place)
+            elif member in _KEYED:
+                sealed[member] = self._looked_up(value, _KEYED[member])
+            elif isinstance(value, dict):
+                sealed[member] = self.row(value, member if member in _PLACED else group, place)
+            elif isinstance(value, list) and value:
+                sealed[member] = self._rows(member, value)
+            else:
+                sealed[member] = value
+        return sealed
+
+    def _pair(self, pair: list[Any]) -> list[Any]:
+        kind, value, *rest = pair
+        if ids.ENTITY_ID.fullmatch(value):
+            # Queries look for the entity too; ids are in clear.
+            return pair
+        if kind.startswith(self._near):
+            # Names that are near each other have the same beginning, which is looked up by itself.
+            beginning, part, end = value.partition(_PART)
+            found = self._looked_up(beginning + part, kind) + _PART
+            return [kind, found + self._looked_up(value, kind) if end else found, *rest]
+        return [kind, self._looked_up(value, kind), *rest]
+
+    def _looked_up(self, value: Any, kind: str) -> Any:
+        if isinstance(value, list):
+            return [self._looked_up(each, kind) for each in value]
+        return (
+            None
+            if value is None
+            else self._token(_KEY, f"{kind}\x00{value}".encode(errors="surrogatepass"), b"")
+        )
+
+    def _placed(self, value: Any, place: str) -> Any:
+        if isinstance(value, str):
+            return self._token(_TEXT, value.encode("utf-8", "surrogatepass"), place.encode())
+        if isinstance(value, list):
+            return [self._placed(each, place) for each in value]
+        if isinstance(value, bytes):
+            key_id, cipher = self._key
+            return self._mark.encode() + key_id + cipher.encrypt(value, [b"b", place.encode()])
+        return None if value is None else self._token(_NUMBER, b"%d" % value, place.encode())
+
+    def _token(self, kind: str, data: bytes, place: bytes) -> str:
+        key_id, cipher = self._key
+        body = key_id + cipher.encrypt(data, [kind.encode(), place])
+        return self._mark + kind + base64.b64encode(body).decode()
+
+
+class _Opening:
+    """The opening of the rows of one query."""
+
+    def __init__(
+        self,
+        mark: str,
+        cipher: Callable[[bytes], tuple[str, AESSIV]],
+        owner: str | None,
+        *,
+        names_nodes: bool,
+    ) -> None:
+        from cryptography.exceptions import InvalidTag
+
+        self._mark, self._bytes_mark, self._cipher_of, self._owner = mark, mark.encode(), cipher, owner
+        self._elsewhere = MARK + _ELSEWHERE if names_nodes else None
+        self._refusals = InvalidTag, ValueError
+
+    def value(self, value: Any, above: _Above = None) -> Any:
+        """Return a value of a row, opened."""
+        kind = type(value)
+        if kind is str:
+            if value.startswith(self._mark):
+                return self._text(value, above)
+            if self._elsewhere is not None and value.startswith(self._elsewhere):
+                return self._of_named_node(value)
+            return value
+        if kind is list:
+            here = value, above
+            return [self.value(each, here) for each in value]
+        if kind is dict:
+            here = value.values(), above
+            return {_SEALED_NAMES.get(name, name): self.value(each, here) for name, each in value.items()}
+        if kind is bytes and value.startswith(self._bytes_mark):
+            return self._bytes(b"b", value[len(self._bytes_mark) :], self._places(above))
+        return value
+
+    def _of_named_node(self, text: str) -> str | int:
+        """Return a text before which the query wrote the id of its node, which the row does not have."""
+        place, _, token = text.removeprefix(self._elsewhere or "").partition(MARK)
+        token = MARK + token
+        return self._text(token, ([place], None)) if token.startswith(self._mark) else token
+
+    def _text(self, token: str, above: _Above) -> str | int:
+        # Of a name that is near others, the last part is the name.
+        coded = token.removesuffix(_PART).rpartition(_PART)[2].removeprefix(self._mark)
+        kind = coded[:1]
+        try:
+            body = binascii.a2b_base64(coded[1:], strict_mode=True)
+        except (binascii.Error, ValueError):
+            raise _damaged(self._places(above)) from None
+        if kind == _KEY:
+            return self._bytes(b"k", body, [""]).decode(errors="surrogatepass").partition("\x00")[2]
+        opened = self._bytes(kind.encode(), body, self._places(above))
+        return int(opened) if kind == _NUMBER else opened.decode("utf-8", "surrogatepass")
+
+    def _places(self, above: _Above) -> Iterator[str]:
+        """Yield the texts beside and above a value that may be the id of its node, the nearest first."""
+        while above is not None:
+            values, above = above
+            for each in values:
+                if type(each) is str and not each.startswith(self._mark):
+                    yield each
+
+    def _bytes(self, kind: bytes, body: bytes, places: Iterable[str]) -> bytes:
+        first = None
+        if len(body) > KEY_ID_BYTES:
+            owner, cipher = self._cipher_of(body[:KEY_ID_BYTES])
+            if self._owner is None or owner in (self._owner, INSTANCE):
+                data = body[KEY_ID_BYTES:]
+                for place in places:
+                    first = place if first is None else first
+                    try:
+                        return cipher.decrypt(data, [kind, place.encode()])
+                    except self._refusals:
+                        continue
+        raise _damaged(places if first is None else [first])
+
+
+def _damaged(places: Iterable[str]) -> DecryptionFailed:
+    place = next(iter(places), "")
+    where = f"of {place}" if place else "that is looked up"
+    return DecryptionFailed(
+        f"a sealed value {where} does not open: it was changed, or moved from elsewhere. Restore a backup",
+        place=place or None,
+    )

@@ -1,0 +1,177 @@
+"""A sealed instance answers as another, has nothing in clear in its database, and reads nothing wrong."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphmem.errors import DecryptionFailed, GraphmemError, SearchMemoryExceeded
+from graphmem.interpretation import make_passages
+from graphmem.registry import Services
+from graphmem.search.search_copies import SearchCopies
+from graphmem.worker import make_vectors
+from tests.support.dumps import Dumps, all_answers, store_rich_example
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+
+CANARY = "zephyrquartz"
+QUESTIONS = (
+    "Ada",
+    "Countess",
+    "ada@example.org",
+    "1971",
+    "Who works at Analytical Engines?",
+    "cedar and plum",
+)
+
+
+@pytest.fixture
+def run(loop: Loop, sealed_services: Services, owner: str) -> Call:
+    return by_runner(loop, sealed_services, owner)
+
+
+def found(call: Call) -> dict[str, Any]:
+    """Return what searches, look-ups, contexts and lists answer to what is stored."""
+    answers: dict[str, Any] = {}
+    for question in QUESTIONS:
+        answers[f"search {question}"] = call("entities.query", search=question)
+        answers[f"context {question}"] = call("context.retrieve", question=question)
+        answers[f"find {question}"] = call("entities.find", identifier=question)
+        answers[f"sources {question}"] = call("sources.list", search=question)
+    for order in ("canonical_name", "snapshot.name", "snapshot.born", "entity_id"):
+        for way in ("asc", "desc"):
+            answers[f"{order} {way}"] = call("entities.query", sort_by=order, sort_order=way, limit=3)
+    for operator, value in (("eq", 1815), ("gt", 1800), ("in", [1815, 1816])):
+        filters = {"born": {"op": operator, "value": value}}
+        answers[f"{operator} {value}"] = call("entities.query", filters={"snapshot_filters": filters})
+    return answers
+
+
+def test_a_sealed_instance_answers_as_another(
+    loop: Loop, services: Services, sealed_services: Services, owner: str, tmp_path: Path
+) -> None:
+    plain = Dumps(loop, services, owner, tmp_path)
+    call = by_runner(loop, services, owner)
+    store_rich_example(call)
+    before, found_before = all_answers(call), found(call)
+    made = plain.create()
+    plain.wipe()
+    sealed = Dumps(loop, sealed_services, owner, tmp_path)
+    sealed.restore(made)
+    call = by_runner(loop, sealed_services, owner)
+    while loop.run(make_vectors(sealed_services, owner)) + loop.run(make_passages(sealed_services, owner)):
+        pass
+    assert all_answers(call) == before
+    report = call("server.check_snapshots")
+    assert report["healthy"], report
+    for question, answer in found(call).items():
+        assert answer == found_before[question], question
+    back = sealed.create("sealed")
+    sealed.wipe()
+    plain.restore(back, keys=sealed_services.keys)
+    assert all_answers(by_runner(loop, services, owner)) == before
+
+
+def stored(loop: Loop, services: Services, owner: str) -> dict[str, str]:
+    """Return all properties of the nodes of an owner, and of their edges, by label or type and name."""
+    script = (
+        "MATCH (n) WHERE n.owner = $owner OPTIONAL MATCH (n)-[r]-() "
+        "RETURN labels(n)[0] AS label, properties(n) AS node, type(r) AS type, properties(r) AS edge"
+    )
+    texts: dict[str, str] = {}
+    for row in loop.run(services.database.script(script, owner=owner)):
+        for kind, properties in ((row["label"], row["node"]), (row["type"], row["edge"] or {})):
+            for name, value in properties.items():
+                texts[f"{kind}.{name}"] = texts.get(f"{kind}.{name}", "") + str(value).lower()
+    return texts
+
+
+def test_no_value_name_or_text_is_in_the_database(
+    run: Call, loop: Loop, sealed_services: Services, owner: str
+) -> None:
+    item = {
+        "entity_type": "person",
+        "name": f"Ada {CANARY}",
+        "email": f"{CANARY}@example.org",
+        "note": CANARY,
+    }
+    link = {"relationship_type": "KNOWS", "source_index": 0, "target_index": 1, "metadata": {"how": CANARY}}
+    answer = run(
+        "store",
+        entities=[
+            item,
+            {"entity_type": "person", "name": "Eve", "aliases": [CANARY], "born": f"1815 {CANARY}"},
+        ],
+        relationships=[link],
+        idempotency_key=CANARY,
+    )
+    ada, eve = (each["entity_id"] for each in answer["entities"])
+    run("entities.correct", entity_id=eve, field="note", value=CANARY)
+    run("entities.dismiss_duplicates", entity_a=ada, entity_b=eve, reason=CANARY)
+    run("entities.merge", source_entity_id=eve, target_entity_id=ada, merge_reason=CANARY)
+    file = base64.b64encode(f"The {CANARY} sings.".encode()).decode()
+    source = run(
+        "store", file_content=file, original_filename=f"{CANARY}.txt", file_idempotency_key=CANARY,
+        entities=[{"entity_type": "event", "title": CANARY, "date": "2026-01-02",
+                   "spans": {"title": {"line": 1, "quote": CANARY}}}],
+    )["source_id"]  # fmt: skip
+    table = base64.b64encode(f"entity_type,name,x\nperson,{CANARY},{CANARY}\n".encode()).decode()
+    run("store", file_content=table, original_filename="people.csv")
+    run("sources.withdraw", source_id=source, reason=CANARY)
+    named = by_runner(loop, sealed_services, owner, client=CANARY)
+    named("store", entities=[{"entity_type": "note", "title": CANARY}])
+    loop.run(make_vectors(sealed_services, owner))
+    loop.run(make_passages(sealed_services, owner))
+    assert named("entities.query", search=CANARY)["entities"]
+    assert run("sources.search", search=CANARY) is not None
+    texts = stored(loop, sealed_services, owner)
+    assert "🔒" in texts["Entity.values"]
+    # By the name of a program what it wrote is filtered and taken back.
+    assert [name for name, text in texts.items() if CANARY in text] == ["Agent.writers"]
+
+
+def change(loop: Loop, services: Services, entity_id: str, values: list[str]) -> None:
+    script = "MATCH (n:Entity {id: $id}) SET n.values = $values"
+    loop.run(services.database.script(script, id=entity_id, values=values))
+
+
+def test_values_that_were_moved_in_the_database_are_answered_as_an_error(
+    run: Call, loop: Loop, sealed_services: Services
+) -> None:
+    people = [{"entity_type": "person", "name": name, "title": f"T{name}"} for name in ("Ada", "Eve")]
+    ada, eve = (each["entity_id"] for each in run("store", entities=people)["entities"])
+    script = "MATCH (n:Entity) WHERE n.id IN $ids RETURN n.id AS id, n.values AS values"
+    values = {
+        row["id"]: row["values"] for row in loop.run(sealed_services.database.script(script, ids=[ada, eve]))
+    }
+    for wrong, error in (
+        (values[eve], DecryptionFailed),
+        ([*values[ada][:-1], values[ada][-1][:-4]], DecryptionFailed),
+        (values[ada][::-1], GraphmemError),
+    ):
+        change(loop, sealed_services, ada, wrong)
+        with pytest.raises(error) as refused:
+            run("entities.snapshot", entity_id=ada)
+        if error is DecryptionFailed:
+            assert ada in str(refused.value)
+    change(loop, sealed_services, ada, values[ada])
+    assert run("entities.snapshot", entity_id=ada)["snapshot"]["title"] == "TAda"
+
+
+def test_an_owner_that_does_not_fit_into_memory_is_refused_and_not_answered_in_part(
+    loop: Loop, sealed_services: Services, owner: str
+) -> None:
+    small = replace(sealed_services, search_copies=SearchCopies(sealed_services.database, 1))
+    run = by_runner(loop, small, owner)
+    run("store", entities=[{"entity_type": "person", "name": f"Ada {number}"} for number in range(20)])
+    for name, arguments in (
+        ("entities.query", {"search": "Ada"}),
+        ("entities.find", {"identifier": "a@b.org"}),
+    ):
+        with pytest.raises(SearchMemoryExceeded):
+            run(name, **arguments)
+    loop.run(small.search_copies.close())

@@ -1,0 +1,66 @@
+"""Runs of the tests over a sealed instance: what is stored, and what is read, must be the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import pytest
+from filelock import FileLock
+from pydantic import SecretStr
+
+from graphmem.sealing import InstanceKeys, RootKey
+from graphmem.settings import Settings
+
+SEALED_VARIABLE: Final = "GRAPHMEM_TEST_SEALED"
+"""The folder of the keys of a run over a sealed instance; all processes of the run name the same."""
+
+
+def sealed(settings: Settings) -> Settings:
+    """Return settings of a sealed instance, if the run is one, else these."""
+    if SEALED_VARIABLE not in os.environ:
+        return settings
+    folder = Path(os.environ[SEALED_VARIABLE])
+    folder.mkdir(parents=True, exist_ok=True)
+    words, keys = folder / "words", folder / "keys.json"
+    with FileLock(folder / "lock"):
+        if not keys.exists():
+            root = RootKey.new()
+            words.write_text(root.words)
+            InstanceKeys.create(keys, root)
+    return settings.model_copy(update={"key_file": keys, "root_key": SecretStr(words.read_text())})
+
+
+IN_CLEAR: Final = frozenset({
+    # They ask services without the token of a sealed instance, or look at files of the store.
+    "test_access.py", "test_citations.py", "test_doctor.py", "test_http_wire.py", "test_large_bodies.py",
+    "test_mcp_resources.py", "test_parity.py", "test_source_content.py", "test_sources_command.py",
+    "test_toolsets.py", "test_tracing.py", "test_a_file_is_stored_alone",
+    "test_store_unstructured_stores_a_file_alone", "test_a_secret_that_was_being_made_is_one_secret",
+    # A sealed instance has no index of words, of vectors or of the order of names.
+    "test_without_memory_the_indexes_answer_and_say_so",
+    "test_while_the_copy_of_very_many_entities_is_read_the_indexes_answer",
+    "test_a_copy_that_cannot_be_read_keeps_no_search_waiting",
+    "test_a_search_compares_its_copy_though_another_one_gives_that_up",
+    "test_an_order_that_the_indexes_began_is_theirs_to_its_end",
+    "test_what_is_stored_while_a_copy_is_read_is_found",
+    "test_the_worker_puts_vectors_into_the_index_and_nothing_is_lost_on_the_way",
+    "test_a_look_up_costs_one_round_trip_a_miss_two_and_a_question_three_or_four",
+    "test_a_call_that_compares_too_many_entities_is_cut_or_refused",
+    "test_a_large_type_is_compared_in_parts_that_go_on_by_cursor",
+    "test_duplicates_of_a_new_entity_are_found_by_identifiers_words_and_neighbours",
+    # They write into the database themselves.
+    "test_every_damage_to_what_is_searched_is_named_and_mended",
+    "test_vectors_of_passages_that_were_divided_otherwise_are_made_anew",
+})  # fmt: skip
+"""The files and tests of what an instance in clear alone does."""
+
+
+def skip_in_clear(items: Iterable[pytest.Item]) -> None:
+    """Skip what an instance in clear alone does, in a run over a sealed instance."""
+    if SEALED_VARIABLE in os.environ:
+        for item in items:
+            if not IN_CLEAR.isdisjoint({item.path.name, getattr(item, "originalname", item.name)}):
+                item.add_marker(pytest.mark.skip(reason="a sealed instance does otherwise"))
