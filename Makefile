@@ -46,10 +46,12 @@ run: $(VENV)/installed ## Serve REST and MCP on http://127.0.0.1:3080
 test: $(VENV)/installed-dev ## Run the test suite on a real Neo4j
 	@$(PYTEST) -m "not long"
 
-test-long: $(VENV)/installed-dev ## Run everything, the long runs too, and much of it on the next Neo4j
+test-long: $(VENV)/installed-dev ## Run everything, the long runs too, and much of it on the next Neo4j and over a sealed instance
 	@GRAPHMEM_TEST_PROFILE=long $(PYTEST) --timeout 3600
 	@env -u GRAPHMEM_TEST_NEO4J_URI GRAPHMEM_TEST_NEO4J_VERSION=$(NEXT_NEO4J) \
 		$(PYTEST) -m "not long" tests/cypher tests/faces tests/dump
+	@folder=$$(mktemp -d) && env -u GRAPHMEM_TEST_NEO4J_URI GRAPHMEM_TEST_SEALED=$$folder \
+		$(PYTEST) -m "not long" tests/faces; status=$$?; rm -rf $$folder; exit $$status
 
 check: $(VENV)/installed-dev ## Format, lint, types, import contracts, contract snapshots
 	@$(BIN)/ruff format --check .
@@ -79,12 +81,13 @@ format: $(VENV)/installed-dev ## Format and sort imports
 snapshots: $(VENV)/installed-dev ## Write the contract snapshots and docs/reference.md anew
 	@$(BIN)/python -m tests.contract.snapshots --write
 
-bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round trips, CPU, cold starts, credentials, floods, finding
+bench: $(VENV)/installed-dev ## Measure this machine: stores, snapshots, round trips, CPU, cold starts, sealing, credentials, floods, finding
 	@$(BIN)/python -m tests.bench.run
 	@$(BIN)/python -m tests.bench.black_box
 	@$(BIN)/python -m tests.bench.trips
 	@$(BIN)/python -m tests.bench.cpu
 	@$(BIN)/python -m tests.bench.cold
+	@$(BIN)/python -m tests.bench.sealed
 	@$(BIN)/python -m tests.bench.credentials
 	@$(BIN)/python -m tests.bench.flood
 	@$(BIN)/python -m tests.bench.crowd
