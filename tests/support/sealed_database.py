@@ -36,8 +36,8 @@ def sealed(settings: Settings) -> Settings:
 IN_CLEAR: Final = frozenset({
     # They ask services without the token of a sealed instance, or look at files of the store.
     "test_access.py", "test_citations.py", "test_doctor.py", "test_http_wire.py", "test_large_bodies.py",
-    "test_mcp_resources.py", "test_parity.py", "test_source_content.py", "test_sources_command.py",
-    "test_toolsets.py", "test_tracing.py", "test_a_file_is_stored_alone",
+    "test_local_service.py", "test_mcp_resources.py", "test_parity.py", "test_source_content.py",
+    "test_sources_command.py", "test_toolsets.py", "test_tracing.py", "test_a_file_is_stored_alone",
     "test_store_unstructured_stores_a_file_alone", "test_a_secret_that_was_being_made_is_one_secret",
     # A sealed instance has no index of words, of vectors or of the order of names.
     "test_without_memory_the_indexes_answer_and_say_so",

@@ -139,7 +139,8 @@ export function Health() {
   const { health, info, stats } = loaded.data;
   return html`<h1>Health</h1>
     <div class="panels"><section class="panel"><h2>Service</h2><dl class="inner"><div><dt>version</dt><dd>${health.version}, ${info.environment}</dd></div><div><dt>database</dt><dd>${health.database}</dd></div>
-        <div><dt>login</dt><dd>${info.authentication === 'none' ? 'none is needed' : words(info.authentication)}</dd></div><div><dt>API</dt><dd><bdi>${info.api_base}</bdi></dd></div><div><dt>MCP</dt><dd><bdi>${info.mcp_url}</bdi></dd></div></dl></section>
+        <div><dt>login</dt><dd>${info.authentication === 'none' ? 'none is needed' : words(info.authentication)}</dd></div><div><dt>API</dt><dd><bdi>${info.api_base}</bdi></dd></div><div><dt>MCP</dt><dd><bdi>${info.mcp_url}</bdi></dd></div>
+        <div><dt>sealed</dt><dd>${info.sealed ? info.sealed.join(', ') : 'nothing'}</dd></div></dl></section>
       <section class="panel"><h2>Stored</h2><dl class="inner">${['entities', 'observations', 'relationships', 'events', 'interpretations'].map((name) => html`<div key=${name}><dt>${name}</dt><dd>${count(/** @type {any} */ (stats)[`total_${name}`])}</dd></div>`)}
         <div><dt>files</dt><dd>${count(stats.sources_count)}</dd></div><div><dt>last write</dt><dd>${stats.last_updated ? html`<${Time} at=${stats.last_updated} />` : 'none yet'}</dd></div>
         ${(stats.pending ?? 0) + stats.semantic_pending > 0 && html`<div><dt>behind</dt><dd>${many(stats.pending ?? 0, 'change')} of the index, ${many(stats.semantic_pending, 'vector')}</dd></div>`}</dl></section>
