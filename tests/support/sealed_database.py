@@ -34,12 +34,21 @@ def sealed(settings: Settings) -> Settings:
 
 
 IN_CLEAR: Final = frozenset({
-    # They ask services without the token of a sealed instance, or look at files of the store.
-    "test_access.py", "test_citations.py", "test_doctor.py", "test_http_wire.py", "test_large_bodies.py",
-    "test_local_service.py", "test_mcp_resources.py", "test_parity.py", "test_source_content.py",
-    "test_sources_command.py", "test_toolsets.py", "test_tracing.py", "test_a_file_is_stored_alone",
-    "test_store_unstructured_stores_a_file_alone", "test_a_secret_that_was_being_made_is_one_secret",
+    # They ask services without the token of a sealed instance, or start them without its keys.
+    "test_access.py", "test_citations.py", "test_database_health.py", "test_doctor.py", "test_http_wire.py",
+    "test_large_bodies.py", "test_local_service.py", "test_mcp_resources.py", "test_parity.py",
+    "test_serve_socket.py", "test_service.py", "test_sources_command.py", "test_thin_mcp.py",
+    "test_toolsets.py", "test_tracing.py", "test_a_secret_that_was_being_made_is_one_secret",
+    # They read the files of the store or the properties of nodes themselves.
+    "test_many_processes.py", "test_source_content.py", "test_upload_crashes.py", "test_worker_beside.py",
+    "test_a_file_is_stored_alone", "test_store_unstructured_stores_a_file_alone",
+    "test_filterable_values_follow_the_entity",
+    "test_the_text_for_search_is_the_folded_strings_of_an_entity",
     # A sealed instance has no index of words, of vectors or of the order of names.
+    "test_admission.py", "test_search_clusters.py", "test_search_recall.py",
+    "test_a_filterable_field_is_found_without_reading_the_others",
+    "test_a_single_name_is_proposed_with_the_only_longer_form_of_it",
+    "test_duplicates_that_a_store_names_do_not_depend_on_its_turn",
     "test_without_memory_the_indexes_answer_and_say_so",
     "test_while_the_copy_of_very_many_entities_is_read_the_indexes_answer",
     "test_a_copy_that_cannot_be_read_keeps_no_search_waiting",
