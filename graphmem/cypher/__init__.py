@@ -339,9 +339,9 @@ def bind(name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, A
 def _fragment(noun: str, name: str) -> str:
     if noun == "fact":
         value = _FACTS[name]
-        return (
-            str(value) if isinstance(value, int) else repr(value if isinstance(value, str) else list(value))
-        )
+        if isinstance(value, str):
+            return f"'{value}'"
+        return str(value if isinstance(value, int) else list(value))
     lines = _read(noun, name).splitlines()
     text = "\n".join(line for line in lines if not line.startswith("//")).strip()
     # What is in some forms alone stands on lines of its own.

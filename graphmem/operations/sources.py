@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import operator
-from functools import partial
 from pathlib import PurePosixPath
 from typing import Annotated, Final, NamedTuple, NotRequired
 
@@ -51,8 +49,8 @@ from graphmem.reading.source_answers import (
     as_reference,
     as_source,
     read_source,
-    read_sources,
-    sources_named,
+    read_sources_named,
+    sealed_sources_named,
 )
 from graphmem.reading.writer_filters import ByWriter, written
 from graphmem.registry import Context, Scope, operation
@@ -112,16 +110,18 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
     """
     query = cursors.fingerprint(context, "sources.list", arguments)
     name, by = written("source.page", arguments.writers)
-    said: list[str] = []
-    if search := (arguments.search or "").lower():
-        said = await passage_search.sources_saying(context, search)
-        said += await sources_named(context, lambda name: search in name.lower())
+    search = arguments.search.lower() if arguments.search else None
+    fitting: list[str] = []
+    if arguments.search and search:
+        by_text = await passage_search.sources_saying(context, arguments.search)
+        by_name = await sealed_sources_named(context, lambda name: search in name.lower())
+        fitting = [*by_text, *by_name]
     row = await context.graph.only(
         name,
         _PageRow,
         **by,
-        search=search or None,
-        said=said,
+        search=search,
+        said=fitting,
         mime_type=arguments.mime_type.lower() if arguments.mime_type else None,
         interpreted=arguments.interpreted,
         **newest_window(arguments, query),
@@ -291,15 +291,7 @@ async def _named_source(context: Context, path: str) -> SourceRow:
     rows: list[SourceRow] = []
     # What was stored by its file_path has the last part of that as its name.
     for name in dict.fromkeys((path, PurePosixPath(path).name)):
-        if rows:
-            break
-        if context.services.database.is_sealed:
-            ids = await sources_named(context, partial(operator.eq, name))
-            rows = await read_sources(context, ids[:CANDIDATES_LIMIT])
-        else:
-            rows = await context.graph.only(
-                "source.by_name", list[SourceRow], name=name, limit=CANDIDATES_LIMIT
-            )
+        rows = rows or await read_sources_named(context, name, CANDIDATES_LIMIT)
     if len(rows) > 1:
         raise SourceAmbiguous(candidates=[as_reference(row) for row in rows])
     if not rows:

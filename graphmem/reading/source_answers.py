@@ -107,8 +107,8 @@ class _NamedSource(NamedTuple):
     names: list[str]
 
 
-async def sources_named(context: Context, fits: Callable[[str], bool]) -> list[str]:
-    """Return the ids of the sources of which a name fits, the newest first, of a sealed instance alone."""
+async def sealed_sources_named(context: Context, fits: Callable[[str], bool]) -> list[str]:
+    """Return the ids of the sources of which a sealed name fits, the newest first; none in clear are read."""
     if not context.services.database.is_sealed:
         return []
     sources = await context.graph.only("source.names", list[_NamedSource])
@@ -118,6 +118,14 @@ async def sources_named(context: Context, fits: Callable[[str], bool]) -> list[s
 async def read_sources(context: Context, ids: Collection[str]) -> list[SourceRow]:
     """Return those of some sources that the caller's owner has, by id."""
     return await context.graph.only("source.by_id", list[SourceRow], ids=sorted(ids)) if ids else []
+
+
+async def read_sources_named(context: Context, name: str, limit: int) -> list[SourceRow]:
+    """Return the newest sources of the caller's owner that were stored under a name."""
+    if context.services.database.is_sealed:
+        ids = await sealed_sources_named(context, lambda stored: stored == name)
+        return await read_sources(context, ids[:limit])
+    return await context.graph.only("source.by_name", list[SourceRow], name=name, limit=limit)
 
 
 async def read_source(context: Context, source_id: str) -> SourceRow:

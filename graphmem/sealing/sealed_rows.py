@@ -211,18 +211,16 @@ class _Sealing:
         if kind.startswith(self._near):
             # Names that are near each other have the same beginning, which is looked up by itself.
             beginning, part, end = value.partition(_PART)
-            found = self._looked_up(beginning + part, kind) + _PART
-            return [kind, found + self._looked_up(value, kind) if end else found, *rest]
+            group = self._looked_up(beginning + part, kind) + _PART
+            return [kind, group + self._looked_up(value, kind) if end else group, *rest]
         return [kind, self._looked_up(value, kind), *rest]
 
     def _looked_up(self, value: Any, kind: str) -> Any:
         if isinstance(value, list):
             return [self._looked_up(each, kind) for each in value]
-        return (
-            None
-            if value is None
-            else self._token(_KEY, f"{kind}\x00{value}".encode(errors="surrogatepass"), b"")
-        )
+        if value is None:
+            return None
+        return self._token(_KEY, f"{kind}\x00{value}".encode(errors="surrogatepass"), b"")
 
     def _placed(self, value: Any, place: str) -> Any:
         if isinstance(value, str):

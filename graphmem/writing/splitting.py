@@ -35,7 +35,7 @@ class _Linked(NamedTuple):
     key: str
 
 
-class _Said(NamedTuple):
+class _FieldValue(NamedTuple):
     """An observation, and the value that it gives the field; canonical JSON."""
 
     observation_id: str
@@ -128,12 +128,11 @@ class SplitRequest(StoreRequest):
         }
         observation_ids = asked.observation_ids
         if asked.field is not None:
-            said = await queries.only(
-                "split.saying", list[_Said], entity_ids=sorted(members), field=asked.field
+            values = await queries.only(
+                "split.field_values", list[_FieldValue], entity_ids=sorted(members), field=asked.field
             )
-            saying = [each.observation_id for each in said if each.value == asked.value]
-            given = saying if observation_ids is None else observation_ids
-            observation_ids = sorted({*saying}.intersection(given))
+            having = {each.observation_id for each in values if each.value == asked.value}
+            observation_ids = sorted(having if observation_ids is None else having & {*observation_ids})
         selected = await queries.only(
             "split.select", Selected, entity_ids=sorted(members), keys=sorted(keys), limit=SPLIT_LIMIT + 1,
             observation_ids=observation_ids, since=asked.since, source_ids=asked.source_ids,

@@ -60,7 +60,7 @@ WRITTEN_LATER = (
     "undated", "unstamped",
     "until", "url", "vectors_changed",
     "is_cut", "key", "packed", "passages_changed", "places", "reader", "texts", "title",
-    "contact", "notes", "retired", "sealed_text", "wiped_at",
+    "address", "contact", "decided_at", "is_seeded", "notes", "retired", "sealed_text", "wiped_at",
 )  # fmt: skip
 """Properties that our queries read, and that nothing has written where these tests run first."""
 

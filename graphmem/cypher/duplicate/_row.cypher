@@ -1,8 +1,7 @@
 // The part of an entity that is compared for likeness; in Python: duplicate_pages.profile. Takes
 // `entity` and `$compared`. Of a small entity all fields are read: to choose among them takes longer. Of a very large
 // one only the name is compared, because its values are not read.
-[entity.id, entity.type, CASE WHEN entity.canonical_name STARTS WITH <fact._sealed> THEN entity.canonical_name
- ELSE left(entity.canonical_name, 1000) END, entity.observation_count, entity.created_at,
+[entity.id, entity.type, <entity._short_name>, entity.observation_count, entity.created_at,
  CASE WHEN entity.size <= 2000 THEN entity.fields
    WHEN entity.size <= 200000 THEN [name IN entity.fields WHERE name IN $compared] ELSE [] END,
  CASE WHEN entity.size <= 2000 THEN entity.values

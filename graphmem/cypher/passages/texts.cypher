@@ -12,4 +12,5 @@ UNWIND range(0, size($places) - 1) AS i
 OPTIONAL MATCH (passages:Passages {source_id: $places[i][0]})
 WHERE passages.owner = $owner
 WITH i, passages, $places[i][1] AS number ORDER BY i
-RETURN collect([head([placed IN [[passages.source_id, passages.texts[number]]] | <entity._placed>]), passages.places[number * 4..number * 4 + 4]]) AS texts
+RETURN collect([head([placed IN [[passages.source_id, passages.texts[number]]] | <entity._placed>]),
+  passages.places[number * 4..number * 4 + 4]]) AS texts

@@ -1,4 +1,4 @@
-// split.saying: the observations of an entity that give a field a value, and count, each with the value.
+// split.field_values: the observations of an entity that give a field a value, and count, each with the value.
 //
 // params  entity_ids: LIST<STRING>, field: STRING
 // returns values: LIST<LIST>
