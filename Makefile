@@ -51,7 +51,7 @@ test-long: $(VENV)/installed-dev ## Run everything, the long runs too, and much 
 	@env -u GRAPHMEM_TEST_NEO4J_URI GRAPHMEM_TEST_NEO4J_VERSION=$(NEXT_NEO4J) \
 		$(PYTEST) -m "not long" tests/cypher tests/faces tests/dump
 	@folder=$$(mktemp -d) && env -u GRAPHMEM_TEST_NEO4J_URI GRAPHMEM_TEST_SEALED=$$folder \
-		$(PYTEST) -m "not long" tests/faces tests/reliability; status=$$?; rm -rf $$folder; exit $$status
+		$(PYTEST) -m "not long" tests/faces tests/reliability tests/dump; status=$$?; rm -rf $$folder; exit $$status
 
 check: $(VENV)/installed-dev ## Format, lint, types, import contracts, contract snapshots
 	@$(BIN)/ruff format --check .

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from graphmem.dump import CreateResult, records, verifying
+from graphmem.dump import CreateResult, records
 from graphmem.model import fact_records
 from graphmem.model.fact_records import Attribution, Record, TransactionRecord
-from tests.support.dumps import Dumps, all_answers, forge, store_rich_example
+from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.faces import Call
 
 MEMBERS = ("thumbprint", "algorithm", "tier", "issuer", "subject", "token_id", "client", "client_version")
 BY = {name: f"canary {name} ☃" for name in MEMBERS}
 
 
-def signed(made: CreateResult, **by: str) -> Any:
+def signed(dumps: Dumps, made: CreateResult, **by: str) -> Path:
     """Return a dump in which two of three transactions are signed, one of them with all members."""
     count = 0
 
@@ -29,22 +30,21 @@ def signed(made: CreateResult, **by: str) -> Any:
         members = (None, BY | by, {"tier": "software"})[count % 3]
         return record.model_copy(update={"by": members and Attribution(**members)})
 
-    return forge(made, sign)
+    return dumps.forge(made, sign)
 
 
-def attributions(path: Any) -> list[dict[str, Any] | None]:
-    with verifying.open_file(path) as file:
-        lines = [json.loads(record.line()) for record in verifying.read(file)]
+def attributions(dumps: Dumps, path: Path) -> list[dict[str, Any] | None]:
+    lines = [json.loads(record.line()) for record in dumps.records(path)]
     return [line.get("by") for line in lines if line["record"] == "transaction"]
 
 
 def test_who_wrote_comes_back_as_it_was_and_provenance_says_it(run: Call, dumps: Dumps) -> None:
     store_rich_example(run)
     before, first = all_answers(run), dumps.create()
-    path = signed(first)
-    root = verifying.verify(path).manifest.root
-    assert root != first.manifest.root
-    dumped = attributions(path)
+    path = signed(dumps, first)
+    root = dumps.root(path)
+    assert root != dumps.root(first)
+    dumped = attributions(dumps, path)
     assert BY in dumped
     assert None in dumped
     dumps.wipe()
@@ -60,7 +60,7 @@ def test_who_wrote_comes_back_as_it_was_and_provenance_says_it(run: Call, dumps:
     assert without_writers(after) == without_writers(before)
     run("server.check_snapshots", auto_fix=True)
     again = dumps.create("again")
-    assert (again.manifest.root, attributions(again.path)) == (root, dumped)
+    assert (dumps.root(again), attributions(dumps, again.path)) == (root, dumped)
     known = dumps.restore(path)
     assert (known.transactions, known.conflict_count) == (0, 0)
 
@@ -81,16 +81,16 @@ def without_writers(answer: Any) -> Any:
 def test_another_signature_of_a_known_transaction_is_a_conflict(run: Call, dumps: Dumps) -> None:
     run("store", entities=[{"entity_type": "person", "name": "Ada"}])
     unsigned = dumps.create()
-    path = signed(unsigned)
+    path = signed(dumps, unsigned)
     conflict = dumps.restore(path).conflicts[0].report()
     assert (conflict["what"], json.loads(conflict["here"]["by"])["method"]) == ("transaction", "none")
     assert json.loads(conflict["dump"]["by"]) == BY
-    assert [each and each["method"] for each in attributions(dumps.create("again").path)] == ["none"]
+    assert [each and each["method"] for each in attributions(dumps, dumps.create("again").path)] == ["none"]
     dumps.wipe()
     dumps.restore(path)
     assert dumps.restore(unsigned).conflict_count == 1
-    assert dumps.restore(signed(unsigned, tier="hardware")).conflict_count == 1
-    assert attributions(dumps.create("again").path) == [BY]
+    assert dumps.restore(signed(dumps, unsigned, tier="hardware")).conflict_count == 1
+    assert attributions(dumps, dumps.create("again").path) == [BY]
 
 
 def line(by: Any) -> bytes:

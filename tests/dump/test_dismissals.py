@@ -7,7 +7,7 @@ from typing import Any
 from graphmem.model.fact_records import ObservationRecord, Record
 from graphmem.registry import Services
 from graphmem.writing import dismissed_pairs
-from tests.support.dumps import Dumps, forge
+from tests.support.dumps import Dumps
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
@@ -58,7 +58,7 @@ def test_a_dismissal_may_be_restored_before_its_entities(
     def without_observations(record: Record) -> Record | None:
         return None if isinstance(record, ObservationRecord) else record
 
-    dumps.restore(forge(made, without_observations))
+    dumps.restore(dumps.forge(made, without_observations))
     assert loop.run(dismissed_pairs(services.database.reads(owner), [a, b])) == []
     dumps.restore(made)
     (dismissed,) = loop.run(dismissed_pairs(services.database.reads(owner), [a]))

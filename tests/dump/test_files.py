@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graphmem.cli.main import app
-from graphmem.dump import container, verify, verifying
+from graphmem.dump import container
 from graphmem.dump.file_chunks import FILE_CHUNK_BYTES
 from graphmem.dump.records import FileChunk
 from graphmem.errors import DumpDamaged, ObjectMissing, ObjectStoreUnavailable
@@ -26,7 +26,7 @@ from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.faces.test_sources import with_file
 from tests.support.commands import environment
-from tests.support.dumps import Dumps, forge
+from tests.support.dumps import Dumps
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner
 from tests.support.object_places import ObjectPlace, directory_place, s3_place
@@ -44,14 +44,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> ObjectPlace:
+def place(services: Services, tmp_path: Path) -> ObjectPlace:
     """An object store of this test."""
-    return directory_place(tmp_path / "data")
+    return directory_place(tmp_path / "data", services.keys)
 
 
 @pytest.fixture
 def objects(loop: Loop, place: ObjectPlace) -> Iterator[ObjectStore]:
-    store = new_object_store(place.settings)
+    store = place.open()
     yield store
     loop.run(store.close())
 
@@ -90,19 +90,14 @@ def bytes_of(files: Dumps, data: bytes) -> bytes:
     return files.loop.run(joined())
 
 
-def records_of(path: Path) -> list[Record]:
-    with verifying.open_file(path) as file:
-        return list(verifying.read(file))
-
-
 @pytest.mark.parametrize("kind", ["directory", "s3"])
 def test_files_come_back_from_a_dump_byte_for_byte(
     kind: str, request: pytest.FixtureRequest, loop: Loop, services: Services, owner: str, tmp_path: Path
 ) -> None:
-    place = directory_place(tmp_path / "data")
+    place = directory_place(tmp_path / "data", services.keys)
     if kind == "s3":
-        place = s3_place(request.getfixturevalue("server"), tmp_path / "data")
-    objects = new_object_store(place.settings)
+        place = s3_place(request.getfixturevalue("server"), tmp_path / "data", keys=services.keys)
+    objects = place.open()
     files = Dumps(loop, replace(services, objects=objects), owner, tmp_path)
     run = by_runner(loop, files.services, owner)
     run("store", **with_file(LARGE))
@@ -114,7 +109,7 @@ def test_files_come_back_from_a_dump_byte_for_byte(
     assert (restored.files, restored.missing_files.count, restored.conflict_count) == (2, 0, 0)
     assert (bytes_of(files, LARGE), bytes_of(files, SMALL)) == (LARGE, SMALL)
     assert run("sources.list") == before
-    assert files.create("again").manifest.root == made.manifest.root
+    assert files.root(files.create("again")) == files.root(made)
     loop.run(objects.close())
 
 
@@ -122,13 +117,13 @@ def test_a_dump_has_each_file_once_after_its_first_source(files: Dumps, stored: 
     made = files.create()
     names = [
         record.name if isinstance(record, SourceRecord) else len(base64.b64decode(record.data))
-        for record in records_of(made.path)
+        for record in files.records(made)
         if isinstance(record, SourceRecord | FileChunk)
     ]
     assert names == ["large.bin", FILE_CHUNK_BYTES, 9, "letter.txt", len(SMALL), "copy.bin"]
     (contents,) = made.manifest.contents["owners"]
     assert (contents["files"], contents["file_bytes"]) == (2, len(LARGE) + len(SMALL))
-    verified = verify(made.path)
+    verified = files.verify(made.path)
     assert (verified.header.files, verified.missing_files) == (True, 0)
 
 
@@ -160,8 +155,8 @@ def test_restoring_again_replaces_a_damaged_object(
 def test_a_dump_without_files_says_so_and_which_are_missing(files: Dumps, stored: dict[str, str]) -> None:
     files.with_files = False
     made = files.create()
-    assert not any(isinstance(record, FileChunk) for record in records_of(made.path))
-    verified = verify(made.path)
+    assert not any(isinstance(record, FileChunk) for record in files.records(made))
+    verified = files.verify(made.path)
     assert (verified.header.files, verified.missing_files) == (False, 2)
     assert "files" not in made.manifest.contents["owners"][0]
     # The object store has the bytes still.
@@ -192,12 +187,13 @@ def test_a_file_that_cannot_be_read_is_left_out_and_named(
     if damage == "missing":
         path.unlink()
     else:
-        path.write_bytes(LARGE[:-1] + bytes([LARGE[-1] ^ 1]) if damage == "damaged" else LARGE[:-1])
+        kept = path.read_bytes()
+        path.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]) if damage == "damaged" else kept[:-1])
     made = files.create()
     (missing,) = made.missing_files.listed
     assert (missing.source_id, missing.owner) == (stored["large"], files.owner)
     assert missing.reason == ("OBJECT_MISSING" if damage == "missing" else "OBJECT_DAMAGED")
-    assert verify(made.path).missing_files == 1
+    assert files.verify(made.path).missing_files == 1
     erase(files)
     assert [file.name for file in files.restore(made).missing_files.listed] == ["large.bin"]
     assert bytes_of(files, SMALL) == SMALL
@@ -222,9 +218,9 @@ def test_a_dump_with_a_changed_file_is_refused_before_anything_is_restored(
             return record.model_copy(update={"data": base64.b64encode(b"x" * 9).decode()})
         return record
 
-    forged = forge(made, change)
+    forged = files.forge(made, change)
     erase(files)
-    for work in (lambda: verify(forged), lambda: files.restore(forged)):
+    for work in (lambda: files.verify(forged), lambda: files.restore(forged)):
         with pytest.raises(DumpDamaged, match="their hash differs"):
             work()
     assert run("sources.list")["sources"] == []
@@ -240,7 +236,7 @@ def test_a_dump_that_lacks_a_chunk_is_refused(files: Dumps, stored: dict[str, st
         return None if is_lost else record
 
     with pytest.raises(DumpDamaged):
-        verify(forge(made, change))
+        files.verify(files.forge(made, change))
 
 
 def test_bytes_that_the_header_denies_are_refused(
@@ -252,8 +248,8 @@ def test_bytes_that_the_header_denies_are_refused(
         container.DumpWriter, "__init__", lambda self, file, **_: real(self, file, files=False)
     )
     with pytest.raises(DumpDamaged, match="no bytes of files"):
-        verify(files.create("denied").path)
-    assert verify(made.path).header.files
+        files.verify(files.create("denied").path)
+    assert files.verify(made.path).header.files
 
 
 def test_progress_counts_the_bytes_of_files(files: Dumps, stored: dict[str, str]) -> None:
@@ -311,8 +307,8 @@ def test_files_move_from_one_kind_of_object_store_to_the_other(
     tmp_path: Path,
 ) -> None:
     places = {
-        "directory": directory_place(tmp_path / "directory"),
-        "s3": s3_place(server, tmp_path / "s3"),
+        "directory": directory_place(tmp_path / "directory", services.keys),
+        "s3": s3_place(server, tmp_path / "s3", keys=services.keys),
     }
 
     def command(kind: str, *words: str) -> dict[str, Any]:
@@ -321,14 +317,14 @@ def test_files_move_from_one_kind_of_object_store_to_the_other(
         assert shown.exit_code == 0, shown.output
         return json.loads(shown.stdout)
 
-    stores = {kind: new_object_store(place.settings) for kind, place in places.items()}
+    stores = {kind: place.open() for kind, place in places.items()}
     at_source = Dumps(loop, replace(services, objects=stores[source]), owner, tmp_path)
     at_target = Dumps(loop, replace(services, objects=stores[target]), owner, tmp_path)
     run = by_runner(loop, at_source.services, owner)
     run("store", **with_file(LARGE))
     run("store", **with_file(SMALL))
     before, path = run("sources.list"), str(tmp_path / "moved.dump")
-    made = command(source, "create", path, "--owner", owner)
+    command(source, "create", path, "--owner", owner)
     erase(at_source)
     restored = command(target, "restore", path)
     assert (restored["files"], restored["files_missing"], restored["conflicts"]) == (2, 0, 0)
@@ -337,7 +333,7 @@ def test_files_move_from_one_kind_of_object_store_to_the_other(
         bytes_of(at_source, SMALL)
     assert by_runner(loop, at_target.services, owner)("sources.list") == before
     again = command(target, "create", str(tmp_path / "again.dump"), "--owner", owner)
-    assert (again["root"], again["files_missing"]) == (made["root"], 0)
+    assert (at_target.root(Path(again["path"])), again["files_missing"]) == (at_source.root(Path(path)), 0)
     for store in stores.values():
         loop.run(store.close())
 

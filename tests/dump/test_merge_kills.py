@@ -61,7 +61,7 @@ def test_a_merge_that_is_killed_loses_nothing_and_the_next_run_goes_on(
         made = command("backup", "create", str(folder / "union.dump"), "--owner", owner)
         assert (made["transactions"], made["files"], made["files_missing"]) == (2, 2, 0), changes
         assert not (folder / other_instance.FILE).exists()
-        roots.add(made["root"])
+        roots.add(dumps.root(Path(made["path"])))
         if is_over:
             assert (len(roots), changes > 9, list(other.iterdir())) == (1, True, [])
             return

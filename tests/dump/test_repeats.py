@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.dump import CreateResult, verifying
+from graphmem.dump import CreateResult
 from graphmem.model.fact_records import Repeat, TransactionRecord
 from graphmem.registry import Services
 from tests.support.dumps import Dumps, all_answers
@@ -32,15 +32,14 @@ def repeats(loop: Loop, services: Services, owner: str) -> Repeats:
     return lambda: [list(row.values()) for row in loop.run(services.database.script(query, o=owner))]
 
 
-def dumped(made: CreateResult) -> list[list[str]]:
+def dumped(dumps: Dumps, made: CreateResult) -> list[list[str]]:
     """Return the repeats of a dump."""
     pairs, transaction_id = [], ""
-    with verifying.open_file(made.path) as file:
-        for record in verifying.read(file):
-            if isinstance(record, TransactionRecord):
-                transaction_id = record.id
-            elif isinstance(record, Repeat):
-                pairs.append([record.id, transaction_id])
+    for record in dumps.records(made):
+        if isinstance(record, TransactionRecord):
+            transaction_id = record.id
+        elif isinstance(record, Repeat):
+            pairs.append([record.id, transaction_id])
     return pairs
 
 
@@ -77,12 +76,12 @@ def test_new_observations_and_replays_repeat_nothing(run: Call, repeats: Repeats
 def test_repeats_come_back_from_a_dump(run: Call, dumps: Dumps, repeats: Repeats) -> None:
     store_again(run)
     before, pairs, made = all_answers(run), repeats(), dumps.create()
-    assert (made.owners[0].counts["repeats"], sorted(dumped(made))) == (len(pairs), sorted(pairs))
+    assert (made.owners[0].counts["repeats"], sorted(dumped(dumps, made))) == (len(pairs), sorted(pairs))
     dumps.wipe()
     dumps.restore(made)
     assert (all_answers(run), repeats()) == (before, pairs)
     again = dumps.create("again")
-    assert again.manifest.root == made.manifest.root
+    assert dumps.root(again) == dumps.root(made)
     known = dumps.restore(made)
     assert (known.transactions, known.observations, known.conflict_count) == (0, 0, 0)
     assert repeats() == pairs
@@ -124,7 +123,7 @@ def test_a_repeat_may_stand_before_its_observation(run: Call, dumps: Dumps, repe
     restored = dumps.restore(union)
     assert repeats() == [[ada, first]]
     assert (planned.observations, planned.transactions) == (restored.observations, restored.transactions)
-    assert dumps.create("again").manifest.root == union.manifest.root
+    assert dumps.root(dumps.create("again")) == dumps.root(union)
     assert run("server.check_snapshots")["healthy"]
 
 
@@ -143,7 +142,7 @@ def test_repeats_and_withdrawals_of_one_batch_are_both_restored(
     assert repeats() == []
     dumps.restore(newer)
     assert repeats() == pairs
-    assert dumps.create("again").manifest.root == newer.manifest.root
+    assert dumps.root(dumps.create("again")) == dumps.root(newer)
     assert run("server.check_snapshots")["healthy"]
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from graphmem.dump import container, verifying
+from graphmem.dump import container
 from graphmem.dump.records import Record
 from graphmem.errors import DumpDamaged, DumpRefused, IdempotencyMismatch
 from graphmem.model import canonical
 from graphmem.model.fact_records import SchemaRecord
 from graphmem.registry import Services
-from tests.support.dumps import Dumps, all_answers, forge, store_rich_example
+from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
@@ -30,7 +30,7 @@ def test_everything_comes_back(run: Call, dumps: Dumps) -> None:
     for name, wanted in before.items():
         assert after[name] == wanted, name
     second = dumps.create("second")
-    assert second.manifest.root == first.manifest.root
+    assert dumps.root(second) == dumps.root(first)
     assert run("server.check_snapshots")["healthy"]
 
 
@@ -71,10 +71,10 @@ def test_schema_with_keys_without_effect_of_an_earlier_version_comes_back_as_it_
         text = canonical.encode({**document, "query_synonyms": {"vin": ["wine"]}})
         return record.model_copy(update={"document": text})
 
-    forged = forge(dumps.create(), earlier)
+    forged = dumps.forge(dumps.create(), earlier)
     dumps.wipe()
     assert dumps.restore(forged).conflict_count == 0
-    assert dumps.create("second").manifest.root == verifying.verify(forged).manifest.root
+    assert dumps.root(dumps.create("second")) == dumps.root(forged)
     read = run("schemas.get", entity_type="wine")
     assert read["query_synonyms"] == {"vin": ["wine"]}
     run("schemas.update", entity_type="wine", new_fields={"year": "number"})
@@ -128,7 +128,7 @@ def test_a_restore_that_was_broken_off_goes_on(
             assert patience < 30
     assert patience > 3
     assert all_answers(run) == before
-    assert dumps.create("after").manifest.root == made.manifest.root
+    assert dumps.root(dumps.create("after")) == dumps.root(made)
 
 
 def test_large_values_are_dumped_and_restored(run: Call, dumps: Dumps) -> None:
@@ -152,7 +152,7 @@ def test_several_owners_are_dumped_in_order(
         by_runner(loop, services, name)("store", entities=[{"entity_type": "person", "name": name}])
     made = dumps.create("several", *reversed(names))
     assert [entry.owner for entry in made.owners] == names
-    assert made.manifest.root == dumps.create("again", *names).manifest.root
+    assert dumps.root(made) == dumps.root(dumps.create("again", *names))
     assert dumps.restore(made).owners == 3
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from graphmem.dump import verifying
 from graphmem.errors import GraphmemError
 from graphmem.model.fact_records import ObservationRecord
 from graphmem.registry import Services
@@ -188,6 +187,5 @@ def test_a_dump_holds_facts_and_no_merges_by_rule(run: Call, dumps: Dumps) -> No
     by_name, by_email = home_of(run, ADA), home_of(run, ADA_BY_EMAIL)
     assert shown_as(run, by_name) == [by_email]
     made = dumps.create()
-    with verifying.open_file(made.path) as file:
-        dumped = [record for record in verifying.read(file) if isinstance(record, ObservationRecord)]
+    dumped = [record for record in dumps.records(made) if isinstance(record, ObservationRecord)]
     assert [(each.subject_id, each.kind) for each in dumped] == [(by_name, "value"), (by_email, "value")]

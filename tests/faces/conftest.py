@@ -25,6 +25,7 @@ from tests.support.doctor import Examine
 from tests.support.event_loop import Loop
 from tests.support.faces import share_services
 from tests.support.rule_merging import Audited
+from tests.support.sealed_database import key_settings
 from tests.support.service import Service, free_port, running
 
 Command = Callable[..., tuple[int, str, str]]
@@ -87,7 +88,7 @@ def look(settings: Settings, loop: Loop, tmp_path: Path, monkeypatch: pytest.Mon
             monkeypatch.setenv(name, value)
         overrides = {
             "neo4j_uri": settings.neo4j_uri, "neo4j_password": settings.neo4j_password, "env": "test",
-            "data_dir": folder, "port": free_port(),
+            "data_dir": folder, "port": free_port(), **key_settings(settings),
         }  # fmt: skip
         overrides |= {name: value for name, value in arguments.items() if not name.isupper()}
         findings = loop.run(examine(overrides, deep, variables))

@@ -54,7 +54,8 @@ def guarded_http(loop: Loop, services: Services) -> Http:
 
 @pytest.fixture
 def open_http(loop: Loop, services: Services) -> Http:
-    return sender(loop, create_app(services))
+    settings = services.settings.model_copy(update={"bearer_token": None})
+    return sender(loop, create_app(replace(services, settings=settings)))
 
 
 def challenge(path: str, error: str = "") -> str:

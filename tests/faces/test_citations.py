@@ -98,7 +98,7 @@ def test_an_operation_is_named_as_the_face_names_it(
 
 def test_the_command_line_names_commands_of_a_service_too(service: Service) -> None:
     def call(name: str, /, **arguments: Any) -> dict[str, Any]:
-        with Client(service.url, None, "cli") as client:
+        with Client(service.url, service.token, "cli") as client:
             return json.loads(client.call(REGISTRY[name].routes[0], arguments))
 
     for cause in (no_relationship, undeclared_field):

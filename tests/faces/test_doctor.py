@@ -33,6 +33,7 @@ from tests.support.doctor import SECRET, Examine, failed_findings
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.language_model import running_language_model
+from tests.support.sealed_database import of_client
 from tests.support.service import Service, free_port
 
 
@@ -269,8 +270,9 @@ def test_the_status_and_a_backup_are_the_same_over_the_socket_and_over_http(
         http.post("/store", json={"entities": [person]}).raise_for_status()
     where = environment(settings, service.folder, GRAPHMEM_OFFLINE="0")
     seen: list[dict[str, Any]] = []
-    for words in ([], ["--base-url", service.url]):
-        result = CliRunner().invoke(app, [*words, "status", "--json"], env=where)
+    remote = where | of_client(settings)
+    for words, env in (([], where), (["--base-url", service.url], remote)):
+        result = CliRunner().invoke(app, [*words, "status", "--json"], env=env)
         assert result.exit_code == 0, result.stderr
         seen.append(json.loads(result.stdout))
     for found in seen:
@@ -279,22 +281,22 @@ def test_the_status_and_a_backup_are_the_same_over_the_socket_and_over_http(
         assert found["last_write"]["at"]
         assert found["waiting"] is not None
     assert seen[0]["service"]["pid"] == service.process.pid
-    for words in ([], ["--base-url", service.url]):
+    for words, env in (([], where), (["--base-url", service.url], remote)):
         # Both sign with the key of an agent, and there is no such key.
-        no_key = {**where, "GRAPHMEM_AGENT_KEY": str(tmp_path / "none.json")}
+        no_key = {**env, "GRAPHMEM_AGENT_KEY": str(tmp_path / "none.json")}
         result = CliRunner().invoke(app, [*words, "status", "--json"], env=no_key)
         assert "CREDENTIALS_REFUSED" in result.stdout + result.stderr
     people = CliRunner().invoke(app, ["status"], env=where).stdout
     assert f"process {service.process.pid}" in people
     words = ["--base-url", service.url, "backup", "create", str(tmp_path), "--owner", service.owner, "--json"]
-    result = CliRunner().invoke(app, words, env=where)
+    result = CliRunner().invoke(app, words, env=remote)
     assert result.exit_code == 0, result.stderr
     made = json.loads(result.stdout)
     assert (made["owners"], Path(made["path"]).parent) == (1, tmp_path)
-    listed = CliRunner().invoke(app, ["--base-url", service.url, "backup", "list", "--json"], env=where)
+    listed = CliRunner().invoke(app, ["--base-url", service.url, "backup", "list", "--json"], env=remote)
     assert [each["path"] for each in json.loads(listed.stdout)["backups"]] == [made["path"]]
     words = ["--base-url", service.url, "backup", "create", str(tmp_path / "no.dump"), "--owner", "nobody"]
-    assert "DUMP_REFUSED" in CliRunner().invoke(app, words, env=where).stderr
+    assert "DUMP_REFUSED" in CliRunner().invoke(app, words, env=remote).stderr
     assert [path.name for path in tmp_path.iterdir()] == [Path(made["path"]).name]
 
 

@@ -303,7 +303,7 @@ def test_http_answers_the_same(service: Service, loop: Loop, mode: Any) -> None:
         entity = http.get(f"/entities/{entity_id}").json()
 
     async def converse() -> Any:
-        async with Client(f"{service.url}/mcp", mode=mode) as client:
+        async with Client(service.mcp(), mode=mode) as client:
             listed = [each.uri for each in (await client.list_resources()).resources]
             read = await client.read_resource(f"graphmem://entity/{entity_id}")
             async with refused("RESOURCE_NOT_FOUND"):

@@ -253,7 +253,7 @@ def in_memory(mode: Any) -> Callable[[World], Outcomes]:
 
 def by_mcp_http(mode: Any, path: str) -> Callable[[World], Outcomes]:
     async def every(world: World) -> Outcomes:
-        async with McpClient(f"{world.service.url}{path}", mode=mode) as client:
+        async with McpClient(world.service.mcp(path), mode=mode) as client:
             return await ask_tools(world, client)
 
     return lambda world: world.loop.run(every(world))
@@ -295,7 +295,9 @@ def by_commands(*words: str) -> Callable[[World], Outcomes]:
             share_services(patch, world.loop, world.services)
             patch.setattr(accounts, "local_actor", lambda *_: world.actor)
             # What the command line writes is of another kind of writer, and so it is other content.
-            patch.setattr(Session, "remote", lambda _, base_url, __: Client(base_url, None, "test"))
+            patch.setattr(
+                Session, "remote", lambda _, base_url, __: Client(base_url, world.service.token, "test")
+            )
             return world.each(Face.CLI, ask)
 
     return every
@@ -414,7 +416,7 @@ def test_the_description_is_served(world: World, prefix: str) -> None:
 
 def test_tools_are_listed_with_their_schemas(world: World) -> None:
     async def listed() -> dict[str, Any]:
-        async with McpClient(f"{world.service.url}/mcp/full") as client:
+        async with McpClient(world.service.mcp("/mcp/full")) as client:
             return {tool.name: tool for tool in (await client.list_tools()).tools}
 
     tools = world.loop.run(listed())

@@ -16,7 +16,6 @@ from graphmem.api import downloads
 from graphmem.api.app import create_app
 from graphmem.api.downloads import CONTENT_POLICY, disposition, requested_range
 from graphmem.errors import RangeNotSatisfiable
-from graphmem.objects.keys import object_key
 from graphmem.reading.source_answers import SourceRow, read_source
 from graphmem.registry import Context, Services
 from tests.faces.test_http_edges import Http, envelope, http, sender
@@ -24,6 +23,7 @@ from tests.faces.test_sources import with_file
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.object_places import directory_place
 
 __all__ = ["http"]
 
@@ -40,7 +40,8 @@ def address(run: Call) -> str:
 
 def object_path(services: Services, owner: str, data: bytes) -> Path:
     """Return the file in which the object store of the run keeps some bytes."""
-    return Path(services.objects.place) / object_key(owner, hashlib.sha256(data).hexdigest())
+    place = directory_place(services.settings.data_path, services.keys)
+    return place.path(owner, hashlib.sha256(data).hexdigest())
 
 
 @pytest.mark.parametrize("prefix", ["", "/api"])
@@ -167,9 +168,10 @@ def test_damaged_bytes_are_not_answered_as_the_file(
     http: Http, services: Services, owner: str, address: str
 ) -> None:
     path = object_path(services, owner, TEXT)
-    path.write_bytes(b"X" + TEXT[1:])
+    kept = path.read_bytes()
+    path.write_bytes(b"X" + kept[1:])
     assert envelope(http("GET", address))["error_code"] == "OBJECT_DAMAGED"
-    path.write_bytes(TEXT[1:])
+    path.write_bytes(kept[1:])
     for method, headers in (("GET", {}), ("GET", {"Range": "bytes=0-4"})):
         assert envelope(http(method, address, headers=headers))["error_code"] == "OBJECT_DAMAGED"
     assert http("HEAD", address).status_code == 500
@@ -184,7 +186,8 @@ def test_a_large_file_is_sent_in_chunks_and_never_whole_if_it_is_damaged(
     sizes = loop.run(sent_sizes(app, f"/sources/{source_id}/content"))
     assert (sum(sizes), max(sizes), len([size for size in sizes if size])) == (len(data), 1 << 20, 4)
     path = object_path(services, owner, data)
-    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    kept = path.read_bytes()
+    path.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
     sizes = loop.run(sent_sizes(app, f"/sources/{source_id}/content"))
     assert 0 < sum(sizes) < len(data)
 

@@ -21,6 +21,8 @@ from tests.faces.test_sources import with_file
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
 from tests.support.faces import by_cli
+from tests.support.object_places import directory_place
+from tests.support.sealed_database import of_client
 from tests.support.service import Service
 
 DATA = os.urandom((2 << 20) + 7)
@@ -35,12 +37,13 @@ def content(
     """Run the command; the data is that of the running service and of its owner."""
     words: list[str] = []
     if request.param == "in process":
-        objects = new_object_store(load(env="test", data_dir=service.folder))
+        objects = new_object_store(load(env="test", data_dir=service.folder), services.keys)
         by_cli(loop, replace(services, objects=objects), monkeypatch, service.owner)
         variables = environment(settings, service.folder, GRAPHMEM_OFFLINE="1")
     else:
         variables = environment(settings, service.folder, GRAPHMEM_OFFLINE="0")
-        words = ["--base-url", service.url] if request.param == "tcp" else []
+        if request.param == "tcp":
+            words, variables = ["--base-url", service.url], variables | of_client(settings)
     return lambda *more: CliRunner().invoke(app, [*words, "sources", "content", *more], env=variables)
 
 
@@ -74,19 +77,23 @@ def test_a_file_is_replaced_only_if_that_is_wanted(content: Content, source_id: 
     assert content(source_id, "--output", str(tmp_path / "no" / "out.bin")).exit_code == 2
 
 
-def test_an_error_leaves_no_file(content: Content, source_id: str, service: Service, tmp_path: Path) -> None:
+def test_an_error_leaves_no_file(
+    content: Content, source_id: str, service: Service, services: Services, tmp_path: Path
+) -> None:
     file = tmp_path / "out.bin"
     result = content("src_0123456789abcdef01234567", "--output", str(file), "--json")
     assert (result.exit_code, canonical.decode(result.stderr)["error_code"]) == (4, "RESOURCE_NOT_FOUND")
-    (stored,) = service.folder.rglob(hashlib.sha256(DATA).hexdigest())
-    stored.write_bytes(DATA[:-1] + bytes([DATA[-1] ^ 1]))
+    place = directory_place(service.folder, services.keys)
+    stored = place.path(service.owner, hashlib.sha256(DATA).hexdigest())
+    kept = stored.read_bytes()
+    stored.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
     try:
         result = content(source_id, "--output", str(file), "--json")
         code = canonical.decode(result.stderr)["error_code"]
         assert code in ("OBJECT_DAMAGED", "SERVICE_UNREACHABLE"), result.stderr
         assert [*tmp_path.iterdir()] == []
     finally:
-        stored.write_bytes(DATA)
+        stored.write_bytes(kept)
 
 
 def test_range_and_head_answer_over_a_real_connection(service: Service, source_id: str) -> None:

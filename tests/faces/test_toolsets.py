@@ -18,7 +18,6 @@ from graphmem.mcp.toolsets import TOOLSETS
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Services
 from graphmem.settings import Settings, ToolsetName
-from tests.faces.conftest import TOKEN
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import full_actor
 from tests.support.commands import command, environment
@@ -190,7 +189,7 @@ def test_a_toolset_that_is_not_there_is_refused(guarded: Service) -> None:
 def test_the_path_of_a_toolset_wants_the_token_and_takes_post_only(guarded: Service, path: str) -> None:
     with httpx.Client(base_url=guarded.url) as http:
         assert http.post(path, json=LIST, headers=ACCEPT).status_code == 401
-        answer = http.get(path, headers={"Authorization": f"Bearer {TOKEN}"})
+        answer = http.get(path, headers=guarded.headers)
     assert (answer.status_code, answer.headers["allow"]) == (405, "OPTIONS, POST")
 
 

@@ -129,7 +129,7 @@ def test_a_tool_is_a_span_of_the_trace_in_its_meta(traced: Traced, loop: Loop) -
     trace, caller, header = carried()
 
     async def call() -> Any:
-        async with Client(f"{service.url}/mcp") as client:
+        async with Client(service.mcp()) as client:
             return await client.call_tool("list_entity_types", {}, meta={"traceparent": header})
 
     assert not loop.run(call()).is_error
@@ -162,7 +162,7 @@ def test_a_turn_links_to_all_that_it_serves(traced: Traced, loop: Loop) -> None:
     service, collector = traced
 
     async def stores() -> list[str]:
-        async with httpx.AsyncClient(base_url=service.url, timeout=60) as http:
+        async with httpx.AsyncClient(base_url=service.url, headers=service.headers, timeout=60) as http:
             bodies = [{"entities": [{"entity_type": "note", "title": f"together {n}"}]} for n in range(30)]
             answers = await asyncio.gather(*(http.post("/store", json=body) for body in bodies))
         return [answer.headers["x-trace-id"] for answer in answers]

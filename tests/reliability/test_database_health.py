@@ -22,6 +22,7 @@ from graphmem.database.planning import PLANNED_FIRST
 from graphmem.errors import GraphmemError
 from graphmem.model import relationship
 from tests.support.proxied_services import ADA, BOUND, WRITE, Faulty
+from tests.support.sealed_database import bearing, token_of
 
 
 def getter(faulty: Faulty) -> Callable[[str], httpx.Response]:
@@ -30,7 +31,10 @@ def getter(faulty: Faulty) -> Callable[[str], httpx.Response]:
 
     async def get(path: str) -> httpx.Response:
         transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        headers = bearing(token_of(faulty.services.settings))
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost", headers=headers
+        ) as http:
             return await http.get(path)
 
     return lambda path: faulty.loop.run(get(path))

@@ -24,6 +24,7 @@ from tests.support.faces import by_runner
 from tests.support.figures import Figures
 from tests.support.forked_services import ForkedProcess, forks
 from tests.support.killed_services import TRANSACTIONS, CrashReport, compare
+from tests.support.sealed_database import opened
 from tests.support.service import free_port, until_listening
 from tests.support.write_load import Ledger, SentWrite
 
@@ -193,7 +194,7 @@ def test_two_processes_are_as_one_and_one_goes_on_alone(
     report, ledger = CrashReport(), Ledger(sent=[write for client in clients for write in client.sends])
     hashes = {}
     for owner in owner_ids:
-        rows = loop.run(services.database.script(TRANSACTIONS, owner=owner))
+        rows = opened(services, loop.run(services.database.script(TRANSACTIONS, owner=owner)), owner)
         compare(report, ledger, owner, rows)
         run = by_runner(loop, services, owner)
         check = run("server.check_snapshots")

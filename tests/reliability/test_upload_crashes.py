@@ -28,7 +28,7 @@ import pytest
 from graphmem.checking.unreferenced import Removal, remove_unreferenced
 from graphmem.database import failpoints
 from graphmem.model import ids, times
-from graphmem.objects import new_object_store
+from graphmem.objects import ObjectStore
 from graphmem.registry import Services
 from graphmem.settings import Settings
 from tests.reliability.test_failpoints import Doom, doom, healthy
@@ -40,7 +40,7 @@ from tests.support.figures import Figures
 from tests.support.forked_services import forks
 from tests.support.killed_services import until
 from tests.support.long_cases import mostly_long
-from tests.support.object_places import directory_place, sha256
+from tests.support.object_places import ObjectPlace, directory_place, sha256, whole
 from tests.support.service import Service, until_end
 
 __all__ = ["doom"]
@@ -161,9 +161,15 @@ def start(settings: Settings, folder: Path, owner: str) -> Service:
     return started
 
 
-def objects_of(folder: Path) -> dict[str, bytes]:
-    """Return the objects of a folder, by their hashes."""
-    return {path.name: path.read_bytes() for path in (folder / "objects").glob("[!.]*/*/*")}
+def objects_of(place: ObjectPlace, owner: str, files: list[SentFile]) -> dict[str, bytes]:
+    """Return the objects of a place by their hashes, those that are of none of the files by their names."""
+    hashes = {place.name(owner, file.content_hash): file.content_hash for file in files}
+    names = {path.name for path in place.settings.objects_path.glob("[!.]*/*/*")}
+
+    async def read(store: ObjectStore) -> dict[str, bytes]:
+        return {hashes[name]: await whole(store, owner, hashes[name]) for name in names & hashes.keys()}
+
+    return dict.fromkeys(names - hashes.keys(), b"") | place.run(read)
 
 
 def make_old(folder: Path) -> None:
@@ -233,6 +239,7 @@ def test_files_outlive_a_kill_of_the_service(
     tmp_path: Path,
     owner: str,
     service: Service,
+    services: Services,
     rest: Call,
     stores: Callable[[], int],
     figures: Figures,
@@ -251,16 +258,17 @@ def test_files_outlive_a_kill_of_the_service(
     assert not uploads.faults
     files = uploads.sent
     acknowledged = sum(file.answer is not None for file in files)
+    place = directory_place(tmp_path, services.keys)
     with until_end(start(settings, tmp_path, owner)) as again, again.http() as http:
         kept = check_files(files, http, owner)
-        objects = objects_of(tmp_path)
+        objects = objects_of(place, owner, files)
         assert {digest: sha256(content) for digest, content in objects.items()} == {d: d for d in objects}
         unused = objects.keys() - kept
         assert command(settings, tmp_path, owner, "storage", "gc")["recent"] == len(objects)
         make_old(tmp_path)
         gone = command(settings, tmp_path, owner, "storage", "gc")
         assert (gone["removed"], gone["used"], gone["objects_without_sources"]) == (len(unused), len(kept), 0)
-        assert objects_of(tmp_path).keys() == kept
+        assert objects_of(place, owner, files).keys() == kept
         assert not list((tmp_path / "objects/.incoming").iterdir())
         repeat(files, http, owner)
         assert stores() == len(files)
@@ -277,7 +285,7 @@ def collected(loop: Loop, services: Services, folder: Path) -> Removal:
     """Remove what nothing refers to, as if the grace time had passed."""
 
     async def work() -> Removal:
-        store = new_object_store(directory_place(folder).settings)
+        store = directory_place(folder, services.keys).open()
         try:
             soon = times.now() + 60 * SECOND
             return await remove_unreferenced(services.database, store, soon, dry_run=False)
@@ -308,7 +316,8 @@ def test_a_file_that_was_not_acknowledged_is_there_whole_or_not_at_all(
     rest("store", entities=[{"entity_type": "other", "name": "first"}], file_content="Zmlyc3Q=")
     file = SentFile("1", kind, random.Random(place).randbytes(200_000))
     doom.dies_while(place, file.send)
-    assert objects_of(doom.folder) == {file.content_hash: file.content}
+    kept = objects_of(directory_place(doom.folder, services.keys), owner, [file])
+    assert kept == {file.content_hash: file.content}
     done = PLACES[place]
     with until_end(start(doom.settings, doom.folder, owner)) as again, again.http() as http:
         assert check_files([file], http, owner) == ({file.content_hash} if done else set())

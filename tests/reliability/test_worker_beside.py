@@ -11,6 +11,7 @@ import pytest
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.sealed_database import opened
 
 Beside = Callable[..., list[dict[str, Any]]]
 """``beside(change, params, name, owner, **rest)``: what a query answers that met a change under way."""
@@ -61,7 +62,10 @@ def meaning(loop: Loop, services: Services, subject_id: str) -> dict[str, Any] |
         "RETURN properties(meaning) AS properties, labels(meaning) AS labels"
     )
     rows = loop.run(services.database.script(text, subject_id=subject_id))
-    return {**rows[0]["properties"], "labels": rows[0]["labels"]} if rows else None
+    if not rows:
+        return None
+    (row,) = opened(services, rows, rows[0]["properties"]["owner"])
+    return {**row["properties"], "labels": row["labels"]}
 
 
 @pytest.mark.parametrize("goes", [False, True])
@@ -70,8 +74,8 @@ def test_a_vector_of_what_was_said_before_is_not_set(
 ) -> None:
     before = meaning(loop, services, subject_id)
     assert before is not None
-    vectors = {name: before[name] for name in ("vector", "packed")}
-    rows = [{"id": subject_id, "was": before["of"], "of": before["of"], **vectors}]
+    vectors = {name: before.get(name) for name in ("vector", "packed")}
+    rows = [{"id": subject_id, "owner": before["owner"], "was": before["of"], "of": before["of"], **vectors}]
     late = {"model": "late", "rows": rows, "owners": [before["owner"]]}
     change: LiteralString = "MATCH (meaning:Meaning {entity_id: $subject_id}) " + (
         "DELETE meaning" if goes else NEWER

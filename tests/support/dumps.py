@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, LiteralString
 
 from graphmem import dump
 from graphmem.dump import CreateResult, RestoreResult, verifying
 from graphmem.dump.container import DumpWriter
+from graphmem.dump.verifying import VerifyResult
 from graphmem.model.fact_records import Record
 from graphmem.registry import Services
 from tests.support.event_loop import Loop
@@ -197,20 +200,35 @@ class Dumps:
         """Delete everything of the owner."""
         wipe(self.loop, self.services, self.owner)
 
+    def verify(self, where: Path) -> VerifyResult:
+        """Read a dump to its end, and check all of it."""
+        return verifying.verify(where, keys=self.services.keys)
 
-def forge(made: CreateResult, change: Callable[[Record], Record | None]) -> Path:
-    """Write a dump of changed records, with the manifest that fits them; return its path.
+    def records(self, made: CreateResult | Path) -> list[Record]:
+        """Return the records of a dump."""
+        where = made.path if isinstance(made, CreateResult) else made
+        with verifying.open_file(where) as file:
+            return list(verifying.read(file, keys=self.services.keys))
 
-    Args:
-        change: returns a record as the dump has it, ``None`` for a record that the dump lacks.
-    """
-    path = made.path.with_name("forged")
-    contents: dict[str, Any] = {"owners": [], "relationship_types": 0}
-    with path.open("wb") as out, verifying.open_file(made.path) as file:
-        header = verifying.verify(made.path).header
-        writer = DumpWriter(out, files=header.files)
-        for record in filter(None, map(change, verifying.read(file))):
-            writer.add(record.line())
-            verifying._count(contents, record, header)
-        writer.finish(contents)
-    return path
+    def root(self, made: CreateResult | Path) -> str:
+        """Return one hash for all records of a dump: of a sealed one, the root is that of its file alone."""
+        if self.services.keys is not None:
+            return hashlib.sha256(b"\n".join(record.line() for record in self.records(made))).hexdigest()
+        return made.manifest.root if isinstance(made, CreateResult) else self.verify(made).manifest.root
+
+    def forge(self, made: CreateResult, change: Callable[[Record], Record | None]) -> Path:
+        """Write a dump of changed records in clear, with the manifest that fits them; return its path.
+
+        Args:
+            change: returns a record as the dump has it, ``None`` for a record that the dump lacks.
+        """
+        path = made.path.with_name("forged")
+        contents: dict[str, Any] = {"owners": [], "relationship_types": 0}
+        header = replace(verifying.verify(made.path).header, sealed=None)
+        with path.open("wb") as out:
+            writer = DumpWriter(out, files=header.files)
+            for record in filter(None, map(change, self.records(made))):
+                writer.add(record.line())
+                verifying._count(contents, record, header)
+            writer.finish(contents)
+        return path

@@ -26,6 +26,7 @@ from typing import Any
 from graphmem.settings import Settings
 from tests.support import oauth_changes, reached_outcomes
 from tests.support.commands import LOCAL_SERVICE, OWNER_BY_TOKEN, environment, no_work, owner_by_token
+from tests.support.sealed_database import of_client
 
 POLL_SECONDS = 0.02
 
@@ -103,6 +104,8 @@ class Forks:
             oauth: arguments of ``tests.support.oauth_changes.install``.
             interprets_for: the owner whose files its worker interprets, where tests share the database.
         """
+        if "--base-url" in words:
+            variables = of_client(settings) | variables
         environ = environment(settings, folder, **variables)
         return self._fork(
             words, environ, folder / "console",

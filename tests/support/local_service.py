@@ -17,6 +17,7 @@ from graphmem.service.place import Place, is_locked, make_folder, place
 from graphmem.settings import Settings, load
 from tests.support.commands import LOCAL_SERVICE, command
 from tests.support.forked_services import ForkedProcess, forks
+from tests.support.sealed_database import key_settings
 
 WAIT_SECONDS = 110.0
 """The longest that any wait of these tests may take."""
@@ -28,6 +29,7 @@ def local_settings(settings: Settings, folder: Path, **overrides: object) -> Set
         "neo4j_uri": settings.neo4j_uri,
         "neo4j_username": settings.neo4j_username,
         "neo4j_password": settings.neo4j_password.get_secret_value(),
+        **key_settings(settings),
     }
     return load(**{"env": "test", "data_dir": folder, "shutdown_seconds": 5.0, **reached, **overrides})
 

@@ -86,14 +86,16 @@ class ObjectPlace:
         return asyncio.run(go())
 
 
-def directory_place(folder: Path, **more: Any) -> ObjectPlace:
-    """Return a place in a directory."""
+def directory_place(folder: Path, keys: InstanceKeys | None = None, **more: Any) -> ObjectPlace:
+    """Return a place in a directory. ``keys``: those of a sealed instance."""
     own = {"env": "test", "data_dir": folder, "disk_reserve": 0} | more
-    return ObjectPlace(settings.load(**own), None, {"GRAPHMEM_DATA_DIR": str(folder)})
+    return ObjectPlace(settings.load(**own), None, {"GRAPHMEM_DATA_DIR": str(folder)}, keys)
 
 
-def s3_place(server: S3Server, folder: Path, prefix: str = "kept/here", **more: Any) -> ObjectPlace:
-    """Return a place in a new bucket."""
+def s3_place(
+    server: S3Server, folder: Path, prefix: str = "kept/here", keys: InstanceKeys | None = None, **more: Any
+) -> ObjectPlace:
+    """Return a place in a new bucket. ``keys``: those of a sealed instance."""
     bucket = server.new_bucket()
     own = {
         "objects_bucket": bucket,
@@ -104,7 +106,8 @@ def s3_place(server: S3Server, folder: Path, prefix: str = "kept/here", **more: 
     }
     chosen = settings.load(**{"env": "test", "data_dir": folder, "disk_reserve": 0} | own | more)
     variables = {f"GRAPHMEM_{name.upper()}": str(value) for name, value in own.items()}
-    return ObjectPlace(chosen, server, variables | {"GRAPHMEM_DATA_DIR": str(folder)} | server.variables)
+    variables |= {"GRAPHMEM_DATA_DIR": str(folder), **server.variables}
+    return ObjectPlace(chosen, server, variables, keys)
 
 
 def sha256(content: bytes) -> str:

@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 from graphmem.observability import logs
 from graphmem.settings import Settings
 from tests.support.commands import command, environment
 from tests.support.forked_services import ForkedProcess, forks
+from tests.support.sealed_database import bearing, token_of
 
 READY_SECONDS = 500
 """Longer than a busy machine needs: the limit of the test ends a wait before."""
@@ -56,6 +59,13 @@ class Service:
     def http(self, **kwargs: Any) -> httpx.Client:
         """Return an HTTP client of the service."""
         return httpx.Client(base_url=self.url, headers=self.headers, timeout=60.0, **kwargs)
+
+    def mcp(self, path: str = "/mcp") -> Any:
+        """Return what a client of the SDK calls the service by."""
+        url = self.url + path
+        if not self.headers:
+            return url
+        return streamable_http_client(url, http_client=create_mcp_http_client(headers=self.headers))
 
     def send(self, number: signal.Signals) -> None:
         """Send it a signal."""
@@ -98,11 +108,14 @@ def start(
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     port = free_port() if port is None else port
-    token = variables.get("SERVICE_BEARER_TOKEN")
+    if (token := token_of(settings)) is None:
+        token = variables.get("SERVICE_BEARER_TOKEN")
+    else:
+        # A sealed instance takes no other token than its own.
+        variables.pop("SERVICE_BEARER_TOKEN", None)
     words = ("serve", "--port", str(port))
     process = forks().start(settings, folder, *words, owner=owner, worker=worker, oauth=oauth, **variables)
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    return Service(f"http://127.0.0.1:{port}", owner, process, folder, token, headers)
+    return Service(f"http://127.0.0.1:{port}", owner, process, folder, token, bearing(token))
 
 
 def spawn(settings: Settings, folder: Path, owner: str, **variables: str) -> Service:
@@ -115,7 +128,8 @@ def spawn(settings: Settings, folder: Path, owner: str, **variables: str) -> Ser
             stdout=console,
             stderr=console,
         )
-    return Service(f"http://127.0.0.1:{port}", owner, process, folder)
+    token = token_of(settings)
+    return Service(f"http://127.0.0.1:{port}", owner, process, folder, token, bearing(token))
 
 
 @contextlib.contextmanager
