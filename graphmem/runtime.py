@@ -99,7 +99,7 @@ async def seal(database: Database, keys: InstanceKeys | None) -> None:
     if keys is None:
         return
     if await instance_kind.seals_rows(database):
-        database.seal_with(RowSealer(keys, NEAR_KIND))
+        database.sealer = RowSealer(keys, NEAR_KIND)
     else:
         _log.warning(
             "the database of this sealed instance is in clear, as it was made by an earlier version: write a "

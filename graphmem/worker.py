@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from graphmem.checking import rule_dates
+from graphmem.checking.resealing import reseal
 from graphmem.database.halving import in_halves
 from graphmem.embedding import meaning
 from graphmem.errors import EmbeddingRefused, GraphmemError
@@ -258,6 +259,14 @@ async def refold_withdrawn(services: Services) -> int:
     return done
 
 
+async def seal_anew(services: Services) -> int:
+    """Seal with new data keys what replaced ones sealed; return how many nodes, edges and files."""
+    if (keys := services.keys) is None:
+        return 0
+    where = services.database, services.objects, keys
+    return await reseal(*where, write_seconds=services.settings.write_timeout)
+
+
 KINDS: Final = (
     WorkKind("interpret", run_next, batch_size=1),
     WorkKind("passages", make_passages, batch_size=1),
@@ -267,5 +276,6 @@ KINDS: Final = (
     WorkKind("index", index_vectors, batch_size=INDEXED_LIMIT),
     WorkKind("deliver", deliver),
     WorkKind("sandbox", look_after),
+    WorkKind("reseal", seal_anew),
 )
 """All kinds of work; a service does them at the same time."""

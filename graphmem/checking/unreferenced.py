@@ -108,16 +108,23 @@ async def remove_unreferenced(
 async def _used(database: Database, store: ObjectStore, owner: str | None) -> set[str]:
     """Return the names of the objects of one owner that have a source."""
     used = set[str]()
+    if owner is not None:
+        async for hashes in content_hashes(database, owner):
+            used |= await store.names(owner, hashes)
+    return used
+
+
+async def content_hashes(database: Database, owner: str) -> AsyncIterator[list[str]]:
+    """Yield the content hashes of the sources of an owner, in pages; a hash may come again."""
     at, after = EARLIEST, ""
-    while owner is not None:
+    while True:
         row = await database.reads(owner).only(
             "source.content_hashes", _ContentHashes, at=at, after=after, limit=PAGE_OBJECTS
         )
         if row.at is None or row.after is None:
             break
-        used |= await store.names(owner, row.hashes)
+        yield row.hashes
         at, after = row.at, row.after
-    return used
 
 
 async def _pages(store: ObjectStore) -> AsyncIterator[list[ListedObject]]:

@@ -81,7 +81,7 @@ def status(session: Session) -> dict[str, Any] | None:
       graphmem encryption status --json
     """
     from graphmem.model import times
-    from graphmem.sealing.instance_keys import INSTANCE, read_record
+    from graphmem.sealing.instance_keys import INSTANCE, read_record, replaced
     from graphmem.sealing.root_key import where_root_key_is
 
     chosen = session.settings_here(ELSEWHERE)
@@ -104,6 +104,7 @@ def status(session: Session) -> dict[str, Any] | None:
         "root_key": record.root_key,
         "root_key_kept_in": where_root_key_is(chosen, record.root_key),
         "owners_with_keys": len({each.owner for each in record.keys} - {INSTANCE}),
+        "keys_to_replace": len(replaced(record)),
         "destroyed_keys": len(record.destroyed),
         "copies": copies if session.as_json else "; ".join(copy["path"] for copy in copies),
         "sealed_parts": list(SEALED) if session.as_json else "; ".join(SEALED),
@@ -153,20 +154,38 @@ def restore(
 
 
 @command(app)
-def rotate(session: Session, key_place: KeyPlace = "file") -> dict[str, Any] | None:
+def rotate(
+    session: Session,
+    key_place: KeyPlace = "file",
+    data: Annotated[
+        bool,
+        typer.Option("--data", help="Make other data keys instead, and seal anew what the old ones sealed."),
+    ] = False,
+) -> dict[str, Any] | None:
     """Make another root key, and wrap every data key by it. Nothing is sealed anew.
 
     The words of the old root key open copies of the key file that were made before, and nothing else. A
     service that runs goes on; the token of `graphmem auth mcp-token` changes when it starts again.
 
+    With --data every owner has another data key at once. A service that runs seals values, texts and files
+    anew beside its work, and goes on with that after an interruption; `graphmem encryption status` says
+    whether it is done. Names, identifiers and filterable values stay under the first key, by which they are
+    looked up: `graphmem encryption enable` seals these anew too. Backups need the old keys, so they stay.
+
     \b
-    Example:
+    Examples:
       graphmem encryption rotate
+      graphmem encryption rotate --data
     """
     from graphmem.sealing import RootKey
     from graphmem.sealing.root_key import forget_root_key, keep_root_key
 
     chosen = session.settings_here(ELSEWHERE)
+    if data:
+        from graphmem.sealing.instance_keys import replaced
+
+        instance = keys_here(chosen)
+        return {"data_keys": len(instance.renew()), "keys_to_replace": len(replaced(instance.record()))}
     if chosen.root_key is not None:
         raise ConfigurationInvalid(
             "GRAPHMEM_ROOT_KEY holds the root key, and this command cannot change it there: unset it, run "

@@ -90,7 +90,8 @@ class Database:
         self.browser_url = address.browser_url
         """Address of the Neo4j Browser of an embedded database; empty if the database is another one."""
         self._on_notification = on_notification
-        self._sealer: RowSealer | None = None
+        self.sealer: RowSealer | None = None
+        """What seals all that is written, and opens all that is read, in a sealed instance."""
         self.heavy = Admission(settings.heavy_queries, settings.heavy_wait)
         self.first_runs = FirstRuns()
         self.planning = Planning(self)
@@ -285,6 +286,19 @@ class Database:
             raise self._failed("script", exc) from exc
         raise AssertionError("unreachable: a retry context ends by returning or raising")
 
+    async def stream(self, text: LiteralString, /, size: int) -> AsyncIterator[Row]:
+        """Yield the rows of a read of administration, which may take long: as stored, ``size`` at a time.
+
+        Raises:
+            DatabaseUnavailable, DatabaseTimeout: it failed.
+        """
+        try:
+            async with self._driver.session(database=self._database_name, fetch_size=size) as session:
+                async for record in await session.run(Query(text)):
+                    yield record.data()
+        except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            raise self._failed(failpoints.SCRIPT, exc) from exc
+
     async def verify(self, *, with_address: bool = True) -> None:
         """Ask the database once whether it answers.
 
@@ -300,27 +314,23 @@ class Database:
             failure = setting_error(exc, self._settings)
             raise failure or self._failed("server.ping", exc, with_address=with_address) from exc
 
-    def seal_with(self, sealer: RowSealer) -> None:
-        """Have all that is written sealed, and all that is read opened."""
-        self._sealer = sealer
-
     @property
     def is_sealed(self) -> bool:
         """Whether values are sealed: then no statement compares, orders or searches them."""
-        return self._sealer is not None
+        return self.sealer is not None
 
     def bound(self, name: str, params: Mapping[str, Any], owner: str | None) -> dict[str, Any]:
         """Return the parameters of a query as its text expects them, sealed in a sealed instance."""
-        if self._sealer is not None:
-            params = self._sealer.seal(name, params, owner)
+        if self.sealer is not None:
+            params = self.sealer.seal(name, params, owner)
         return cypher.bind(name, params, owner)
 
     def opened(self, name: str, rows: list[Row], owner: str | None) -> list[Row]:
         """Return the rows of a query, opened in a sealed instance."""
-        if self._sealer is None:
+        if self.sealer is None:
             return rows
         try:
-            return self._sealer.open(rows, owner, names_nodes=cypher.query(name).names_nodes)
+            return self.sealer.open(rows, owner, names_nodes=cypher.query(name).names_nodes)
         except DecryptionFailed as exc:
             _log.error("a sealed value does not open", query=name, reason=str(exc))
             raise

@@ -32,6 +32,10 @@ RELATIONSHIP_TYPE = r"[^\x00-@\[-\x7f\s][^\x00-/:-@\[-^`a-\x7f\s]{0,63}"
 RELATIONSHIP_KEY = re.compile(RELATIONSHIP_TYPE + r":ent_[0-9a-f]{24}:ent_[0-9a-f]{24}")
 SOURCE_ID = re.compile(r"src_[0-9a-f]{24}", re.ASCII)
 INTERPRETATION_ID = re.compile(r"int_[0-9a-f]{24}", re.ASCII)
+WRITING = "wrt_"
+"""How the id of a writing begins (:func:`writing_id`)."""
+WRITER_AT = 44
+"""Where the key of the writer begins in the id of a writing."""
 WITHDRAWAL_ID = re.compile(r"exc_[0-9a-f]{24}", re.ASCII)
 DISMISSAL_ID = re.compile(r"dis_[0-9a-f]{24}", re.ASCII)
 SPLIT_ID = re.compile(r"spl_[0-9a-f]{24}", re.ASCII)
@@ -152,12 +156,12 @@ def writing_id(writer: str, since: int, until: int) -> str:
         since: microseconds, inclusive, as recorded; not before 1970.
         until: exclusive.
     """
-    return f"wrt_{max(since, 0):020d}{max(until, 0):020d}{writer}"
+    return f"{WRITING}{max(since, 0):020d}{max(until, 0):020d}{writer}"
 
 
 def writing(writing_id: str) -> tuple[str, int, int]:
     """Return the key of the writer, and the first and the last time, that the id of a writing says."""
-    return writing_id[44:], int(writing_id[4:24]), int(writing_id[24:44])
+    return writing_id[WRITER_AT:], int(writing_id[4:24]), int(writing_id[24:WRITER_AT])
 
 
 def dismissal_id(transaction_id: str, index: int) -> str:

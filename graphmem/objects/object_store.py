@@ -147,6 +147,18 @@ class ObjectStore:
         """Return whether there is an object."""
         return await self._find(owner, sha256) is not None
 
+    async def seal_anew(self, owner: str, sha256: str) -> bool:
+        """Seal an object with the newest key of its owner; return whether another one had sealed it.
+
+        Raises:
+            ObjectMissing, ObjectDamaged: as :meth:`read`.
+        """
+        sealed, key = self._sealed, self._key(owner, sha256)
+        if sealed is None or await self._run(lambda: sealed.is_newest(self._backend(), owner, key)):
+            return False
+        await self.put(owner, self.read(owner, sha256))
+        return True
+
     async def delete(self, owner: str, sha256: str, *, modified_before: int | None = None) -> bool:
         """Delete an object, unless it was put at ``modified_before`` or later; return whether it was."""
         return await self._run(lambda: self._backend().delete(self._key(owner, sha256), modified_before))

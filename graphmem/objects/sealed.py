@@ -19,6 +19,7 @@ from graphmem.sealing.sealed_files import (
     TAG_BYTES,
     FileOpener,
     FileSealer,
+    key_id,
     object_name,
     plain_size,
 )
@@ -135,6 +136,14 @@ class SealedObjects:
     ) -> ByteReader:
         """Open the bytes from ``start`` up to ``end``, or to the last; ObjectMissing: there is no object."""
         return SealedReader(self._keys, backend, owner, key, start, end)
+
+    def is_newest(self, backend: Backend, owner: str, key: str) -> bool:
+        """Return whether the newest key of its owner sealed an object; ObjectMissing: there is no object."""
+        reader = backend.open(key, 0, HEAD_BYTES)
+        try:
+            return key_id(_exactly(reader, HEAD_BYTES)) == self._keys.of(owner).id
+        finally:
+            reader.close()
 
     @staticmethod
     def size(size: int) -> int:

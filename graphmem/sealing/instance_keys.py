@@ -14,7 +14,7 @@ import os
 import secrets
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -82,9 +82,12 @@ class _Entry(BaseModel):
     made_at: int
 
 
-class _Wrapped(_Entry):
+class Wrapped(_Entry):
+    """A data key. ``resealed_at``: since when newer keys seal what it sealed in the database and of files."""
+
     owner: str
     wrapped: str
+    resealed_at: int | None = None
 
 
 class Destroyed(_Entry):
@@ -102,15 +105,18 @@ class KeyCopy(_Entry):
 
 
 class KeyRecord(BaseModel):
-    """What the key file holds. ``token_epoch`` counts the tokens that were derived from the root key."""
+    """What the key file holds. ``token_epoch`` counts the tokens that were derived from the root key.
+
+    In format 2 owners have several keys, which earlier versions of graphmem would not seal with rightly.
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 1
     instance: str
     root_key: str
     token_epoch: int = 1
-    keys: list[_Wrapped] = []
+    keys: list[Wrapped] = []
     destroyed: list[Destroyed] = []
     copies: list[KeyCopy] = []
 
@@ -240,6 +246,20 @@ class InstanceKeys:
             record.root_key = root.id
         self._root = root
 
+    def renew(self) -> list[Wrapped]:
+        """Make a new data key for every owner that has one; return them. The older ones open as before."""
+        with self._changing() as record:
+            record.format = 2
+            return [self._made(record, owner) for owner in dict.fromkeys(each.owner for each in record.keys)]
+
+    def note_resealed(self, replaced: Iterable[Wrapped]) -> None:
+        """Note that newer keys seal now what some keys sealed."""
+        ids, now = {each.id for each in replaced}, times.now()
+        with self._changing() as record:
+            for each in record.keys:
+                if each.id in ids:
+                    each.resealed_at = now
+
     def copy_to(self, target: Path) -> KeyCopy:
         """Copy the file, and note the copy: an erasure says that it must go too.
 
@@ -289,14 +309,14 @@ class InstanceKeys:
                 lock.release()
 
     @staticmethod
-    def _newest(record: KeyRecord, owner: str) -> _Wrapped | None:
+    def _newest(record: KeyRecord, owner: str) -> Wrapped | None:
         return next((each for each in reversed(record.keys) if each.owner == owner), None)
 
-    def _made(self, record: KeyRecord, owner: str) -> _Wrapped:
+    def _made(self, record: KeyRecord, owner: str) -> Wrapped:
         """Add a new key of an owner to what the file holds."""
         key_id, secret = secrets.token_hex(KEY_ID_BYTES), secrets.token_bytes(KEY_BYTES)
         wrapped = self._wrap(record.instance, self._root, owner, key_id, secret)
-        record.keys.append(_Wrapped(id=key_id, made_at=times.now(), owner=owner, wrapped=wrapped))
+        record.keys.append(Wrapped(id=key_id, made_at=times.now(), owner=owner, wrapped=wrapped))
         return record.keys[-1]
 
     def _wrap(self, instance: str, root: RootKey, owner: str, key_id: str, secret: bytes) -> str:
@@ -304,7 +324,7 @@ class InstanceKeys:
         aad = _aad(instance, owner, key_id)
         return (nonce + self._wrapping(root, instance).encrypt(nonce, secret, aad)).hex()
 
-    def _open(self, entry: _Wrapped) -> OwnerKey:
+    def _open(self, entry: Wrapped) -> OwnerKey:
         """Return a data key unwrapped."""
         with self._mutex:
             if (opened := self._opened.get(entry.id)) is None:
@@ -373,6 +393,12 @@ def read_record(path: Path) -> KeyRecord:
         raise EncryptionKeyInvalid(f"the key file {path} is damaged: put a copy of it in its place") from exc
 
 
+def replaced(record: KeyRecord) -> list[Wrapped]:
+    """Return the keys that have newer ones, and may still be needed for more than looking up."""
+    newest = {each.owner: each.id for each in record.keys}
+    return [each for each in record.keys if each.resealed_at is None and each.id != newest[each.owner]]
+
+
 def cipher(key: bytes) -> AESGCM:
     """Return AES-256-GCM with a key."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -385,4 +411,4 @@ def _aad(*parts: str) -> bytes:
 
 
 def _text(record: KeyRecord) -> str:
-    return json.dumps(record.model_dump(), indent=1) + "\n"
+    return json.dumps(record.model_dump(exclude_none=True), indent=1) + "\n"

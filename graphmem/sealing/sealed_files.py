@@ -58,6 +58,11 @@ def plain_size(size: int) -> int:
     return body - segments * TAG_BYTES
 
 
+def key_id(head: bytes) -> str:
+    """Return the id of the data key that wraps the key of the file with a head."""
+    return head[len(MAGIC) :][:KEY_ID_BYTES].hex()
+
+
 class FileSealer:
     """Seals the bytes of one file as they come.
 

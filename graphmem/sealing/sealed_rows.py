@@ -7,13 +7,15 @@ A sealed text stands in the place of a text: :data:`MARK`, a mark of the instanc
 the data key and what AES-SIV (RFC 5297) made of the text. It opens only beside the id of the node that it
 was written to: in the same row, or in a list of it. AES-SIV needs no nonce: a text that is written again to
 the same node is equal to the earlier one. What queries look up by equality (:data:`_PAIRS`, :data:`_KEYS`),
-or answer without the id of its node (:data:`_KEYED`), is bound to its kind instead.
+or answer without the id of its node (:data:`_KEYED`), is bound to its kind instead. It is sealed with the
+first key of its owner, so that it is found while newer keys seal the rest anew.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -51,6 +53,7 @@ _PLACED: Final[Mapping[str, frozenset[str]]] = {
 """The properties that are sealed, by the parameter or the member whose rows have them."""
 _KEYED: Final = {
     "name_key": "name", "idempotency_key": "key", "file_key": "file", "client": "client", "by": "by",
+    "writers": "writer",
 }  # fmt: skip
 """Properties that are looked up, or answered without the id of their node, each with its kind."""
 _UNINDEXED: Final[Mapping[str, Mapping[str, str | None]]] = {
@@ -113,7 +116,8 @@ class RowSealer:
         self._forget_changed()
         if (known := self._sealings.get(owner)) is None:
             # A key is made where there is something to seal.
-            known = self._sealings[owner] = _Sealing(partial(self._keys.of, owner), self._mark, self._near)
+            keys = partial(self._keys.of, owner), partial(self._keys.first_of, owner)
+            known = self._sealings[owner] = _Sealing(*keys, self._mark, self._near)
         return known
 
     def _forget_changed(self) -> None:
@@ -138,6 +142,46 @@ class RowSealer:
         opening = _Opening(self._mark, self._cipher, owner, names_nodes=names_nodes)
         return [opening.value(row) for row in rows]
 
+    def anew(self, properties: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]:
+        """Return those properties of a node that older keys sealed, sealed with the newest key of the owner.
+
+        Args:
+            places: the ids that the node may have.
+
+        Raises:
+            DecryptionFailed: a value was changed, cut, or belongs to another node.
+            KeyDestroyed: its key was destroyed.
+        """
+        self._forget_changed()
+        opening = _Opening(self._mark, self._cipher, None, names_nodes=False)
+        changed: dict[str, Any] = {}
+        for name, value in properties.items():
+            sealed = [
+                self._anew(each, places, opening) for each in (value if type(value) is list else [value])
+            ]
+            if (new := sealed if type(value) is list else sealed[0]) != value:
+                changed[name] = new
+        return changed
+
+    def key_of(self, value: Any) -> bytes | None:
+        """Return the id of the key that sealed a value of a node; None: it is looked up, or in clear."""
+        if type(value) is bytes and value.startswith(mark := self._mark.encode()):
+            return value[len(mark) :][:KEY_ID_BYTES]
+        if type(value) is str and value.startswith((self._mark + _TEXT, self._mark + _NUMBER)):
+            return base64.b64decode(value[len(self._mark) + 1 :][:12])[:KEY_ID_BYTES]
+        return None
+
+    def _anew(self, value: Any, places: Sequence[str], opening: _Opening) -> Any:
+        if (key_id := self.key_of(value)) is None:
+            return value
+        owner = self._cipher(key_id)[0]
+        if self._keys.of(owner).id == key_id.hex():
+            return value
+        for place in places:
+            with contextlib.suppress(DecryptionFailed):
+                return self._sealing(owner).placed(opening.value(value, ([place], None)), place)
+        return opening.value(value, (places, None))
+
     def _cipher(self, key_id: bytes) -> tuple[str, AESSIV]:
         """Return the owner of a data key, and what it opens."""
         if (known := self._ciphers.get(key_id)) is None:
@@ -149,12 +193,19 @@ class RowSealer:
 class _Sealing:
     """The sealing of the parameters of one query."""
 
-    def __init__(self, key: Callable[[], OwnerKey], mark: str, near: str) -> None:
-        self._key_of, self._mark, self._near = key, mark, near
+    def __init__(
+        self, newest: Callable[[], OwnerKey], first: Callable[[], OwnerKey], mark: str, near: str
+    ) -> None:
+        self._newest_of, self._first_of, self._mark, self._near = newest, first, mark, near
 
     @cached_property
-    def _key(self) -> tuple[bytes, AESSIV]:
-        key = self._key_of()
+    def _newest(self) -> tuple[bytes, AESSIV]:
+        key = self._newest_of()
+        return bytes.fromhex(key.id), key.rows
+
+    @cached_property
+    def _first(self) -> tuple[bytes, AESSIV]:
+        key = self._first_of()
         return bytes.fromhex(key.id), key.rows
 
     def params(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,9 +214,11 @@ class _Sealing:
         sealed: dict[str, Any] = {}
         for member, value in params.items():
             if own is not None and member in own:
-                sealed[member] = self._placed(value, place)
+                sealed[member] = self.placed(value, place)
             elif keys is not None and member in keys:
                 sealed[member] = self._looked_up(value, keys[member])
+            elif member == "writers":
+                sealed[member] = self._looked_up(value, _KEYED[member])
             elif name == "entity.by_value" and member == "values":
                 sealed[member] = self._looked_up(value, params["field"])
             elif isinstance(value, list) and value:
@@ -173,13 +226,22 @@ class _Sealing:
             elif isinstance(value, dict):
                 sealed[member] = self.row(value, name.partition(".")[0], place)
             else:
-                sealed[member] = value
+                sealed[member] = self._in_clear(value)
         return sealed
 
     def _rows(self, member: str, rows: list[Any]) -> list[Any]:
-        if isinstance(rows[0], list):
-            return [self._pair(each) for each in rows] if member in _PAIRS else rows
-        return [self.row(each, member) for each in rows] if isinstance(rows[0], dict) else rows
+        if isinstance(rows[0], list | tuple) and member in _PAIRS:
+            return [self._pair(each) for each in rows]
+        if isinstance(rows[0], dict):
+            return [self.row(each, member) for each in rows]
+        return rows if isinstance(rows[0], float) else [self._in_clear(each) for each in rows]
+
+    def _in_clear(self, value: Any) -> Any:
+        """Return what is not sealed; of the id of a writing, the writer is."""
+        if type(value) is str and value[:4] == ids.WRITING and len(value) > ids.WRITER_AT:
+            times, writer = value[: ids.WRITER_AT], value[ids.WRITER_AT :]
+            return times + self._looked_up(writer, _KEYED["writers"])
+        return [self._in_clear(each) for each in value] if isinstance(value, list | tuple) else value
 
     def row(self, row: Mapping[str, Any], group: str, above: str = "") -> dict[str, Any]:
         """Return a row of a parameter, sealed. ``above``: the id of the row that it is in."""
@@ -190,9 +252,9 @@ class _Sealing:
             if member in placed and member in (other := _UNINDEXED.get(group, {})):
                 sealed[member] = None
                 if (name := other[member]) is not None:
-                    sealed[name] = self._placed(value, place)
+                    sealed[name] = self.placed(value, place)
             elif member in placed:
-                sealed[member] = self._placed(value, place)
+                sealed[member] = self.placed(value, place)
             elif member in _KEYED:
                 sealed[member] = self._looked_up(value, _KEYED[member])
             elif isinstance(value, dict):
@@ -200,10 +262,10 @@ class _Sealing:
             elif isinstance(value, list) and value:
                 sealed[member] = self._rows(member, value)
             else:
-                sealed[member] = value
+                sealed[member] = self._in_clear(value)
         return sealed
 
-    def _pair(self, pair: list[Any]) -> list[Any]:
+    def _pair(self, pair: Sequence[Any]) -> Sequence[Any]:
         kind, value, *rest = pair
         if ids.ENTITY_ID.fullmatch(value):
             # Queries look for the entity too; ids are in clear.
@@ -220,20 +282,22 @@ class _Sealing:
             return [self._looked_up(each, kind) for each in value]
         if value is None:
             return None
-        return self._token(_KEY, f"{kind}\x00{value}".encode(errors="surrogatepass"), b"")
+        return self._token(_KEY, f"{kind}\x00{value}".encode(errors="surrogatepass"), b"", self._first)
 
-    def _placed(self, value: Any, place: str) -> Any:
+    def placed(self, value: Any, place: str) -> Any:
+        """Return the value of a node, sealed. ``place``: the id of the node."""
         if isinstance(value, str):
-            return self._token(_TEXT, value.encode("utf-8", "surrogatepass"), place.encode())
+            data = value.encode("utf-8", "surrogatepass")
+            return self._token(_TEXT, data, place.encode(), self._newest)
         if isinstance(value, list):
-            return [self._placed(each, place) for each in value]
+            return [self.placed(each, place) for each in value]
         if isinstance(value, bytes):
-            key_id, cipher = self._key
+            key_id, cipher = self._newest
             return self._mark.encode() + key_id + cipher.encrypt(value, [b"b", place.encode()])
-        return None if value is None else self._token(_NUMBER, b"%d" % value, place.encode())
+        return None if value is None else self._token(_NUMBER, b"%d" % value, place.encode(), self._newest)
 
-    def _token(self, kind: str, data: bytes, place: bytes) -> str:
-        key_id, cipher = self._key
+    def _token(self, kind: str, data: bytes, place: bytes, key: tuple[bytes, AESSIV]) -> str:
+        key_id, cipher = key
         body = key_id + cipher.encrypt(data, [kind.encode(), place])
         return self._mark + kind + base64.b64encode(body).decode()
 
@@ -263,7 +327,7 @@ class _Opening:
                 return self._text(value, above)
             if self._elsewhere is not None and value.startswith(self._elsewhere):
                 return self._of_named_node(value)
-            return value
+            return self._writing(value) if value[:4] == ids.WRITING else value
         if kind is list:
             here = value, above
             return [self.value(each, here) for each in value]
@@ -273,6 +337,13 @@ class _Opening:
         if kind is bytes and value.startswith(self._bytes_mark):
             return self._bytes(b"b", value[len(self._bytes_mark) :], self._places(above))
         return value
+
+    def _writing(self, writing_id: str) -> str:
+        """Return the id of a writing with its writer opened."""
+        writer = writing_id[ids.WRITER_AT :]
+        if not writer.startswith(self._mark):
+            return writing_id
+        return f"{writing_id[: ids.WRITER_AT]}{self._text(writer, None)}"
 
     def _of_named_node(self, text: str) -> str | int:
         """Return a text before which the query wrote the id of its node, which the row does not have."""
@@ -299,7 +370,7 @@ class _Opening:
             values, above = above
             for each in values:
                 if type(each) is str and not each.startswith(self._mark):
-                    yield each
+                    yield self._writing(each) if each[:4] == ids.WRITING else each
 
     def _bytes(self, kind: bytes, body: bytes, places: Iterable[str]) -> bytes:
         first = None

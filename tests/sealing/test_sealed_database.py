@@ -128,10 +128,19 @@ def test_no_value_name_or_text_is_in_the_database(
     loop.run(make_passages(sealed_services, owner))
     assert named("entities.query", search=CANARY)["entities"]
     assert run("sources.search", search=CANARY) is not None
+
+    def written(**writer: str) -> int:
+        return len(run("observations.query", **writer)["observations"])
+
+    assert written(by_client=CANARY) == 1
+    assert written(by_client="another") == 0
+    run("writings.withdraw", by_client=CANARY, since="2020-01-01", until="2100-01-01", reason=CANARY)
+    assert written(by_client=CANARY) == 0
     texts = stored(loop, sealed_services, owner)
     assert "🔒" in texts["Entity.values"]
-    # By the name of a program what it wrote is filtered and taken back.
-    assert [name for name, text in texts.items() if CANARY in text] == ["Agent.writers"]
+    assert [name for name, text in texts.items() if CANARY in text] == []
+    run("writings.reinstate", by_client=CANARY, since="2020-01-01", until="2100-01-01")
+    assert written(by_client=CANARY) == 1
 
 
 def change(loop: Loop, services: Services, entity_id: str, values: list[str]) -> None:

@@ -91,8 +91,7 @@ def faulty_services(
     """Yield services over a database that fails, with metrics of their own, and that database."""
     settings = settings or services.settings
     database = FaultyDatabase(loop.run(connection(settings)), settings, Metrics())
-    if (sealer := services.database._sealer) is not None:
-        database.seal_with(sealer)
+    database.sealer = services.database.sealer
     writers = Writers(database, settings, services.embedder)
     database.metrics.waiting.set_function(writers.waiting)
     try:

@@ -27,7 +27,7 @@ async def sealed_services_beside(settings: Settings, folder: Path) -> AsyncItera
     )
     keys = InstanceKeys.create(chosen.keys_path, root)
     database = Database(await connection(chosen), chosen, Metrics())
-    database.seal_with(RowSealer(keys, NEAR_KIND))
+    database.sealer = RowSealer(keys, NEAR_KIND)
     try:
         async with services_over(database, chosen, keys) as services:
             yield services

@@ -1,0 +1,115 @@
+"""Sealing anew with the newest data keys what older ones sealed, in the database and in the object store.
+
+It reads each node once, and changes a property only while it is what was read. Whoever is interrupted begins
+again: what is sealed with the newest key stays. What is looked up stays with the first key of its owner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Final, LiteralString
+
+import structlog
+
+from graphmem.checking.unreferenced import content_hashes
+from graphmem.database.driver import Database
+from graphmem.errors import DecryptionFailed, KeyDestroyed, ObjectDamaged, ObjectMissing
+from graphmem.model import times
+from graphmem.objects import ObjectStore
+from graphmem.sealing import InstanceKeys, instance_keys
+from graphmem.sealing.sealed_rows import RowSealer
+
+PAGE_ROWS: Final = 500
+"""Nodes that are sealed anew at once."""
+GRACE_SECONDS: Final = 10.0
+"""Seconds after the limit of a statement from which on none runs that an older key sealed."""
+_READS: Final[tuple[LiteralString, ...]] = (
+    "MATCH (n) RETURN elementId(n) AS id, properties(n) AS properties, "
+    "[name IN ['id', 'entity_id', 'source_id', 'key', 'subject_id'] | n[name]] AS places",
+    "MATCH ()-[n:stored]->(source) "
+    "RETURN elementId(n) AS id, properties(n) AS properties, [source.id] AS places",
+)
+_WRITES: Final[tuple[LiteralString, ...]] = tuple(
+    f"UNWIND $rows AS row MATCH {pattern} WHERE elementId(n) = row.id SET n.locked = null "
+    "WITH n, row WHERE all(name IN keys(row.was) WHERE n[name] = row.was[name]) SET n += row.new "
+    "RETURN count(*) AS done"
+    for pattern in ("(n)", "()-[n:stored]->()")
+)
+
+_log = structlog.get_logger("graphmem.sealing")
+
+
+async def reseal(database: Database, store: ObjectStore, keys: InstanceKeys, *, write_seconds: float) -> int:
+    """Seal anew what replaced keys sealed, if there are such; return how many nodes, edges and files.
+
+    Args:
+        write_seconds: limit of a statement. Nothing is done before those have ended that an older key sealed.
+    """
+    record = await asyncio.to_thread(keys.record)
+    replaced = instance_keys.replaced(record)
+    newest = max((each.made_at for each in record.keys), default=0)
+    if not replaced or times.now() - newest < (write_seconds + GRACE_SECONDS) * 1_000_000:
+        return 0
+    done = missed = 0
+    if (sealer := database.sealer) is not None:
+        for read, write in zip(_READS, _WRITES, strict=True):
+            changed, written = await _rows(database, sealer, read, write)
+            done, missed = done + written, missed + changed - written
+    for owner in dict.fromkeys(each.owner for each in replaced):
+        done += await _files(database, store, owner)
+    if not missed:
+        await asyncio.to_thread(keys.note_resealed, replaced)
+        _log.info("data is sealed anew", done=done, keys=len(replaced))
+    return done
+
+
+async def _rows(
+    database: Database, sealer: RowSealer, read: LiteralString, write: LiteralString
+) -> tuple[int, int]:
+    """Seal the rows of a read anew; return how many had to be, and how many were not changed meanwhile."""
+    changed = written = 0
+    page: list[dict[str, Any]] = []
+
+    async def finish() -> None:
+        nonlocal changed, written
+        rows = await asyncio.to_thread(_anew, sealer, page)
+        page.clear()
+        if rows:
+            answer = await database.script(write, rows=rows)
+            changed, written = changed + len(rows), written + answer[0]["done"]
+
+    async for row in database.stream(read, PAGE_ROWS):
+        page.append(row)
+        if len(page) == PAGE_ROWS:
+            await finish()
+    await finish()
+    return changed, written
+
+
+def _anew(sealer: RowSealer, page: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the changes of a page of nodes."""
+    rows: list[dict[str, Any]] = []
+    for row in page:
+        properties = row["properties"]
+        try:
+            new = sealer.anew(properties, [place for place in row["places"] if isinstance(place, str)])
+        except (DecryptionFailed, KeyDestroyed) as exc:
+            # Who reads it is answered an error. The others are sealed anew.
+            _log.error("a sealed value does not open", reason=str(exc))
+            continue
+        if new:
+            rows.append({"id": row["id"], "was": {name: properties[name] for name in new}, "new": new})
+    return rows
+
+
+async def _files(database: Database, store: ObjectStore, owner: str) -> int:
+    """Seal the files of an owner anew; return how many."""
+    done = 0
+    async for hashes in content_hashes(database, owner):
+        for sha256 in dict.fromkeys(hashes):
+            try:
+                done += await store.seal_anew(owner, sha256)
+            except (ObjectMissing, ObjectDamaged) as exc:
+                _log.error("a file is not sealed anew", reason=str(exc))
+    return done

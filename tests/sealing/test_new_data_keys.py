@@ -1,0 +1,80 @@
+"""Data keys that replace others: what the old ones sealed is sealed anew, and every answer stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from graphmem.checking.resealing import GRACE_SECONDS, reseal
+from graphmem.objects.keys import owner_segment
+from graphmem.registry import Services
+from graphmem.sealing.instance_keys import INSTANCE, replaced
+from graphmem.sealing.sealed_files import HEAD_BYTES, key_id
+from tests.support.dumps import Dumps, all_answers, store_rich_example
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+
+
+@pytest.fixture
+def run(loop: Loop, sealed_services: Services, owner: str) -> Call:
+    return by_runner(loop, sealed_services, owner)
+
+
+def seal_anew(loop: Loop, services: Services, wait: float = 0.0) -> int:
+    assert services.keys is not None
+    where = services.database, services.objects, services.keys
+    return loop.run(reseal(*where, write_seconds=wait - GRACE_SECONDS))
+
+
+def sealed_by(loop: Loop, services: Services, old: set[str]) -> set[str]:
+    """Return the properties of nodes and edges that one of some keys sealed, but for what is looked up."""
+    sealer = services.database.sealer
+    assert sealer is not None
+    found = set[str]()
+    for text in (
+        "MATCH (n) RETURN labels(n)[0] AS kind, properties(n) AS properties",
+        "MATCH ()-[n]->() RETURN type(n) AS kind, properties(n) AS properties",
+    ):
+        for row in loop.run(services.database.script(text)):
+            for name, value in row["properties"].items():
+                for each in value if isinstance(value, list) else [value]:
+                    if (key := sealer.key_of(each)) is not None and key.hex() in old:
+                        found.add(f"{row['kind']}.{name}")
+    return found
+
+
+def test_what_old_keys_sealed_is_sealed_anew_and_every_answer_stays(
+    run: Call, loop: Loop, sealed_services: Services, owner: str, tmp_path: Path
+) -> None:
+    keys = sealed_services.keys
+    assert keys is not None
+    folder = sealed_services.settings.objects_path / owner_segment(owner)
+    dumps = Dumps(loop, sealed_services, owner, tmp_path)
+    store_rich_example(run)
+    made = dumps.create()
+    old = {each.id for each in keys.record().keys}
+    assert {"Entity.values", "Observation.values", "Transaction.answer", "stored.name"} <= sealed_by(
+        loop, sealed_services, old
+    )
+
+    new = keys.renew()
+    assert {each.owner for each in new} >= {owner, INSTANCE}
+    assert {each.id for each in replaced(keys.record())} == old
+    # Both keys are in use: what is stored now joins what the old one sealed.
+    ada = {"entity_type": "person", "name": "Ada", "email": "ada@example.org"}
+    joined = run("store", entities=[ada])["entities"][0]
+    before = all_answers(run)
+
+    assert seal_anew(loop, sealed_services, wait=60.0) == 0
+    assert seal_anew(loop, sealed_services) > 20
+    assert sealed_by(loop, sealed_services, old) == set()
+    assert all_answers(run) == before
+    assert run("store", entities=[ada])["entities"][0]["entity_id"] == joined["entity_id"]
+    assert replaced(keys.record()) == []
+    assert seal_anew(loop, sealed_services) == 0
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert files
+    assert {key_id(path.read_bytes()[:HEAD_BYTES]) for path in files} <= {each.id for each in new}
+    dumps.wipe()
+    dumps.restore(made)
