@@ -31,7 +31,6 @@ from graphmem.registry import Services
 from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from tests.support.commands import environment
-from tests.support.database import database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call, by_runner, share_services
 from tests.support.lifespans import lifespan
@@ -122,13 +121,6 @@ class Instance:
         self.rows("MATCH (n:ApiKey|OneTimeCode|AgentGrant|Subscription) DETACH DELETE n")
         self.rows("MATCH (n:Account) WHERE n.name <> 'local' DETACH DELETE n")
         self.rows("MATCH (n:Account) REMOVE n.password, n.disabled")
-
-
-@pytest.fixture(scope="session")
-def instance_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """Settings that reach the database with accounts."""
-    with database(tmp_path_factory.mktemp("accounts"), shared=False) as reached:
-        yield reached
 
 
 @pytest.fixture(scope="session")

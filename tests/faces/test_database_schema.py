@@ -1,6 +1,6 @@
 """What a database holds beside owners: how a start migrates it, and what ``graphmem doctor`` says of it.
 
-These tests change what all owners share, so they have a database of their own.
+These tests change what all owners share, so they use the database of accounts, which one process has.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from graphmem.runtime import open_services
 from graphmem.settings import Settings
 from graphmem.text import identifiers
 from tests.reliability.test_failpoints import Doom, doom
-from tests.support import database as databases
 from tests.support import faces
 from tests.support.actors import always, full_actor
 from tests.support.doctor import Examine, failed_findings
@@ -40,10 +39,9 @@ __all__ = ["doom"]
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """Settings that reach the database of this module."""
-    with databases.database(tmp_path_factory.mktemp("schema"), shared=False) as reached:
-        yield reached
+def settings(instance_settings: Settings) -> Settings:
+    """Settings that reach the database of these tests."""
+    return instance_settings
 
 
 @pytest.fixture(scope="module")
@@ -160,16 +158,16 @@ def test_an_edited_migration_is_refused(
 
 
 def test_a_start_on_an_older_database_runs_the_batches_and_one_on_a_new_database_does_not(
-    run: Call, loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch
+    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = services.database.script
     run("store", entities=[{"entity_type": "spaceship", "name": "Heart of Gold"}])
-    names = "MATCH (n:Entity) RETURN n.name AS name"
-    before = loop.run(script(names))
+    names: LiteralString = "MATCH (n:Entity {owner: $owner}) RETURN n.name AS name"
+    before = loop.run(script(names, owner=owner))
     loop.run(script("MATCH (n:Entity) REMOVE n.name"))
     loop.run(script("MATCH (n:Migration {version: 11}) DELETE n"))
     assert [each.version for each in loop.run(migrations.apply(services.database))] == [11]
-    assert loop.run(script(names)) == before == [{"name": "Heart of Gold"}]
+    assert loop.run(script(names, owner=owner)) == before == [{"name": "Heart of Gold"}]
 
     async def none_applied(database: object) -> dict[int, str]:
         return {}

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from graphmem import neo4j_local, settings
-from graphmem.neo4j_local import lock
+from graphmem.neo4j_local import config, lock
 from graphmem.runtime import connection
 from graphmem.settings import Settings
 from tests.support.commands import UNLIMITED
+from tests.support.examples import LONG
 
 IMAGE = "neo4j:5.26-community"
 URI_VARIABLE = "GRAPHMEM_TEST_NEO4J_URI"
 VERSION = "GRAPHMEM_TEST_NEO4J_VERSION"
 """The version of Neo4j that is started; without it, the version of every installation."""
-
 
 PASSWORD_VARIABLE = "GRAPHMEM_TEST_NEO4J_PASSWORD"
 
@@ -63,10 +63,31 @@ def database(folder: Path, *, shared: bool = True, **options: Any) -> Iterator[S
     own = {"neo4j_fast_start": True} | options
     embedded = settings.load(env="test", data_dir=folder, neo4j_version=version, **own)
     try:
-        address = asyncio.run(connection(embedded))
+        with keeping_plans():
+            address = asyncio.run(connection(embedded))
         yield _at(address.uri, address.password, folder)
     finally:
         neo4j_local.stop(embedded)
+
+
+@contextlib.contextmanager
+def keeping_plans() -> Iterator[None]:
+    """Have a Neo4j that is started meanwhile keep its plans.
+
+    It plans a statement anew when the data has grown, which takes half of its time while tests fill an empty
+    database. Our queries demand their seeks, so the plans of the empty database are right.
+    """
+    neo4j_conf = config.neo4j_conf
+    with pytest.MonkeyPatch.context() as patch:
+        if keeps_plans():
+            kept = "dbms.cypher.min_replan_interval=1d\n"
+            patch.setattr(config, "neo4j_conf", lambda *given: neo4j_conf(*given) + kept)
+        yield
+
+
+def keeps_plans() -> bool:
+    """Return whether plans are kept: a long run, and one on the next version, plan anew as for users."""
+    return not LONG and not os.environ.get(VERSION)
 
 
 def _at(uri: str, password: str, folder: Path) -> Settings:
@@ -90,7 +111,10 @@ def _container() -> Any:
 
     version = os.environ.get(VERSION)
     image = f"neo4j:{lock.read(version).release}-community" if version else IMAGE
-    return Neo4jContainer(image).with_env("NEO4J_db_memory_transaction_max", "128m")
+    container = Neo4jContainer(image).with_env("NEO4J_db_memory_transaction_max", "128m")
+    if keeps_plans():
+        container = container.with_env("NEO4J_dbms_cypher_min__replan__interval", "1d")
+    return container
 
 
 def engine_answers() -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import importlib
 import json
 import os
@@ -215,6 +216,8 @@ def main() -> None:
     """Read requests until stdin ends, and answer each; then end what was started."""
     for module in ("api.app", "cli.main", "cli.serve", "dump", "runtime", "service.serving", "worker"):
         importlib.import_module(f"graphmem.{module}")
+    # A collection would write to what the forks share, and so copy it.
+    gc.freeze()
     running: set[int] = set()
     codes: dict[int, int] = {}
     for line in sys.stdin:

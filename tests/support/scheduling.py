@@ -18,7 +18,7 @@ OF_ACCOUNTS: Final = frozenset(
         "test_guard", "test_keys", "test_oauth_flow", "test_oauth_served", "test_sdk_flow", "test_secrets",
         "test_signing", "test_agent_grants", "test_taking_back", "test_webhooks", "test_who_wrote",
     )
-)  # fmt: skip
+) | {"tests/faces/test_database_schema.py"}  # fmt: skip
 """Files whose tests use the database of accounts (tests/access/conftest.py).
 
 One process takes them: to start a database and plan all statements costs some 40 seconds of CPU.
