@@ -16,6 +16,7 @@ from graphmem.registry import Services
 from graphmem.writing import Writers
 from tests.reliability.test_failpoints import Doom, doom
 from tests.support.dumps import Dumps
+from tests.support.examples import LONG
 from tests.support.faces import Call
 from tests.support.long_cases import mostly_long
 from tests.support.rule_merging import ADA, ADA_BY_EMAIL, home_of, shown_as
@@ -111,7 +112,7 @@ def test_a_restore_into_a_part_of_the_facts_comes_to_one_end_state(
     dumps.restore(early)
     assert run("server.check_snapshots")["healthy"]
     backwards, whole = answers_about(run, entity_ids), dumps.create("whole").path
-    for paths in ((early, late), (late, early), (whole,), (late, whole)):
+    for paths in ((early, late), (late, whole), *(((late, early), (whole,)) if LONG else ())):
         dumps.wipe()
         for path in paths:
             dumps.restore(path)
@@ -173,7 +174,9 @@ def test_an_unmerge_of_a_merge_by_rule_separates_in_every_order_of_restores(run:
     assert shown_as(run, by_name) == [by_email]
     run("entities.unmerge", entity_id=by_name)
     parts.append(dumps.create("whole").path)
-    for order in (*itertools.permutations(parts), parts[2:]):
+    orders = [*itertools.permutations(parts), tuple(parts[2:])]
+    # The first says the parts as they were made, the last but one backwards.
+    for order in orders if LONG else (orders[0], *orders[-2:]):
         dumps.wipe()
         for path in order:
             dumps.restore(path)

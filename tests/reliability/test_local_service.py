@@ -119,16 +119,16 @@ def test_a_killed_service_is_started_again_and_nothing_is_lost(local: Settings) 
     assert calling.ensure(local)["pid"] != left["pid"]
 
 
-def test_of_many_that_start_at_once_one_serves_and_the_others_end(spawned: Settings) -> None:
+def test_of_many_that_start_at_once_one_serves_and_the_others_end(local: Settings) -> None:
     barrier = threading.Barrier(4)
 
     def begin() -> int:
         barrier.wait()
-        return calling.start(spawned, place(spawned)).pid
+        return calling.start(local, place(local)).pid
 
     with ThreadPoolExecutor(4) as pool:
         started = set(pool.map(lambda _: begin(), range(4)))
-    serving = calling.ensure(spawned)["pid"]
+    serving = calling.ensure(local)["pid"]
     # The caller may have started one more, before any of the others had the lock.
     wait_for(lambda: [pid for pid in {*started, serving} if is_alive(pid)] == [serving])
 
@@ -211,14 +211,14 @@ def test_a_failed_start_is_told_to_the_caller(local: Settings) -> None:
     assert store(local)["entities_created"] == 1
 
 
-def test_a_start_that_failed_before_a_call_is_tried_again(spawned: Settings) -> None:
-    spawned.data_path.mkdir()
-    (spawned.data_path / "logs").touch()
-    where = place(spawned)
-    calling.start(spawned, where)
-    wait_for(lambda: "cannot start" in where.console.read_text())
-    (spawned.data_path / "logs").unlink()
-    assert store(spawned)["entities_created"] == 1
+def test_a_start_that_failed_before_a_call_is_tried_again(local: Settings) -> None:
+    local.data_path.mkdir()
+    (local.data_path / "logs").touch()
+    where = place(local)
+    calling.start(local, where)
+    wait_for(lambda: where.console.exists() and "cannot start" in where.console.read_text())
+    (local.data_path / "logs").unlink()
+    assert store(local)["entities_created"] == 1
 
 
 def test_a_service_that_ends_at_its_start_is_reported_with_its_last_lines(
