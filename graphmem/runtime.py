@@ -102,8 +102,8 @@ async def seal(database: Database, keys: InstanceKeys | None) -> None:
         database.sealer = RowSealer(keys, NEAR_KIND)
     else:
         _log.warning(
-            "the database of this sealed instance is in clear, as it was made by an earlier version: write a "
-            "backup, and restore it into a new sealed instance"
+            "the database of this sealed instance is in clear, as it was made by an earlier version: run "
+            "`graphmem encryption enable`"
         )
 
 

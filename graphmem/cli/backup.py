@@ -189,7 +189,7 @@ def verify(session: Session, path: File, keys: Keys = None) -> dict[str, Any]:
     from graphmem import dump
     from graphmem.model import times
 
-    with _Bars() as bars:
+    with Bars() as bars:
         size = os.path.getsize(path) if os.path.isfile(path) else None
         bars.advance("verify", 0, size)
         opening = _opening_keys(session.settings(), path, keys)
@@ -264,7 +264,7 @@ def restore(
     from graphmem.cli.in_process import on_services, refuse_in_sandbox
 
     async def work(services: Services) -> RestoreResult:
-        with _Bars() as bars:
+        with Bars() as bars:
             where = services.database, services.vocabulary, services.writers
             return await dump.restore(
                 *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance, keys=opening
@@ -306,7 +306,7 @@ def write_dump(chosen: Settings, path: Path, owners: Sequence[str], force: bool,
     name = "the database at NEO4J_URI" if chosen.neo4j_uri else f"the data directory {chosen.data_path}"
 
     async def work(services: Services) -> CreateResult:
-        with _Bars() as bars:
+        with Bars() as bars:
             return await dump.create(
                 services.database, path, owners, objects=services.objects if files else None, force=force,
                 database_name=name, progress=bars.advance, keys=services.keys,
@@ -324,7 +324,7 @@ def _receive(
 
     with (
         session.remote(chosen.base_url or "", chosen) as client,
-        _Bars() as bars,
+        Bars() as bars,
         new_file(path, force) as file,
     ):
         bars.advance("receive", 0, None)
@@ -380,7 +380,7 @@ def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:
     }
 
 
-class _Bars(contextlib.AbstractContextManager["_Bars"]):
+class Bars(contextlib.AbstractContextManager["Bars"]):
     """One progress bar for each stage. At the end the bars stay on the screen."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from graphmem.cli.session import Session, command, console, stderr
+from graphmem.cli.session import Session, command, console, stderr, tell_progress
 from graphmem.errors import ConfigurationInvalid, EncryptionKeyInvalid
 
 if TYPE_CHECKING:
@@ -35,6 +35,11 @@ WRITE_DOWN: Final = (
 COPIES: Final = "Destroy these copies of the key file as well: they still have a key that was destroyed."
 KeyPlace = Annotated[
     str, typer.Option("--key-place", metavar="PLACE", help="Where the root key is kept: file or keyring.")
+]
+
+OtherDirectory = Annotated[
+    Path | None,
+    typer.Argument(readable=False, help="The new directory. Default: one beside that of the data."),
 ]
 
 app = typer.Typer(no_args_is_help=True)
@@ -203,6 +208,72 @@ def rotate(
         return {**answer, "root_key_words": root.words}
     tell_words(root, kept)
     return answer
+
+
+@command(app)
+def enable(
+    session: Session, directory: OtherDirectory = None, key_place: KeyPlace = "file"
+) -> dict[str, Any] | None:
+    """Seal an instance: its data goes into a new directory, sealed, and every command finds it there.
+
+    The facts and files are written there, read again and compared; only then the old ones are removed. The
+    old backups stay in the old directory. Keys of accounts, OAuth logins and subscriptions are not taken:
+    make them anew. A sealed instance gets other keys for everything. The 24 words are shown once.
+
+    Deleted files may survive on a disk that keeps old blocks: use a disk that was never written in clear.
+
+    \b
+    Examples:
+      graphmem encryption enable
+      graphmem encryption enable /safe/graphmem
+    """
+    from graphmem.cli import instance_conversion, instance_files
+
+    chosen = session.local_settings(ELSEWHERE, reads=False)
+    if instance_files.end_move(chosen.data_path, tell_progress):
+        return {"data_directory": str(chosen.data_path)}
+    instance_conversion.refuse_elsewhere(chosen)
+    if chosen.bearer_token is not None:
+        raise ConfigurationInvalid("a sealed instance derives its token: unset SERVICE_BEARER_TOKEN")
+    if chosen.root_key is not None and os.path.exists(chosen.keys_path):
+        raise ConfigurationInvalid(
+            "GRAPHMEM_ROOT_KEY holds the root key of this instance, and the new one gets another: unset it, "
+            "run `graphmem encryption restore`, then this command"
+        )
+    where = place_of(key_place)
+    path = instance_conversion.other_directory(chosen, directory, "sealed")
+    target = session.settings(data_dir=path)
+    words = None
+    if not target.keys_path.exists():
+        words, kept = new_keys(target, where)
+        if not session.as_json:
+            tell_words(words, kept)
+    source = chosen if os.path.exists(chosen.keys_path) else chosen.model_copy(update={"root_key": None})
+    done = instance_conversion.convert(source, target, "encryption enable")
+    return {**done, "root_key_words": words.words} if words and session.as_json else done
+
+
+@command(app)
+def disable(session: Session, directory: OtherDirectory = None) -> dict[str, Any] | None:
+    """Unseal an instance: its data goes into a new directory in clear; every command finds it there.
+
+    It does what `graphmem encryption enable` does, the other way. Backups and the key file that opens them
+    stay in the old directory, and the root key stays where it is kept.
+
+    \b
+    Example:
+      graphmem encryption disable
+    """
+    from graphmem.cli import instance_conversion, instance_files
+
+    chosen = session.local_settings(ELSEWHERE, reads=False)
+    if instance_files.end_move(chosen.data_path, tell_progress):
+        return {"data_directory": str(chosen.data_path)}
+    instance_conversion.refuse_elsewhere(chosen)
+    keys_here(chosen)
+    path = instance_conversion.other_directory(chosen, directory, "clear")
+    target = session.settings(data_dir=path).model_copy(update={"root_key": None})
+    return instance_conversion.convert(chosen, target, "encryption disable")
 
 
 @command(app, "copy")

@@ -68,6 +68,19 @@ def stopped(chosen: Settings) -> Iterator[None]:
     """Stop local service and database, and keep both from starting; refused while `graphmem serve` runs."""
     from graphmem import neo4j_local
     from graphmem.neo4j_local.instance import Instance
+
+    with without_service(chosen):
+        if chosen.neo4j_uri is None:
+            neo4j_local.stop(chosen, on_purpose=True)
+        with Instance(chosen).lock(chosen.neo4j_start_timeout), private_files.used_as_data(chosen.data_path):
+            if chosen.neo4j_uri is None and neo4j_local.running(chosen):
+                raise ConfigurationInvalid("another program has just started the database: run this again")
+            yield
+
+
+@contextlib.contextmanager
+def without_service(chosen: Settings) -> Iterator[None]:
+    """Stop the local service, and keep it from starting; refused while `graphmem serve` runs."""
     from graphmem.service.calling import stop
     from graphmem.service.place import lock, make_folder, place
 
@@ -79,12 +92,7 @@ def stopped(chosen: Settings) -> Iterator[None]:
             f"`graphmem serve` (process {where.record().get('pid')}) uses {chosen.data_path}: stop it first"
         )
     try:
-        if chosen.neo4j_uri is None:
-            neo4j_local.stop(chosen, on_purpose=True)
-        with Instance(chosen).lock(chosen.neo4j_start_timeout), private_files.used_as_data(chosen.data_path):
-            if chosen.neo4j_uri is None and neo4j_local.running(chosen):
-                raise ConfigurationInvalid("another program has just started the database: run this again")
-            yield
+        yield
     finally:
         os.close(handle)
 
@@ -98,14 +106,12 @@ def move(source: Path, target: Path, tell: Tell) -> None:
         DataDirectoryRefused: the target has other files or too little room, or a copy differs.
     """
     if source == target:
-        if (record := unfinished(target)) is None:
+        if not end_move(target, tell):
             raise DataDirectoryRefused(f"the data is in {target} already")
-        _end_move(Path(record["from"]), target, tell)
         return
     _check_target(source, target)
     private_directory(target)
-    note = {"command": "storage move", "from": str(source)}
-    private_files.write_private(target / UNFINISHED, json.dumps(note))
+    _begin("storage move", source, target)
     tell("copying")
     names = _copy(source, target)
     tell("comparing")
@@ -114,10 +120,47 @@ def move(source: Path, target: Path, tell: Tell) -> None:
             raise DataDirectoryRefused(
                 f"{target / name} differs from what was copied: the data stays in {source}"
             )
-    # The switch: a note in the way to the old directory, or, where the way begins here, one that ends it.
+    _switch(source, target)
+    end_move(target, tell)
+
+
+def replace(source: Path, target: Path, command: str, tell: Tell) -> None:
+    """Have another instance take the place of a stopped one, and remove the files of that.
+
+    Its backups and the keys that open them stay.
+
+    ``command``: which one goes on if this is interrupted: then :func:`end_move` removes the rest.
+    """
+    _begin(command, source, target)
+    _switch(source, target)
+    end_move(target, tell)
+
+
+def end_move(target: Path, tell: Tell) -> bool:
+    """Remove what is left in the old directory of what is in use now; return whether it was to be removed."""
+    record = unfinished(target)
+    if record is None or "from" not in record:
+        return False
+    tell("removing the old files")
+    source = Path(record["from"])
+    if source.exists():
+        # Whoever names the old directory is led to the new one.
+        private_files.write_private(source / NOTE, f"{target}\n")
+        remove_all(source, frozenset() if record["command"] == "storage move" else KEPT)
+    (target / NOTE).unlink(missing_ok=True)
+    (target / UNFINISHED).unlink()
+    return True
+
+
+def _begin(command: str, source: Path, target: Path) -> None:
+    note = {"command": command, "from": str(source)}
+    private_files.write_private(target / UNFINISHED, json.dumps(note))
+
+
+def _switch(source: Path, target: Path) -> None:
+    """Write a note in the way to the old directory, or, where the way begins here, one that ends it."""
     way = target if noted(target) else source
     private_files.write_private(way / NOTE, f"{target}\n")
-    _end_move(source, target, tell)
 
 
 def remove_all(root: Path, keep: frozenset[str]) -> None:
@@ -193,13 +236,3 @@ def _is_same(one: Path, other: Path) -> bool:
     if one.is_symlink() or other.is_symlink():
         return other.is_symlink() and os.path.realpath(one) == os.path.realpath(other)
     return other.is_file() and one.stat().st_size == other.stat().st_size and sha256(one) == sha256(other)
-
-
-def _end_move(source: Path, target: Path, tell: Tell) -> None:
-    """Lead whoever names the old directory to the new one, and remove what was moved."""
-    tell("removing the old files")
-    if source.exists():
-        private_files.write_private(source / NOTE, f"{target}\n")
-        remove_all(source, LOCAL)
-    (target / NOTE).unlink(missing_ok=True)
-    (target / UNFINISHED).unlink()

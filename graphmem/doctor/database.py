@@ -233,7 +233,7 @@ async def _sealing(database: Database, settings: Settings) -> Found:
     if await instance_kind.seals_rows(database):
         return ok("the values in the database are sealed")
     what = "the values in the database are in clear: an earlier version made this sealed instance"
-    return warn(what, "Write a backup, and restore it into a new sealed instance.")
+    return warn(what, "Run `graphmem encryption enable`: it makes a new instance.")
 
 
 async def _consistency(database: Database, settings: Settings, deep: bool, sound: bool) -> Found:
