@@ -217,8 +217,8 @@ def _seal(session: Session, chosen: Settings, place: Place) -> dict[str, Any]:
         return {"result": "as asked", "key_file": str(chosen.keys_path)}
     if chosen.sandbox or _has_data(chosen):
         raise ConfigurationInvalid(
-            "only an instance without data is made sealed, and no sandbox: `graphmem encryption enable` seals "
-            "the data of one in a new directory"
+            "only an instance without data is made sealed, and no sandbox: `graphmem encryption enable` "
+            "seals the data of one in a new directory"
         )
     root, kept = new_keys(chosen, place)
     done = {"result": "sealed", "key_file": str(chosen.keys_path), "root_key": root.id, "kept_in": kept}

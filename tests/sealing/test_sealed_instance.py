@@ -223,7 +223,7 @@ def test_words_are_shown_to_a_person_once(instance: Settings) -> None:
 def test_an_instance_with_data_is_not_sealed(instance: Settings) -> None:
     instance.objects_path.mkdir(parents=True)
     refusal = invoke("init", "--yes", "--no-agents", "--encrypt", exit_code=6)
-    assert "restore the backup" in refusal["message"]
+    assert "encryption enable" in refusal["message"]
     assert not instance.keys_path.exists()
     assert invoke("encryption", "status") == {"sealed": False, "key_file": str(instance.keys_path)}
     assert "init --encrypt" in invoke("encryption", "rotate", exit_code=6)["message"]
