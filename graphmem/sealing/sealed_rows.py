@@ -75,6 +75,7 @@ _OF_QUERIES: Final[Mapping[str, frozenset[str]]] = {
 """Parameters of single queries that are sealed; each of these queries says of which node by an id."""
 _KEYS: Final[Mapping[str, Mapping[str, str]]] = {
     "write.look": {"keys": "key", "file_keys": "file"},
+    "dump.present": {"keys": "key"},
     "entity.named": {"name": "name"},
     "oauth.create_client": {"metadata": "client"},
     "oauth.create_request": {"client_name": "client"},
