@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -38,6 +39,8 @@ from graphmem.settings import Settings
 
 _log = structlog.get_logger("graphmem.http")
 _stdlib_log = logging.getLogger("graphmem.http")
+_ID = re.compile(r"[a-z]{2,4}_[0-9a-f]{8,64}", re.ASCII)
+"""Ids, which the log may have."""
 
 
 class Gate:
@@ -94,7 +97,7 @@ class Gate:
                 stopping = ServiceBusy("the service is stopping: try again in a moment")
                 await refusal(stopping, scope)(scope, receive, answer.send)
             except Exception as exc:
-                _log.exception("unexpected fault", method=scope["method"], path=scope["path"][:200])
+                _log.exception("unexpected fault", method=scope["method"], path=_logged_path(scope))
                 if answer.status:
                     raise
                 error = exc if isinstance(exc, GraphmemError) else InternalError()
@@ -170,10 +173,19 @@ class Gate:
             (_log.info if status >= 400 else _log.debug)(
                 "request",
                 method=scope["method"],
-                path=scope["path"][:200],
+                path=_logged_path(scope),
                 status=status,
                 milliseconds=round((time.perf_counter() - begin) * 1000, 2),
             )
+
+
+def _logged_path(scope: Scope) -> str:
+    """Return the path of a request with dots in place of what is no id, as it may be a stored value."""
+    path = scope["path"]
+    for name, value in scope.get("path_params", {}).items():
+        if name != "entity_type" and not _ID.fullmatch(value):
+            path = path.replace(value, "…")
+    return path[:200]
 
 
 class _Answer:

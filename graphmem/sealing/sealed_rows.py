@@ -42,7 +42,8 @@ _PLACED: Final[Mapping[str, frozenset[str]]] = {
     "transactions": frozenset({"answer", "request_hash"}),
     "events": frozenset({"text"}),
     "sources": frozenset({"name", "declared_type"}),
-    "interpretations": frozenset({"error", "warnings", "model"}),
+    "interpretations": frozenset({"error", "warnings", "model", "interpreter", "version", "config"}),
+    "interpretation": frozenset({"error", "warnings", "model", "interpreter", "version", "config"}),
     "exclusions": frozenset({"reason"}),
     "dismissals": frozenset({"reason"}),
     "splits": frozenset({"reason"}),
@@ -211,7 +212,7 @@ class _Sealing:
 
     def params(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         own, keys = _OF_QUERIES.get(name), _KEYS.get(name)
-        place = params.get("source_id") or params.get("id") or ""
+        place = params.get("id") or params.get("source_id") or ""
         sealed: dict[str, Any] = {}
         for member, value in params.items():
             if own is not None and member in own:

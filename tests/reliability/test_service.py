@@ -196,7 +196,7 @@ def test_every_line_of_a_request_has_its_trace_and_none_has_a_secret(
         assert service.wait() == 0
         lines, console = service.log, service.console
     everything = json.dumps(lines) + console
-    for canary in (TOKEN, "canary-query", "canary-body", "canary-wrong", "canary-cookie"):
+    for canary in (TOKEN, "canary-query", "canary-body", "canary-in-path", "canary-wrong", "canary-cookie"):
         assert canary not in everything, canary
     assert "Traceback" not in everything
     trace_ids = {line.get("trace_id") for line in lines}

@@ -121,6 +121,15 @@ def test_no_value_name_or_text_is_in_the_database(
     )["source_id"]  # fmt: skip
     table = base64.b64encode(f"entity_type,name,x\nperson,{CANARY},{CANARY}\n".encode()).decode()
     run("store", file_content=table, original_filename="people.csv")
+    run(
+        "interpretations.create",
+        source_id=source,
+        entities=[{"entity_type": "note", "title": CANARY}],
+        interpreter=CANARY,
+        interpreter_version=CANARY,
+        interpretation_config={"prompt": CANARY},
+        model=CANARY,
+    )
     run("sources.withdraw", source_id=source, reason=CANARY)
     named = by_runner(loop, sealed_services, owner, client=CANARY)
     named("store", entities=[{"entity_type": "note", "title": CANARY}])

@@ -87,6 +87,8 @@ IN_CLEAR: Final = frozenset({
     "test_duplicates_of_a_new_entity_are_found_by_identifiers_words_and_neighbours",
     # A sealed backup is made of one file in memory at a time, as nothing in clear waits on the disk.
     "test_a_large_file_is_never_whole_in_memory",
+    # A sealed instance has a token of its own, so it may serve others.
+    "test_a_service_that_may_not_start_says_what_to_set",
     # They write into the database themselves.
     "test_every_damage_to_what_is_searched_is_named_and_mended",
     "test_vectors_of_passages_that_were_divided_otherwise_are_made_anew",
