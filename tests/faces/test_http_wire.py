@@ -22,6 +22,7 @@ from tests.faces.test_http_edges import JSON, ROUTES, Http, envelope, http, send
 from tests.support.actors import always, full_actor
 from tests.support.event_loop import Loop
 from tests.support.examples import examples
+from tests.support.sealed_database import bearing, token_of
 from tests.support.service import Service
 from tests.support.walks import walk_over
 
@@ -186,7 +187,8 @@ def test_a_raw_request_never_breaks_the_service(service: Service, data: bytes) -
 @pytest.mark.parametrize("length", [65_535, 65_536, 200_000])
 def test_an_address_that_is_too_long_is_refused_in_the_envelope(service: Service, length: int) -> None:
     path = b"/stats?x=".ljust(length, b"a")
-    request = b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    head = f"Host: localhost\r\nConnection: close\r\n{service.head}\r\n".encode()
+    request = b"GET " + path + b" HTTP/1.1\r\n" + head
     status, body = raw(service, request, is_whole=True)
     error = json.loads(body)
     assert status == 400
@@ -227,7 +229,7 @@ def test_an_unexpected_fault_says_nothing_internal_and_is_in_the_log(
     monkeypatch.setitem(REGISTRY, "server.stats", replace(REGISTRY["server.stats"], function=broken))
     http = sender(loop, create_app(services))
     with caplog.at_level(logging.INFO):
-        answer = http("GET", "/stats")
+        answer = http("GET", "/stats", headers=bearing(token_of(services.settings)))
     body = envelope(answer)
     assert (answer.status_code, body["error_code"], body["details"]) == (500, "INTERNAL_ERROR", {})
     assert not [word for word in ("secret", "ValueError", "Traceback", ".py") if word in answer.text]

@@ -104,6 +104,7 @@ def test_a_body_that_is_announced_as_too_large_is_refused_before_it_is_sent(serv
     where = urlsplit(service.url)
     size = 4 * -(-FILE_BYTES_LIMIT // 3) + ALLOWANCE_BYTES + 1
     head = "POST /entities/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += service.head
     with socket.create_connection((where.hostname, where.port), timeout=10) as connection:
         connection.sendall(f"{head}Content-Length: {size}\r\n\r\n".encode())
         assert connection.recv(1_000).startswith(b"HTTP/1.1 413 ")

@@ -34,7 +34,7 @@ def begun(service: Service) -> Iterator[socket.socket]:
     address = urlsplit(service.url)
     with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
         head = f"POST /store HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(BODY)}\r\n"
-        head += "".join(f"{name}: {value}\r\n" for name, value in service.headers.items())
+        head += service.head
         connection.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + BODY[:-1])
         # The service answers another request, so it has read this one.
         assert httpx.get(f"{service.url}/health").is_success

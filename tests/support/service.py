@@ -60,6 +60,11 @@ class Service:
         """Return an HTTP client of the service."""
         return httpx.Client(base_url=self.url, headers=self.headers, timeout=60.0, **kwargs)
 
+    @property
+    def head(self) -> str:
+        """The lines of a raw request that have its headers."""
+        return "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
+
     def mcp(self, path: str = "/mcp") -> Any:
         """Return what a client of the SDK calls the service by."""
         url = self.url + path
