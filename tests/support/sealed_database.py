@@ -62,7 +62,7 @@ def of_client(settings: Settings) -> dict[str, str]:
 
 def opened(services: Services, rows: list[dict[str, Any]], owner: str) -> list[dict[str, Any]]:
     """Return rows that a test read from the database itself as the services read them."""
-    sealer = services.database._sealer
+    sealer = services.database.sealer
     return rows if sealer is None else sealer.open(rows, owner)
 
 
