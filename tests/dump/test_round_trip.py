@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import stat
+import uuid
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from graphmem.dump import container
+from graphmem.dump import CreateResult, RestoreResult, container
 from graphmem.dump.records import Record
 from graphmem.errors import DumpDamaged, DumpRefused, IdempotencyMismatch
 from graphmem.model import canonical
@@ -15,23 +17,102 @@ from graphmem.model.fact_records import SchemaRecord
 from graphmem.registry import Services
 from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
-from tests.support.faces import Call
+from tests.support.faces import Call, by_runner
+
+pytestmark = pytest.mark.timeout(500)
+"""The first test that looks at the round trip makes it."""
+FACTS = {
+    "Observation": (
+        {"owner", "size", "entity_id", "relationship_key", "excluded", "moved_to", "moved_by"},
+        {"id", "kind", "entity_type", "identity_basis", "observed_at", "recorded_at", "fields", "values",
+         "priority", "specificity", "observation_source", "agent", "source_id", "interpretation_id",
+         "places"},
+    ),
+    "Interpretation": (
+        {"owner", "config_hash", "status", "recorded_at"},
+        {"id", "source_id", "interpreter", "version", "config", "run", "model", "parser", "created_at",
+         "started_at", "warnings", "observations", "entities", "relationships"},
+    ),
+    "Exclusion": ({"owner", "recorded_at"}, {"id", "kind", "subject_kind", "subject", "reason"}),
+    "Dismissal": ({"owner", "recorded_at"}, {"id", "kind", "entity_a", "entity_b", "reason"}),
+    "Split": (
+        {"owner", "recorded_at", "excluded"},
+        {"id", "source", "target", "observations", "subjects", "reason"},
+    ),
+    "Source": ({"owner", "recorded_at", "excluded", "reader"}, {"id", "content_hash", "size", "mime_type"}),
+    "Transaction": (
+        {"owner", "sequence"},
+        {"id", "recorded_at", "operation", "client", "by", "idempotency_key", "request_hash", "answer"},
+    ),
+}  # fmt: skip
+"""Of each kind of fact, what is derived and what a dump has: what is written and in neither would be lost."""
 
 
-def test_everything_comes_back(run: Call, dumps: Dumps) -> None:
+@dataclass
+class RoundTrip:
+    """What was seen while a rich state was dumped, lost and restored."""
+
+    before: dict[str, Any]
+    properties: dict[str, set[str]]
+    first: CreateResult
+    total_after_wipe: int
+    damage: BaseException | None
+    sequence_after_damage: int
+    planned: RestoreResult
+    sequence_after_plan: int
+    restored: RestoreResult
+    after: dict[str, Any]
+    again: RestoreResult
+    after_again: dict[str, Any]
+    roots: tuple[str, str]
+    is_healthy: bool
+
+
+@pytest.fixture(scope="module")
+def trip(loop: Loop, services: Services, tmp_path_factory: pytest.TempPathFactory) -> RoundTrip:
+    """One rich state for the tests that look at its restore from different sides."""
+    owner = str(uuid.uuid4())
+    run = by_runner(loop, services, owner)
+    dumps = Dumps(loop, services, owner, tmp_path_factory.mktemp("trip"))
     store_rich_example(run)
-    before = all_answers(run)
-    first = dumps.create("first")
+    properties = properties_of_facts(loop, services, owner)
+    before, first = all_answers(run), dumps.create("first")
     dumps.wipe()
-    assert run("server.stats")["total_entities"] == 0
-    restored = dumps.restore(first)
-    assert (restored.conflict_count, restored.audited_owners) == (0, [])
-    after = all_answers(run)
-    for name, wanted in before.items():
-        assert after[name] == wanted, name
-    second = dumps.create("second")
-    assert dumps.root(second) == dumps.root(first)
-    assert run("server.check_snapshots")["healthy"]
+    total_after_wipe = run("server.stats")["total_entities"]
+    damage = damage_of_restore(dumps, first)
+    sequence_after_damage = run("server.stats")["sequence"]
+    planned = dumps.restore(first, dry_run=True)
+    sequence_after_plan = run("server.stats")["sequence"]
+    restored, after = dumps.restore(first), all_answers(run)
+    again, after_again = dumps.restore(first), all_answers(run)
+    roots = dumps.root(first), dumps.root(dumps.create("second"))
+    report = run("server.check_snapshots")
+    return RoundTrip(
+        before, properties, first, total_after_wipe, damage, sequence_after_damage, planned,
+        sequence_after_plan, restored, after, again, after_again, roots, report["healthy"],
+    )  # fmt: skip
+
+
+def damage_of_restore(dumps: Dumps, made: CreateResult) -> BaseException | None:
+    """Return what a restore of a damaged copy raises."""
+    data = bytearray(made.path.read_bytes())
+    data[-60] ^= 1
+    damaged = made.path.with_name("damaged")
+    damaged.write_bytes(data)
+    try:
+        dumps.restore(damaged)
+    except DumpDamaged as exc:
+        return exc
+    return None
+
+
+def test_everything_comes_back(trip: RoundTrip) -> None:
+    assert trip.total_after_wipe == 0
+    assert (trip.restored.conflict_count, trip.restored.audited_owners) == (0, [])
+    for name, wanted in trip.before.items():
+        assert trip.after[name] == wanted, name
+    assert trip.roots[0] == trip.roots[1]
+    assert trip.is_healthy
 
 
 def test_idempotency_keys_are_replayed_after_a_restore(run: Call, dumps: Dumps) -> None:
@@ -81,25 +162,17 @@ def test_schema_with_keys_without_effect_of_an_earlier_version_comes_back_as_it_
     assert run("schemas.get", entity_type="wine")["query_synonyms"] == {"vin": ["wine"]}
 
 
-def test_a_second_restore_adds_nothing(run: Call, dumps: Dumps) -> None:
-    store_rich_example(run)
-    made = dumps.create()
-    before = all_answers(run)
-    again = dumps.restore(made)
+def test_a_second_restore_adds_nothing(trip: RoundTrip) -> None:
+    again = trip.again
     assert (again.transactions, again.observations, again.schemas, again.conflict_count) == (0, 0, 0, 0)
-    assert again.known_observations == made.owners[0].counts["observations"]
-    assert all_answers(run) == before
+    assert again.known_observations == trip.first.owners[0].counts["observations"]
+    assert trip.after_again == trip.after
 
 
-def test_a_dry_run_writes_nothing(run: Call, dumps: Dumps) -> None:
-    store_rich_example(run)
-    made = dumps.create()
-    dumps.wipe()
-    planned = dumps.restore(made, dry_run=True)
-    assert run("server.stats")["sequence"] == 0
-    real = dumps.restore(made)
+def test_a_dry_run_writes_nothing(trip: RoundTrip) -> None:
+    assert trip.sequence_after_plan == 0
     for name in ("owners", "transactions", "observations", "schemas", "conflict_count"):
-        assert getattr(planned, name) == getattr(real, name), name
+        assert getattr(trip.planned, name) == getattr(trip.restored, name), name
 
 
 def test_a_restore_that_was_broken_off_goes_on(
@@ -145,8 +218,6 @@ def test_large_values_are_dumped_and_restored(run: Call, dumps: Dumps) -> None:
 def test_several_owners_are_dumped_in_order(
     run: Call, dumps: Dumps, loop: Loop, services: Services, owner: str
 ) -> None:
-    from tests.support.faces import by_runner
-
     names = sorted([owner, f"{owner}-x", f"0-{owner}"])
     for name in reversed(names):
         by_runner(loop, services, name)("store", entities=[{"entity_type": "person", "name": name}])
@@ -178,55 +249,25 @@ def test_a_file_is_its_owners_alone_and_is_not_replaced_unasked(
     assert [path.name for path in dumps.folder.iterdir()] == ["dump"]
 
 
-def test_a_damaged_dump_restores_nothing(run: Call, dumps: Dumps) -> None:
-    store_rich_example(run)
-    made = dumps.create()
-    dumps.wipe()
-    data = bytearray(made.path.read_bytes())
-    data[-60] ^= 1
-    made.path.write_bytes(data)
-    with pytest.raises(DumpDamaged):
-        dumps.restore(made)
-    assert run("server.stats")["sequence"] == 0
+def test_a_damaged_dump_restores_nothing(trip: RoundTrip) -> None:
+    assert trip.damage is not None
+    assert trip.sequence_after_damage == 0
 
 
-def test_every_property_of_a_fact_is_in_the_dump(
-    run: Call, dumps: Dumps, loop: Loop, services: Services, owner: str
-) -> None:
-    """What is written of a fact and is not in the dump would be lost: each such property is named here."""
-    store_rich_example(run)
-    known = {
-        "Observation": (
-            {"owner", "size", "entity_id", "relationship_key", "excluded", "moved_to", "moved_by"},
-            {"id", "kind", "entity_type", "identity_basis", "observed_at", "recorded_at", "fields", "values",
-             "priority", "specificity", "observation_source", "agent", "source_id", "interpretation_id",
-             "places"},
-        ),
-        "Interpretation": (
-            {"owner", "config_hash", "status", "recorded_at"},
-            {"id", "source_id", "interpreter", "version", "config", "run", "model", "parser", "created_at",
-             "started_at", "warnings", "observations", "entities", "relationships"},
-        ),
-        "Exclusion": ({"owner", "recorded_at"}, {"id", "kind", "subject_kind", "subject", "reason"}),
-        "Dismissal": ({"owner", "recorded_at"}, {"id", "kind", "entity_a", "entity_b", "reason"}),
-        "Split": (
-            {"owner", "recorded_at", "excluded"},
-            {"id", "source", "target", "observations", "subjects", "reason"},
-        ),
-            "Source": (
-                {"owner", "recorded_at", "excluded", "reader"}, {"id", "content_hash", "size", "mime_type"},
-            ),
-        "Transaction": (
-            {"owner", "sequence"},
-            {"id", "recorded_at", "operation", "client", "by", "idempotency_key", "request_hash", "answer"},
-        ),
-    }  # fmt: skip
-    for label, (derived, dump_properties) in known.items():
+def properties_of_facts(loop: Loop, services: Services, owner: str) -> dict[str, set[str]]:
+    """Return the properties that the facts of an owner have, by label."""
+    found: dict[str, set[str]] = {}
+    for label in FACTS:
         query: Any = (
             f"MATCH (n:{label}) WHERE n.owner = $o UNWIND keys(n) AS k RETURN collect(DISTINCT k) AS k"
         )
         (row,) = loop.run(services.database.script(query, o=owner))
-        assert set(row["k"]) == derived | dump_properties, label
+        found[label] = set(row["k"])
+    return found
+
+
+def test_every_property_of_a_fact_is_in_the_dump(trip: RoundTrip) -> None:
+    assert trip.properties == {label: derived | dumped for label, (derived, dumped) in FACTS.items()}
 
 
 def test_a_dump_during_writes_is_of_one_moment(
