@@ -250,7 +250,8 @@ class Operation(Generic[A]):
             logs.operation(self.name, {
                 "outcome": outcome,
                 "owner": actor.owner,
-                "client": actor.client,
+                # The log is in clear in a sealed instance too.
+                "client": actor.client if services.keys is None else None,
                 "milliseconds": round(seconds * 1000, 2),
                 "round_trips": cell[0],
             })  # fmt: skip

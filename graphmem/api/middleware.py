@@ -182,9 +182,14 @@ class Gate:
 def _logged_path(scope: Scope) -> str:
     """Return the path of a request with dots in place of what is no id, as it may be a stored value."""
     path = scope["path"]
-    for name, value in scope.get("path_params", {}).items():
-        if name != "entity_type" and not _ID.fullmatch(value):
-            path = path.replace(value, "…")
+    if "path_params" not in scope:
+        # It was refused before it had a route.
+        first, slash, _ = path[1:].partition("/")
+        return f"/{first[:50]}/…" if slash else path[:50]
+    for name, value in scope["path_params"].items():
+        text = str(value)
+        if text and name != "entity_type" and not _ID.fullmatch(text):
+            path = path.replace(text, "…")
     return path[:200]
 
 

@@ -25,9 +25,9 @@ PAGE_ROWS: Final = 500
 GRACE_SECONDS: Final = 10.0
 """Seconds after the limit of a statement from which on none runs that an older key sealed."""
 _READS: Final[tuple[LiteralString, ...]] = (
-    "MATCH (n) RETURN elementId(n) AS id, properties(n) AS properties, "
+    "MATCH (n) WHERE n.owner IN $owners RETURN elementId(n) AS id, properties(n) AS properties, "
     "[name IN ['id', 'entity_id', 'source_id', 'key', 'subject_id'] | n[name]] AS places",
-    "MATCH ()-[n:stored]->(source) "
+    "MATCH ()-[n:stored]->(source) WHERE source.owner IN $owners "
     "RETURN elementId(n) AS id, properties(n) AS properties, [source.id] AS places",
 )
 _WRITES: Final[tuple[LiteralString, ...]] = tuple(
@@ -51,12 +51,13 @@ async def reseal(database: Database, store: ObjectStore, keys: InstanceKeys, *, 
     newest = max((each.made_at for each in record.keys), default=0)
     if not replaced or times.now() - newest < (write_seconds + GRACE_SECONDS) * 1_000_000:
         return 0
+    owners = list(dict.fromkeys(each.owner for each in replaced))
     done = missed = 0
     if (sealer := database.sealer) is not None:
         for read, write in zip(_READS, _WRITES, strict=True):
-            changed, written = await _rows(database, sealer, read, write)
+            changed, written = await _rows(database, sealer, owners, read, write)
             done, missed = done + written, missed + changed - written
-    for owner in dict.fromkeys(each.owner for each in replaced):
+    for owner in owners:
         done += await _files(database, store, owner)
     if not missed:
         await asyncio.to_thread(keys.note_resealed, replaced)
@@ -65,7 +66,7 @@ async def reseal(database: Database, store: ObjectStore, keys: InstanceKeys, *, 
 
 
 async def _rows(
-    database: Database, sealer: RowSealer, read: LiteralString, write: LiteralString
+    database: Database, sealer: RowSealer, owners: list[str], read: LiteralString, write: LiteralString
 ) -> tuple[int, int]:
     """Seal the rows of a read anew; return how many had to be, and how many were not changed meanwhile."""
     changed = written = 0
@@ -79,7 +80,7 @@ async def _rows(
             answer = await database.script(write, rows=rows)
             changed, written = changed + len(rows), written + answer[0]["done"]
 
-    async for row in database.stream(read, PAGE_ROWS):
+    async for row in database.stream(read, PAGE_ROWS, owners=owners):
         page.append(row)
         if len(page) == PAGE_ROWS:
             await finish()

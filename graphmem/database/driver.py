@@ -286,7 +286,7 @@ class Database:
             raise self._failed("script", exc) from exc
         raise AssertionError("unreachable: a retry context ends by returning or raising")
 
-    async def stream(self, text: LiteralString, /, size: int) -> AsyncIterator[Row]:
+    async def stream(self, text: LiteralString, /, size: int, **params: Any) -> AsyncIterator[Row]:
         """Yield the rows of a read of administration, which may take long: as stored, ``size`` at a time.
 
         Raises:
@@ -294,7 +294,7 @@ class Database:
         """
         try:
             async with self._driver.session(database=self._database_name, fetch_size=size) as session:
-                async for record in await session.run(Query(text)):
+                async for record in await session.run(Query(text), params):
                     yield record.data()
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(failpoints.SCRIPT, exc) from exc

@@ -112,10 +112,18 @@ class _Ranked(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """The row of ``passages/texts.cypher``; ``place`` are the numbers of a :class:`Passage`."""
+    """A text of ``passages/texts.cypher``; ``place`` are the numbers of a :class:`Passage`."""
 
+    number: int
     text: str | None
     place: list[int] | None
+
+
+class _Texts(NamedTuple):
+    """A row of ``passages/texts.cypher``."""
+
+    source_id: str
+    texts: list[_Text]
 
 
 class _Name(NamedTuple):
@@ -161,14 +169,17 @@ async def find(context: Context, wanted: Wanted, state: OwnerState | None = None
         notes.append(f"of {is_cut} files only the first {TEXT_CHARACTERS:,} characters are searched")
     if not ranked:
         return FoundPassages(notes=notes)
-    texts = await context.graph.only(
-        "passages.texts", list[_Text], places=[[each.source_id, each.number] for each in ranked]
-    )
+    numbers: dict[str, list[int]] = {}
+    for each in ranked:
+        numbers.setdefault(each.source_id, []).append(each.number)
+    rows = await context.graph.all("passages.texts", _Texts, sources=list(numbers.items()))
+    texts = {(row.source_id, each.number): each for row in rows for each in row.texts}
     identifier = [tuple(words.tokens(wanted.query))] if wanted.identifies else []
     shown = {*spellings, *(word for phrase in phrases for word in phrase)}
     passages: list[FoundPassage] = []
     whole: list[str] = []
-    for each, (text, place) in zip(ranked, texts, strict=True):
+    for each in ranked:
+        _, text, place = texts.get((each.source_id, each.number), (0, None, None))
         # The words of a name or an identifier need not stand in a row.
         is_named = text is None or not wanted.only_about or _has_any(text, phrases)
         is_identified = not identifier or _has_any(f"{text} | {each.source.called}", identifier)

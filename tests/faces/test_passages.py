@@ -188,6 +188,21 @@ def test_a_search_tells_of_a_text_that_goes_on_behind_its_passages(
     assert hint == "of 1 files only the first 60 characters are searched"
 
 
+def test_many_passages_of_a_large_file_are_found(
+    run: Call, loop: Loop, services: Services, owner: str
+) -> None:
+    text = (
+        "The kestrel hovers over the quarry all summer long, and nobody in Brno-Žabovřesky has seen it.\n\n"
+        * 20_000
+    )
+    stored = run("store", **with_file(text.encode(), "birds.txt", mime_type="text/plain"))
+    while loop.run(make_passages(services, owner)):
+        pass
+    found = run("sources.search", search="kestrel quarry", limit=50)["passages"]
+    assert {each["source_id"] for each in found} == {stored["source_id"]}
+    assert len({each["start"] for each in found}) == len(found) == 50
+
+
 def test_text_and_place_of_a_passage_are_of_one_division(
     run: Call, files: dict[str, str], script: Script
 ) -> None:

@@ -27,16 +27,16 @@ def seal_anew(loop: Loop, services: Services, wait: float = 0.0) -> int:
     return loop.run(reseal(*where, write_seconds=wait - GRACE_SECONDS))
 
 
-def sealed_by(loop: Loop, services: Services, old: set[str]) -> set[str]:
+def sealed_by(loop: Loop, services: Services, owner: str, old: set[str]) -> set[str]:
     """Return the properties of nodes and edges that one of some keys sealed, but for what is looked up."""
     sealer = services.database.sealer
     assert sealer is not None
     found = set[str]()
     for text in (
-        "MATCH (n) RETURN labels(n)[0] AS kind, properties(n) AS properties",
-        "MATCH ()-[n]->() RETURN type(n) AS kind, properties(n) AS properties",
+        "MATCH (n) WHERE n.owner = $owner RETURN labels(n)[0] AS kind, properties(n) AS properties",
+        "MATCH (node)-[n]->() WHERE node.owner = $owner RETURN type(n) AS kind, properties(n) AS properties",
     ):
-        for row in loop.run(services.database.script(text)):
+        for row in loop.run(services.database.script(text, owner=owner)):
             for name, value in row["properties"].items():
                 for each in value if isinstance(value, list) else [value]:
                     if (key := sealer.key_of(each)) is not None and key.hex() in old:
@@ -55,7 +55,7 @@ def test_what_old_keys_sealed_is_sealed_anew_and_every_answer_stays(
     made = dumps.create()
     old = {each.id for each in keys.record().keys}
     assert {"Entity.values", "Observation.values", "Transaction.answer", "stored.name"} <= sealed_by(
-        loop, sealed_services, old
+        loop, sealed_services, owner, old
     )
 
     new = keys.renew()
@@ -68,7 +68,7 @@ def test_what_old_keys_sealed_is_sealed_anew_and_every_answer_stays(
 
     assert seal_anew(loop, sealed_services, wait=60.0) == 0
     assert seal_anew(loop, sealed_services) > 20
-    assert sealed_by(loop, sealed_services, old) == set()
+    assert sealed_by(loop, sealed_services, owner, old) == set()
     assert all_answers(run) == before
     assert run("store", entities=[ada])["entities"][0]["entity_id"] == joined["entity_id"]
     assert replaced(keys.record()) == []

@@ -235,9 +235,7 @@ def ask(instance: Instance, number: int) -> None:
 def held(path: Path) -> list[str]:
     """Return those canaries that a file has."""
     data = path.read_bytes()
-    words = [WORD, WORD.upper(), base64.b64encode(WORD.encode()).decode()]
-    if path.name != "console" and path.parent.name != "logs":
-        words.append(PROGRAM[:12])
+    words = [WORD, WORD.upper(), base64.b64encode(WORD.encode()).decode(), PROGRAM[:12]]
     return [word for word in words if any(word.encode(each) in data for each in ENCODINGS)]
 
 

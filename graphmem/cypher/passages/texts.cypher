@@ -1,16 +1,15 @@
-// passages.texts: the text of some passages of an owner's sources, each with its place, in the order that is asked for; null
-// where there is none any more.
+// passages.texts: the text of some passages of an owner's sources, each with its place; a row for each source that is there.
 //
-// params  places: LIST<LIST>
-// returns texts: LIST<LIST>
+// params  sources: LIST<LIST>
+// returns source_id: STRING, texts: LIST<LIST>
 // mode    read
 // index   passages_source
 // cost    light
-// One of `places` is the id of a source, and the number of a passage from 0. The place of a text has four numbers
-// (passages/set.cypher).
-UNWIND range(0, size($places) - 1) AS i
-OPTIONAL MATCH (passages:Passages {source_id: $places[i][0]})
+// One of `sources` is the id of a source, and the numbers of passages from 0. One of `texts` is a number, the text, and the
+// four numbers of its place (passages/set.cypher); both are null where there is none any more. Each source has one row that
+// nothing collects: Neo4j counts all texts of a source for each row that has one of them.
+UNWIND $sources AS each
+MATCH (passages:Passages {source_id: each[0]})
 WHERE passages.owner = $owner
-WITH i, passages, $places[i][1] AS number ORDER BY i
-RETURN collect([head([placed IN [[passages.source_id, passages.texts[number]]] | <entity._placed>]),
-  passages.places[number * 4..number * 4 + 4]]) AS texts
+RETURN passages.source_id AS source_id, [number IN each[1] |
+  [number, passages.texts[number], passages.places[number * 4..number * 4 + 4]]] AS texts
