@@ -138,9 +138,8 @@ class RowSealer:
 
         Raises:
             DecryptionFailed: a sealed value was changed, cut, or belongs to another node or owner.
-            KeyDestroyed: its key was destroyed.
+            KeyDestroyed: its key was destroyed before the parameters of the query were sealed.
         """
-        self._forget_changed()
         opening = _Opening(self._mark, self._cipher, owner, names_nodes=names_nodes)
         return [opening.value(row) for row in rows]
 
@@ -320,6 +319,9 @@ class _Opening:
         self._mark, self._bytes_mark, self._cipher_of, self._owner = mark, mark.encode(), cipher, owner
         self._elsewhere = MARK + _ELSEWHERE if names_nodes else None
         self._refusals = InvalidTag, ValueError
+        # What was opened last is above, and beside this id.
+        self._last_above: _Above = None
+        self._last_place = self._opened_beside = ""
 
     def value(self, value: Any, above: _Above = None) -> Any:
         """Return a value of a row, opened."""
@@ -337,7 +339,7 @@ class _Opening:
             here = value.values(), above
             return {_SEALED_NAMES.get(name, name): self.value(each, here) for name, each in value.items()}
         if kind is bytes and value.startswith(self._bytes_mark):
-            return self._bytes(b"b", value[len(self._bytes_mark) :], self._places(above))
+            return self._beside(b"b", value[len(self._bytes_mark) :], above)
         return value
 
     def _writing(self, writing_id: str) -> str:
@@ -354,8 +356,10 @@ class _Opening:
         return self._text(token, ([place], None)) if token.startswith(self._mark) else token
 
     def _text(self, token: str, above: _Above) -> str | int:
-        # Of a name that is near others, the last part is the name.
-        coded = token.removesuffix(_PART).rpartition(_PART)[2].removeprefix(self._mark)
+        if _PART in token:
+            # Of a name that is near others, the last part is the name.
+            token = token.removesuffix(_PART).rpartition(_PART)[2]
+        coded = token[len(self._mark) :]
         kind = coded[:1]
         try:
             body = binascii.a2b_base64(coded[1:], strict_mode=True)
@@ -363,7 +367,7 @@ class _Opening:
             raise _damaged(self._places(above)) from None
         if kind == _KEY:
             return self._bytes(b"k", body, [""]).decode(errors="surrogatepass").partition("\x00")[2]
-        opened = self._bytes(kind.encode(), body, self._places(above))
+        opened = self._beside(kind.encode(), body, above)
         return int(opened) if kind == _NUMBER else opened.decode("utf-8", "surrogatepass")
 
     def _places(self, above: _Above) -> Iterator[str]:
@@ -374,6 +378,15 @@ class _Opening:
                 if type(each) is str and not each.startswith(self._mark):
                     yield self._writing(each) if each[:4] == ids.WRITING else each
 
+    def _beside(self, kind: bytes, body: bytes, above: _Above) -> bytes:
+        """Open what opens beside one of the ids above it, first beside that of the value before it there."""
+        if above is not None and above is self._last_above:
+            with contextlib.suppress(DecryptionFailed):
+                return self._bytes(kind, body, (self._last_place,))
+        opened = self._bytes(kind, body, self._places(above))
+        self._last_above, self._last_place = above, self._opened_beside
+        return opened
+
     def _bytes(self, kind: bytes, body: bytes, places: Iterable[str]) -> bytes:
         first = None
         if len(body) > KEY_ID_BYTES:
@@ -383,9 +396,11 @@ class _Opening:
                 for place in places:
                     first = place if first is None else first
                     try:
-                        return cipher.decrypt(data, [kind, place.encode()])
+                        opened = cipher.decrypt(data, [kind, place.encode()])
                     except self._refusals:
                         continue
+                    self._opened_beside = place
+                    return opened
         raise _damaged(places if first is None else [first])
 
 
