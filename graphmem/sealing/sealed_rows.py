@@ -108,6 +108,7 @@ class RowSealer:
         Raises:
             EncryptionKeyInvalid, DataDirectoryRefused: the key file cannot be used.
         """
+        self._forget_changed()
         if name == "meaning.set":
             # The worker writes the vectors of all owners.
             rows = [self._sealing(row["owner"]).row(row, "rows") for row in params["rows"]]
@@ -115,7 +116,6 @@ class RowSealer:
         return self._sealing(owner or INSTANCE).params(name.partition("[")[0], params)
 
     def _sealing(self, owner: str) -> _Sealing:
-        self._forget_changed()
         if (known := self._sealings.get(owner)) is None:
             # A key is made where there is something to seal.
             keys = partial(self._keys.of, owner), partial(self._keys.first_of, owner)
@@ -175,12 +175,12 @@ class RowSealer:
     def _anew(self, value: Any, places: Sequence[str], opening: _Opening) -> Any:
         if (key_id := self.key_of(value)) is None:
             return value
-        owner = self._cipher(key_id)[0]
-        if self._keys.of(owner).id == key_id.hex():
+        sealing = self._sealing(self._cipher(key_id)[0])
+        if sealing.newest[0] == key_id:
             return value
         for place in places:
             with contextlib.suppress(DecryptionFailed):
-                return self._sealing(owner).placed(opening.value(value, ([place], None)), place)
+                return sealing.placed(opening.value(value, ([place], None)), place)
         return opening.value(value, (places, None))
 
     def _cipher(self, key_id: bytes) -> tuple[str, AESSIV]:
@@ -200,14 +200,13 @@ class _Sealing:
         self._newest_of, self._first_of, self._mark, self._near = newest, first, mark, near
 
     @cached_property
-    def _newest(self) -> tuple[bytes, AESSIV]:
-        key = self._newest_of()
-        return bytes.fromhex(key.id), key.rows
+    def newest(self) -> tuple[bytes, AESSIV]:
+        """The id and the cipher of the key that seals the values of nodes."""
+        return _cipher_of(self._newest_of())
 
     @cached_property
     def _first(self) -> tuple[bytes, AESSIV]:
-        key = self._first_of()
-        return bytes.fromhex(key.id), key.rows
+        return _cipher_of(self._first_of())
 
     def params(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         own, keys = _OF_QUERIES.get(name), _KEYS.get(name)
@@ -289,18 +288,22 @@ class _Sealing:
         """Return the value of a node, sealed. ``place``: the id of the node."""
         if isinstance(value, str):
             data = value.encode("utf-8", "surrogatepass")
-            return self._token(_TEXT, data, place.encode(), self._newest)
+            return self._token(_TEXT, data, place.encode(), self.newest)
         if isinstance(value, list):
             return [self.placed(each, place) for each in value]
         if isinstance(value, bytes):
-            key_id, cipher = self._newest
+            key_id, cipher = self.newest
             return self._mark.encode() + key_id + cipher.encrypt(value, [b"b", place.encode()])
-        return None if value is None else self._token(_NUMBER, b"%d" % value, place.encode(), self._newest)
+        return None if value is None else self._token(_NUMBER, b"%d" % value, place.encode(), self.newest)
 
     def _token(self, kind: str, data: bytes, place: bytes, key: tuple[bytes, AESSIV]) -> str:
         key_id, cipher = key
         body = key_id + cipher.encrypt(data, [kind.encode(), place])
         return self._mark + kind + base64.b64encode(body).decode()
+
+
+def _cipher_of(key: OwnerKey) -> tuple[bytes, AESSIV]:
+    return bytes.fromhex(key.id), key.rows
 
 
 class _Opening:
