@@ -198,9 +198,9 @@ def test_many_passages_of_a_large_file_are_found(
     stored = run("store", **with_file(text.encode(), "birds.txt", mime_type="text/plain"))
     while loop.run(make_passages(services, owner)):
         pass
-    found = run("sources.search", search="kestrel quarry", limit=50)["passages"]
-    assert {each["source_id"] for each in found} == {stored["source_id"]}
-    assert len({each["start"] for each in found}) == len(found) == 50
+    hits = run("sources.search", search="kestrel quarry", limit=50)["passages"]
+    assert {hit["source_id"] for hit in hits} == {stored["source_id"]}
+    assert len({hit["start"] for hit in hits}) == len(hits) == 50
 
 
 def test_text_and_place_of_a_passage_are_of_one_division(

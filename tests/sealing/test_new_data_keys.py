@@ -31,7 +31,7 @@ def sealed_by(loop: Loop, services: Services, owner: str, old: set[str]) -> set[
     """Return the properties of nodes and edges that one of some keys sealed, but for what is looked up."""
     sealer = services.database.sealer
     assert sealer is not None
-    found = set[str]()
+    properties = set[str]()
     for text in (
         "MATCH (n) WHERE n.owner = $owner RETURN labels(n)[0] AS kind, properties(n) AS properties",
         "MATCH (node)-[n]->() WHERE node.owner = $owner RETURN type(n) AS kind, properties(n) AS properties",
@@ -40,8 +40,8 @@ def sealed_by(loop: Loop, services: Services, owner: str, old: set[str]) -> set[
             for name, value in row["properties"].items():
                 for each in value if isinstance(value, list) else [value]:
                     if (key := sealer.key_of(each)) is not None and key.hex() in old:
-                        found.add(f"{row['kind']}.{name}")
-    return found
+                        properties.add(f"{row['kind']}.{name}")
+    return properties
 
 
 def test_what_old_keys_sealed_is_sealed_anew_and_every_answer_stays(

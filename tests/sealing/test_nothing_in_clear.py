@@ -109,13 +109,13 @@ def encoded(text: str) -> str:
 def write(instance: Instance, number: int) -> None:
     """Store the canary wherever a caller may put a text, and ask for it."""
     call, text = instance.call, f"{CANARY} {number}"
-    one = {
+    ada = {
         "entity_type": "person",
         "name": f"Ada {text}",
         "note": CANARY * 99,
         "email": f"{CANARY[:50]}{number}@b.org",
     }
-    two = {
+    eve = {
         "entity_type": "person",
         "name": f"Eve {text}",
         "aliases": [text],
@@ -123,7 +123,7 @@ def write(instance: Instance, number: int) -> None:
         "deep": {"a": [text]},
     }
     link = {"relationship_type": "KNOWS", "source_index": 0, "target_index": 1, "metadata": {"how": text}}
-    stored = call("POST", "/store", entities=[one, two], relationships=[link], idempotency_key=text)
+    stored = call("POST", "/store", entities=[ada, eve], relationships=[link], idempotency_key=text)
     ada, eve = (each["entity_id"] for each in stored["entities"])
     (edge,) = stored["relationships_created"]
     call("POST", "/correct", entity_id=eve, field="note", value=text, idempotency_key=f"correct {text}")
@@ -232,8 +232,8 @@ def ask(instance: Instance, number: int) -> None:
         http.post("/parse_file", json={"file_content": encoded(text), "original_filename": text})
 
 
-def held(path: Path) -> list[str]:
-    """Return those canaries that a file has."""
+def canaries_in(path: Path) -> list[str]:
+    """Return the forms of the canary that a file has."""
     data = path.read_bytes()
     words = [WORD, WORD.upper(), base64.b64encode(WORD.encode()).decode(), PROGRAM[:12]]
     return [word for word in words if any(word.encode(each) in data for each in ENCODINGS)]
@@ -260,6 +260,6 @@ def test_no_file_of_an_instance_that_was_killed_now_and_then_has_a_canary(instan
     for part in ("neo4j/data/databases", "neo4j/data/transactions", "objects", "logs", "all.dump"):
         assert any(str(path.relative_to(folder)).startswith(part) for path in files), part
     assert any("🔒".encode() in path.read_bytes() for path in files), "the files of the database"
-    found = {str(path.relative_to(folder)): held(path) for path in files}
-    assert {path: places for path, places in found.items() if places} == {}
+    canaries = {str(path.relative_to(folder)): canaries_in(path) for path in files}
+    assert {path: forms for path, forms in canaries.items() if forms} == {}
     assert [str(path) for path in files if WORD in str(path)] == []
