@@ -189,7 +189,7 @@ def verify(session: Session, path: File, keys: Keys = None) -> dict[str, Any]:
     from graphmem import dump
     from graphmem.model import times
 
-    with Bars() as bars:
+    with _Bars() as bars:
         size = os.path.getsize(path) if os.path.isfile(path) else None
         bars.advance("verify", 0, size)
         opening = _opening_keys(session.settings(), path, keys)
@@ -260,32 +260,29 @@ def restore(
       graphmem backup restore graphmem.dump
       graphmem backup restore laptop.dump --keys laptop-keys.json
     """
-    from graphmem import dump
-    from graphmem.cli.in_process import on_services, refuse_in_sandbox
-
-    async def work(services: Services) -> RestoreResult:
-        with Bars() as bars:
-            where = services.database, services.vocabulary, services.writers
-            return await dump.restore(
-                *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance, keys=opening
-            )
+    from graphmem.cli.in_process import refuse_in_sandbox
 
     chosen = session.local_settings(ELSEWHERE, reads=False)
     refuse_in_sandbox(chosen, "restore")
-    opening = _opening_keys(chosen, path, keys)
-    result = on_services(chosen, work)
-    conflicts = [conflict.report() for conflict in result.conflicts]
+    result = restore_dump(chosen, path, _opening_keys(chosen, path, keys), dry_run=dry_run)
     show(_restored(path, result), session.as_json)
     if not session.as_json:
         _tell_missing(MISSING_AFTERWARDS, result.missing_files)
         if result.accounts and not dry_run:
             stderr.print(WITHOUT_KEYS.format(f"{result.accounts:,}"), style="yellow", highlight=False)
-    if result.conflict_count:
-        if not session.as_json:
-            from graphmem.cli.tables import plain
+    if result.conflict_count and not session.as_json:
+        from graphmem.cli.tables import plain
 
-            for conflict in conflicts[:SHOWN_LIMIT]:
-                stderr.print(plain(f"  {conflict['what']} {conflict['id']}: {conflict['message']}"))
+        for conflict in result.conflicts[:SHOWN_LIMIT]:
+            each = conflict.report()
+            stderr.print(plain(f"  {each['what']} {each['id']}: {each['message']}"))
+    refuse_conflicts(result)
+
+
+def refuse_conflicts(result: RestoreResult) -> None:
+    """Raise DumpConflicts if a dump contradicts what is stored."""
+    if result.conflict_count:
+        conflicts = [conflict.report() for conflict in result.conflicts]
         raise DumpConflicts(conflict_count=result.conflict_count, conflicts=conflicts)
 
 
@@ -306,11 +303,28 @@ def write_dump(chosen: Settings, path: Path, owners: Sequence[str], force: bool,
     name = "the database at NEO4J_URI" if chosen.neo4j_uri else f"the data directory {chosen.data_path}"
 
     async def work(services: Services) -> CreateResult:
-        with Bars() as bars:
+        with _Bars() as bars:
             return await dump.create(
                 services.database, path, owners, objects=services.objects if files else None, force=force,
                 database_name=name, progress=bars.advance, keys=services.keys,
             )  # fmt: skip
+
+    return on_services(chosen, work)
+
+
+def restore_dump(
+    chosen: Settings, path: Path, keys: InstanceKeys | None, *, dry_run: bool = False
+) -> RestoreResult:
+    """Restore a dump into the instance of some settings. ``keys``: those that open it, if it is sealed."""
+    from graphmem import dump
+    from graphmem.cli.in_process import on_services
+
+    async def work(services: Services) -> RestoreResult:
+        with _Bars() as bars:
+            where = services.database, services.vocabulary, services.writers
+            return await dump.restore(
+                *where, path, objects=services.objects, dry_run=dry_run, progress=bars.advance, keys=keys
+            )
 
     return on_services(chosen, work)
 
@@ -324,7 +338,7 @@ def _receive(
 
     with (
         session.remote(chosen.base_url or "", chosen) as client,
-        Bars() as bars,
+        _Bars() as bars,
         new_file(path, force) as file,
     ):
         bars.advance("receive", 0, None)
@@ -380,7 +394,7 @@ def _restored(path: Path, result: RestoreResult) -> dict[str, Any]:
     }
 
 
-class Bars(contextlib.AbstractContextManager["Bars"]):
+class _Bars(contextlib.AbstractContextManager["_Bars"]):
     """One progress bar for each stage. At the end the bars stay on the screen."""
 
     def __init__(self) -> None:

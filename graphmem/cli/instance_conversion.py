@@ -6,22 +6,16 @@ have to hold the same records before the other directory takes the place of the 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from graphmem.cli import instance_files
-from graphmem.cli.in_process import on_services, refuse_in_sandbox
+from graphmem.cli.in_process import refuse_in_sandbox
 from graphmem.cli.session import tell_progress
-from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, DumpConflicts
+from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from graphmem.dump import RestoreResult
-    from graphmem.registry import Services
-    from graphmem.sealing import InstanceKeys
     from graphmem.settings import Settings
 
 DUMP: Final = "converted.dump"
@@ -79,29 +73,16 @@ def refuse_elsewhere(chosen: Settings) -> None:
 
 
 def _restore(chosen: Settings, target: Settings) -> None:
-    from graphmem import dump
-    from graphmem.cli.backup import Bars
+    from graphmem.cli.backup import refuse_conflicts, restore_dump
     from graphmem.sealing import keys_of
-
-    def work(path: Path, keys: InstanceKeys | None) -> Callable[[Services], Any]:
-        async def restore(services: Services) -> RestoreResult:
-            with Bars() as bars:
-                where = services.database, services.vocabulary, services.writers
-                return await dump.restore(
-                    *where, path, objects=services.objects, progress=bars.advance, keys=keys
-                )
-
-        return restore
 
     path = _dumped(chosen)
     try:
         tell_progress(f"restoring into {target.data_path}")
-        result: RestoreResult = on_services(target, work(path, keys_of(chosen)))
+        result = restore_dump(target, path, keys_of(chosen))
     finally:
         path.unlink(missing_ok=True)
-    if result.conflict_count:
-        conflicts = [conflict.report() for conflict in result.conflicts]
-        raise DumpConflicts(conflict_count=result.conflict_count, conflicts=conflicts)
+    refuse_conflicts(result)
 
 
 def _dumped(chosen: Settings) -> Path:
@@ -115,18 +96,14 @@ def _dumped(chosen: Settings) -> Path:
 
 def _records(chosen: Settings) -> tuple[int, str]:
     """Return how many records an instance has, and a hash of all of them."""
-    from graphmem.dump.verifying import open_file, read
+    from graphmem.dump.verifying import records_hash
     from graphmem.sealing import keys_of
 
-    path, count, digest = _dumped(chosen), 0, hashlib.sha256()
+    path = _dumped(chosen)
     try:
-        with open_file(path) as file:
-            for record in read(file, keys=keys_of(chosen)):
-                count += 1
-                digest.update(record.line() + b"\n")
+        return records_hash(path, keys_of(chosen))
     finally:
         path.unlink(missing_ok=True)
-    return count, digest.hexdigest()
 
 
 def other_directory(chosen: Settings, directory: Path | None, ending: str) -> Path:
@@ -137,6 +114,7 @@ def other_directory(chosen: Settings, directory: Path | None, ending: str) -> Pa
     """
     from graphmem.environment_file import FILE, noted
     from graphmem.neo4j_local.private_files import private_directory, used_as_data, write_private
+    from graphmem.neo4j_local.unfinished import UNFINISHED, unfinished
 
     path = Path(os.path.realpath(directory or f"{chosen.data_path}-{ending}"))
     if path.is_relative_to(chosen.data_path):
@@ -145,6 +123,10 @@ def other_directory(chosen: Settings, directory: Path | None, ending: str) -> Pa
         raise DataDirectoryRefused(f"{path} leads to {noted(path)}: name another directory")
     with used_as_data(path):
         private_directory(path)
+        begun = unfinished(path) or {}
+        if begun.get("from") == str(chosen.data_path) and begun["command"].startswith("encryption"):
+            # Killed before the note was written: the data is still where it was.
+            (path / UNFINISHED).unlink()
         if (settings := chosen.data_path / FILE).exists():
             write_private(path / FILE, settings.read_text("utf-8"))
     return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +99,20 @@ def read(
             **(reader.header.sealed or {}),
         )
     yield from _records(reader, progress or (lambda done: None), RecordOrder())
+
+
+def records_hash(path: Path, keys: InstanceKeys | None) -> tuple[int, str]:
+    """Return how many records a dump has, and their SHA-256, which is the same for a sealed dump.
+
+    Raises:
+        DumpDamaged, DumpRefused, DecryptionFailed: as :func:`verify`; without ``keys`` a sealed one as well.
+    """
+    count, digest = 0, hashlib.sha256()
+    with open_file(path) as file:
+        for record in read(file, keys=keys):
+            count += 1
+            digest.update(record.line() + b"\n")
+    return count, digest.hexdigest()
 
 
 def _records(reader: DumpReader, progress: Progress, order: RecordOrder) -> Iterator[Record]:

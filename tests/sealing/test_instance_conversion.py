@@ -11,11 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from graphmem.cli import instance_conversion
+from graphmem.cli.instance_conversion import other_directory
 from graphmem.cli.instance_files import KEPT, end_move, replace
 from graphmem.cli.main import app
 from graphmem.environment_file import NOTE, directory
 from graphmem.neo4j_local.unfinished import UNFINISHED, refuse_unfinished
-from graphmem.settings import KEY_FILE
+from graphmem.settings import KEY_FILE, load
 from tests.support.kills import is_killed
 
 CANARY = "zephyrquartz"
@@ -39,6 +40,8 @@ def test_a_change_of_directories_that_is_killed_goes_on_and_backups_stay(tmp_pat
         )
         in_use = directory(old, "test")
         if in_use == old:
+            path = other_directory(load(env="test", data_dir=old), new, "sealed")
+            refuse_unfinished(path)
             assert {name: (old / name).read_text() for name in old_files | kept} == old_files | kept
             replace(old, new, "encryption enable", silent)
         else:

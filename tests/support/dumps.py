@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -211,9 +210,10 @@ class Dumps:
             return list(verifying.read(file, keys=self.services.keys))
 
     def root(self, made: CreateResult | Path) -> str:
-        """Return one hash for all records of a dump: of a sealed one, the root is that of its file alone."""
+        """Return a hash that dumps of equal facts share: two sealed dumps never have the same root."""
         if self.services.keys is not None:
-            return hashlib.sha256(b"\n".join(record.line() for record in self.records(made))).hexdigest()
+            path = made.path if isinstance(made, CreateResult) else made
+            return verifying.records_hash(path, self.services.keys)[1]
         return made.manifest.root if isinstance(made, CreateResult) else self.verify(made).manifest.root
 
     def forge(self, made: CreateResult, change: Callable[[Record], Record | None]) -> Path:
