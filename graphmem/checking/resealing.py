@@ -27,8 +27,8 @@ GRACE_SECONDS: Final = 10.0
 _READS: Final[tuple[LiteralString, ...]] = (
     "MATCH (n) WHERE n.owner IN $owners RETURN elementId(n) AS id, properties(n) AS properties, "
     "[name IN ['id', 'entity_id', 'source_id', 'key', 'subject_id'] | n[name]] AS places",
-    "MATCH ()-[n:stored]->(source) WHERE source.owner IN $owners "
-    "RETURN elementId(n) AS id, properties(n) AS properties, [source.id] AS places",
+    "MATCH (transaction)-[n:stored]->(source) WHERE source.owner IN $owners "
+    "RETURN elementId(n) AS id, properties(n) AS properties, [source.id, transaction.id] AS places",
 )
 _WRITES: Final[tuple[LiteralString, ...]] = tuple(
     f"UNWIND $rows AS row MATCH {pattern} WHERE elementId(n) = row.id SET n.locked = null "

@@ -293,7 +293,7 @@ class Stale(Exception):
 
 
 class Torn(Exception):
-    """A commit fell into a read: parts of a node are of two moments. Read again."""
+    """A commit fell into a read: parts of the node that it names are of two moments. Read again."""
 
 
 def checksum(

@@ -210,7 +210,7 @@ def _whole(row: EntityRow | RelationshipRow) -> None:
     """Refuse a row that was read while it was written. A row that is recomputed has no checksum."""
     check = row.check
     if check is not None and check != checksum(row.version, row.fields, row.values, row.winners, row.own):
-        raise Torn
+        raise Torn(row.id if isinstance(row, EntityRow) else row.key)
 
 
 def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:

@@ -35,22 +35,23 @@ def read_fresh(
 
     @functools.wraps(read)
     async def fresh(context: Context, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        torn = "this"
         for _ in range(READ_ATTEMPTS):
             try:
                 return await read(context, *args, **kwargs)
-            except Torn:
-                continue
+            except Torn as exc:
+                torn = str(exc)
             except Stale as exc:
                 writers = context.services.writers
                 await writers.refold(context.actor.owner, exc.entity_ids, exc.relationship_keys)
-        raise unsettled()
+        raise unsettled(torn)
 
     return fresh
 
 
-def unsettled() -> DatabaseTimeout:
-    """Return the error of a read into which commits fall at every attempt."""
+def unsettled(what: str = "this") -> DatabaseTimeout:
+    """Return the error of a read into which commits fall at every attempt. ``what``: what they change."""
     return DatabaseTimeout(
-        "this changes faster than it can be read: try again in a moment; "
+        f"{what} changes faster than it can be read: try again in a moment; "
         "if it stays so, POST /health_check_snapshots says what is damaged"
     )

@@ -160,6 +160,11 @@ class InstanceKeys:
             write_private(path, _text(KeyRecord(instance=str(uuid.uuid4()), root_key=root.id)))
         return cls(path, root)
 
+    @property
+    def known(self) -> KeyRecord:
+        """What the file held when it was read last."""
+        return self._record
+
     def record(self) -> KeyRecord:
         """Return what the file holds now."""
         with self._mutex, used_as_data(self.path.parent):

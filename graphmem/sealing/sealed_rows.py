@@ -1,39 +1,39 @@
-"""Seals what queries write into the database, and opens what they read.
+"""Seals what queries write into the database.
 
-The parameters of a query pass through :meth:`RowSealer.seal`, its rows through :meth:`RowSealer.open`. What
-is sealed is declared here, by the parameters that have it.
+The parameters of a query pass through :meth:`RowSealer.seal`, its rows through :meth:`RowSealer.open`
+(:mod:`graphmem.sealing.opened_rows`). What is sealed is declared here, by the parameters that have it.
 
 A sealed text stands in the place of a text: :data:`MARK`, a mark of the instance, and in base64 the id of
 the data key and what AES-SIV (RFC 5297) made of the text. It opens only beside the id of the node that it
 was written to: in the same row, or in a list of it. AES-SIV needs no nonce: a text that is written again to
-the same node is equal to the earlier one. What queries look up by equality (:data:`_PAIRS`, :data:`_KEYS`),
-or answer without the id of its node (:data:`_KEYED`), is bound to its kind instead. It is sealed with the
-first key of its owner, so that it is found while newer keys seal the rest anew.
+the same node is equal to the earlier one.
+
+A node has several values of one kind (:data:`_FIELD_OF`, :data:`_TRANSACTION_OF`). Such a value opens only
+where the text is that says which of them it is: at the same place of another list, or beside the value.
+
+What queries look up by equality (:data:`_PAIRS`, :data:`_KEYS`), or answer without the id of its node
+(:data:`_KEYED`), is bound to its kind instead. It is sealed with the first key of its owner, so that it is
+found while newer keys seal the rest anew.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
-import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
-from graphmem.errors import DecryptionFailed
-from graphmem.model import facts, ids
+from graphmem.model import ids
 from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES, InstanceKeys, OwnerKey
+from graphmem.sealing.opened_rows import BOUND, KEY, MARK, NUMBER, PART, TEXT, Above, RowOpening, encoded
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-MARK: Final = facts.SEALED_MARK
-_TEXT, _NUMBER, _KEY = "t", "n", "k"
-"""What a sealed text is: a text or a number of a node, or what is looked up."""
-_ELSEWHERE: Final = "@"
-"""Begins the id of the node of a sealed text, as ``entity/_placed.cypher`` writes it."""
-_PART: Final = "|"
-"""Ends the beginning by which names near a name are looked up (:mod:`graphmem.model.person_names`)."""
+LOOK_SECONDS: Final = 0.05
+"""How long a process may use a key that another one destroys."""
+_OF_NODES: Final = TEXT, BOUND, NUMBER
 
 _PLACED: Final[Mapping[str, frozenset[str]]] = {
     "entities": frozenset({"canonical_name", "name", "values", "own", "evidence", "text", "check"}),
@@ -57,6 +57,10 @@ _KEYED: Final = {
     "writers": "writer",
 }  # fmt: skip
 """Properties that are looked up, or answered without the id of their node, each with its kind."""
+_FIELD_OF: Final = frozenset({("observations", "values")})
+"""Lists of values of which each is bound to its field."""
+_TRANSACTION_OF: Final = frozenset({("sources", "name"), ("sources", "declared_type")})
+"""Values that each transaction gives anew, which are bound to it."""
 _UNINDEXED: Final[Mapping[str, Mapping[str, str | None]]] = {
     "entities": {"text": "sealed_text"},
     "meaning": {"vector": None, "fresh": None},
@@ -87,10 +91,6 @@ _KEYS: Final[Mapping[str, Mapping[str, str]]] = {
 """Parameters of single queries that are looked up, each with its kind."""
 
 
-_Above: TypeAlias = "tuple[Iterable[Any], _Above] | None"
-"""The values beside one, and what is above the list or the map that has them."""
-
-
 class RowSealer:
     """Seals and opens the rows of one instance. ``near``: the beginning of the kinds of names near a name."""
 
@@ -98,7 +98,7 @@ class RowSealer:
         self._keys, self._near = keys, near
         # No text that somebody stores begins like this, so that what begins like this is sealed.
         self._mark = MARK + keys.first_of(INSTANCE).mark
-        self._record = keys.record()
+        self._record, self._look_at = keys.record(), 0.0
         self._ciphers: dict[bytes, tuple[str, AESSIV]] = {}
         self._sealings: dict[str, _Sealing] = {}
 
@@ -124,6 +124,9 @@ class RowSealer:
 
     def _forget_changed(self) -> None:
         """Forget all keys once the key file has changed: some may have been destroyed."""
+        if (now := time.monotonic()) < self._look_at and self._keys.known is self._record:
+            return
+        self._look_at = now + LOOK_SECONDS
         if (record := self._keys.record()) is not self._record:
             self._record, self._ciphers, self._sealings = record, {}, {}
 
@@ -140,7 +143,7 @@ class RowSealer:
             DecryptionFailed: a sealed value was changed, cut, or belongs to another node or owner.
             KeyDestroyed: its key was destroyed before the parameters of the query were sealed.
         """
-        opening = _Opening(self._mark, self._cipher, owner, names_nodes=names_nodes)
+        opening = RowOpening(self._mark, self._cipher, owner, _SEALED_NAMES, names_nodes=names_nodes)
         return [opening.value(row) for row in rows]
 
     def anew(self, properties: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]:
@@ -154,12 +157,12 @@ class RowSealer:
             KeyDestroyed: its key was destroyed.
         """
         self._forget_changed()
-        opening = _Opening(self._mark, self._cipher, None, names_nodes=False)
+        opening = RowOpening(self._mark, self._cipher, None, _SEALED_NAMES)
         changed: dict[str, Any] = {}
         for name, value in properties.items():
-            sealed = [
-                self._anew(each, places, opening) for each in (value if type(value) is list else [value])
-            ]
+            values = value if type(value) is list else [value]
+            above = values, (list(properties.values()), (places, None))
+            sealed = [self._anew(each, above, opening) for each in values]
             if (new := sealed if type(value) is list else sealed[0]) != value:
                 changed[name] = new
         return changed
@@ -168,20 +171,18 @@ class RowSealer:
         """Return the id of the key that sealed a value of a node; None: it is looked up, or in clear."""
         if type(value) is bytes and value.startswith(mark := self._mark.encode()):
             return value[len(mark) :][:KEY_ID_BYTES]
-        if type(value) is str and value.startswith((self._mark + _TEXT, self._mark + _NUMBER)):
+        if type(value) is str and value.startswith(tuple(self._mark + kind for kind in _OF_NODES)):
             return base64.b64decode(value[len(self._mark) + 1 :][:12])[:KEY_ID_BYTES]
         return None
 
-    def _anew(self, value: Any, places: Sequence[str], opening: _Opening) -> Any:
+    def _anew(self, value: Any, above: Above, opening: RowOpening) -> Any:
         if (key_id := self.key_of(value)) is None:
             return value
         sealing = self._sealing(self._cipher(key_id)[0])
         if sealing.newest[0] == key_id:
             return value
-        for place in places:
-            with contextlib.suppress(DecryptionFailed):
-                return sealing.placed(opening.value(value, ([place], None)), place)
-        return opening.value(value, (places, None))
+        opened = opening.value(value, above)
+        return sealing.placed(opened, *opening.opened_beside)
 
     def _cipher(self, key_id: bytes) -> tuple[str, AESSIV]:
         """Return the owner of a data key, and what it opens."""
@@ -243,9 +244,17 @@ class _Sealing:
             return times + self._looked_up(writer, _KEYED["writers"])
         return [self._in_clear(each) for each in value] if isinstance(value, list | tuple) else value
 
-    def row(self, row: Mapping[str, Any], group: str, above: str = "") -> dict[str, Any]:
-        """Return a row of a parameter, sealed. ``above``: the id of the row that it is in."""
+    def row(
+        self, row: Mapping[str, Any], group: str, above: str = "", transaction: str | None = None
+    ) -> dict[str, Any]:
+        """Return a row of a parameter, sealed.
+
+        Args:
+            above: the id of the row that it is in.
+            transaction: the transaction of that row.
+        """
         place = row.get("subject_id") or above or row.get("id", "")
+        transaction = row.get("transaction_id", transaction)
         placed = frozenset[str]() if "properties" in row else _PLACED.get(group, frozenset())
         sealed: dict[str, Any] = {}
         for member, value in row.items():
@@ -254,11 +263,11 @@ class _Sealing:
                 if (name := other[member]) is not None:
                     sealed[name] = self.placed(value, place)
             elif member in placed:
-                sealed[member] = self.placed(value, place)
+                sealed[member] = self.placed(value, place, _bound(group, member, row, transaction))
             elif member in _KEYED:
                 sealed[member] = self._looked_up(value, _KEYED[member])
             elif isinstance(value, dict):
-                sealed[member] = self.row(value, member if member in _PLACED else group, place)
+                sealed[member] = self.row(value, member if member in _PLACED else group, place, transaction)
             elif isinstance(value, list) and value:
                 sealed[member] = self._rows(member, value)
             else:
@@ -272,8 +281,8 @@ class _Sealing:
             return pair
         if kind.startswith(self._near):
             # Names that are near each other have the same beginning, which is looked up by itself.
-            beginning, part, end = value.partition(_PART)
-            group = self._looked_up(beginning + part, kind) + _PART
+            beginning, part, end = value.partition(PART)
+            group = self._looked_up(beginning + part, kind) + PART
             return [kind, group + self._looked_up(value, kind) if end else group, *rest]
         return [kind, self._looked_up(value, kind), *rest]
 
@@ -282,135 +291,41 @@ class _Sealing:
             return [self._looked_up(each, kind) for each in value]
         if value is None:
             return None
-        return self._token(_KEY, f"{kind}\x00{value}".encode(errors="surrogatepass"), b"", self._first)
+        return self._token(KEY, encoded(f"{kind}\x00{value}"), self._first, "")
 
-    def placed(self, value: Any, place: str) -> Any:
-        """Return the value of a node, sealed. ``place``: the id of the node."""
+    def placed(self, value: Any, place: str, bound: str | Sequence[str] | None = None) -> Any:
+        """Return the value of a node, sealed.
+
+        Args:
+            place: the id of the node.
+            bound: what says which of the values of the node it is; of a list, of each of its values.
+        """
         if isinstance(value, str):
-            data = value.encode("utf-8", "surrogatepass")
-            return self._token(_TEXT, data, place.encode(), self.newest)
+            data, kind = value.encode("utf-8", "surrogatepass"), TEXT if bound is None else BOUND
+            return self._token(kind, data, self.newest, place, *([] if bound is None else [str(bound)]))
         if isinstance(value, list):
-            return [self.placed(each, place) for each in value]
+            if bound is None:
+                return [self.placed(each, place) for each in value]
+            return [self.placed(each, place, of) for each, of in zip(value, bound, strict=True)]
         if isinstance(value, bytes):
             key_id, cipher = self.newest
             return self._mark.encode() + key_id + cipher.encrypt(value, [b"b", place.encode()])
-        return None if value is None else self._token(_NUMBER, b"%d" % value, place.encode(), self.newest)
+        return None if value is None else self._token(NUMBER, b"%d" % value, self.newest, place)
 
-    def _token(self, kind: str, data: bytes, place: bytes, key: tuple[bytes, AESSIV]) -> str:
+    def _token(self, kind: str, data: bytes, key: tuple[bytes, AESSIV], *beside: str) -> str:
         key_id, cipher = key
-        body = key_id + cipher.encrypt(data, [kind.encode(), place])
+        body = key_id + cipher.encrypt(data, [kind.encode(), *map(encoded, beside)])
         return self._mark + kind + base64.b64encode(body).decode()
+
+
+def _bound(
+    group: str, member: str, row: Mapping[str, Any], transaction: str | None
+) -> str | Sequence[str] | None:
+    """Return what says which of the values of its node a value is; for a list, which each value is."""
+    if (group, member) in _FIELD_OF:
+        return row["fields"]
+    return transaction if (group, member) in _TRANSACTION_OF else None
 
 
 def _cipher_of(key: OwnerKey) -> tuple[bytes, AESSIV]:
     return bytes.fromhex(key.id), key.rows
-
-
-class _Opening:
-    """The opening of the rows of one query."""
-
-    def __init__(
-        self,
-        mark: str,
-        cipher: Callable[[bytes], tuple[str, AESSIV]],
-        owner: str | None,
-        *,
-        names_nodes: bool,
-    ) -> None:
-        from cryptography.exceptions import InvalidTag
-
-        self._mark, self._bytes_mark, self._cipher_of, self._owner = mark, mark.encode(), cipher, owner
-        self._elsewhere = MARK + _ELSEWHERE if names_nodes else None
-        self._refusals = InvalidTag, ValueError
-        # What was opened last is above, and beside this id.
-        self._last_above: _Above = None
-        self._last_place = self._opened_beside = ""
-
-    def value(self, value: Any, above: _Above = None) -> Any:
-        """Return a value of a row, opened."""
-        kind = type(value)
-        if kind is str:
-            if value.startswith(self._mark):
-                return self._text(value, above)
-            if self._elsewhere is not None and value.startswith(self._elsewhere):
-                return self._of_named_node(value)
-            return self._writing(value) if value[:4] == ids.WRITING else value
-        if kind is list:
-            here = value, above
-            return [self.value(each, here) for each in value]
-        if kind is dict:
-            here = value.values(), above
-            return {_SEALED_NAMES.get(name, name): self.value(each, here) for name, each in value.items()}
-        if kind is bytes and value.startswith(self._bytes_mark):
-            return self._beside(b"b", value[len(self._bytes_mark) :], above)
-        return value
-
-    def _writing(self, writing_id: str) -> str:
-        """Return the id of a writing with its writer opened."""
-        writer = writing_id[ids.WRITER_AT :]
-        if not writer.startswith(self._mark):
-            return writing_id
-        return f"{writing_id[: ids.WRITER_AT]}{self._text(writer, None)}"
-
-    def _of_named_node(self, text: str) -> str | int:
-        """Return a text before which the query wrote the id of its node, which the row does not have."""
-        place, _, token = text.removeprefix(self._elsewhere or "").partition(MARK)
-        token = MARK + token
-        return self._text(token, ([place], None)) if token.startswith(self._mark) else token
-
-    def _text(self, token: str, above: _Above) -> str | int:
-        if _PART in token:
-            # Of a name that is near others, the last part is the name.
-            token = token.removesuffix(_PART).rpartition(_PART)[2]
-        coded = token[len(self._mark) :]
-        kind = coded[:1]
-        try:
-            body = binascii.a2b_base64(coded[1:], strict_mode=True)
-        except (binascii.Error, ValueError):
-            raise _damaged(self._places(above)) from None
-        if kind == _KEY:
-            return self._bytes(b"k", body, [""]).decode(errors="surrogatepass").partition("\x00")[2]
-        opened = self._beside(kind.encode(), body, above)
-        return int(opened) if kind == _NUMBER else opened.decode("utf-8", "surrogatepass")
-
-    def _places(self, above: _Above) -> Iterator[str]:
-        """Yield the texts beside and above a value that may be the id of its node, the nearest first."""
-        while above is not None:
-            values, above = above
-            for each in values:
-                if type(each) is str and not each.startswith(self._mark):
-                    yield self._writing(each) if each[:4] == ids.WRITING else each
-
-    def _beside(self, kind: bytes, body: bytes, above: _Above) -> bytes:
-        """Open what opens beside one of the ids above it, first beside that of the value before it there."""
-        if above is not None and above is self._last_above:
-            with contextlib.suppress(DecryptionFailed):
-                return self._bytes(kind, body, (self._last_place,))
-        opened = self._bytes(kind, body, self._places(above))
-        self._last_above, self._last_place = above, self._opened_beside
-        return opened
-
-    def _bytes(self, kind: bytes, body: bytes, places: Iterable[str]) -> bytes:
-        first = None
-        if len(body) > KEY_ID_BYTES:
-            owner, cipher = self._cipher_of(body[:KEY_ID_BYTES])
-            if self._owner is None or owner in (self._owner, INSTANCE):
-                data = body[KEY_ID_BYTES:]
-                for place in places:
-                    first = place if first is None else first
-                    try:
-                        opened = cipher.decrypt(data, [kind, place.encode()])
-                    except self._refusals:
-                        continue
-                    self._opened_beside = place
-                    return opened
-        raise _damaged(places if first is None else [first])
-
-
-def _damaged(places: Iterable[str]) -> DecryptionFailed:
-    place = next(iter(places), "")
-    where = f"of {place}" if place else "that is looked up"
-    return DecryptionFailed(
-        f"a sealed value {where} does not open: it was changed, or moved from elsewhere. Restore a backup",
-        place=place or None,
-    )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 from graphmem.database.admission import Admission
+from graphmem.errors import DecryptionFailed
 from graphmem.search.entity_copy import EntityText, SearchCopy
 from graphmem.search.kinds.kind_plans import Member
 
@@ -99,6 +100,7 @@ class OwnerCopy:
         not_before: when to try again to read it, on the monotonic clock.
         is_too_large: it does not fit into the memory, or an earlier copy of the owner did not.
         failures: how often in a row it could not be read.
+        damage: the sealed value that did not open when it was read last.
         entities: how many the owner has; ``None`` until that is known.
         entities_read: how many of them are read.
     """
@@ -112,6 +114,7 @@ class OwnerCopy:
     not_before: float = 0.0
     is_too_large: bool = False
     failures: int = 0
+    damage: DecryptionFailed | None = None
     entities: int | None = None
     entities_read: int = 0
 
@@ -264,7 +267,7 @@ def put(documents: SearchCopy, entities: Iterable[CopiedEntity], model: str) -> 
     documents.put(
         EntityText(
             each.id, each.type, each.at, each.text or "", each.packed if each.model == model else None,
-            each.model != model, each.version, each.fields or (), each.thread,
+            each.model != model, each.version, each.fields or (), each.thread and each.thread[:200],
         )
         for each in entities
         if each.type is not None

@@ -19,7 +19,7 @@ import structlog
 
 from graphmem.database.driver import Database
 from graphmem.embedding.meaning import DIMENSIONS
-from graphmem.errors import GraphmemError
+from graphmem.errors import DecryptionFailed, GraphmemError
 from graphmem.search.entity_copy import EntityText, SearchCopy
 from graphmem.search.owner_copy import OwnerCopy, PassagesChange, end_all
 from graphmem.settings import Limits
@@ -93,6 +93,7 @@ class PassageCopy:
         mark: the number of the last change that was read.
         left_out: the sources that do not fit into the memory.
         is_behind: some passages are still being read.
+        damage: the sealed value that did not open when they were read last.
     """
 
     held: OwnerCopy = field(default_factory=lambda: OwnerCopy(""))
@@ -102,6 +103,7 @@ class PassageCopy:
     is_behind: bool = False
     loading: asyncio.Task[None] | None = None
     not_before: float = 0.0
+    damage: DecryptionFailed | None = None
 
     @property
     def documents(self) -> SearchCopy:
@@ -169,6 +171,9 @@ class PassageCopies:
         Args:
             node_key: of the owner: another one was erased.
             change: the last one of the owner's passages; without any there is no copy.
+
+        Raises:
+            DecryptionFailed: a sealed text of a file does not open, so that not all files can be searched.
         """
         if not change.number:
             return None
@@ -187,6 +192,8 @@ class PassageCopies:
             if copy.mark >= change.number - 1:
                 # What is not visible as a whole yet is left to the next search.
                 break
+        if copy.damage is not None:
+            raise copy.damage.with_traceback(None)
         self._make_room()
         return copy
 
@@ -206,8 +213,10 @@ class PassageCopies:
             # The last change may not have been visible as a whole: then it is read once more.
             is_whole = seen >= change.sources or at[0] > change.number
             copy.mark, copy.is_behind = max(copy.mark, change.number - (not is_whole)), False
+            copy.damage = None
         except GraphmemError as exc:
             copy.not_before = time.monotonic() + FAILED_SECONDS
+            copy.damage = exc if isinstance(exc, DecryptionFailed) else None
             _log.warning("passages are read into memory later", owner=owner, reason=str(exc)[:500])
         finally:
             copy.loading = None

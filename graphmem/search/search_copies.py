@@ -29,7 +29,7 @@ import structlog
 
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
-from graphmem.errors import GraphmemError, SearchMemoryExceeded, ServiceBusy
+from graphmem.errors import DecryptionFailed, GraphmemError, SearchMemoryExceeded, ServiceBusy
 from graphmem.search import owner_copy
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import CopyRows, ExactMatch, FollowRows, Mark, OwnerCopy, OwnerState
@@ -186,6 +186,7 @@ class SearchCopies:
         except Exception as exc:
             copy.not_before = time.monotonic() + FAILED_SECONDS
             copy.failures += 1
+            copy.damage = exc if isinstance(exc, DecryptionFailed) else None
             is_known, reason = isinstance(exc, GraphmemError), str(exc)[:500]
             log = _log.warning if is_known else _log.exception
             log("a copy for searches is read later", owner=key.owner, reason=reason)
@@ -309,6 +310,8 @@ class SearchCopies:
 
 def _unread(copy: OwnerCopy) -> GraphmemError:
     """Return why a sealed instance cannot search an owner whose entities are not in memory."""
+    if copy.damage is not None:
+        return copy.damage.with_traceback(None)
     if copy.is_too_large:
         return SearchMemoryExceeded()
     return ServiceBusy("this owner's entities could not be read into memory: try again in a moment")

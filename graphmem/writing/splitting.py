@@ -36,10 +36,11 @@ class _Linked(NamedTuple):
 
 
 class _FieldValue(NamedTuple):
-    """An observation, and the value that it gives the field; canonical JSON."""
+    """An observation, the value that it gives the field, in canonical JSON, and the field."""
 
     observation_id: str
     value: str
+    field: str
 
 
 class Selected(NamedTuple):

@@ -264,8 +264,8 @@ class OwnerWriter:
         except Torn as exc:
             # The holder of the lock sees every commit whole, so this is damage.
             raise InternalError(
-                "an entity or a relationship of this request is damaged in the database, and nothing was "
-                "written: POST /health_check_snapshots with auto_fix derives it again from its observations"
+                f"{exc} is damaged in the database, and nothing was written: POST /health_check_snapshots "
+                "with auto_fix derives it again from its observations"
             ) from exc
         except Unavailable as exc:
             # A commit without an answer may have been done, as a single statement without one.

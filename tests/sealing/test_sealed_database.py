@@ -152,6 +152,16 @@ def test_no_value_name_or_text_is_in_the_database(
     assert written(by_client=CANARY) == 1
 
 
+def test_a_message_of_a_conversation_with_a_long_name_is_found(run: Call) -> None:
+    messages = [
+        {"entity_type": "message", "id": str(number), "conversation": f"{'c' * 200} {number}",
+         "text": "The looms are late."}
+        for number in range(3)
+    ]  # fmt: skip
+    run("store", entities=messages)
+    assert len(run("entities.query", search="looms")["entities"]) == 3
+
+
 def change(loop: Loop, services: Services, entity_id: str, values: list[str]) -> None:
     script = "MATCH (n:Entity {id: $id}) SET n.values = $values"
     loop.run(services.database.script(script, id=entity_id, values=values))
@@ -178,6 +188,31 @@ def test_values_that_were_moved_in_the_database_are_answered_as_an_error(
             assert ada in str(refused.value)
     change(loop, sealed_services, ada, values[ada])
     assert run("entities.snapshot", entity_id=ada)["snapshot"]["title"] == "TAda"
+
+
+def test_what_was_put_back_to_an_older_state_is_an_error_or_named_by_the_check(
+    run: Call, loop: Loop, sealed_services: Services
+) -> None:
+    script = sealed_services.database.script
+    (ada,) = run("store", entities=[{"entity_type": "person", "name": "Ada", "email": "ada@example.org"}])[
+        "entities"
+    ]
+    (older,) = loop.run(
+        script("MATCH (n:Entity {id: $id}) RETURN properties(n) AS kept", id=ada["entity_id"])
+    )
+    run("entities.correct", entity_id=ada["entity_id"], field="name", value="Countess")
+    (newer,) = loop.run(
+        script("MATCH (n:Entity {id: $id}) RETURN properties(n) AS kept", id=ada["entity_id"])
+    )
+    for name in ("values", "canonical_name", "sealed_text"):
+        for kept in (older, newer):
+            put = "MATCH (n:Entity {id: $id}) SET n[$name] = $value"
+            loop.run(script(put, id=ada["entity_id"], name=name, value=kept["kept"][name]))
+            report = run("server.check_snapshots")
+            assert report["healthy"] == (kept is newer), name
+            if name == "values" and kept is older:
+                with pytest.raises(GraphmemError, match=ada["entity_id"]):
+                    run("entities.snapshot", entity_id=ada["entity_id"])
 
 
 def test_an_owner_that_does_not_fit_into_memory_is_refused_and_not_answered_in_part(

@@ -79,6 +79,53 @@ def test_a_sealed_value_that_was_moved_cut_or_changed_does_not_open(sealer: RowS
     assert row["value"] == texts[2], "what names its node itself is not opened"
 
 
+def test_a_value_of_an_observation_opens_as_that_of_its_field_alone(sealer: RowSealer) -> None:
+    row = {"id": "obs_1", "properties": {"fields": ["a", "b"], "values": ["1", "2"]}}
+    (sealed,) = sealer.seal("write.turn", {"observations": [row]}, OWNER)["observations"]
+    first, second = sealed["properties"]["values"]
+    assert read(sealer, "obs_1", ["a", "b"], [first, second]) == ["obs_1", ["a", "b"], ["1", "2"]]
+    assert read(sealer, ["b", 2, "obs_1", second], ["a", 1, "obs_1", first])[0] == ["b", 2, "obs_1", "2"]
+    placed = f"{SEALED_MARK}@obs_1{second}"
+    rows = [{"entity": [["a", "b"], [f"{SEALED_MARK}@obs_1{first}", placed], ["b", placed]]}]
+    (opened,) = sealer.open(rows, OWNER, names_nodes=True)
+    assert opened["entity"] == [["a", "b"], ["1", "2"], ["b", "2"]]
+    for wrong in (
+        ["obs_1", ["a", "b"], [second, first]],
+        ["obs_1", ["a", "b"], [first, first]],
+        ["obs_1", ["a"], [second]],
+        ["a", "obs_1", second],
+        ["obs_2", ["a", "b"], [first, second]],
+    ):
+        with pytest.raises(DecryptionFailed):
+            read(sealer, *wrong)
+    renewed = sealer.anew({**sealed["properties"], "id": "obs_1"}, ["obs_1"])
+    assert renewed == {}, "the newest key sealed it"
+
+
+def test_a_name_of_a_file_opens_beside_the_transaction_that_gave_it(sealer: RowSealer) -> None:
+    rows = [
+        {
+            "id": "src_1",
+            "transaction_id": each,
+            "stored": {"name": f"{each}.txt", "declared_type": "text/plain"},
+        }
+        for each in ("txn_1", "txn_2")
+    ]
+    first, second = (
+        each["stored"] for each in sealer.seal("write.turn", {"sources": rows}, OWNER)["sources"]
+    )
+    assert read(
+        sealer, "src_1", [[second["name"], second["declared_type"], "txn_2"], [first["name"], None, "txn_1"]]
+    ) == [
+        "src_1",
+        [["txn_2.txt", "text/plain", "txn_2"], ["txn_1.txt", None, "txn_1"]],
+    ]
+    rows = [{"row": [["x", "y"], ["src_1", f"{SEALED_MARK}@src_1 txn_1{first['name']}"]]}]
+    assert sealer.open(rows, OWNER, names_nodes=True)[0]["row"][1] == ["src_1", "txn_1.txt"]
+    with pytest.raises(DecryptionFailed):
+        read(sealer, "src_1", [[first["name"], None, "txn_2"]])
+
+
 def test_what_is_looked_up_is_equal_for_its_kind_alone(sealer: RowSealer) -> None:
     def pair(kind: str, value: str, owner: str = OWNER) -> str:
         return sealer.seal("search.find", {"pairs": [[kind, value]]}, owner)["pairs"][0][1]

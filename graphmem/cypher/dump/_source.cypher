@@ -1,4 +1,5 @@
-// One file of a transaction as a record of a dump; in Python: graphmem.model.fact_records.SourceRecord. Takes `source` and
-// `stored`.
-[source.id, source.content_hash, source.size, source.mime_type, stored.name, stored.declared_type,
- stored.file_key]
+// One file of a transaction as a record of a dump; in Python: graphmem.model.fact_records.SourceRecord. Takes `source`,
+// `stored` and `transaction`.
+[source.id, source.content_hash, source.size, source.mime_type,
+ head([placed IN [[source.id + ' ' + transaction.id, stored.name]] | <entity._placed>]),
+ head([placed IN [[source.id + ' ' + transaction.id, stored.declared_type]] | <entity._placed>]), stored.file_key]

@@ -2,5 +2,6 @@
 COLLECT {
   MATCH (source)<-[stored:stored]-(transaction:Transaction)
   WHERE stored.name IS NOT NULL
-  RETURN stored.name ORDER BY stored.recorded_at DESC, transaction.id DESC LIMIT 1
+  RETURN head([placed IN [[source.id + ' ' + transaction.id, stored.name]] | <entity._placed>])
+  ORDER BY stored.recorded_at DESC, transaction.id DESC LIMIT 1
 }[0]

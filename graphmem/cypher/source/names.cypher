@@ -12,7 +12,7 @@ USING INDEX SEEK source:Source(owner, recorded_at, id)
 WHERE source.owner = $owner AND source.recorded_at IS NOT NULL AND source.id IS NOT NULL
 WITH source ORDER BY source.recorded_at DESC, source.id DESC
 RETURN collect([source.id, COLLECT {
-  MATCH (source)<-[stored:stored]-(:Transaction)
+  MATCH (source)<-[stored:stored]-(transaction:Transaction)
   WHERE stored.name IS NOT NULL
-  RETURN DISTINCT stored.name
+  RETURN head([placed IN [[source.id + ' ' + transaction.id, stored.name]] | <entity._placed>])
 }]) AS sources
