@@ -159,7 +159,7 @@ class RowOpening:
         if above is not None and type(values := above[0]) is list and above[1] is not None:
             self._last_at = at = values.index(text, self._last_at + 1)
             others = (each[at] for each in above[1][0] if type(each) is list and at < len(each))
-            if texts := [each for each in others if type(each) is str and not each.startswith(self._mark)]:
+            if texts := [each for each in others if type(each) is str and self._mark not in each]:
                 return texts
         return [*(places or ()), *self._places(above)]
 

@@ -89,6 +89,8 @@ def test_a_value_of_an_observation_opens_as_that_of_its_field_alone(sealer: RowS
     rows = [{"entity": [["a", "b"], [f"{SEALED_MARK}@obs_1{first}", placed], ["b", placed]]}]
     (opened,) = sealer.open(rows, OWNER, names_nodes=True)
     assert opened["entity"] == [["a", "b"], ["1", "2"], ["b", "2"]]
+    pairs = [["a", f"{SEALED_MARK}@obs_1{first}"], ["b", placed]]
+    assert sealer.open([{"dates": pairs}], OWNER, names_nodes=True) == [{"dates": [["a", "1"], ["b", "2"]]}]
     for wrong in (
         ["obs_1", ["a", "b"], [second, first]],
         ["obs_1", ["a", "b"], [first, first]],

@@ -89,7 +89,8 @@ IN_CLEAR: Final = frozenset({
     "test_a_large_file_is_never_whole_in_memory",
     # A sealed instance has a token of its own, so it may serve others.
     "test_a_service_that_may_not_start_says_what_to_set",
-    # They write into the database themselves.
+    # They read the database themselves, or write into it.
+    "test_the_text_for_search_is_the_folded_strings_of_an_entity", "test_filterable_values_follow_the_entity",
     "test_every_damage_to_what_is_searched_is_named_and_mended",
     "test_vectors_of_passages_that_were_divided_otherwise_are_made_anew",
 })  # fmt: skip
