@@ -14,12 +14,12 @@ from typing import Any
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graphmem.api.account_shares import Turns
 from graphmem.api.body import Replayed, drained
 from graphmem.api.headers import SANDBOX_HEADER, BrowserHeaders, HostCheck, SentHeaders
 from graphmem.api.limits import RateLimits, RequestMeter
 from graphmem.api.refusals import challenged, refusal
 from graphmem.api.rest_routes import is_public, is_stream
-from graphmem.api.turns import Turns
 from graphmem.auth import Actor, Method, public_actor
 from graphmem.auth import Scope as AuthScope
 from graphmem.auth.authenticator import Authenticate, Caller

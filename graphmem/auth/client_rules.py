@@ -18,7 +18,7 @@ from urllib.parse import unquote, unquote_plus
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from graphmem.auth.fetching import DocumentCache, FetchRefused, read_url
+from graphmem.auth.guarded_fetch import DocumentCache, FetchRefused, read_url
 from graphmem.auth.uris import DEFAULT_PORTS, read_uri
 from graphmem.errors import validation_message
 

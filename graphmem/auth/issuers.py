@@ -14,7 +14,7 @@ import structlog
 
 from graphmem.auth.agent_keys import AgentKey, refused
 from graphmem.auth.agent_tokens import DOCUMENT
-from graphmem.auth.fetching import KEPT_SECONDS_LIMIT, Fetcher, FetchRefused
+from graphmem.auth.guarded_fetch import KEPT_SECONDS_LIMIT, Fetcher, FetchRefused
 from graphmem.errors import AgentSignatureInvalid
 
 Keys = Mapping[str, AgentKey]

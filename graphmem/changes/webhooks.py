@@ -20,7 +20,7 @@ import structlog
 from standardwebhooks import Webhook
 
 from graphmem.auth import Scope
-from graphmem.auth.fetching import Fetcher, FetchRefused
+from graphmem.auth.guarded_fetch import Fetcher, FetchRefused
 from graphmem.changes import change_cursors, stored_subscriptions, wanted_changes
 from graphmem.changes.change_cursors import END, Place
 from graphmem.changes.derived_changes import Change

@@ -14,7 +14,7 @@ from graphmem.model.reduction import OwnState, Winner
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.text import identifiers
 from graphmem.writing import placement, refolding
-from graphmem.writing.dismissing import dismissed_pairs
+from graphmem.writing.dismissing_duplicates import dismissed_pairs
 from graphmem.writing.state import Additions, State
 from graphmem.writing.things import Thing, Things, evidence_of, naming_pairs
 

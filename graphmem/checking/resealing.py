@@ -12,7 +12,7 @@ from typing import Any, Final, LiteralString
 
 import structlog
 
-from graphmem.checking.unreferenced import content_hashes
+from graphmem.checking.unused_objects import content_hashes
 from graphmem.database.driver import Database
 from graphmem.errors import DecryptionFailed, KeyDestroyed, ObjectDamaged, ObjectMissing
 from graphmem.model import times

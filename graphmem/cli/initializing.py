@@ -276,9 +276,9 @@ def _open(chosen: Settings) -> None:
 def _around(session: Session, wanted: Wanted, hooks: bool) -> dict[str, Any]:
     """Set up what is around the instance: start at login, agents, and who the user is."""
     from graphmem.cli.agents.file_changes import chosen_agents
-    from graphmem.cli.login_start import change_login
     from graphmem.cli.me import me
     from graphmem.cli.setup import launch, set_up
+    from graphmem.cli.start_at_login import change_login
 
     start = launch(session)
     done: dict[str, Any] = {}
@@ -307,7 +307,7 @@ def _around(session: Session, wanted: Wanted, hooks: bool) -> dict[str, Any]:
 def _told(session: Session, done: dict[str, Any]) -> dict[str, Any] | None:
     """Print what became of each part, and what to do next."""
     from graphmem.cli.agents.file_changes import print_files
-    from graphmem.cli.login_start import start_now
+    from graphmem.cli.start_at_login import start_now
     from graphmem.cli.tables import pairs, plain
 
     login, files = done.get("login", {}), done["agents"]

@@ -93,7 +93,7 @@ def _begin(
 def _remove(chosen: Settings, begun: dict[str, Any]) -> None:
     """Stop service and database, and remove the files; what is begun is noted until all are gone."""
     from graphmem.cli.instance_files import KEPT, remove_all, stopped
-    from graphmem.cli.login_start import change_login
+    from graphmem.cli.start_at_login import change_login
     from graphmem.environment_file import FILE
     from graphmem.neo4j_local.private_files import write_private
     from graphmem.neo4j_local.unfinished import UNFINISHED

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from graphmem.checking.unreferenced import Removal
+    from graphmem.checking.unused_objects import Removal
     from graphmem.registry import Services
     from graphmem.settings import Settings
 
@@ -174,7 +174,7 @@ def gc(
       graphmem storage gc --dry-run
       graphmem storage gc --grace 7d
     """
-    from graphmem.checking.unreferenced import remove_unreferenced
+    from graphmem.checking.unused_objects import remove_unreferenced
     from graphmem.cli.in_process import on_services
     from graphmem.model import times
 

@@ -34,7 +34,7 @@ def check(session: Session) -> dict[str, Any]:
       graphmem update check
       graphmem update check --json
     """
-    from graphmem.auth.fetching import FetchRefused
+    from graphmem.auth.guarded_fetch import FetchRefused
 
     index = session.settings().update_index
     way, update = _installed()
@@ -60,7 +60,7 @@ def _released(url: str) -> tuple[list[str], str | None]:
     Raises:
         FetchRefused: it does not answer, or has no version.
     """
-    from graphmem.auth.fetching import Fetcher, FetchRefused
+    from graphmem.auth.guarded_fetch import Fetcher, FetchRefused
 
     fetcher = Fetcher(seconds=INDEX_SECONDS, bytes_limit=INDEX_BYTES_LIMIT)
     project = run_async(fetcher.fetch_json(url)).members

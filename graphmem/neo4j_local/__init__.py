@@ -23,12 +23,12 @@ import filelock
 import psutil
 
 from graphmem.errors import ConfigurationInvalid, DataDirectoryRefused, EngineStartFailed, SetupError
-from graphmem.neo4j_local import archive, engine, private_files, server_process
-from graphmem.neo4j_local.engine import Progress as Progress
-from graphmem.neo4j_local.engine import fetch as fetch
-from graphmem.neo4j_local.engine import lacking as lacking
+from graphmem.neo4j_local import archive, engine_jars, private_files, server_process
+from graphmem.neo4j_local.engine_jars import Progress as Progress
+from graphmem.neo4j_local.engine_jars import fetch as fetch
+from graphmem.neo4j_local.engine_jars import lacking as lacking
 from graphmem.neo4j_local.instance import Facts, Instance, InstanceLogin
-from graphmem.neo4j_local.lock import read
+from graphmem.neo4j_local.jar_list import read
 from graphmem.neo4j_local.server_process import java_version as java_version
 from graphmem.settings import Settings
 
@@ -80,7 +80,7 @@ def ensure(
             process = server_process.find(instance, search=False)
             if process and (ready := _attach(instance, process, probe)):
                 return ready
-            class_path = engine.fetch(settings, progress)
+            class_path = engine_jars.fetch(settings, progress)
             deadline = time.monotonic() + settings.neo4j_start_timeout
             with instance.lock(settings.neo4j_start_timeout):
                 if requested:
@@ -109,7 +109,7 @@ def launch(settings: Settings, progress: Progress | None = None) -> None:
     with _instance(settings) as instance:
         if server_process.find(instance, search=False):
             return
-        class_path = engine.fetch(settings, progress)
+        class_path = engine_jars.fetch(settings, progress)
         with contextlib.suppress(filelock.Timeout), instance.lock(timeout=0):
             instance.stop_file.unlink(missing_ok=True)
             if server_process.find(instance) is None:

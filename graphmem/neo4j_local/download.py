@@ -23,8 +23,8 @@ from jgo.maven import MavenContext, PythonResolver
 
 from graphmem.errors import EngineFetchFailed
 from graphmem.neo4j_local import private_files
-from graphmem.neo4j_local.engine import Progress
-from graphmem.neo4j_local.lock import Jar
+from graphmem.neo4j_local.engine_jars import Progress
+from graphmem.neo4j_local.jar_list import Jar
 
 THREADS = 4
 DOWNLOAD_ATTEMPTS = 3

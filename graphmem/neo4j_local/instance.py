@@ -29,7 +29,7 @@ import filelock
 
 from graphmem.errors import DataDirectoryRefused, EngineStartFailed
 from graphmem.neo4j_local import archive, config, private_files
-from graphmem.neo4j_local.lock import Lock
+from graphmem.neo4j_local.jar_list import Lock
 from graphmem.neo4j_local.unfinished import refuse_unfinished
 from graphmem.settings import Settings
 

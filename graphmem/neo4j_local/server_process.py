@@ -21,7 +21,7 @@ from graphmem.errors import EngineStartFailed
 from graphmem.neo4j_local import private_files
 from graphmem.neo4j_local.config import environment
 from graphmem.neo4j_local.instance import Instance
-from graphmem.neo4j_local.lock import Lock
+from graphmem.neo4j_local.jar_list import Lock
 
 POLL_SECONDS = 0.02
 JAVA_TIMEOUT_SECONDS = 20.0  # for `java -version`

@@ -20,7 +20,6 @@ from graphmem.arguments import (
     Text,
     invalid,
 )
-from graphmem.embedding.token_counts import Unit
 from graphmem.errors import InvalidCursor, NotFound
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import Clocks
@@ -36,6 +35,7 @@ from graphmem.search.context.context_lines import Subjects, known_lines
 from graphmem.search.context.context_page import AboutSearch, ContextPage, Format, fitted, with_hint
 from graphmem.search.context.context_ranking import Focus, Line
 from graphmem.search.context.context_sheets import FieldsSheet, TextSheet, View
+from graphmem.search.context.token_counts import Unit
 from graphmem.search.questions import naming
 from graphmem.search.search_engine import OF_NOW, search
 from graphmem.search.search_results import NEWEST_FIRST, Results, Search

@@ -20,7 +20,7 @@ from graphmem.arguments import (
 )
 from graphmem.duplicates import blocking, duplicate_pages, similarity
 from graphmem.duplicates.blocking import Pair
-from graphmem.duplicates.duplicate_candidates import reason_of
+from graphmem.duplicates.duplicates_of_stored import reason_of
 from graphmem.duplicates.similarity import Profile
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, StoreRefused
 from graphmem.model import times

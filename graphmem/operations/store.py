@@ -8,7 +8,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 
 from graphmem.arguments import Arguments, NoBool, Previewed, invalid
-from graphmem.duplicates import duplicate_candidates
+from graphmem.duplicates import duplicates_of_stored
 from graphmem.errors import (
     IdempotencyMismatch,
     ObjectStoreUnavailable,
@@ -158,7 +158,7 @@ async def store(context: Context, arguments: Store) -> Stored:
         for entry in stored:
             entry["action"] = would[entry["action"]]
     warnings = (
-        await duplicate_candidates.name_likely(context, receipt, stored) if arguments.find_duplicates else []
+        await duplicates_of_stored.name_likely(context, receipt, stored) if arguments.find_duplicates else []
     )
     return {
         "success": True,

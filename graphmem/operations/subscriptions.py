@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from graphmem.arguments import EXAMPLE_SUBSCRIPTION_ID, Arguments, NoBool, invalid, read, with_types
-from graphmem.auth.fetching import FetchRefused, read_url
+from graphmem.auth.guarded_fetch import FetchRefused, read_url
 from graphmem.changes import stored_subscriptions, webhooks
 from graphmem.changes.derived_changes import check_entities
 from graphmem.changes.standing_changes import StandingAnswers

@@ -11,7 +11,7 @@ lock only on a revision that this process wrote, or read under the lock.
 """
 
 from graphmem.writing.demoting import ReleaseRequest
-from graphmem.writing.dismissing import DismissalRequest, DismissedPair, dismissed_pairs
+from graphmem.writing.dismissing_duplicates import DismissalRequest, DismissedPair, dismissed_pairs
 from graphmem.writing.merging import MergeRequest
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.refolding import RefoldRequest

@@ -15,7 +15,7 @@ from graphmem.model import ids, membership
 from graphmem.model.dismissals import Pair, pair_of
 from graphmem.model.fact_records import Split
 from graphmem.writing import rule_merging, store_items, withdrawing
-from graphmem.writing.dismissing import dismiss, dismissed_with
+from graphmem.writing.dismissing_duplicates import dismiss, dismissed_with
 from graphmem.writing.draft import Draft
 from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State

@@ -24,8 +24,8 @@ from graphmem.writing import (
 )
 from graphmem.writing.draft import Draft
 from graphmem.writing.new_interpretation import ENDED, Interpretation
+from graphmem.writing.observation_order import RequestOrder
 from graphmem.writing.receipt import Receipt, StoredItem, StoredLink
-from graphmem.writing.request_order import RequestOrder
 from graphmem.writing.state import State
 from graphmem.writing.things import evidence_of
 from graphmem.writing.transaction import TransactionRequest

@@ -2,8 +2,8 @@
 
 :class:`~graphmem.writing.store_request.StoreRequest`, :class:`~graphmem.writing.merging.MergeRequest`,
 :class:`~graphmem.writing.withdrawing.WithdrawalRequest`,
-:class:`~graphmem.writing.dismissing.DismissalRequest`, :class:`~graphmem.writing.splitting.SplitRequest`,
-:class:`~graphmem.writing.splitting.UnsplitRequest` and
+:class:`~graphmem.writing.dismissing_duplicates.DismissalRequest`,
+:class:`~graphmem.writing.splitting.SplitRequest`, :class:`~graphmem.writing.splitting.UnsplitRequest` and
 :class:`~graphmem.writing.schema_changes.SchemaRequest` write a transaction of their own,
 :class:`~graphmem.writing.refolding.RefoldRequest` writes no facts, and
 :class:`~graphmem.dump.restore_request.RestoreRequest` writes transactions of a dump.

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from graphmem.auth import fetching
-from graphmem.auth.fetching import FAILURE_SECONDS, DocumentCache, FetchedDocument, Fetcher, FetchRefused
+from graphmem.auth import guarded_fetch
+from graphmem.auth.guarded_fetch import FAILURE_SECONDS, DocumentCache, FetchedDocument, Fetcher, FetchRefused
 
 URL = "https://documents.example.org/client.json"
 
@@ -167,9 +167,9 @@ def test_a_failed_fetch_whose_callers_all_left_is_not_logged_by_the_event_loop()
 
 
 def test_documents_failures_and_concurrent_fetches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "DOCUMENTS_LIMIT", 3)
-    monkeypatch.setattr(fetching, "FAILURES_LIMIT", 3)
-    monkeypatch.setattr(fetching, "CONCURRENT_FETCHES_LIMIT", 3)
+    monkeypatch.setattr(guarded_fetch, "DOCUMENTS_LIMIT", 3)
+    monkeypatch.setattr(guarded_fetch, "FAILURES_LIMIT", 3)
+    monkeypatch.setattr(guarded_fetch, "CONCURRENT_FETCHES_LIMIT", 3)
 
     async def run() -> None:
         fetcher = CountedFetcher()

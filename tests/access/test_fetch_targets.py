@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmem.auth.fetching import (
+from graphmem.auth.guarded_fetch import (
     Fetcher,
     FetchRefused,
     is_public,

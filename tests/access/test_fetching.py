@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from graphmem.auth import fetching
-from graphmem.auth.fetching import (
+from graphmem.auth import guarded_fetch
+from graphmem.auth.guarded_fetch import (
     DOCUMENT_BYTES_LIMIT,
     KEPT_SECONDS_DEFAULT,
     KEPT_SECONDS_LIMIT,
@@ -47,7 +47,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a connection take as long as a fetch: the machine of the tests may be busy."""
-    monkeypatch.setattr(fetching, "CONNECT_SECONDS", 3.0)
+    monkeypatch.setattr(guarded_fetch, "CONNECT_SECONDS", 3.0)
 
 
 def fetch(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, LiteralString
 
 from graphmem import cypher
-from graphmem.duplicates import duplicate_candidates
+from graphmem.duplicates import duplicates_of_stored
 from graphmem.duplicates.duplicate_pages import Detections
 from graphmem.registry import Services
 from tests.cypher.test_costs import parts
@@ -21,8 +21,8 @@ NAME = "John Smith"
 
 def near(loop: Loop, services: Services, owner: str, kind: str) -> tuple[dict[str, Any], int]:
     """Return the row of a new entity of that name, and the hits of the query."""
-    new = duplicate_candidates.Profile("new", kind, NAME, {})
-    params = duplicate_candidates.parameters({"new": new}, Detections({}, {}))
+    new = duplicates_of_stored.Profile("new", kind, NAME, {})
+    params = duplicates_of_stored.parameters({"new": new}, Detections({}, {}))
 
     async def ask() -> tuple[dict[str, Any], int]:
         async with services.database._driver.session() as session:

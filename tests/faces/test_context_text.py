@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.embedding import token_counts
+from graphmem.search.context import token_counts
 from tests.faces.test_context import PEOPLE
 from tests.support.faces import Call
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from graphmem.duplicates import blocking, duplicate_candidates
+from graphmem.duplicates import blocking, duplicates_of_stored
 from graphmem.errors import DatabaseTimeout, InvalidInput, NotFound
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, OwnerGraph, Services
@@ -332,7 +332,7 @@ def test_a_fault_in_reading_for_duplicates_fails_no_store(
     def failing(*arguments: Any) -> Any:
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr(duplicate_candidates, part, failing)
+    monkeypatch.setattr(duplicates_of_stored, part, failing)
     answer = run("store", entities=[person("Ada Lovelace")])
     assert [warning["code"] for warning in answer["store_warnings"]] == ["DUPLICATES_NOT_LOOKED_FOR"]
     assert run("entities.get", entity_id=ids(answer)[0])["canonical_name"] == "Ada Lovelace"
@@ -369,7 +369,7 @@ def test_the_first_store_after_a_start_waits_for_its_look(
     loop.run(database.planning.plan_stores())
     database.planning.planned.set()
     monkeypatch.setattr(OwnerGraph, "rows", slow)
-    monkeypatch.setattr(duplicate_candidates, "LOOK_SECONDS", 0.5)
+    monkeypatch.setattr(duplicates_of_stored, "LOOK_SECONDS", 0.5)
     twin = {**person("Ada Lovelace", email="ada@x.example"), "intent": "create_new"}
     codes = [warning["code"] for warning in run("store", entities=[twin]).get("store_warnings", [])]
     assert "DUPLICATES_NOT_LOOKED_FOR" not in codes

@@ -14,7 +14,7 @@ from jgo.maven import PythonResolver
 
 from graphmem import neo4j_local
 from graphmem.errors import EngineFetchFailed
-from graphmem.neo4j_local import download, engine, lock, private_files
+from graphmem.neo4j_local import download, engine_jars, jar_list, private_files
 from graphmem.settings import Settings
 from tests.support.embedded_neo4j import FakeRepository, engine_settings
 
@@ -27,16 +27,16 @@ class TestFetch:
         fake.content = {f"{name}-1.0.jar": name.encode() * 100_000 for name in ("one", "two", "three")}
         (tmp_path / "locks").mkdir()
         fake.lock(tmp_path / "locks")
-        monkeypatch.setattr(lock, "LOCK_DIRECTORY", tmp_path / "locks")
+        monkeypatch.setattr(jar_list, "LOCK_DIRECTORY", tmp_path / "locks")
         monkeypatch.setattr(PythonResolver, "download", lambda self, artifact: fake.download(self, artifact))
         monkeypatch.setattr(download.time, "sleep", lambda seconds: None)
-        lock.read.cache_clear()
+        jar_list.read.cache_clear()
         return fake
 
     @pytest.fixture
     def settings(self, tmp_path: Path) -> Iterator[Settings]:
         yield engine_settings(tmp_path / "data", cache_dir=tmp_path / "cache", neo4j_version="test")
-        lock.read.cache_clear()
+        jar_list.read.cache_clear()
 
     def test_fetches_once_and_tells_how_far_it_is(self, repository, settings):
         progress: list[tuple[str, int, int]] = []
@@ -68,12 +68,12 @@ class TestFetch:
         with pytest.raises(EngineFetchFailed, match=r"two-1\.0\.jar arrived twice with another content"):
             neo4j_local.fetch(settings)
         assert repository.downloads.count("two-1.0.jar") == 2
-        assert not (engine.directory(settings) / "two-1.0.jar").exists()
-        assert not list(engine.directory(settings).glob(".partial-*"))
+        assert not (engine_jars.directory(settings) / "two-1.0.jar").exists()
+        assert not list(engine_jars.directory(settings).glob(".partial-*"))
 
     def test_jar_that_is_not_in_the_lock_is_not_on_the_class_path(self, repository, settings):
         neo4j_local.fetch(settings)
-        (engine.directory(settings) / "another-1.0.jar").write_bytes(b"x")
+        (engine_jars.directory(settings) / "another-1.0.jar").write_bytes(b"x")
         assert "another-1.0.jar" not in {path.name for path in neo4j_local.fetch(settings)}
 
     def test_no_network(self, repository, settings):
@@ -98,35 +98,35 @@ class TestFetch:
 
     def test_too_little_space_is_said_before(self, repository, settings, monkeypatch):
         usage = type("Usage", (), {"free": 1_000_000})
-        monkeypatch.setattr(engine.shutil, "disk_usage", lambda path: usage)
+        monkeypatch.setattr(engine_jars.shutil, "disk_usage", lambda path: usage)
         with pytest.raises(EngineFetchFailed, match=r"needs 1 MB in .* free some space"):
             neo4j_local.fetch(settings)
         assert repository.downloads == []
 
     def test_what_a_killed_fetch_left_is_cleared(self, repository, settings):
-        left = engine.directory(settings) / ".partial-dead" / "one"
+        left = engine_jars.directory(settings) / ".partial-dead" / "one"
         left.mkdir(parents=True)
         (left / "one-1.0.jar").write_bytes(b"on")
         assert neo4j_local.fetch(settings)[0].read_bytes() == repository.content["one-1.0.jar"]
         assert not left.exists()
 
     def test_another_process_fetches_for_too_long(self, repository, settings, monkeypatch):
-        monkeypatch.setattr(engine, "FETCH_LOCK_TIMEOUT_SECONDS", 0.1)
-        home = engine.directory(settings)
+        monkeypatch.setattr(engine_jars, "FETCH_LOCK_TIMEOUT_SECONDS", 0.1)
+        home = engine_jars.directory(settings)
         home.mkdir(parents=True)
         with (
-            engine.filelock.FileLock(f"{home}.lock"),
+            engine_jars.filelock.FileLock(f"{home}.lock"),
             pytest.raises(EngineFetchFailed, match="another process has been fetching"),
         ):
             neo4j_local.fetch(settings)
 
 
 def test_shipped_locks_are_complete_and_name_no_place():
-    for version in lock.versions():
-        read = lock.read(version)
+    for version in jar_list.versions():
+        read = jar_list.read(version)
         assert read.release.startswith(version)
         assert len({jar.name for jar in read.jars}) == len(read.jars)
         assert {"neo4j", "neo4j-server", "neo4j-browser"} <= {jar.artifact for jar in read.jars}
         assert all(len(jar.sha256) == 64 and jar.size > 0 for jar in read.jars)
-        text = (lock.LOCK_DIRECTORY / f"engine-{version}.lock.toml").read_text()
+        text = (jar_list.LOCK_DIRECTORY / f"engine-{version}.lock.toml").read_text()
         assert not [part for part in ("://", "/home/", "/root/", "/Users/") if part in text]

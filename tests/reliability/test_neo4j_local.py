@@ -30,7 +30,7 @@ from graphmem.errors import (
     EngineStartFailed,
     MigrationRefused,
 )
-from graphmem.neo4j_local import archive, config, engine, instance, lock, private_files
+from graphmem.neo4j_local import archive, config, engine_jars, instance, jar_list, private_files
 from graphmem.settings import Settings
 from tests.support.embedded_neo4j import WAIT, engine_settings, probe, query, servers_of, wait_for
 from tests.support.permissions import deny
@@ -207,7 +207,7 @@ class TestRunning:
     def test_database_opened_by_something_else(self, running, monkeypatch):
         settings, _ = running
         monkeypatch.setattr(instance, "STORE_LOCK_TIMEOUT_SECONDS", 0.2)
-        read, class_path = lock.read("5.26"), engine.fetch(settings)
+        read, class_path = jar_list.read("5.26"), engine_jars.fetch(settings)
         with pytest.raises(DataDirectoryRefused, match="another program has the database"):
             instance.Instance(settings).prepare(settings, read, class_path, set())
 
@@ -228,7 +228,7 @@ class TestRunning:
     @pytest.mark.skipif(sys.platform != "linux", reason="memory maps are read from /proc")
     def test_archive_of_classes_is_mapped_once_it_is_made(self, running):
         settings, _ = running
-        made = archive.path(engine.fetch(settings))
+        made = archive.path(engine_jars.fetch(settings))
         process = psutil.Process(neo4j_local.status(settings).pid)
         if not made.exists() or made.stat().st_mtime > process.create_time():
             pytest.skip("the first start on this machine: its archive is still being made")
@@ -328,7 +328,7 @@ class TestFailedStart:
         """The ports are seen as free and then are not: three times, and it gives up with a reason."""
         settings, spawned = engine_settings(tmp_path), []
 
-        def spawn(made: instance.Instance, _: lock.Lock) -> psutil.Process:
+        def spawn(made: instance.Instance, _: jar_list.Lock) -> psutil.Process:
             spawned.append(made.facts())
             made.console.write_text("Caused by: java.net.BindException: Address already in use\n")
             with subprocess.Popen(["true"]) as ended:

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from graphmem.checking.unreferenced import Removal, remove_unreferenced
+from graphmem.checking.unused_objects import Removal, remove_unreferenced
 from graphmem.database import failpoints
 from graphmem.model import ids, times
 from graphmem.objects import ObjectStore

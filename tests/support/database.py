@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from graphmem import neo4j_local, settings
-from graphmem.neo4j_local import config, lock
+from graphmem.neo4j_local import config, jar_list
 from graphmem.runtime import connection
 from graphmem.settings import Settings
 from tests.support.commands import UNLIMITED
@@ -110,7 +110,7 @@ def _container() -> Any:
     from testcontainers.neo4j import Neo4jContainer
 
     version = os.environ.get(VERSION)
-    image = f"neo4j:{lock.read(version).release}-community" if version else IMAGE
+    image = f"neo4j:{jar_list.read(version).release}-community" if version else IMAGE
     container = Neo4jContainer(image).with_env("NEO4J_db_memory_transaction_max", "128m")
     if keeps_plans():
         container = container.with_env("NEO4J_dbms_cypher_min__replan__interval", "1d")

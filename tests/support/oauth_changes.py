@@ -17,7 +17,7 @@ def install(*, access_seconds: int, document_port: int, authority: str) -> None:
         authority: the file with the certificate of the authority that the fetch trusts.
     """
     from graphmem.auth import client_rules, grants
-    from graphmem.auth.fetching import DocumentCache, Fetcher
+    from graphmem.auth.guarded_fetch import DocumentCache, Fetcher
     from tests.support.fetches import Resolver
     from tests.support.tls_server import TlsServer
 

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from graphmem.auth.client_rules import ClientMetadata, ClientRefused, document_client, document_client_at
-from graphmem.auth.fetching import DocumentCache, Fetcher
+from graphmem.auth.guarded_fetch import DocumentCache, Fetcher
 
 DESCRIPTION = re.compile(r"[\x20\x21\x23-\x5b\x5d-\x7e]+")
 """What RFC 6749 (5.2) allows in ``error_description``."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jgo.maven import Artifact, MavenContext
 
-from graphmem.neo4j_local.lock import LOCK_DIRECTORY
+from graphmem.neo4j_local.jar_list import LOCK_DIRECTORY
 
 ROOTS = ("org.neo4j:neo4j:{0}", "org.neo4j.app:neo4j-server:{0}", "org.neo4j.client:neo4j-browser:RELEASE")
 OLD_MAIN_CLASSES = {"5": "org.neo4j.server.CommunityEntryPoint"}

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from graphmem.auth import fetching
+from graphmem.auth import guarded_fetch
 
 Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
@@ -90,7 +90,7 @@ class TlsServer:
 
     def connections(self, trusted: ssl.SSLContext) -> Callable[[], httpx.AsyncBaseTransport]:
         """Return what makes the transport of a fetch that ends at this server, whatever its address is."""
-        return lambda: _Redirected(self, fetching.connections(trusted))
+        return lambda: _Redirected(self, guarded_fetch.connections(trusted))
 
 
 class _Redirected(httpx.AsyncBaseTransport):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from standardwebhooks import Webhook
 
-from graphmem.auth.fetching import Fetcher
+from graphmem.auth.guarded_fetch import Fetcher
 from tests.support.fetches import Resolver
 from tests.support.tls_server import Authority, TlsServer
 

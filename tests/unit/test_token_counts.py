@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from graphmem.embedding import local, token_counts
+from graphmem.embedding import local
+from graphmem.search.context import token_counts
 from tests.support.walks import walk_over
 
 ROOM = 1.1

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from graphmem import __version__
-from graphmem.auth import fetching
+from graphmem.auth import guarded_fetch
 from graphmem.cli import update
 from graphmem.cli.main import app
 
@@ -63,8 +63,8 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[str]]:
                 raise OSError
             return ["93.184.216.34"]
 
-        made = partial(fetching.Fetcher, resolve=resolve, connections=lambda: httpx.MockTransport(reply))
-        monkeypatch.setattr("graphmem.auth.fetching.Fetcher", made)
+        made = partial(guarded_fetch.Fetcher, resolve=resolve, connections=lambda: httpx.MockTransport(reply))
+        monkeypatch.setattr("graphmem.auth.guarded_fetch.Fetcher", made)
         return addresses
 
     return prepare

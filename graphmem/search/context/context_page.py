@@ -7,13 +7,13 @@ from typing import Any, Final, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
-from graphmem.embedding.token_counts import Unit
 from graphmem.reading import cursors
 from graphmem.reading.as_of import AsOf
 from graphmem.reading.pages import Indexed
 from graphmem.search.context import context_ranking as lines_of
 from graphmem.search.context.context_ranking import Line
 from graphmem.search.context.context_sheets import EarlierValue, FieldsSheet, Mentioned, TextSheet, cost
+from graphmem.search.context.token_counts import Unit
 from graphmem.search.passage_search import FoundPassage
 from graphmem.search.search_results import Semantic, Understood
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from graphmem.embedding.token_counts import Unit
 from graphmem.model import canonical
 from graphmem.search import passage_search
 from graphmem.search.context.context_ranking import Focus, Line
 from graphmem.search.context.context_sheets import cost
+from graphmem.search.context.token_counts import Unit
 from graphmem.search.passage_search import FoundPassage, FoundPassages
 from graphmem.search.questions import question_words
 from graphmem.text import words

@@ -15,11 +15,11 @@ from typing import Any, Final, NotRequired
 import orjson
 from typing_extensions import TypedDict
 
-from graphmem.embedding import token_counts
-from graphmem.embedding.token_counts import Unit
 from graphmem.model import canonical, times
 from graphmem.search.context import context_ranking as lines_of
+from graphmem.search.context import token_counts
 from graphmem.search.context.context_ranking import About, Line
+from graphmem.search.context.token_counts import Unit
 from graphmem.search.questions.naming import RESEMBLANCE
 
 APART: Final = "These only resemble the question:"

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from graphmem import runtime
-from graphmem.checking.unreferenced import PAGE_OBJECTS, Removal, remove_unreferenced
+from graphmem.checking.unused_objects import PAGE_OBJECTS, Removal, remove_unreferenced
 from graphmem.cli import in_process
 from graphmem.cli.main import app
 from graphmem.model import ids, times

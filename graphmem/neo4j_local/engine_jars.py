@@ -12,7 +12,7 @@ import filelock
 
 from graphmem.errors import EngineFetchFailed
 from graphmem.neo4j_local import private_files
-from graphmem.neo4j_local.lock import Jar, Lock, read
+from graphmem.neo4j_local.jar_list import Jar, Lock, read
 from graphmem.settings import Settings
 
 Progress = Callable[[str, int, int], None]
