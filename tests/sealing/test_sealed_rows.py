@@ -100,6 +100,8 @@ def test_a_value_of_an_observation_opens_as_that_of_its_field_alone(sealer: RowS
     ):
         with pytest.raises(DecryptionFailed):
             read(sealer, *wrong)
+    unbound = sealer._sealing(OWNER).placed(["1", "2"], "obs_1")
+    assert read(sealer, "obs_1", ["a", "b"], unbound)[2] == ["1", "2"], "earlier versions bound none"
     renewed = sealer.anew({**sealed["properties"], "id": "obs_1"}, ["obs_1"])
     assert renewed == {}, "the newest key sealed it"
 
