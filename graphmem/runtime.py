@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import shutil
 from collections.abc import AsyncIterator, Callable
 
 import structlog
@@ -16,7 +15,7 @@ from graphmem.auth.agent_grants import AgentGrants
 from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.changes.change_feed import ChangeFeed
 from graphmem.database import failpoints, instance_kind, migrations
-from graphmem.database.availability import Availability, needs_restart, wait_until_up
+from graphmem.database.availability import Availability, wait_until_up
 from graphmem.database.driver import Database, OnNotification
 from graphmem.database.pending_refolds import PendingRefolds
 from graphmem.database.relationship_vocabulary import Vocabulary
@@ -43,12 +42,6 @@ assert REGISTRY, operations
 
 YOUNG_OBJECTS = 10_000
 """New objects after which the garbage collector looks at the young ones. Requests leave few cycles behind."""
-WATCH_SECONDS = 1.0
-"""Seconds between two checks of a service whether its embedded database answers."""
-
-RESTART_FREE_BYTES = 64_000_000
-"""Bytes that must be free on the disk before a database that stopped working is restarted."""
-
 REMOTE_SECONDS = 10.0
 """Seconds that a database at ``NEO4J_URI`` may take to answer a command."""
 
@@ -199,59 +192,6 @@ def _spare_lasting_objects() -> None:
     """
     gc.set_threshold(YOUNG_OBJECTS)
     gc.freeze()
-
-
-async def keep_up(services: Services) -> None:
-    """Restart the embedded database whenever it does not answer, as long as a service runs.
-
-    The server keeps its ports, so connections come back by themselves. A server whose database has stopped,
-    as after a full disk, does not recover: it is stopped first. A server that was stopped on purpose stays
-    down. A database at ``NEO4J_URI`` is never started or stopped here.
-    """
-    settings = services.settings
-    crashed_pid: int | None = None
-    left = False
-    while settings.neo4j_uri is None:
-        await asyncio.sleep(WATCH_SECONDS)
-        was, left = left, neo4j_local.stopped(settings)
-        if left:
-            if not was:
-                _log.warning("the embedded Neo4j was stopped on purpose: `graphmem db start` starts it")
-            continue
-        try:
-            crashed_pid = await ensure_database_running(services, crashed_pid)
-        except Exception:
-            _log.exception("unexpected fault in keeping the embedded Neo4j up: it is tried again")
-
-
-async def ensure_database_running(services: Services, crashed_pid: int | None) -> int | None:
-    """Restart the embedded database if it does not answer.
-
-    ``crashed_pid``: a hung server to stop first. Returns the pid that still has to be stopped, or None.
-    """
-    settings = services.settings
-    try:
-        await services.database.verify()
-        return None
-    except GraphmemError as exc:
-        if needs_restart(exc):
-            crashed_pid = neo4j_local.running(settings)
-    if crashed_pid and shutil.disk_usage(settings.data_path).free < RESTART_FREE_BYTES:
-        _log.warning(
-            "the embedded Neo4j has stopped working, and its disk is too full to restart it: free some space"
-        )
-        return crashed_pid
-    _log.warning("the embedded Neo4j does not answer: starting it again", crashed_pid=crashed_pid)
-    try:
-        if crashed_pid:
-            await asyncio.to_thread(neo4j_local.stop, settings, only=crashed_pid)
-        await connection(settings, requested=False)
-        await services.database.planning.plan_first()
-    except SetupError as failed:
-        _log.error("the embedded Neo4j cannot be started", reason=str(failed)[:500])
-        # A server that does not come up after its predecessor was stopped is stopped as well.
-        return crashed_pid and neo4j_local.running(settings)
-    return crashed_pid
 
 
 def _probe(settings: Settings) -> neo4j_local.Probe:

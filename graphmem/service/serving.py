@@ -9,8 +9,9 @@ from typing import Any
 
 from graphmem.observability import tracing
 from graphmem.registry import Services
-from graphmem.runtime import REMOTE_START_SECONDS, keep_up, open_services, warm
+from graphmem.runtime import REMOTE_START_SECONDS, open_services, warm
 from graphmem.service.front import Front, create_local_app
+from graphmem.service.neo4j_restarts import keep_up
 from graphmem.settings import Settings
 from graphmem.worker import work
 

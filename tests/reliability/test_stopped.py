@@ -12,13 +12,13 @@ from typer.testing import CliRunner, Result
 
 from graphmem import neo4j_local
 from graphmem.cli.main import app
-from graphmem.runtime import WATCH_SECONDS
+from graphmem.service.neo4j_restarts import WATCH_SECONDS
 from tests.support.commands import environment
 from tests.support.embedded_neo4j import engine_settings, servers_of, wait_for
 from tests.support.killed_services import KillableService
 
 
-# A database of its own is started three times. The parts have quick tests: tests/unit/test_keep_up.py leaves
+# A database of its own is started three times. The parts have quick tests: tests/unit/test_neo4j_restarts.py leaves
 # a stopped database so, tests/reliability/test_neo4j_local.py starts and stops one by commands.
 @pytest.mark.long
 @pytest.mark.timeout(300)
