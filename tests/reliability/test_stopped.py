@@ -18,8 +18,8 @@ from tests.support.embedded_neo4j import engine_settings, servers_of, wait_for
 from tests.support.killed_services import KillableService
 
 
-# A database of its own is started three times. The parts have quick tests: tests/unit/test_neo4j_restarts.py leaves
-# a stopped database so, tests/reliability/test_neo4j_local.py starts and stops one by commands.
+# A database of its own is started three times. The parts have quick tests: that of Neo4j's restarts leaves a
+# stopped database so, tests/reliability/test_neo4j_local.py starts and stops one by commands.
 @pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_database_that_was_stopped_stays_so_until_it_is_asked_for(tmp_path: Path) -> None:
