@@ -36,6 +36,7 @@ WRITING = "wrt_"
 """How the id of a writing begins (:func:`writing_id`)."""
 WRITER_AT = 44
 """Where the key of the writer begins in the id of a writing."""
+WRITING_ID = re.compile(WRITING + r"[0-9]{40}.+", re.ASCII | re.DOTALL)
 WITHDRAWAL_ID = re.compile(r"exc_[0-9a-f]{24}", re.ASCII)
 DISMISSAL_ID = re.compile(r"dis_[0-9a-f]{24}", re.ASCII)
 SPLIT_ID = re.compile(r"spl_[0-9a-f]{24}", re.ASCII)

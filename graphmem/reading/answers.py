@@ -206,7 +206,7 @@ def snapshot_parts(row: EntityRow | RelationshipRow, without: str | None) -> tup
     return snapshot, provenance
 
 
-def _whole(row: EntityRow | RelationshipRow) -> None:
+def check_whole(row: EntityRow | RelationshipRow) -> None:
     """Refuse a row that was read while it was written. A row that is recomputed has no checksum."""
     check = row.check
     if check is not None and check != checksum(row.version, row.fields, row.values, row.winners, row.own):
@@ -215,7 +215,7 @@ def _whole(row: EntityRow | RelationshipRow) -> None:
 
 def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
     """Return the answer for an entity."""
-    _whole(row)
+    check_whole(row)
     if row.is_stale:
         raise Stale([row.id])
     last_observation_at = when(row.last_observation_at)
@@ -297,7 +297,7 @@ def relationship_observation(row: ObservationRow) -> RelationshipObservation:
 
 def relationship(row: RelationshipRow) -> Relationship:
     """Return the answer for a relationship."""
-    _whole(row)
+    check_whole(row)
     if row.refold:
         raise Stale([], [row.key])
     snapshot, provenance = snapshot_parts(row, None)

@@ -92,12 +92,12 @@ class RowOpening:
         return f"{writing_id[: ids.WRITER_AT]}{self._text(writer, writing_id, None)}"
 
     def _of_named_node(self, text: str, above: Above) -> str | int:
-        """Return a text before which the query wrote the id of its node, which the row does not have."""
-        place, _, token = text.removeprefix(self._elsewhere or "").partition(MARK)
-        token = MARK + token
-        if not token.startswith(self._mark):
-            return token
-        return self._text(token, text, above, place.split(" "))
+        """Return a text before which the query wrote the id of its node, which the row does not have.
+
+        A field may have a name that begins like this.
+        """
+        place, _, token = text.removeprefix(self._elsewhere or "").partition(self._mark)
+        return self._text(self._mark + token, text, above, place.split(" ")) if token else text
 
     def _text(self, token: str, text: str, above: Above, places: Sequence[str] | None = None) -> str | int:
         """Open a sealed text.
@@ -170,7 +170,8 @@ class RowOpening:
             if self._owner is None or owner in (self._owner, INSTANCE):
                 data = body[KEY_ID_BYTES:]
                 for each in beside:
-                    first = each if first is None else first
+                    if first is None or (not _is_id(first[0]) and _is_id(each[0])):
+                        first = each
                     try:
                         opened = cipher.decrypt(data, [kind, *map(encoded, each)])
                     except self._refusals:
@@ -179,6 +180,10 @@ class RowOpening:
                     self.opened_beside = each
                     return opened
         raise _damaged(next(iter(beside), ()) if first is None else first)
+
+
+def _is_id(text: str) -> bool:
+    return text[3:4] == "_" and text[4:28].isalnum() and len(text) > 27
 
 
 def _pairs(places: Iterable[str], bounds: Sequence[str] | None) -> Iterable[tuple[str, ...]]:

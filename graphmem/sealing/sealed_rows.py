@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from graphmem.errors import InvalidInput
 from graphmem.model import ids
 from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES, InstanceKeys, OwnerKey
 from graphmem.sealing.opened_rows import BOUND, KEY, MARK, NUMBER, PART, TEXT, Above, RowOpening, encoded
@@ -239,7 +240,7 @@ class _Sealing:
 
     def _in_clear(self, value: Any) -> Any:
         """Return what is not sealed; of the id of a writing, the writer is."""
-        if type(value) is str and value[:4] == ids.WRITING and len(value) > ids.WRITER_AT:
+        if type(value) is str and value[:4] == ids.WRITING and ids.WRITING_ID.fullmatch(value):
             times, writer = value[: ids.WRITER_AT], value[ids.WRITER_AT :]
             return times + self._looked_up(writer, _KEYED["writers"])
         return [self._in_clear(each) for each in value] if isinstance(value, list | tuple) else value
@@ -258,7 +259,9 @@ class _Sealing:
         placed = frozenset[str]() if "properties" in row else _PLACED.get(group, frozenset())
         sealed: dict[str, Any] = {}
         for member, value in row.items():
-            if member in placed and member in (other := _UNINDEXED.get(group, {})):
+            if member == "fields":
+                sealed[member] = self._names(value)
+            elif member in placed and member in (other := _UNINDEXED.get(group, {})):
                 sealed[member] = None
                 if (name := other[member]) is not None:
                     sealed[name] = self.placed(value, place)
@@ -273,6 +276,12 @@ class _Sealing:
             else:
                 sealed[member] = self._in_clear(value)
         return sealed
+
+    def _names(self, names: Any) -> Any:
+        """Return names of fields, which stay in clear; InvalidInput: one is like a sealed value."""
+        if any(type(name) is str and self._mark in name for name in names or ()):
+            raise InvalidInput("a field is named as this instance marks what is sealed: give it another name")
+        return names
 
     def _pair(self, pair: Sequence[Any]) -> Sequence[Any]:
         kind, value, *rest = pair

@@ -443,7 +443,7 @@ class ThingRow(NamedTuple):
             self.version, self.fields, self.values, self.winners, self.own_state
         )
         if whole and (torn or len(self.ranks) != len(self.fields)):
-            raise reduction.Torn
+            raise reduction.Torn(self.subject_id)
         columns = zip(self.fields, self.ranks, self.winners, self.values, strict=whole)
         thing = Thing(
             subject_id=self.subject_id,

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from graphmem.errors import DecryptionFailed, GraphmemError, SearchMemoryExceeded
+from graphmem.errors import DecryptionFailed, GraphmemError, InvalidInput, SearchMemoryExceeded
 from graphmem.interpretation import make_passages
 from graphmem.registry import Services
+from graphmem.sealing.instance_keys import INSTANCE
 from graphmem.search.search_copies import SearchCopies
 from graphmem.worker import make_vectors
 from tests.support.dumps import Dumps, all_answers, store_rich_example
@@ -160,6 +161,38 @@ def test_a_message_of_a_conversation_with_a_long_name_is_found(run: Call) -> Non
     ]  # fmt: skip
     run("store", entities=messages)
     assert len(run("entities.query", search="looms")["entities"]) == 3
+
+
+def test_fields_with_names_like_those_that_sealing_uses_stay(
+    run: Call, loop: Loop, sealed_services: Services, owner: str, tmp_path: Path
+) -> None:
+    names = ["🔒", "🔒@x", "🔒@x🔒abc", "a|b", "wrt_" + "b" * 55, "wrt_" + "1" * 45]
+    item = {"entity_type": "gadget", "name": "g", "born_on": "1815-12-10", **dict.fromkeys(names, "v")}
+    other = {"entity_type": "gadget", "name": "h"}
+    link = {
+        "relationship_type": "KNOWS",
+        "source_index": 0,
+        "target_index": 1,
+        "metadata": dict.fromkeys(names, "v"),
+    }
+    gadget = run("store", entities=[item, other], relationships=[link])["entities"][0]["entity_id"]
+    now = run("entities.snapshot", entity_id=gadget)["snapshot"]
+    assert {name: now[name] for name in names} == dict.fromkeys(names, "v")
+    assert run("entities.snapshot", entity_id=gadget, at="2100-01-01")["snapshot"] == now
+    (observation,) = run("observations.query", entity_id=gadget)["observations"]
+    assert set(names) < set(observation["fields"])
+    assert run("entities.query", entity_type="gadget", at="2100-01-01")["entities"][0]["snapshot"]
+    assert all(f"'{name}'" in str(run("changes.list", limit=100)) for name in names)
+    before = all_answers(run)
+    dumps = Dumps(loop, sealed_services, owner, tmp_path)
+    made = dumps.create()
+    dumps.wipe()
+    dumps.restore(made)
+    assert all_answers(run) == before
+    mark = sealed_services.keys.first_of(INSTANCE).mark  # pyright: ignore[reportOptionalMemberAccess]
+    with pytest.raises(InvalidInput):
+        run("store", entities=[{"entity_type": "gadget", "name": "i", f"🔒{mark}x": "v"}])
+    assert run("server.check_snapshots")["healthy"]
 
 
 def change(loop: Loop, services: Services, entity_id: str, values: list[str]) -> None:

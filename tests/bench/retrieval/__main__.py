@@ -89,7 +89,7 @@ def _opened() -> Iterator[tuple[Loop, Services]]:
 
 
 def _print(table: Table) -> None:
-    Console(width=None if Console().is_terminal else 140).print(table)
+    Console(width=None if Console().is_terminal else 240).print(table)
 
 
 if __name__ == "__main__":
