@@ -67,8 +67,10 @@ async def _claim_sealed(database: Database, sealed: str | None, marked: str | No
     """Mark a database without facts as that of a sealed instance; refuse every other one."""
     if marked is not None:
         raise EncryptionKeyMissing(
-            f"this database belongs to the sealed instance {marked}, and these keys are those of "
-            f"{sealed or 'none'}: set GRAPHMEM_KEY_FILE to its key file",
+            f"this database belongs to the sealed instance {marked}, and "
+            + (f"these keys are those of {sealed}" if sealed else "its key file is not here")
+            + ": put a copy of its key file in its place (`graphmem encryption status` says where), or set "
+            "GRAPHMEM_KEY_FILE to it",
             instance=marked,
         )
     if await database.script("MATCH (n:Owner) RETURN n.id AS found LIMIT 1"):
