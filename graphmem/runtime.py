@@ -91,7 +91,7 @@ async def seal(database: Database, keys: InstanceKeys | None) -> None:
     """Have the values in the database of a sealed instance sealed, unless it was marked before they were."""
     if keys is None:
         return
-    if await instance_kind.seals_rows(database):
+    if (await instance_kind.sealed_as(database))[1]:
         database.sealer = RowSealer(keys, NEAR_KIND)
     else:
         _log.warning(

@@ -83,10 +83,15 @@ async def _claim_sealed(database: Database, sealed: str | None, marked: str | No
     )
 
 
-async def seals_rows(database: Database) -> bool:
-    """Return whether the values in a database are sealed: the first sealed instances sealed files alone."""
-    rows = await database.script("MATCH (n:Migration {version: 0}) RETURN n.seals_rows AS seals_rows")
-    return bool(rows and rows[0]["seals_rows"])
+async def sealed_as(database: Database) -> tuple[str | None, bool]:
+    """Return the id of the sealed instance that a database belongs to, and whether its values are sealed.
+
+    The first sealed instances sealed files alone.
+    """
+    rows = await database.script(
+        "MATCH (n:Migration {version: 0}) RETURN n.sealed AS sealed, n.seals_rows AS seals_rows"
+    )
+    return (rows[0]["sealed"], bool(rows[0]["seals_rows"])) if rows else (None, False)
 
 
 async def _has_data(database: Database) -> bool:

@@ -228,9 +228,17 @@ async def _vectors(database: Database, settings: Settings) -> Found:
 
 
 async def _sealing(database: Database, settings: Settings) -> Found:
-    if not settings.keys_path.exists():
+    from graphmem.sealing.instance_keys import read_record
+
+    path = settings.keys_path
+    own = read_record(path).instance if path.exists() else None
+    instance, seals_rows = await instance_kind.sealed_as(database)
+    if instance is not None and instance != own:
+        what = f"the database belongs to the sealed instance {instance}, whose key file is not {path}"
+        return fail(what, "Put a copy of its key file there, or set GRAPHMEM_KEY_FILE to one.")
+    if own is None:
         return []
-    if await instance_kind.seals_rows(database):
+    if seals_rows:
         return ok("the values in the database are sealed")
     what = "the values in the database are in clear: an earlier version made this sealed instance"
     return warn(what, "Run `graphmem encryption enable`: it makes a new instance.")

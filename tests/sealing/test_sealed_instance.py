@@ -19,12 +19,15 @@ from graphmem.auth.accounts import Accounts
 from graphmem.cli import initializing
 from graphmem.cli.main import app
 from graphmem.database import instance_kind
+from graphmem.database.driver import Database
+from graphmem.doctor import database as doctor_database
 from graphmem.doctor import machine
 from graphmem.dump import verifying
 from graphmem.errors import ConfigurationInvalid, DecryptionFailed, EncryptionKeyMissing, ObjectMissing
 from graphmem.objects import ObjectStore
+from graphmem.observability.metrics import Metrics
 from graphmem.registry import Services
-from graphmem.runtime import _with_token, open_services
+from graphmem.runtime import _with_token, connection, open_services
 from graphmem.sealing import InstanceKeys, RootKey, keys_of
 from graphmem.settings import Settings, load
 from tests.support.database import database
@@ -302,12 +305,22 @@ def test_a_sealed_instance_from_its_first_start_to_the_loss_of_its_keys(
             async with open_services(settings.model_copy(update=changed)):
                 pass
 
+        async def doctor(**changed: Any) -> str:
+            chosen = settings.model_copy(update=changed)
+            graph = Database(await connection(chosen), chosen, Metrics())
+            finding = await doctor_database._sealing(graph, chosen)
+            await graph.close()
+            return finding.status  # pyright: ignore[reportAttributeAccessIssue]
+
         with pytest.raises(EncryptionKeyMissing, match="GRAPHMEM_KEY_FILE"):
             loop.run(opened())
+        assert loop.run(doctor()) == "fail"
         other = tmp_path / "other.json"
         InstanceKeys.create(other, root)
         with pytest.raises(EncryptionKeyMissing, match="belongs to the sealed instance"):
             loop.run(opened(key_file=other, root_key=SecretStr(root.words)))
+        assert loop.run(doctor(key_file=other)) == "fail"
+        assert loop.run(doctor(key_file=folder / "keys.json")) == "ok"
         with pytest.raises(EncryptionKeyMissing, match=root.id):
             loop.run(opened(key_file=folder / "keys.json", root_key_dir=tmp_path / "nowhere"))
         loop.run(opened(key_file=folder / "keys.json", root_key=SecretStr(root.words)))
