@@ -12,6 +12,7 @@ from graphmem.arguments import Arguments, EntityType, NoBool
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.entity_pages import EntityRequest, Order, page
+from graphmem.reading.fresh import read_fresh
 from graphmem.registry import Context, Scope, operation
 from graphmem.search.context.context_lines import contested_lines
 from graphmem.search.context.context_ranking import Line
@@ -73,6 +74,7 @@ class ContestedValues(Budgeted):
     heavy=True,
 )
 @within_budget("entities")
+@read_fresh
 async def find_contested(context: Context, arguments: FindContested) -> ContestedValues:
     """List fields with another value that is not older than the shown one.
 

@@ -18,6 +18,14 @@ def store_city(run: Call, city: str, observed_at: str, **more: Any) -> str:
     return stored["entity_id"]
 
 
+def test_contested_values_are_listed_after_a_schema_was_changed(run: Call) -> None:
+    store_city(run, "Ockham", DAY)
+    store_city(run, "London", DAY, observation_source="sensor")
+    run("schemas.register", schema={"entity_type": "person", "fields": {"city": {"type": "string"}}})
+    (entity,) = run("entities.contested")["entities"]
+    assert [field["field"] for field in entity["fields"]] == ["city"]
+
+
 def test_a_contested_value_has_both_values_and_the_observation_of_each(run: Call) -> None:
     ada = store_city(run, "Ockham", DAY)
     assert run("entities.contested")["entities"] == []
