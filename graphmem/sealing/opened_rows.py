@@ -60,10 +60,12 @@ class RowOpening:
         self._refusals = InvalidTag, ValueError
         self.opened_beside: tuple[str, ...] = ()
         """The id, and what else a value is bound to, beside which the last one opened."""
-        # What was opened last is there, at this place of its list, and this key opened it.
+        # What was opened last is there, and this key opened it.
         self._last_above: Above = None
-        self._last_at = -1
         self._last_key, self._last_cipher = b"", cast("AESSIV", None)
+        # What was bound last is at this place of its list.
+        self._bound_above: Above = None
+        self._bound_at = -1
 
     def value(self, value: Any, above: Above = None) -> Any:
         """Return a value of a row, opened."""
@@ -133,8 +135,6 @@ class RowOpening:
     ) -> bytes:
         """Open what opens beside one of the ids above it, first beside that of the value before it there."""
         is_next = above is not None and above is self._last_above and places is None
-        if not is_next:
-            self._last_at = -1
         bounds = self._bounds(text, above, places) if kind == b"f" else None
         if is_next and body.startswith(self._last_key):
             place, data = self.opened_beside[0], body[KEY_ID_BYTES:]
@@ -157,7 +157,8 @@ class RowOpening:
         if places is not None and len(places) > 1:
             return places[1:]
         if above is not None and type(values := above[0]) is list and above[1] is not None:
-            self._last_at = at = values.index(text, self._last_at + 1)
+            self._bound_at = at = values.index(text, self._bound_at + 1 if above is self._bound_above else 0)
+            self._bound_above = above
             others = (each[at] for each in above[1][0] if type(each) is list and at < len(each))
             if texts := [each for each in others if type(each) is str and self._mark not in each]:
                 return texts
