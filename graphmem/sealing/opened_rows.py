@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import binascii
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from graphmem.errors import DecryptionFailed
 from graphmem.model import facts, ids
@@ -23,6 +24,7 @@ TEXT, BOUND, NUMBER, KEY = "t", "f", "n", "k"
 """What a sealed text is: a text of a node, one of several, a number, or what is looked up."""
 _IN_CLEAR: Final = frozenset({int, float, bool, type(None)})
 """Types of which no value is sealed: a number that is sealed is a text."""
+_ID: Final = re.compile(r"[a-z]{3}_[0-9a-f]{24}")
 _ELSEWHERE: Final = "@"
 """Begins the id of the node of a sealed text, as ``entity/_placed.cypher`` writes it."""
 PART: Final = "|"
@@ -60,9 +62,8 @@ class RowOpening:
         self._refusals = InvalidTag, ValueError
         self.opened_beside: tuple[str, ...] = ()
         """The id, and what else a value is bound to, beside which the last one opened."""
-        # What was opened last is there, and this key opened it.
+        # What was opened last is there.
         self._last_above: Above = None
-        self._last_key, self._last_cipher = b"", cast("AESSIV", None)
         # What was bound last is at this place of its list.
         self._bound_above: Above = None
         self._bound_at = -1
@@ -118,7 +119,10 @@ class RowOpening:
         except (binascii.Error, ValueError):
             raise _damaged(self._places(above) if places is None else places) from None
         if kind == KEY:
-            return self._bytes(b"k", body, [("",)]).decode(errors="surrogatepass").partition("\x00")[2]
+            looked_up = self._opened(b"k", body, [("",)])
+            if looked_up is None:
+                raise _damaged([])
+            return looked_up.decode(errors="surrogatepass").partition("\x00")[2]
         opened = self._beside(kind.encode(), body, text, above, places)
         return int(opened) if kind == NUMBER else opened.decode("utf-8", "surrogatepass")
 
@@ -134,18 +138,15 @@ class RowOpening:
         self, kind: bytes, body: bytes, text: Any, above: Above, places: Sequence[str] | None = None
     ) -> bytes:
         """Open what opens beside one of the ids above it, first beside that of the value before it there."""
-        is_next = above is not None and above is self._last_above and places is None
-        bounds = self._bounds(text, above, places) if kind == b"f" else None
-        if is_next and body.startswith(self._last_key):
-            place, data = self.opened_beside[0], body[KEY_ID_BYTES:]
-            for beside in _pairs([place], bounds):
-                try:
-                    opened = self._last_cipher.decrypt(data, [kind, *map(encoded, beside)])
-                except self._refusals:
-                    continue
-                self.opened_beside = beside
-                return opened
-        opened = self._bytes(kind, body, _pairs(self._places(above) if places is None else places, bounds))
+        bounds = self._bounds(text, above, places) if kind == BOUND.encode() else None
+        opened = None
+        if above is not None and above is self._last_above and places is None:
+            opened = self._opened(kind, body, _pairs(self.opened_beside[:1], bounds))
+        if opened is None:
+            near = self._places(above) if places is None else places
+            opened = self._opened(kind, body, _pairs(near, bounds))
+        if opened is None:
+            raise _damaged(self._places(above) if places is None else places)
         self._last_above = above
         return opened
 
@@ -164,27 +165,22 @@ class RowOpening:
                 return texts
         return [*(places or ()), *self._places(above)]
 
-    def _bytes(self, kind: bytes, body: bytes, beside: Iterable[tuple[str, ...]]) -> bytes:
-        first = None
-        if len(body) > KEY_ID_BYTES:
-            owner, cipher = self._cipher_of(body[:KEY_ID_BYTES])
-            if self._owner is None or owner in (self._owner, INSTANCE):
-                data = body[KEY_ID_BYTES:]
-                for each in beside:
-                    if first is None or (not _is_id(first[0]) and _is_id(each[0])):
-                        first = each
-                    try:
-                        opened = cipher.decrypt(data, [kind, *map(encoded, each)])
-                    except self._refusals:
-                        continue
-                    self._last_key, self._last_cipher = body[:KEY_ID_BYTES], cipher
-                    self.opened_beside = each
-                    return opened
-        raise _damaged(next(iter(beside), ()) if first is None else first)
-
-
-def _is_id(text: str) -> bool:
-    return text[3:4] == "_" and text[4:28].isalnum() and len(text) > 27
+    def _opened(self, kind: bytes, body: bytes, beside: Iterable[tuple[str, ...]]) -> bytes | None:
+        """Return what opens beside one of some ids, each with what else it may be bound to; None: nothing."""
+        if len(body) <= KEY_ID_BYTES:
+            return None
+        owner, cipher = self._cipher_of(body[:KEY_ID_BYTES])
+        if self._owner is not None and owner not in (self._owner, INSTANCE):
+            return None
+        data = body[KEY_ID_BYTES:]
+        for each in beside:
+            try:
+                opened = cipher.decrypt(data, [kind, *map(encoded, each)])
+            except self._refusals:
+                continue
+            self.opened_beside = each
+            return opened
+        return None
 
 
 def _pairs(places: Iterable[str], bounds: Sequence[str] | None) -> Iterable[tuple[str, ...]]:
@@ -193,7 +189,9 @@ def _pairs(places: Iterable[str], bounds: Sequence[str] | None) -> Iterable[tupl
 
 
 def _damaged(places: Iterable[str]) -> DecryptionFailed:
-    place = next(iter(places), "")
+    """Return the error of a value that opens beside none of some texts; it names the nearest id."""
+    texts = list(places)
+    place = next((each for each in texts if _ID.match(each)), texts[0] if texts else "")
     where = f"of {place}" if place else "that is looked up"
     return DecryptionFailed(
         f"a sealed value {where} does not open: it was changed, or moved from elsewhere. Restore a backup",

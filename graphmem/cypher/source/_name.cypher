@@ -2,6 +2,5 @@
 COLLECT {
   MATCH (source)<-[stored:stored]-(transaction:Transaction)
   WHERE stored.name IS NOT NULL
-  RETURN head([placed IN [[source.id + ' ' + transaction.id, stored.name]] | <entity._placed>])
-  ORDER BY stored.recorded_at DESC, transaction.id DESC LIMIT 1
+  RETURN <source._stored_name> ORDER BY stored.recorded_at DESC, transaction.id DESC LIMIT 1
 }[0]

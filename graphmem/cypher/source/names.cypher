@@ -14,5 +14,5 @@ WITH source ORDER BY source.recorded_at DESC, source.id DESC
 RETURN collect([source.id, COLLECT {
   MATCH (source)<-[stored:stored]-(transaction:Transaction)
   WHERE stored.name IS NOT NULL
-  RETURN head([placed IN [[source.id + ' ' + transaction.id, stored.name]] | <entity._placed>])
+  RETURN <source._stored_name>
 }]) AS sources
