@@ -16,7 +16,7 @@ from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
 from graphmem.model.schema import SchemaDocument, shipped
 from graphmem.model.schema.schema_document import Detection
 from graphmem.reading import answers
-from graphmem.reading.shared_rows import EntityResult
+from graphmem.reading.shared_rows import EntityResult, check_whole
 from graphmem.registry import Context
 from graphmem.writing import DismissedPair, dismissed_pairs
 
@@ -117,11 +117,13 @@ async def profile_of(context: Context, entity_id: str, detections: Detections) -
 
     Raises:
         NotFound: no live entity has this id.
+        Torn: the entity was read while it was written.
     """
     row = await context.graph.one("entity.get", EntityResult, entity_id=entity_id, include_deleted=False)
     if row is None:
         raise answers.no_entity(entity_id)
     entity = row.entity
+    check_whole(entity)
     kinds = detections.kinds(entity.type)
     texts = compared(zip(entity.fields, entity.values, strict=True), kinds)
     weight = entity.observation_count, -(entity.created_at or 0)

@@ -297,15 +297,42 @@ class Torn(Exception):
 
 
 def checksum(
-    version: int, fields: list[str], values: list[str], winners: list[str], own: str | None = None
+    version: int,
+    fields: list[str],
+    values: list[str],
+    winners: list[str],
+    own: str | None = None,
+    name: str | None = None,
 ) -> int:
     """Return the checksum (CRC-32) over the version and the snapshot of a node, which the node stores.
 
     The database reads a node's properties one by one, and a commit may fall between two of them.
+
+    Args:
+        own: the own state of an entity or a relationship that is merged.
+        name: the canonical name of an entity.
     """
     joined = "\x1e".join
     text = f"{version}\x1f{joined(fields)}\x1f{joined(values)}\x1f{joined(winners)}"
-    return zlib.crc32((f"{text}\x1f{own}" if own else text).encode())
+    text = f"{text}\x1f{own}" if own else text
+    return zlib.crc32((text if name is None else f"{text}\x1d{name}").encode())
+
+
+def is_whole(
+    check: int | None,
+    version: int,
+    fields: list[str],
+    values: list[str],
+    winners: list[str],
+    own: str | None,
+    name: str | None,
+) -> bool:
+    """Return whether what was read of a node fits its checksum.
+
+    What is computed for a read has no checksum. Earlier versions wrote the checksum without the name.
+    """
+    parts = version, fields, values, winners, own
+    return check is None or check == checksum(*parts, name) or check == checksum(*parts)
 
 
 def snapshot_fields(folded: Fold, without: str | None = CANONICAL_NAME) -> list[tuple[str, Winner]]:

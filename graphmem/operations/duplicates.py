@@ -27,6 +27,7 @@ from graphmem.model import times
 from graphmem.model.dismissals import pair_of
 from graphmem.reading import answers, cursors
 from graphmem.reading.budgets import within_budget
+from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Page, Paged, PageEnvelope
 from graphmem.reading.shared_rows import TypeCount
 from graphmem.registry import Context, Scope, operation
@@ -111,6 +112,7 @@ class Duplicates(PageEnvelope):
     errors=(NotFound, InvalidCursor),
     example={"entity_type": "person", "threshold": 0.9},
 )
+@read_fresh
 async def find_duplicates(context: Context, arguments: FindDuplicates) -> Duplicates:
     """List pairs of live entities of one type that are likely the same thing, with scores and reasons.
 

@@ -36,7 +36,7 @@ from graphmem.reading.shaping import (
     ProvenanceLevel,
     shaped,
 )
-from graphmem.reading.shared_rows import EntityResult, EntityRow
+from graphmem.reading.shared_rows import EntityResult, EntityRow, check_whole
 from graphmem.reading.source_answers import SourceReference, as_reference, read_sources
 from graphmem.registry import Context, Scope, operation
 
@@ -208,7 +208,7 @@ class Provenance(PageEnvelope):
 async def get_provenance(context: Context, arguments: GetProvenance) -> Provenance:
     """Return the observations that set one field of a snapshot: time, source, place in the file, writer."""
     row = await _as_of(context, arguments.entity_id, arguments.at, arguments.at_ingested)
-    answers.check_whole(row)
+    check_whole(row)
     if row.is_stale:
         raise Stale([row.id])
     snapshot, winners_by_field = answers.snapshot_parts(row, CANONICAL_NAME)

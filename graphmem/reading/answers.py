@@ -15,11 +15,12 @@ from graphmem.errors import NotFound
 from graphmem.model import canonical, ids, membership, times
 from graphmem.model.attribution import ANONYMOUS, UNATTRIBUTED
 from graphmem.model.identity import CANONICAL_NAME
-from graphmem.model.reduction import Stale, Torn, checksum
+from graphmem.model.reduction import Stale
 from graphmem.reading.shared_rows import (
     EntityRow,
     ObservationRow,
     RelationshipRow,
+    check_whole,
     refuse_stale,
     refuse_stale_relationships,
 )
@@ -204,13 +205,6 @@ def snapshot_parts(row: EntityRow | RelationshipRow, without: str | None) -> tup
             snapshot[name] = orjson.Fragment(value)
             provenance[name] = winner
     return snapshot, provenance
-
-
-def check_whole(row: EntityRow | RelationshipRow) -> None:
-    """Refuse a row that was read while it was written. A row that is recomputed has no checksum."""
-    check = row.check
-    if check is not None and check != checksum(row.version, row.fields, row.values, row.winners, row.own):
-        raise Torn(row.id if isinstance(row, EntityRow) else row.key)
 
 
 def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:

@@ -20,6 +20,7 @@ from graphmem.reading.shared_rows import (
     RelationshipRow,
     refuse_stale_keys,
     refuse_stale_relationships,
+    snapshot_of,
 )
 from graphmem.registry import Context
 
@@ -42,7 +43,7 @@ def instant(clocks: Clocks) -> int:
 
 def has_ended(row: RelationshipRow, at: int) -> bool:
     """Return whether a relationship ended before a time."""
-    return ending.ended(zip(row.fields, row.values, strict=True), at) is not None
+    return ending.ended(snapshot_of(row).items(), at) is not None
 
 
 async def ended(context: Context, written: Mapping[str, Collection[str]], clocks: Clocks) -> set[str]:

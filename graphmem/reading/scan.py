@@ -17,7 +17,7 @@ from graphmem.model.rules import NULL
 from graphmem.reading import answers, shared_rows
 from graphmem.reading.entity_pages import EntityRequest, Key, RelatedTo, SortPlace, too_many
 from graphmem.reading.fresh import READ_ATTEMPTS, unsettled
-from graphmem.reading.shared_rows import EntityRow, MergedEntity
+from graphmem.reading.shared_rows import EntityRow, MergedEntity, snapshot_of
 from graphmem.registry import Context
 from graphmem.settings import Limits
 
@@ -332,7 +332,7 @@ class Scan:
         while waiting and not self.is_spent:
             rows, truncated = await rows_of(self.context, waiting[:ROWS_PER_READ], self.request)
             for row in rows:
-                snapshot = dict(zip(row.fields, row.values, strict=True))
+                snapshot = snapshot_of(row)
                 texts[row.id] = [snapshot.get(name) for name in self.fields]
                 self.characters += sum(map(len, row.values))
             read = waiting.index(rows[-1].id) + 1 if truncated else ROWS_PER_READ
@@ -348,7 +348,7 @@ class Scan:
         rows, truncated = await rows_of(self.context, [each.id for each in candidates], self.request)
         last = next(each for each in candidates if each.id == rows[-1].id) if truncated else None
         filters = self.request.filters
-        values = ((row, dict(zip(row.fields, row.values, strict=True))) for row in rows)
+        values = ((row, snapshot_of(row)) for row in rows)
         return [row for row, snapshot in values if comparison.matches_all(filters, snapshot)], last
 
 

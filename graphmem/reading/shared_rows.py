@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from graphmem.model.reduction import Stale
+from graphmem.model.reduction import Stale, Torn, is_whole
 
 
 class EntityRow(NamedTuple):
@@ -159,3 +159,24 @@ def refuse_stale_keys(marks: Iterable[tuple[str, int | None]]) -> None:
     """Raise ``Stale`` if some relationships, given by keys and marks, are to be folded again."""
     if stale := [key for key, refold in marks if refold]:
         raise Stale([], stale)
+
+
+def check_whole(row: EntityRow | RelationshipRow) -> None:
+    """Refuse a row that was read while it was written.
+
+    Raises:
+        Torn: its parts are of two moments.
+    """
+    subject_id, name = (row.id, row.name) if isinstance(row, EntityRow) else (row.key, None)
+    if not is_whole(row.check, row.version, row.fields, row.values, row.winners, row.own, name):
+        raise Torn(subject_id)
+
+
+def snapshot_of(row: EntityRow | RelationshipRow) -> dict[str, str]:
+    """Return the values of a row, canonical JSON by the names of their fields.
+
+    Raises:
+        Torn: it was read while it was written.
+    """
+    check_whole(row)
+    return dict(zip(row.fields, row.values, strict=True))

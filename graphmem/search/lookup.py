@@ -15,7 +15,7 @@ from graphmem.reading.budgets import Budgeted
 from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import Indexed
 from graphmem.reading.shaping import Shaped
-from graphmem.reading.shared_rows import EntityResult, EntityRow
+from graphmem.reading.shared_rows import EntityResult, EntityRow, snapshot_of
 from graphmem.registry import Context
 from graphmem.search import search_engine
 from graphmem.search.context.context_sheets import EarlierValue
@@ -312,7 +312,7 @@ def _resemblance(results: Results, row: EntityRow) -> LookupHit:
 
 
 def _values(row: EntityRow) -> list[tuple[str, str]]:
-    return list(zip(row.fields, row.values, strict=True))
+    return list(snapshot_of(row).items())
 
 
 def _identifying_fields(row: EntityRow) -> dict[str, Any]:

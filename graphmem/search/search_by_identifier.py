@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.model.identity import CANONICAL_NAME
 from graphmem.reading.scan import ROWS_PER_READ, rows_of
+from graphmem.reading.shared_rows import snapshot_of
 from graphmem.registry import Context
 from graphmem.search import texts_with_identifiers
 from graphmem.search.questions.naming import EXACT_WEIGHT, FIELD, FIELD_WEIGHT, KIND_STEP, Named, kind_of
@@ -163,7 +164,7 @@ async def _matches(
         rows, truncated = await rows_of(context, part)
         for row in rows:
             characters += sum(map(len, row.values))
-            value = _value(sought, row.name, zip(row.fields, row.values, strict=True))
+            value = _value(sought, row.name, snapshot_of(row).items())
             if value is not None:
                 matches[row.id] = value
         waiting = waiting[part.index(rows[-1].id) + 1 if truncated else len(part) :]

@@ -15,7 +15,7 @@ from graphmem.errors import InvalidInput
 from graphmem.model import canonical, comparison, times
 from graphmem.model.comparison import Filter
 from graphmem.reading import names_in_use
-from graphmem.reading.shared_rows import EntityRow
+from graphmem.reading.shared_rows import EntityRow, snapshot_of
 from graphmem.registry import Context
 from graphmem.search.kinds import kind_lookup, kind_plans, kind_times, kind_words
 from graphmem.search.kinds.kind_lookup import SchemaShape
@@ -67,7 +67,7 @@ class KeptQuery:
         """Return whether an entity that is shown is an answer at a time."""
         if self.types and row.type not in self.types:
             return False
-        texts = dict(zip(row.fields, row.values, strict=True))
+        texts = snapshot_of(row)
         if not comparison.matches_all(self.filters, texts):
             return False
         if self.words:

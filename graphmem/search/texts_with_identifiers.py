@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from graphmem.model.reduction import Torn
 from graphmem.registry import Context
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import OwnerState
@@ -110,7 +111,11 @@ def _with_words(copy: SearchCopy, spelling: Spelling) -> npt.NDArray[np.bool_]:
 
 
 def _proposed(read: _Text, sought: Sought, characters: int) -> Proposed | None:
-    """Return an entity whose text has the words of a spelling in a row, else ``None``."""
+    """Return an entity whose text has the words of a spelling in a row, else ``None``.
+
+    Raises:
+        Torn: a commit fell between its fields and their values.
+    """
     text = f" {read.text} "
     if not any(pattern in text for pattern in sought.patterns):
         return None
@@ -118,6 +123,8 @@ def _proposed(read: _Text, sought: Sought, characters: int) -> Proposed | None:
     in_name = any(pattern in name for pattern in sought.patterns)
     values = None
     if read.fields is not None and read.values is not None:
+        if len(read.fields) != len(read.values):
+            raise Torn(read.id)
         values = [
             (field, value)
             for field, value in zip(read.fields, read.values, strict=True)

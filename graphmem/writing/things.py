@@ -430,6 +430,7 @@ class ThingRow(NamedTuple):
     distinct_from: list[str] | None
     merged_by: str | None
     merge_rule: str | None
+    name: str | None
     into: str | None
     projection: str | None
 
@@ -439,10 +440,8 @@ class ThingRow(NamedTuple):
         Raises:
             Torn: a commit fell into the reading of it, and it is wanted ``whole``.
         """
-        torn = self.checksum is not None and self.checksum != reduction.checksum(
-            self.version, self.fields, self.values, self.winners, self.own_state
-        )
-        if whole and (torn or len(self.ranks) != len(self.fields)):
+        parts = self.version, self.fields, self.values, self.winners, self.own_state, self.name
+        if whole and not (reduction.is_whole(self.checksum, *parts) and len(self.ranks) == len(self.fields)):
             raise reduction.Torn(self.subject_id)
         columns = zip(self.fields, self.ranks, self.winners, self.values, strict=whole)
         thing = Thing(

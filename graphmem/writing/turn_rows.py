@@ -200,7 +200,9 @@ class Node:
             "ranks": [winner.rank for _, winner in winners],
             "winners": winner_ids,
             "own": own_state,
-            "check": reduction.checksum(view.version, names, values, winner_ids, own_state),
+            "check": reduction.checksum(
+                view.version, names, values, winner_ids, own_state, view.name if self.is_entity else None
+            ),
             "size": view.size,
             "live": self.live,
             "turn": list(view.lifecycle) if view.lifecycle else None,

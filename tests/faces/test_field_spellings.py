@@ -60,7 +60,7 @@ def test_what_was_stored_before_is_named_and_joined_by_the_migration(
     (entity,) = stored(run, {"email": "mia@example.org", "first_name": "Mia", "last_name": "Okafor"})
     older = (
         "MATCH (entity:Entity {id: $id, owner: $o}) "
-        "SET entity.canonical_name = 'mia@example.org', entity.evidence = null "
+        "SET entity.canonical_name = 'mia@example.org', entity.evidence = null, entity.check = null "
         "WITH entity MATCH (:Identifier {owner: $o})-[found:IDENTIFIES]->(entity) DELETE found"
     )
     loop.run(services.database.script(older, id=entity["entity_id"], o=owner))

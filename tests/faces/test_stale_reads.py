@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 
-from graphmem.errors import GraphmemError, InternalError
-from graphmem.registry import REGISTRY, Scope
+from graphmem.errors import GraphmemError, InternalError, Unavailable
+from graphmem.registry import REGISTRY, Scope, Services
 from tests.faces.parity_rows import FILE, ROWS, STORE, Row
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
 
@@ -55,3 +56,30 @@ def test_every_read_answers_after_the_schemas_were_changed(run: Call) -> None:
     assert all(status < 500 for status in statuses.values()), statuses
     assert {"entities.contested", "entities.query", "context.retrieve", "timeline.list"} < asked
     assert len(asked) > 30
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("entities.duplicates", {"entity_id": "$ada"}),
+        ("entities.find", {"identifier": "Lovelace"}),
+        ("entities.query", {"filters": {"snapshot_filters": {"born": {"op": "gt", "value": 1800}}}}),
+        ("context.retrieve", {"question": "When was Ada Lovelace born?"}),
+        ("relationships.list", {"filters": {"entity_id": "$ada"}}),
+    ],
+)
+def test_no_read_fails_where_a_commit_fell_into_it(
+    run: Call, loop: Loop, services: Services, owner: str, name: str, arguments: dict[str, Any]
+) -> None:
+    people = [{"entity_type": "person", "name": f"Ada {name}", "born": 1815} for name in ("Lovelace", "King")]
+    link = {"relationship_type": "KNOWS", "source_index": 0, "target_index": 1, "metadata": {"since": 1830}}
+    ada = run("store", entities=people, relationships=[link])["entities"][0]["entity_id"]
+    asked = json.loads(json.dumps(arguments).replace("$ada", ada))
+    run(name, **asked)
+    # A read between two properties of a node sees values of which it does not know the fields.
+    longer: LiteralString = (
+        "MATCH (n) WHERE n.owner = $owner AND n.check IS NOT NULL SET n.values = n.values + ['1']"
+    )
+    loop.run(services.database.script(longer, owner=owner))
+    with pytest.raises(Unavailable, match=r"ent_|rel_"):
+        run(name, **asked)

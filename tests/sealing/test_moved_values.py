@@ -33,6 +33,19 @@ EDGES: LiteralString = (
 NAMED: Final = re.compile(r"\b(ent|rel|obs|src|txn)_[0-9a-f]{24}")
 LOOKED_UP: Final = frozenset({"Identifier.value", "FieldValue.value", "Entity.name_key"})
 """Properties by which queries find entities. The check of snapshots finds one that was moved."""
+FOUND_BY_CHECK: Final = frozenset(
+    {"Entity.canonical_name", "Entity.values", "Entity.sealed_text", "Relationship.values"}
+)
+"""Properties of which some reads show an older value. The check of snapshots finds each."""
+COMPARED: Final = (
+    "entities.snapshot",
+    "entities.query {'include_deleted'",
+    "relationships.list",
+    "observations.",
+)
+"""How reads begin that compare what they read with its checksum, and thus never show an older value."""
+UNCHECKED: Final = frozenset({"Meaning.packed"})
+"""Properties of which an older value changes the order of answers alone."""
 SET_NODE: LiteralString = "MATCH (n) WHERE elementId(n) = $id SET n[$name] = $value"
 SET_EDGE: LiteralString = "MATCH ()-[r]->() WHERE elementId(r) = $id SET r[$name] = $value"
 
@@ -101,8 +114,6 @@ class Reads:
         for name, arguments in self.calls:
             try:
                 answers.append(call(name, **arguments))
-            except InternalError:
-                raise
             except GraphmemError as exc:
                 answers.append(exc)
         self.loop.run(fresh.search_copies.close())
@@ -121,45 +132,110 @@ class Reads:
         return wrong
 
 
+class Written:
+    """The sealed values of an owner as they are in the database."""
+
+    def __init__(self, loop: Loop, services: Services, owner: str) -> None:
+        self.loop, self.script = loop, services.database.script
+        self.values: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
+        for find in (NODES, EDGES):
+            for row in loop.run(self.script(find, owner=owner)):
+                for name, value in row["kept"].items():
+                    if is_sealed(value):
+                        self.values[row["kind"], name][row["id"]] = value
+
+    def put(self, place: str, name: str, value: Any) -> None:
+        """Write one value past the service."""
+        for statement in (SET_NODE, SET_EDGE):
+            # Where values are unique, the database itself refuses a second one.
+            with contextlib.suppress(InternalError):
+                self.loop.run(self.script(statement, id=place, name=name, value=value))
+
+
+@pytest.fixture
+def reads(loop: Loop, sealed_services: Services, owner: str) -> Callable[[], Reads]:
+    """The reads of an owner who has a rich example, once vectors and passages are made."""
+    store_rich_example(by_runner(loop, sealed_services, owner))
+
+    def started() -> Reads:
+        make_all(loop, sealed_services, owner)
+        reads = Reads(loop, sealed_services, owner)
+        assert reads.wrong() == []
+        return reads
+
+    return started
+
+
+def make_all(loop: Loop, services: Services, owner: str) -> None:
+    """Make all vectors and passages."""
+    while loop.run(make_vectors(services, owner)) + loop.run(make_passages(services, owner)):
+        pass
+
+
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 def test_no_sealed_value_is_answered_in_another_place(
-    loop: Loop, sealed_services: Services, owner: str
+    loop: Loop, sealed_services: Services, owner: str, reads: Callable[[], Reads]
+) -> None:
+    call, started = by_runner(loop, sealed_services, owner), reads()
+    written, wrong, tried = Written(loop, sealed_services, owner), dict[str, list[str]](), set[str]()
+    for (kind, name), places in written.values.items():
+        for change, make in CHANGES.items():
+            for node, own in list(places.items())[:2]:
+                other = next((value for value in places.values() if value != own and len(value)), own)
+                if (changed := make(own, other)) == own:
+                    continue
+                tried.add(f"{kind}.{name}")
+                written.put(node, name, changed)
+                differences = started.wrong()
+                # A look-up cannot tell a property that was moved from one that was never there.
+                is_noticed = (
+                    differences
+                    and f"{kind}.{name}" in LOOKED_UP
+                    and not call("server.check_snapshots")["healthy"]
+                )
+                if differences and not is_noticed:
+                    wrong[f"{kind}.{name} {change}"] = differences[:3]
+                written.put(node, name, own)
+    assert len(tried) > 20, sorted(tried)
+    assert wrong == {}, f"{wrong}; tried: {sorted(tried)}"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_no_sealed_value_is_answered_in_an_older_form(
+    loop: Loop, sealed_services: Services, owner: str, reads: Callable[[], Reads]
 ) -> None:
     call = by_runner(loop, sealed_services, owner)
-    store_rich_example(call)
-    while loop.run(make_vectors(sealed_services, owner)) + loop.run(make_passages(sealed_services, owner)):
-        pass
-    reads = Reads(loop, sealed_services, owner)
-    assert reads.wrong() == []
-    script, wrong, tried = sealed_services.database.script, dict[str, list[str]](), set[str]()
-    statements: list[tuple[LiteralString, LiteralString]] = [(NODES, SET_NODE), (EDGES, SET_EDGE)]
-    for find, put in statements:
-        groups: dict[tuple[str, str], list[tuple[str, Any]]] = defaultdict(list)
-        for row in loop.run(script(find, owner=owner)):
-            for name, value in row["kept"].items():
-                if is_sealed(value):
-                    groups[row["kind"], name].append((row["id"], value))
-        for (kind, name), places in groups.items():
-            for change, make in CHANGES.items():
-                for node, own in places[:2]:
-                    other = next((value for _, value in places if value != own and len(value)), own)
-                    changed = make(own, other)
-                    if changed == own:
-                        continue
-                    tried.add(f"{kind}.{name}")
-                    with contextlib.suppress(InternalError):
-                        # Where values are unique, the database itself refuses a second one.
-                        loop.run(script(put, id=node, name=name, value=changed))
-                    differences = reads.wrong()
-                    # A look-up cannot tell a property that was moved from one that was never there.
-                    is_noticed = (
-                        differences
-                        and f"{kind}.{name}" in LOOKED_UP
-                        and not call("server.check_snapshots")["healthy"]
-                    )
-                    if differences and not is_noticed:
-                        wrong[f"{kind}.{name} {change}"] = differences[:3]
-                    loop.run(script(put, id=node, name=name, value=own))
-    assert len(tried) > 20, sorted(tried)
-    assert wrong == {}, sorted(tried)
+    make_all(loop, sealed_services, owner)
+    older = Written(loop, sealed_services, owner).values
+    for entity in call("entities.query")["entities"]:
+        fields = {
+            "name": "Renamed",
+            "title": "Duchess",
+            "note": entity["canonical_name"][:9],
+            "identifiers": "x-1",
+        }
+        call("store", entities=[{"target_id": entity["entity_id"], **fields}])
+    for found in call("relationships.list")["relationships"]:
+        ends = {name: found[name] for name in ("relationship_type", "source_entity_id", "target_entity_id")}
+        call("relationships.create", **ends, metadata={"since": 1900})
+    started = reads()
+    written, wrong, tried = Written(loop, sealed_services, owner), dict[str, list[str]](), set[str]()
+    for (kind, name), places in written.values.items():
+        replaced = [node for node, own in places.items() if older[kind, name].get(node, own) != own]
+        for node in replaced[:2]:
+            tried.add(f"{kind}.{name}")
+            written.put(node, name, older[kind, name][node])
+            differences = started.wrong()
+            if f"{kind}.{name}" in FOUND_BY_CHECK and not call("server.check_snapshots")["healthy"]:
+                # Whole snapshots are compared by each read; a name in a list, a text, or the name before the
+                # first observation is not.
+                differences = [
+                    each for each in differences if each.startswith(COMPARED) and "'at'" not in each
+                ]
+            if differences and f"{kind}.{name}" not in UNCHECKED:
+                wrong[f"{kind}.{name}"] = differences[:3]
+            written.put(node, name, places[node])
+    assert len(tried) > 5, sorted(tried)
+    assert wrong == {}, f"{wrong}; tried: {sorted(tried)}"

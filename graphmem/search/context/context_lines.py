@@ -12,7 +12,7 @@ from graphmem.model.shipped_relationships import BUILTIN, ROLES
 from graphmem.reading import answers
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.current_relationships import instant
-from graphmem.reading.shared_rows import EntityRow, refuse_stale_keys
+from graphmem.reading.shared_rows import EntityRow, check_whole, refuse_stale_keys
 from graphmem.registry import Context
 from graphmem.search import terms
 from graphmem.search.asked_times import AskedPast
@@ -336,6 +336,7 @@ def _fields(
     """
     entity = known.entity
     observed_at = dict(known.winners)
+    check_whole(entity)
     snapshot = list(zip(entity.fields, entity.values, entity.winners, known.ranks, strict=True))
     shown = [each for each in snapshot if each[1] != "null"]
     named = [each for each in shown if each[0] != CANONICAL_NAME] or shown

@@ -9,7 +9,7 @@ from graphmem.model import merged_arrays, ranks
 from graphmem.reading import recomputed
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.relationship_pages import WantedEdges, relationship_page
-from graphmem.reading.shared_rows import EntityRow
+from graphmem.reading.shared_rows import EntityRow, snapshot_of
 from graphmem.registry import Context
 from graphmem.search.context.context_ranking import Observed
 
@@ -120,9 +120,7 @@ async def _related_then(context: Context, entity_id: str, clocks: Clocks) -> lis
         direction, other_id = (
             ("outgoing", row.target) if row.source == entity_id else ("incoming", row.source)
         )
-        metadata = [
-            pair for pair in zip(row.fields, row.values, strict=True) if len(pair[1]) <= METADATA_LIMIT
-        ]
+        metadata = [pair for pair in snapshot_of(row).items() if len(pair[1]) <= METADATA_LIMIT]
         if (other := others.get(other_id)) is not None:
             related.append(
                 RelatedRow(

@@ -12,6 +12,7 @@ from graphmem.model import canonical, schema, times
 from graphmem.model.schema import SchemaDocument
 from graphmem.reading.entity_pages import EntityRequest, Order
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
+from graphmem.reading.shared_rows import snapshot_of
 from graphmem.registry import Context
 from graphmem.search.kinds import kind_agenda, kind_plans, kind_questions, kind_words
 from graphmem.search.kinds.kind_plans import Fit, KindPlan, Member, Spellings, TypeShape
@@ -87,7 +88,7 @@ async def anchors_of(asked: Asked, types: Sequence[str]) -> list[Anchor]:
         for each in joined.related:
             related.setdefault(each.entity_id, set()).add(each.other_id)
         for row in rows:
-            values = dict(zip(row.fields, row.values, strict=True))
+            values = snapshot_of(row)
             texts = [row.name, row.id]
             for name in _NAME_FIELDS:
                 texts += words.strings(canonical.decode(values[name])) if name in values else []
