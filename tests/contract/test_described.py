@@ -49,7 +49,7 @@ class World:
     """An owner who has some of everything, and a client that asks for it."""
 
     def __init__(self, loop: Loop, app: Any, owner: str) -> None:
-        self.loop, self.app = loop, app
+        self.loop, self.app, self.owner = loop, app, owner
         self.headers = {"Authorization": f"Bearer {owner}"}
         call = by_rest(loop, app, owner)
         self.entities = sorted(store_rich_example(call).values())
@@ -145,6 +145,9 @@ def holds(world: World, name: str, examples: int) -> None:
             case.body = world.known_things(case.body, pick)
             for part in (case.path_parameters, case.query):
                 part.update(world.known_things(dict(part), pick))
+        if name == "POST /backup" and isinstance(case.body, dict) and case.body.get("owners", []) == []:
+            # Of all owners, it would read what tests of sealed instances write into the same database.
+            case.body["owners"] = [world.owner]
         try:
             answer = world.ask(case)
         except httpx.InvalidURL:
