@@ -335,6 +335,20 @@ def is_whole(
     return check is None or check == checksum(*parts, name) or check == checksum(*parts)
 
 
+def paired(thing: str, names: list[str], values: list[str]) -> list[tuple[str, str]]:
+    """Return names with their values, which are two properties of a node.
+
+    Args:
+        thing: how an error names the node.
+
+    Raises:
+        Torn: a commit fell between the reading of the two.
+    """
+    if len(names) != len(values):
+        raise Torn(thing)
+    return list(zip(names, values, strict=True))
+
+
 def snapshot_fields(folded: Fold, without: str | None = CANONICAL_NAME) -> list[tuple[str, Winner]]:
     """Return the fields of a snapshot in canonical order: neither nulls nor the canonical name.
 

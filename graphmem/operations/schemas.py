@@ -15,6 +15,7 @@ from graphmem.model import schema
 from graphmem.model.schema import Issue, SchemaDocument, SchemaInvalid, UnknownType
 from graphmem.reading import cursors, names_in_use, schema_rows
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.fresh import read_fresh
 from graphmem.reading.pages import IndexedPageEnvelope, Page, Paged
 from graphmem.reading.schema_rows import (
     VERSIONS_LIMIT,
@@ -65,6 +66,7 @@ class SchemaPage(IndexedPageEnvelope):
     example={"keyword": "invoice"},
 )
 @within_budget("schemas", is_page=True)
+@read_fresh
 async def list_schemas(context: Context, arguments: ListSchemas) -> SchemaPage:
     """List the stored and the registered entity types, each with its fields and its number of entities."""
     cursors.refuse_both(arguments.cursor, arguments.offset)
@@ -126,6 +128,7 @@ class SchemaAnswer(Schema, Budgeted):
     example={"entity_type": "person"},
 )
 @within_budget()
+@read_fresh
 async def get_schema(context: Context, arguments: GetSchema) -> SchemaAnswer:
     """Return the schema of one entity type: its fields, what identifies an entity, and its versions.
 

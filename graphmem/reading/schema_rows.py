@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from graphmem.errors import NotFound
 from graphmem.model import canonical, discovery, identity, schema, times
+from graphmem.model.reduction import paired
 from graphmem.model.schema import SchemaDocument
 from graphmem.reading.answers import when
 
@@ -153,7 +154,7 @@ def _sendable(value: Any) -> Any:
 
 def answer(row: StoredSchemaRow, versions: list[VersionRow] | None = None) -> Schema:
     """Return the answer for the schema of a type that is stored, registered or shipped."""
-    shapes = zip(row.fields, row.seen, strict=True)
+    shapes = paired(f"the schema of {row.entity_type}", row.fields, row.seen)
     seen = {name: discovery.describe(filter(None, types.split("|"))) for name, types in shapes}
     shipped = schema.shipped(row.entity_type)
     if row.document is not None:

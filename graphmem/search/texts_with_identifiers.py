@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from graphmem.model.reduction import Torn
+from graphmem.model.reduction import paired
 from graphmem.registry import Context
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import OwnerState
@@ -123,11 +123,9 @@ def _proposed(read: _Text, sought: Sought, characters: int) -> Proposed | None:
     in_name = any(pattern in name for pattern in sought.patterns)
     values = None
     if read.fields is not None and read.values is not None:
-        if len(read.fields) != len(read.values):
-            raise Torn(read.id)
         values = [
             (field, value)
-            for field, value in zip(read.fields, read.values, strict=True)
+            for field, value in paired(read.id, read.fields, read.values)
             if not value.isascii() or any(needle in value.lower() for needle in sought.needles)
         ]
         if sum(len(value) for _, value in values) > characters:

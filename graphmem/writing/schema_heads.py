@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from graphmem.model import canonical, discovery, ids
 from graphmem.model.identity import Alternatives
+from graphmem.model.reduction import paired
 from graphmem.model.rules import PLAIN, Rules
 from graphmem.model.schema import Active, SchemaDocument
 from graphmem.model.schema.schema_document import Reference
@@ -41,7 +42,7 @@ class Head:
     @classmethod
     def of_look(cls, row: HeadRow) -> Head:
         """Return a head as ``write.look`` read it."""
-        pairs = zip(row.fields, row.seen, strict=True)
+        pairs = paired(f"the schema of {row.entity_type}", row.fields, row.seen)
         shapes = {name: frozenset(text.split("|")) if text else frozenset() for name, text in pairs}
         if row.document is None or row.version is None:
             return cls(row.entity_type, shapes)

@@ -66,6 +66,8 @@ def test_every_read_answers_after_the_schemas_were_changed(run: Call) -> None:
         ("entities.query", {"filters": {"snapshot_filters": {"born": {"op": "gt", "value": 1800}}}}),
         ("context.retrieve", {"question": "When was Ada Lovelace born?"}),
         ("relationships.list", {"filters": {"entity_id": "$ada"}}),
+        ("schemas.get", {"entity_type": "person"}),
+        ("schemas.list", {}),
     ],
 )
 def test_no_read_fails_where_a_commit_fell_into_it(
@@ -78,8 +80,9 @@ def test_no_read_fails_where_a_commit_fell_into_it(
     run(name, **asked)
     # A read between two properties of a node sees values of which it does not know the fields.
     longer: LiteralString = (
-        "MATCH (n) WHERE n.owner = $owner AND n.check IS NOT NULL SET n.values = n.values + ['1']"
+        "MATCH (n) WHERE n.owner = $owner AND n.check IS NOT NULL SET n.values = n.values + ['1'] "
+        "WITH count(n) AS torn MATCH (n:Schema) WHERE n.owner = $owner SET n.seen = n.seen + ['string']"
     )
     loop.run(services.database.script(longer, owner=owner))
-    with pytest.raises(Unavailable, match=r"ent_|rel_"):
+    with pytest.raises(Unavailable, match=r"ent_|rel_|the schema of person"):
         run(name, **asked)

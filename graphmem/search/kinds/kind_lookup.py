@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from graphmem.model import canonical, schema, times
+from graphmem.model.reduction import paired
 from graphmem.model.schema import SchemaDocument
 from graphmem.reading.entity_pages import EntityRequest, Order
 from graphmem.reading.scan import Scan, ScannedEntity, rows_of
@@ -276,9 +277,10 @@ def shape_of(row: SchemaShape) -> TypeShape:
     # What is stored tells more of the fields in use than what a shipped schema proposes.
     document = registered or (None if row.fields else schema.shipped(row.entity_type))
     declared = document.fields if document is not None else {}
-    seen = {name: set(kinds_of.split("|")) for name, kinds_of in zip(row.fields, row.seen, strict=True)}
-    dated = {name for name, shapes in seen.items() if "date" in shapes}
-    texts = {name for name, shapes in seen.items() if shapes & {"string", "array"}}
+    shapes = paired(f"the schema of {row.entity_type}", row.fields, row.seen)
+    seen = {name: set(kinds_of.split("|")) for name, kinds_of in shapes}
+    dated = {name for name, kinds in seen.items() if "date" in kinds}
+    texts = {name for name, kinds in seen.items() if kinds & {"string", "array"}}
     dated |= {name for name, each in declared.items() if each.type == "date"}
     texts |= {name for name, each in declared.items() if each.type in ("string", "array")}
     enums = {
