@@ -91,7 +91,8 @@ def status(session: Session) -> dict[str, Any] | None:
 
     chosen = session.settings_here(ELSEWHERE)
     if not os.path.exists(chosen.keys_path):
-        return {"sealed": False, "key_file": str(chosen.keys_path)}
+        hint = "no key file is here: `graphmem doctor` says whether the database needs one"
+        return {"sealed": False, "key_file": str(chosen.keys_path), "hint": hint}
     record = read_record(chosen.keys_path)
     copies = [
         {
