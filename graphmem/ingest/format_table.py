@@ -146,7 +146,7 @@ FORMATS: tuple[Format, ...] = (
         (".vcf", ".vcard"),
         "contacts",
         ("contact",),
-        version=3,
+        version=4,
     ),
     Format(
         "memory",

@@ -82,6 +82,41 @@ def test_a_contact_has_a_name_that_is_no_address() -> None:
     assert proposed[0][1]["name_prefix"] == "Dr."
 
 
+def test_a_contact_has_all_values_of_its_properties_and_no_pictures() -> None:
+    card = (
+        "FN:Ada\nX-SOCIALPROFILE:a\nX-SOCIALPROFILE:b\nRELATED;VALUE=text:Bob\nTITLE:Captain\nTITLE:Owner\n"
+        "LANG:fr\nX-MS-CARDPICTURE;ENCODING=BASE64:\n /9j/\nPHOTO:data:image/png;base64,x\nX-LOGO:data:x"
+    )
+    assert types_and_fields(proposal_of("a.vcf", CARD.format(card))) == [
+        (
+            "person",
+            {
+                "name": "Ada",
+                "socialprofile": ["a", "b"],
+                "related": "Bob",
+                "title": ["Captain", "Owner"],
+                "language": "fr",
+            },
+        )
+    ]
+
+
+def test_the_days_of_a_contact_are_iso_8601_and_may_have_no_year() -> None:
+    days = {
+        "BDAY:19850412": "1985-04-12",
+        "BDAY:1985-04-12T00:00:00Z": "1985-04-12",
+        "BDAY:--0412": "--04-12",
+        "BDAY;X-APPLE-OMIT-YEAR=1604:1604-04-12": "--04-12",
+        "BDAY:1985": "1985",
+        "BDAY:1985-04-11T22:00:00Z": "1985-04-11T22:00:00Z",
+    }
+    for line, expected in days.items():
+        proposed = proposal_of("a.vcf", CARD.format(f"FN:Ada\n{line}\nANNIVERSARY:20100203"))
+        assert types_and_fields(proposed) == [
+            ("person", {"name": "Ada", "birthday": expected, "anniversary": "2010-02-03"})
+        ]
+
+
 def test_quoted_printable_of_several_lines_is_joined_and_its_separators_are_text() -> None:
     card = CARD.format(
         "N;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:B=C3=\n=B8=3B x;Bj=C3=B8rn=\n=20Erik\n"

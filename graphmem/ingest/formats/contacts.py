@@ -1,6 +1,7 @@
 """Contacts (vCard): one part per contact. The text has one line per property; pictures and keys are left
 out. The levels of an organisation are its name, which may be empty, and its units. A contact without a
-formatted name has its given, additional and family name as its name.
+formatted name has its given, additional and family name as its name. A property that is in no table here
+has its own name, and all of several values. Days are ISO 8601; one without a year begins with `--`.
 """
 
 from __future__ import annotations
@@ -14,25 +15,27 @@ from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 
 SINGLE = {
     "FN": "name",
-    "NICKNAME": "nickname",
     "ORG": "organization",
-    "TITLE": "title",
-    "ROLE": "role",
     "BDAY": "birthday",
-    "NOTE": "note",
+    "ANNIVERSARY": "anniversary",
     "UID": "uid",
     "REV": "revision",
-    "GENDER": "gender",
     "KIND": "kind",
-    "TZ": "timezone",
 }
 REPEATED = {"EMAIL": "emails", "TEL": "phones", "ADR": "addresses", "URL": "urls", "CATEGORIES": "categories"}
+LISTS = {*REPEATED.values()}
+NAMES = {"TZ": "timezone", "LANG": "language"}
+LEFT_OUT = {
+    *("VERSION", "PRODID", "PHOTO", "LOGO", "SOUND", "KEY", "LABEL", "AGENT", "SOURCE", "MAILER"),
+    *("CLIENTPIDMAP", "PROFILE", "XML"),
+}
 NAME_MEMBERS = ("family_name", "given_name", "additional_name", "name_prefix", "name_suffix")
 NAME_ORDER = {"GIVEN": 1, "ADDITIONAL": 2, "FAMILY": 0, "PREFIX": 3, "SUFFIX": 4}
 """The members of a name in the order of the text, and the place of each in the property."""
 ADDRESS_ORDER = (0, 1, 2, 5, 3, 4, 6)
 """The members of an address as they are shown: the code stands before the city."""
 CHARSET = re.compile(rb";CHARSET=\"?([\w-]+)", re.IGNORECASE)
+DAY = re.compile(r"(?:(\d{4})-?|--)(\d\d)-?(\d\d)(?:T00:?00(?::?00)?(?:Z|[+-]\d\d:?\d\d)?)?")
 SEVERAL = re.compile(r",(?=\S)")
 SCHEMES = re.compile(r"(?:tel|mailto):", re.IGNORECASE)
 
@@ -67,27 +70,33 @@ def _add(builder: Builder, card: Block) -> None:
                 parts = [SEVERAL.sub(", ", part) for part in member.texts(";")]
                 for part, place in NAME_ORDER.items():
                     add(part, NAME_MEMBERS[place], parts[place] if place < len(parts) else "")
-            elif label in REPEATED:
-                for text in _texts(member):
-                    lists.setdefault(REPEATED[label], []).append((text, builder.add_line(label, text)))
             elif label == "ORG":
                 levels = member.texts(";")
                 add(label, "organization", ", ".join(filter(None, levels)))
                 if len(levels) > 1 and "organization" in fields:
                     span = fields["organization"].span
                     fields.setdefault("organization_levels", PartField("organization_levels", levels, span))
-            elif label in SINGLE and not (label == "FN" and ADDRESS.fullmatch(member.texts()[0])):
-                add(label, SINGLE[label], member.texts()[0])
-            elif label.startswith("X-"):
-                add(label, label[2:].lower().replace("-", "_"), member.texts()[0])
+            elif label in SINGLE:
+                text = _day(member)
+                add(label, SINGLE[label], "" if label == "FN" and ADDRESS.fullmatch(text) else text)
+            elif label not in LEFT_OUT and not _is_binary(member):
+                own = NAMES.get(label, label.removeprefix("X-").lower().replace("-", "_"))
+                for text in _texts(member):
+                    pair = (text, builder.add_line(label, text))
+                    lists.setdefault(REPEATED.get(label, own), []).append(pair)
     names = (fields.get(name) for name in ("given_name", "additional_name", "family_name"))
     add("FN", "name", " ".join(field.value.replace(", ", " ") for field in names if field))
     builder.add("", "\n")
     members = [
         *fields.values(),
         *(
-            PartField(name, [text for text, _ in pairs], widened(span for _, span in pairs))
+            PartField(
+                name,
+                [text for text, _ in pairs] if len(pairs) > 1 or name in LISTS else pairs[0][0],
+                widened(span for _, span in pairs),
+            )
             for name, pairs in lists.items()
+            if name not in fields
         ),
     ]
     if not members:
@@ -106,3 +115,18 @@ def _texts(member: ContentLine) -> list[str]:
         parts = member.texts(";")
         return list(filter(None, [", ".join(parts[i] for i in ADDRESS_ORDER if i < len(parts) and parts[i])]))
     return list(filter(None, [SCHEMES.sub("", member.texts()[0], count=1)]))
+
+
+def _day(member: ContentLine) -> str:
+    """Return a text, a day in ISO 8601. Apple writes a year that a parameter names where a day has none."""
+    text = member.texts()[0]
+    match = DAY.fullmatch(text)
+    if match is None or member.name not in ("BDAY", "ANNIVERSARY"):
+        return text
+    is_known = match[1] not in (None, member.params.get("X-APPLE-OMIT-YEAR"))
+    return f"{match[1] if is_known else '-'}-{match[2]}-{match[3]}"
+
+
+def _is_binary(member: ContentLine) -> bool:
+    encoding = member.params.get("ENCODING", "").upper()
+    return encoding in ("B", "BASE64") or "BASE64" in member.params or member.value.startswith("data:")
