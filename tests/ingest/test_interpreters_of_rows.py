@@ -42,6 +42,15 @@ def test_the_type_of_a_row_comes_from_the_first_that_says_it(name: str, text: st
     assert [entity.entity_type for entity in proposal_of(name, text).entities] == [expected]
 
 
+def test_an_empty_cell_does_not_change_the_type_of_a_row() -> None:
+    texts = {
+        "club.csv": "Name,E-Mail,Phone\nAda,ada@example.org,1\nBob,,2\n",
+        "card.csv": "First Name,Last Name,Phone,Company\nAda,Byron,1,\nBob,,2,\n,,3,Acme\n",
+    }
+    types = [[entity.entity_type for entity in proposal_of(*file).entities] for file in texts.items()]
+    assert types == [["person", "person"], ["person", "person", "card"]]
+
+
 def test_the_configuration_gives_the_type_of_rows() -> None:
     proposed = proposal_of("people.csv", "vendor,type\nA,paper\n", configuration={"entity_type": "Invoices"})
     assert types_and_fields(proposed) == [("invoice", {"vendor": "A", "type": "paper"})]

@@ -12,7 +12,7 @@ The entity type of a row is the first of these that is one:
 4. the name of the sheet, of the list in a JSON object, or of the file, if that is a shipped type; a file
    with several sheets does not name them
 5. the value in the column `type` that has more than one letter
-6. `person`, if the columns are those of people
+6. `person`, if the columns of the table are those of people, and the row has a name or an address
 7. the name of the sheet, of the list in a JSON object, or of the file
 8. `record`
 
@@ -23,8 +23,9 @@ identifies the object.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 
 from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.formats.json_values import Walk
@@ -41,7 +42,13 @@ from graphmem.ingest.interpreters.labels import (
     type_of_table,
 )
 from graphmem.ingest.interpreters.proposal_draft import ProposalDraft
-from graphmem.ingest.interpreters.row_columns import SEPARATOR, are_people, columns_joined, name_of_row
+from graphmem.ingest.interpreters.row_columns import (
+    SEPARATOR,
+    are_people,
+    columns_joined,
+    name_of_row,
+    names_person,
+)
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal
 from graphmem.model import identity
@@ -63,6 +70,7 @@ class Types:
     names: tuple[str | None, ...]
     sheet: LabelledMember | None = None
     has_lists: bool = False
+    are_people: bool = False
 
     def of_row(self, stated: object, loose: object, columns: tuple[str, ...]) -> tuple[str, bool]:
         """Return the entity type of a row, and whether the column `type` gave it."""
@@ -77,7 +85,8 @@ class Types:
         known = self.known
         if known is None and loose_type is not None and len(loose_type) > 1:
             return loose_type, True
-        return known or ("person" if are_people(columns) else self.named) or GENERAL_TYPE, False
+        is_person = are_people(columns) or (self.are_people and names_person(columns))
+        return known or ("person" if is_person else self.named) or GENERAL_TYPE, False
 
     @cached_property
     def known(self) -> str | None:
@@ -119,13 +128,19 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         return draft.proposal()
     sheets = document.metadata.get("sheets")
     has_sheets = isinstance(sheets, list) and len(sheets) > 1
-    for part in document.parts:
-        if part.kind == "sheet":
-            sheet = next((field for field in part.fields if field.name == "name"), None)
-            label = None if sheet is None else LabelledMember("sheet", sheet.value, sheet.span)
-            types = Types(configured, (text_of(sheet), None if has_sheets else file), label, has_lists)
-        elif part.kind == "row" or (part.kind == "record" and _is_row(document, part, draft)):
-            _add(draft, document.text, part, types, contents)
+    for kind, grouped in groupby(document.parts, key=lambda part: part.kind):
+        parts = [*grouped]
+        if kind == "row":
+            # An empty cell has no field: a row may have fewer columns than its table.
+            labels = dict.fromkeys(field.name for part in parts for field in part.fields)
+            types = replace(types, are_people=are_people(tuple(map(field_name, labels))))
+        for part in parts:
+            if kind == "sheet":
+                sheet = next((field for field in part.fields if field.name == "name"), None)
+                label = None if sheet is None else LabelledMember("sheet", sheet.value, sheet.span)
+                types = Types(configured, (text_of(sheet), None if has_sheets else file), label, has_lists)
+            elif kind == "row" or (kind == "record" and _is_row(document, part, draft)):
+                _add(draft, document.text, part, types, contents)
     return draft.proposal()
 
 

@@ -29,7 +29,7 @@ MANY = (
 LABELS = re.compile(r".*_(?:type|label)|labels|group_membership")
 """Columns of Google whose values may begin with a star."""
 PEOPLE_COLUMNS = ({"first_name", "last_name"}, {"given_name", "family_name"}, {"name", "email"})
-"""Rows that have all of these columns are people."""
+"""Tables that have all of these columns are of people."""
 NAME_CHARACTERS_LIMIT = 120
 LETTER = re.compile(r"[^\W\d_]")
 NAMING = (*identity.NAME_FIELDS, "email", "phone", "url")
@@ -89,9 +89,16 @@ def _values(text: str, member: LabelledMember) -> list[LabelledMember]:
 
 @lru_cache(maxsize=1_000)
 def are_people(columns: tuple[str, ...]) -> bool:
-    """Return whether a row with these columns is a person."""
+    """Return whether a table with these columns is one of people."""
     spelled = {identity.spelled(column) for column in columns}
     return any(needed <= spelled for needed in PEOPLE_COLUMNS)
+
+
+@lru_cache(maxsize=1_000)
+def names_person(columns: tuple[str, ...]) -> bool:
+    """Return whether a row has a column by which a table of people names one."""
+    spelled = {identity.spelled(column) for column in columns}
+    return any(needed & spelled for needed in PEOPLE_COLUMNS)
 
 
 @lru_cache(maxsize=1_000)
