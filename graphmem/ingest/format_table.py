@@ -86,7 +86,7 @@ FORMATS: tuple[Format, ...] = (
         (".csv", ".tsv", ".tab"),
         "delimited",
         ("row",),
-        version=2,
+        version=3,
     ),
     Format("json", "JSON", ("application/json",), (".json",), "json_values", ("record",), version=2),
     Format(
@@ -194,7 +194,7 @@ FORMATS: tuple[Format, ...] = (
         "workbook",
         ("row", "sheet"),
         ("openpyxl",),
-        version=2,
+        version=3,
     ),
     Format(
         "pptx",

@@ -1,23 +1,25 @@
 """Tables: where the header is, and how columns are named.
 
-Lines above a table that have one cell, or a label with a colon and its value, are no rows. The first row is
-the header if only its first and its last cells may be empty, and none is a number, a date, a time, an e-mail
-address, a web address, a word such as `yes`, or longer than 100 characters. Years and dates are names of
-columns where the row below has other values. Otherwise the columns are `column_1`, `column_2` and so on; so
-are columns without a name. A name that comes again gets its number: `name`, `name_2`.
+Lines above a table that have one cell, or a label with a colon and its value, are no rows; nor are lines
+above a header that has twice as many cells or more, and a number, a date or the like below it. The first
+row is the header if only its first and its last cells may be empty, and none is a number, a date, a time,
+an e-mail address, a web address, a word such as `yes`, or longer than 100 characters. Years and dates are
+names of columns where the row below has other values. Otherwise the columns are `column_1`, `column_2` and
+so on; so are columns without a name. A name that comes again gets its number: `name`, `name_2`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from graphmem.ingest.building import Builder
 from graphmem.ingest.document import FileSpan, PartField
 
 HEADER_CHARACTERS_LIMIT = 100
-HEAD_ROWS = 10
+HEAD_ROWS = 20
 """Among so many rows the header is looked for."""
 PERIOD = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 NO_NAME = re.compile(
@@ -78,6 +80,11 @@ def is_header(cells: Sequence[str], below: Sequence[str] = ()) -> bool:
 
 def header_of(head: Sequence[Sequence[str]]) -> tuple[int, bool]:
     """Return how many of the first rows stand above a table, and whether the next one is its header."""
+    widths = [sum(bool(cell.strip()) for cell in cells) for cells in head]
+    for place, (cells, below) in enumerate(pairwise(head)):
+        is_wider = place > 0 and 2 * max(widths[:place]) <= widths[place] <= 2 * widths[place + 1]
+        if is_wider and is_header(cells, below) and any(NO_NAME.fullmatch(cell.strip()) for cell in below):
+            return place, True
     for place, cells in enumerate(head):
         filled = [cell.strip() for cell in cells if cell.strip()]
         if len(filled) > 2 or (len(filled) == 2 and not filled[0].endswith(":")):

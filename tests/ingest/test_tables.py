@@ -85,6 +85,11 @@ def test_the_first_row_is_the_header_by_rule(cells: list[str], expected: bool) -
         ("Members of 2026,\n,\nName,City\nAda,Oslo\n", ["name", "city"], ["Ada", "Oslo"]),
         ("Members of 2026\n\nName;City\nAda;Oslo\n", ["name", "city"], ["Ada", "Oslo"]),
         ("Account:,NO93\nName,City,Zip\nAda,Oslo,x\n", ["name", "city", "zip"], ["Ada", "Oslo", "x"]),
+        (
+            "Account,NO93\nBalance,12.50,EUR\n\nDay,Payee,Text,Kind,Sum,Tax\n2026-03-01,Ada,Tea,x,2,y\n",
+            ["day", "payee", "text", "kind", "sum", "tax"],
+            ["2026-03-01", "Ada", "Tea", "x", "2", "y"],
+        ),
         ("Town,2019,2020\nOslo,12,13\n", ["town", "2019", "2020"], ["Oslo", "12", "13"]),
         (
             "Ada,1988,2019\nBob,1990,2020\n",
@@ -100,6 +105,14 @@ def test_the_header_is_found_and_no_row_is_lost(text: str, columns: list[str], r
     assert [name.lower() for name in document.metadata["columns"]] == columns
     assert [field.value for part in document.parts for field in part.fields] == rows
     assert bool(document.warnings) == ('"Ada' in text)
+
+
+@walk_over(
+    "above, title",
+    [("Members of 2026\n", "Members of 2026"), ("Notes:\nNot all.\n", None), ("Account:,NO93\n", None)],
+)
+def test_a_line_above_a_table_is_its_title_unless_it_is_a_label(above: str, title: str | None) -> None:
+    assert parse(f"{above}Name,City,Zip\nAda,Oslo,x\n".encode()).title == title
 
 
 def test_a_sheet_has_its_title_lines_and_years_above_its_rows() -> None:

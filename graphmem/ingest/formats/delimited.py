@@ -54,8 +54,9 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     if not head:
         raise ParseFailed("The table has no row.", "empty")
     above, header = header_of([row.cells for row in head])
-    if above:
-        builder.title = next(filter(None, head[0].cells))
+    labels = [*filter(None, head[0].cells)]
+    if above and len(labels) == 1 and not labels[0].rstrip().endswith(":"):
+        builder.title = labels[0]
     columns = Columns(head[above].cells if header else [])
     for row in chain(head[above + header :], rows):
         add_row(builder, row, columns)
