@@ -95,6 +95,19 @@ def test_columns_of_address_books_are_lists_names_and_addresses() -> None:
     assert document.text[ada.spans["email"].start : ada.spans["email"].end] == emails[0]
     outlook = "First Name,Last Name,E-mail Address,E-mail 2 Address\nAda,Byron,ada@a.example,\n"
     assert proposal_of("outlook.csv", outlook).entities[0].fields["email"] == "ada@a.example"
+    german = "E-Mail-Adresse,E-Mail 2: Adresse\nada@a.example,ada@b.example\n"
+    assert proposal_of("outlook.csv", german).entities[0].fields["emails"] == emails[:2]
+
+
+def test_numbers_of_several_kinds_are_the_phones_of_a_person() -> None:
+    outlook = "First Name,Last Name,Home Phone,Mobile Phone\nAda,Byron,1,2\nBob,Lee,,3\n"
+    ada, bob = (entity.fields for entity in proposal_of("a.csv", outlook).entities)
+    assert dict(ada) == {
+        "first_name": "Ada", "last_name": "Byron", "home_phone": "1", "mobile_phone": "2", "phone": "1",
+        "phones": ["1", "2"],
+    }  # fmt: skip
+    assert dict(bob) == {"first_name": "Bob", "last_name": "Lee", "mobile_phone": "3", "phone": "3"}
+    assert "phone" not in proposal_of("calls.csv", "Mobile Phone,Day\n2,Monday\n").entities[0].fields
 
 
 def test_a_row_that_nothing_names_is_called_by_its_values_and_stays_itself() -> None:

@@ -158,7 +158,7 @@ def _is_row(document: ParsedDocument, part: Part, draft: ProposalDraft) -> bool:
 def _add(draft: ProposalDraft, text: str, part: Part, types: Types, contents: set[str]) -> None:
     """Add a row. ``contents`` are those of the earlier rows that nothing names."""
     named = {member.name: member for member in members_of(part.fields)}
-    members = columns_joined(text, named, types.has_lists)
+    members = columns_joined(text, named, types.has_lists, types.are_people)
     stated, loose = (_value(members, name) for name in (TYPE_COLUMN, LOOSE_TYPE_COLUMN))
     entity_type, is_loose = types.of_row(stated, loose, tuple(members))
     if stated is not None and entity_type_of(stated) is None:

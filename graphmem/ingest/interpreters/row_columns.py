@@ -1,7 +1,8 @@
 """What the columns of a row say together: lists, people of address books, and a name where no column is one.
 
 Address books of Google and Outlook have several values of one kind in numbered columns, or in one cell with
-` ::: ` between them. The first value is the field (`email`), all of several are another (`emails`).
+` ::: ` between them. The first value is the field (`email`), all of several are another (`emails`). Of
+people, a column that says of which kind a number is, such as `mobile_phone`, is a field as well.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from graphmem.ingest.interpreters.text_places import Cursor, place, widen
 from graphmem.model import identity
 
 SEPARATOR = " ::: "
+KIND_OF_PHONE = re.compile(r"(?:primary|mobile|home|business|other|car|company_main)_phone(?:_\d+)?")
 MANY = (
-    (re.compile(r"e?_?mail(?:_\d+)?_(?:value|address)|e_mail_adresse"), "email", "emails"),
+    (re.compile(r"e?_?mail(?:_\d+)?_(?:value|address|adresse)"), "email", "emails"),
     (re.compile(r"phone_\d+_value"), "phone", "phones"),
     (re.compile(r"address_\d+_formatted"), "address", "addresses"),
     (re.compile(r"website_\d+_value"), "url", "urls"),
@@ -38,11 +40,12 @@ IDS = {"id", "uuid", "external_id", "message_id"}
 
 
 def columns_joined(
-    text: str, members: dict[str, LabelledMember], has_lists: bool
+    text: str, members: dict[str, LabelledMember], has_lists: bool, are_people: bool
 ) -> dict[str, LabelledMember]:
     """Return the members of a row with the lists in its cells, and the columns of address books as fields.
 
-    ``has_lists``: whether :data:`SEPARATOR` stands anywhere in the text.
+    ``has_lists``: whether :data:`SEPARATOR` stands anywhere in the text. ``are_people``: whether the table is
+    one of people.
     """
     if not has_lists and not _are_special(tuple(members)):
         return members
@@ -50,6 +53,8 @@ def columns_joined(
     many: dict[str, list[LabelledMember]] = {}
     for name, member in members.items():
         kind = next((kind for kind in MANY if kind[0].fullmatch(name)), None)
+        if are_people and KIND_OF_PHONE.fullmatch(name):
+            many.setdefault("phone", []).append(member)
         values = _values(text, member) if isinstance(member.value, str) else []
         if kind is not None:
             many.setdefault(kind[1], []).extend(values)
@@ -71,7 +76,7 @@ def columns_joined(
 
 @lru_cache(maxsize=1_000)
 def _are_special(names: tuple[str, ...]) -> bool:
-    columns = (LABELS, *(kind[0] for kind in MANY))
+    columns = (LABELS, KIND_OF_PHONE, *(kind[0] for kind in MANY))
     return any(column.fullmatch(name) for column in columns for name in names)
 
 
