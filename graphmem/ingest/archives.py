@@ -27,7 +27,7 @@ MIMETYPE_BYTES_LIMIT = 200
 MAIN_MEMBERS = (("word/", "docx"), ("xl/", "xlsx"), ("ppt/", "pptx"))
 SIGNATURE = b"PK\x03\x04"
 ZIP = "application/zip"
-EXPORT = re.compile(r"conversations(-\d+)?\.json|_chat\.txt|WhatsApp Chat .*\.txt", re.IGNORECASE)
+EXPORT = re.compile(r"conversations(-\d+)?\.json|_chat\.txt|[^/]*WhatsApp[^/]*\.txt", re.IGNORECASE)
 """The members of exports of chats that are read."""
 CHATS = (
     ("claude", ('"chat_messages"', '"uuid"')),

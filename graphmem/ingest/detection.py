@@ -3,6 +3,7 @@
 In this order: the signature of a binary format, the members of an archive, the first characters of a
 structured text, the declared type unless it is generic, the suffix of the name, JSON that begins as JSON
 does, plain text. Markdown and tables are text that anything can be: they need a declared type or a suffix.
+Chats of WhatsApp whose times have no comma need the name that it gives them.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ BEGINNINGS = (
         "whatsapp",
     ),
 )
+CHAT_NAME = re.compile(r"WhatsApp|(?:^|[/\\])_chat\b", re.IGNORECASE)
+"""The names of files that may be chats of WhatsApp where their lines do not show it."""
 HEADER = re.compile(r"([A-Za-z][A-Za-z0-9-]*):[ \t]")
 MAIL_HEADERS = {"from", "to", "subject", "date", "message-id", "received", "return-path", "mime-version"}
 MAIL_HEADERS_MINIMUM = 3
@@ -100,7 +103,7 @@ def detect(data: bytes, declared: str | None, name: str, limits: DocumentLimits)
     if format_name is None and hint is not None and hint.name in BINARY_FORMATS:
         # The bytes are a text, so the declared type is wrong.
         hint = hinted(None, name)
-    return BY_NAME[format_name or _text(data, hint)]
+    return BY_NAME[format_name or _text(data, hint, name)]
 
 
 def _binary(data: bytes, limits: DocumentLimits) -> str | None:
@@ -133,11 +136,13 @@ def structured_text(head: str) -> str | None:
     return "eml" if _is_mail(head) else None
 
 
-def _text(data: bytes, hint: Format | None) -> str:
+def _text(data: bytes, hint: Format | None, name: str) -> str:
     head = beginning(data[:HEAD_BYTES]).lstrip()
     structured = structured_text(head)
     if structured is not None:
         return structured
+    if CHAT_NAME.search(name) is not None and (hint is None or hint.name == "text") and _is_chat(head):
+        return "whatsapp"
     if hint is not None and hint.name in TEXT_FORMATS - {"json", "jsonl"} and hint.name != "text":
         return hint.name
     if hint is not None and hint.name in ("ics", "vcf") and BLOCK.search(head) is not None:
@@ -146,6 +151,13 @@ def _text(data: bytes, hint: Format | None) -> str:
     if json_format is not None or (hint is not None and hint.name != "text"):
         return json_format or (hint.name if hint is not None and hint.name in TEXT_FORMATS else "text")
     return "csv" if _is_tabbed(head) else "text"
+
+
+def _is_chat(head: str) -> bool:
+    """Return whether a text begins as a chat of WhatsApp in any language, as logs and diaries do as well."""
+    from graphmem.ingest.formats.whatsapp import LINE, lines_of
+
+    return LINE.match(head) is not None and any(match[11] for match in lines_of(head))
 
 
 def _is_tabbed(head: str) -> bool:

@@ -165,7 +165,7 @@ FORMATS: tuple[Format, ...] = (
     _chats("chatgpt", "ChatGPT export", version=2),
     _chats("claude", "Claude export", version=2),
     _chats("open_webui", "Open WebUI export"),
-    _chats("whatsapp", "WhatsApp chat", "text/plain"),
+    _chats("whatsapp", "WhatsApp chat", "text/plain", version=2),
     Format(
         "pdf",
         "PDF",

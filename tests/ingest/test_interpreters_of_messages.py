@@ -155,6 +155,35 @@ def test_the_times_of_a_whatsapp_chat_are_in_the_order_that_fits(
     assert len(document.warnings) == warnings, document.warnings
 
 
+@walk_over(
+    "line",
+    [
+        "13/06/2026 21:04 - Ada: Hi",
+        "2026-06-13 21:04 - Ada: Hi",
+        "[13-06-2026 21:04:00] Ada: Hi",
+        "13/06/2026 à 21:04 - Ada: Hi",
+        "13.6.2026 klo 21.04 - Ada: Hi",
+        "13.06.2026 г., 21:04 - Ada: Hi",
+        "2026. 06. 13. 21:04 - Ada: Hi",
+        "2026. 6. 13. 오후 9:04 - Ada: Hi",
+        "2026/6/13 下午9:04 - Ada: Hi",
+        "\u200f١٣\u200f/٦\u200f/٢٠٢٦، ٩:٠٤ م - Ada: Hi",
+    ],
+)
+def test_a_chat_of_whatsapp_in_any_language_is_known_by_its_name(line: str) -> None:
+    text = f"{line}\n01.07.2026, 10:00 - Boat\n"
+    sent = [
+        entity.fields.get("sent_at")
+        for name in ("Chat de WhatsApp con Ada.txt", "_chat.txt")
+        for entity in proposal_of(name, text).entities
+        if entity.fields.get("content") == "Hi\n01.07.2026, 10:00 - Boat"
+    ]
+    assert sent == ["2026-06-13T21:04:00Z"] * 2
+    diary = parsed_here(b"13.06.2026 21:04 - Call: Ada\n", None, "diary.txt", DocumentLimits())
+    notes = parsed_here(b"13.06.2026: Hi\n", None, "WhatsApp notes.txt", DocumentLimits())
+    assert diary.format == notes.format == "text"
+
+
 def test_the_senders_of_a_whatsapp_chat_are_persons() -> None:
     lines = ["21:04 - Ada changed the subject", "21:05 - Ada: Hi\nyou", "21:06 - +47 400 00 901: Ho"]
     text = "".join(f"13/06/26, {line}\n" for line in lines)

@@ -1,7 +1,8 @@
 """Chats that WhatsApp exports as text: messages with sender and time; lines of the app are left out.
 
 The file says neither the order of day and month nor the time zone. The order is the one in which all dates
-exist and follow each other; times are read as UTC.
+exist and follow each other; times are read as UTC. The language of the telephone says what stands between
+date and time: a comma, nothing, or a word. It is the same in all lines.
 """
 
 from __future__ import annotations
@@ -15,10 +16,18 @@ from graphmem.ingest.building import Builder
 from graphmem.ingest.decoding import decoded, unended
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 
+HALVES = {
+    **dict.fromkeys(("a", "上午", "凌晨", "早上", "오전", "午前", "ص"), 0),
+    **dict.fromkeys(("p", "下午", "中午", "晚上", "오후", "午後", "م"), 12),
+}
+"""What names the half of a day, and the hours before it."""
+_HALF = "|".join(HALVES)
 LINE = re.compile(
-    r"^\u200e?(?:\[(?=[^\]\n]*\] ))?(\d{1,4})[./-](\d{1,2})[./-](\d{2,4}), (\d{1,2})[:.](\d\d)(?:[:.](\d\d))?"
-    r"(?:[ \u202f\u00a0]?([AaPp])\.? ?[Mm]\.?)?(?:\] | - )\u200e?(?:([^:\n]{1,100}): )?",
-    re.MULTILINE,
+    r"^[\u200e\u200f]*(\[(?=[^\]\n]*\] ))?(\d{1,4})\u200f?[./-] ?(\d{1,2})\u200f?[./-] ?(\d{1,4})"
+    rf"(\.? г\.,? |[,،.]? (?:(?:à|às|klo|kl\.?|um) )?)({_HALF})? ?(\d{{1,2}})[:.](\d\d)(?:[:.](\d\d))?"
+    rf"(?:[ \u202f\u00a0]?({_HALF})(?:\.?[ \u202f\u00a0]?m\.?)?)?(?:\] | - )"
+    r"\u200e?(?:([^:\n]{1,100}): \u200e?)?",
+    re.MULTILINE | re.IGNORECASE,
 )
 MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202c\u202f~"))
 SENDERS_SHOWN = 5
@@ -35,20 +44,22 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
         builder.warn(*warnings, *unended(text))
         begun, first_line = builder.position, builder.line
         builder.add(text, "\n")
-        lines = list(LINE.finditer(text))
-        times = _times([match.groups()[:7] for match in lines], builder)
+        lines = lines_of(text)
+        times = _times([match.group(2, 3, 4, 7, 8, 9, 6, 10) for match in lines], builder)
         for index, match in enumerate(lines):
             line, start = first_line + text.count("\n", 0, match.start()), begun + match.start()
             end = lines[index + 1].start() if index + 1 < len(lines) else len(text)
             body = text[match.end() : end].strip()
-            if match[8] is None or not body:
+            if match[11] is None or not body:
                 continue
             number += 1
-            sender = " ".join(match[8].translate(MARKS).split())
+            sender = " ".join(match[11].translate(MARKS).split())
             senders[sender] = None
             stop = begun + match.end() + len(text[match.end() : end].rstrip())
             fields = [
-                PartField("role", sender, _span(line, number, begun + match.start(8), begun + match.end(8))),
+                PartField(
+                    "role", sender, _span(line, number, begun + match.start(11), begun + match.end(11))
+                ),
                 PartField("text", body, _span(line, number, stop - len(body), stop)),
                 PartField("sent_at", times[index], _span(line, number, start, begun + match.end())),
             ]
@@ -64,6 +75,12 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
     span = FileSpan(line=1, start=0, end=builder.position)
     builder.part("conversation", span, [PartField("title", title, FileSpan())], place=place)
     builder.warn("WhatsApp says no time zone: the times are read as UTC.")
+
+
+def lines_of(text: str) -> list[re.Match[str]]:
+    """Return the beginnings of the lines of a chat, all in the form of the first one."""
+    lines = list(LINE.finditer(text))
+    return [match for match in lines if match.group(1, 5) == lines[0].group(1, 5)]
 
 
 def _span(line: int, message: int, start: int, end: int) -> FileSpan:
@@ -82,17 +99,18 @@ def _times(written: list[tuple[str | None, ...]], builder: Builder) -> list[str]
         raise ParseFailed("The chat has dates that do not exist.", "damaged")
     best = min(fitting, key=lambda order: fitting[order])
     if len(set(fitting.values())) < len(fitting) == 2 and read["day first"] != read["month first"]:
-        best = "month first" if any(parts[6] for parts in written) else "day first"
+        best = "month first" if any(parts[6] or parts[7] for parts in written) else "day first"
         builder.warn(f"The order of day and month is a guess: {best}.")
     return [f"{time}Z" for time in read[best]]
 
 
 def _time(parts: tuple[str | None, ...], places: tuple[int, int, int]) -> str:
     """Return a time in ISO 8601, an empty text where there is no such day."""
-    first, second, third, hour, minute, seconds, half = (part or "" for part in parts)
+    first, second, third, hour, minute, seconds, *halves = (part or "" for part in parts)
+    half = "".join(halves).lower()
     date = [int(each) for each in (first, second, third)]
     year, month, day = date if len(first) == 4 else (date[place] for place in places)
-    hours = int(hour) % 12 + 12 * (half in "Pp") if half else int(hour)
+    hours = int(hour) % 12 + HALVES[half] if half else int(hour)
     try:
         return datetime(
             year + 2000 * (year < 100), month, day, hours, int(minute), int(seconds or 0)
