@@ -127,6 +127,19 @@ def test_a_sheet_has_its_title_lines_and_years_above_its_rows() -> None:
     assert "Visitors\nas of today\n" in document.text
 
 
+def test_a_number_that_a_sheet_shows_with_zeros_keeps_them() -> None:
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in (["Town", "Code", "People"], ["Dresden", 1067, 90]):
+        sheet.append(row)
+    sheet["B2"].number_format = "00000"
+    stream = io.BytesIO()
+    book.save(stream)
+    document = parsed_here(stream.getvalue(), None, "a.xlsx", DocumentLimits())
+    [row] = [part for part in document.parts if part.kind == "row"]
+    assert [field.value for field in row.fields] == ["Dresden", "01067", 90]
+
+
 def test_columns_get_names_of_their_own() -> None:
     columns = Columns(["name", "", "name", "name_2"])
     assert columns.upto(5) == ["name", "column_2", "name_2", "name_2_2", "column_5"]

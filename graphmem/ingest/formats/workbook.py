@@ -1,12 +1,14 @@
 """Excel: sheets and rows. Cells have their address (`B7`); formulas have the value that the program stored.
 
 The text of a sheet is its name and then one line per row, with tabs. Numbers are numbers, dates are ISO
-8601. A line with one cell above a wider row is a title, not a row.
+8601. A number that the sheet shows with zeros before it, as a postal code, is a text. A line with one cell
+above a wider row is a title, not a row.
 """
 
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Iterator
 from datetime import datetime, time, timedelta
@@ -23,6 +25,8 @@ from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 from graphmem.ingest.formats.office import describe
 from graphmem.ingest.tabular import HEAD_ROWS, Columns, header_of
 
+ZEROS = re.compile("0{2,20}")
+"""The format of a number of which a sheet shows so many digits."""
 Row = tuple[int, list[tuple[int, Any]], int]
 """The number of a row, its cells that have a value (column from 1, value), and its last column."""
 
@@ -78,6 +82,8 @@ def _value(cell: Any) -> Any:
         return value.date().isoformat() if value.time() == time() else value.isoformat()
     if isinstance(value, timedelta):
         return str(value)
+    if type(value) is int and value >= 0 and ZEROS.fullmatch(cell.number_format or "") is not None:
+        return f"{value:0{len(cell.number_format)}}"
     value = json_value(value)
     return None if value == "" else value
 
