@@ -118,7 +118,7 @@ FORMATS: tuple[Format, ...] = (
         ("lxml",),
         version=2,
     ),
-    Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", ("message",), MAIL_LIBRARIES, version=3),
+    Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", ("message",), MAIL_LIBRARIES, version=4),
     Format(
         "mbox",
         "mailbox",
@@ -127,7 +127,7 @@ FORMATS: tuple[Format, ...] = (
         "mailbox",
         ("message",),
         MAIL_LIBRARIES,
-        version=3,
+        version=4,
     ),
     Format(
         "ics",

@@ -311,6 +311,14 @@ def test_damage_is_told_and_the_rest_is_read(data: bytes, told: str) -> None:
     assert any(told in warning for warning in document.warnings), document.warnings
 
 
+def test_a_date_without_a_zone_of_the_sender_is_in_utc() -> None:
+    mail = b"From: ada@a.example\nTo: bob@b.example\nDate: Tue, 03 Mar 2026 10:00:00 -0000\n\nHi\n"
+    document = parsed_here(mail, None, "a.eml", DocumentLimits())
+    fields = {field.name: field.value for field in document.parts[0].fields}
+    assert fields["sent_at"] == "2026-03-03T10:00:00+00:00"
+    assert not document.warnings
+
+
 def test_a_mail_in_utf_16_is_read() -> None:
     proposed = proposal_of("a.eml", HEAD.decode() + "\ntext\n")
     document = parse((HEAD + b"\ntext\n").decode().encode("utf-16"))

@@ -12,6 +12,7 @@ import email.policy
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from functools import lru_cache
@@ -301,6 +302,9 @@ def _texts(builder: Builder, texts: MailTexts, headers: Headers, number: int) ->
             except (ValueError, TypeError, OverflowError, IndexError):
                 builder.warn(f"The date of message {number} cannot be read: {value[:100]}")
                 continue
+            if sent_at.tzinfo is None and "-0000" in value:
+                # RFC 5322: the time is in UTC, and nothing is known of the sender's own zone.
+                sent_at = sent_at.replace(tzinfo=UTC)
             if sent_at.tzinfo is None:
                 builder.warn(f"The date of message {number} has no offset that is known: {value[:100]}")
             yield PartField("sent_at", sent_at.isoformat(), span)
