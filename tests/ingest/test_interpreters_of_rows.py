@@ -99,6 +99,12 @@ def test_columns_of_address_books_are_lists_names_and_addresses() -> None:
     assert proposal_of("outlook.csv", german).entities[0].fields["emails"] == emails[:2]
 
 
+def test_a_person_with_a_first_name_alone_is_called_by_it() -> None:
+    text = "First Name,Last Name,Email,Phone,Notes\nAda,,ada@a.example,1,x\nBob,,,2,x\nBob,,,3,x\nCy,,,,x\n"
+    names = [entity.canonical_name for entity in proposal_of("a.csv", text).entities]
+    assert names == [None, "Bob · 2", "Bob · 3", "Cy · x"]
+
+
 def test_numbers_of_several_kinds_are_the_phones_of_a_person() -> None:
     outlook = "First Name,Last Name,Home Phone,Mobile Phone\nAda,Byron,1,2\nBob,Lee,,3\n"
     ada, bob = (entity.fields for entity in proposal_of("a.csv", outlook).entities)

@@ -132,7 +132,9 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         parts = [*grouped]
         if kind == "row":
             # An empty cell has no field: a row may have fewer columns than its table.
+            columns = document.metadata.get("columns")
             labels = dict.fromkeys(field.name for part in parts for field in part.fields)
+            labels |= dict.fromkeys(columns if isinstance(columns, list) else ())
             types = replace(types, are_people=are_people(tuple(map(field_name, labels))))
         for part in parts:
             if kind == "sheet":

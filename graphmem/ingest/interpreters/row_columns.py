@@ -32,6 +32,7 @@ LABELS = re.compile(r".*_(?:type|label)|labels|group_membership")
 """Columns of Google whose values may begin with a star."""
 PEOPLE_COLUMNS = ({"first_name", "last_name"}, {"given_name", "family_name"}, {"name", "email"})
 """Tables that have all of these columns are of people."""
+PARTS_OF_NAME = ("first_name", "given_name", "last_name", "family_name")
 NAME_CHARACTERS_LIMIT = 120
 LETTER = re.compile(r"[^\W\d_]")
 NAMING = (*identity.NAME_FIELDS, "email", "phone", "url")
@@ -124,6 +125,22 @@ def _has_no_letter_first(value: str) -> bool:
     return not value[:1].isalpha()
 
 
+def _part_of_name(entity_type: str, members: Mapping[str, LabelledMember]) -> str | None:
+    """Return the first or the last name of a person who has no other name and no e-mail address.
+
+    The number or the web address of the person tells namesakes apart.
+    """
+    filled = {name: member.value for name, member in members.items() if not is_empty(member.value)}
+    if entity_type not in identity.PEOPLE or filled.keys() & PARTS_OF_NAME == set():
+        return None
+    read = identity.read_fields(entity_type, filled, with_id=True)
+    if any(name in read for name in (identity.CANONICAL_NAME, "name", "full_name", "email")):
+        return None
+    part = next(str(read[name]) for name in PARTS_OF_NAME if name in read)
+    known = next((str(read[name]) for name in ("phone", "url") if name in read), None)
+    return f"{part} · {known}" if known is not None else None
+
+
 def name_of_row(
     entity_type: str, members: Mapping[str, LabelledMember], span: FileSpan, table: str | None
 ) -> str | None:
@@ -132,6 +149,9 @@ def name_of_row(
     A row without an id is identified by its whole content. So the name has all values, or else the place of
     the row: rows that differ must not become one by their name.
     """
+    part_of_name = _part_of_name(entity_type, members)
+    if part_of_name is not None:
+        return part_of_name
     for name in NAMING:
         if name in members and not is_empty(members[name].value):
             return None
