@@ -99,6 +99,13 @@ def test_columns_of_address_books_are_lists_names_and_addresses() -> None:
     assert proposal_of("outlook.csv", german).entities[0].fields["emails"] == emails[:2]
 
 
+def test_labels_that_are_no_text_are_kept() -> None:
+    text = '{"title": "Shopping", "labels": [{"name": "home"}], "mime_type": 3}'
+    assert dict(proposal_of("keep.json", text).entities[0].fields) == {
+        "title": "Shopping", "labels": [{"name": "home"}], "mime_type": 3,
+    }  # fmt: skip
+
+
 def test_a_person_with_a_first_name_alone_is_called_by_it() -> None:
     text = "First Name,Last Name,Email,Phone,Notes\nAda,,ada@a.example,1,x\nBob,,,2,x\nBob,,,3,x\nCy,,,,x\n"
     names = [entity.canonical_name for entity in proposal_of("a.csv", text).entities]

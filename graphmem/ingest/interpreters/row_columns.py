@@ -59,7 +59,7 @@ def columns_joined(
         values = _values(text, member) if isinstance(member.value, str) else []
         if kind is not None:
             many.setdefault(kind[1], []).extend(values)
-        elif len(values) > 1 or LABELS.fullmatch(name):
+        elif len(values) > 1 or (values and LABELS.fullmatch(name)):
             shown = [value.value for value in values]
             joined[name] = member._replace(value=shown if len(shown) > 1 else "".join(shown))
         else:
