@@ -120,6 +120,12 @@ def test_numbers_of_several_kinds_are_the_phones_of_a_person() -> None:
         "phones": ["1", "2"],
     }  # fmt: skip
     assert dict(bob) == {"first_name": "Bob", "last_name": "Lee", "mobile_phone": "3", "phone": "3"}
+    thunderbird = (
+        "First Name,Last Name,Primary Email,Secondary Email,Work Phone\nAda,Lee,a@a.example,a@b.example,1\n"
+    )
+    fields = proposal_of("a.csv", thunderbird).entities[0].fields
+    assert (fields["email"], fields["emails"]) == ("a@a.example", ["a@a.example", "a@b.example"])
+    assert (fields["secondary_email"], fields["phone"]) == ("a@b.example", "1")
     assert "phone" not in proposal_of("calls.csv", "Mobile Phone,Day\n2,Monday\n").entities[0].fields
 
 

@@ -2,7 +2,7 @@
 
 Address books of Google and Outlook have several values of one kind in numbered columns, or in one cell with
 ` ::: ` between them. The first value is the field (`email`), all of several are another (`emails`). Of
-people, a column that says of which kind a number is, such as `mobile_phone`, is a field as well.
+people, a column that says of which kind a number or an address is, as `mobile_phone`, is a field as well.
 """
 
 from __future__ import annotations
@@ -18,7 +18,16 @@ from graphmem.ingest.interpreters.text_places import Cursor, place, widen
 from graphmem.model import identity
 
 SEPARATOR = " ::: "
-KIND_OF_PHONE = re.compile(r"(?:primary|mobile|home|business|other|car|company_main)_phone(?:_\d+)?")
+KINDS_OF_PEOPLE = (
+    (
+        re.compile(
+            r"(?:primary|mobile|home|work|business|other|car|company_main)_phone(?:_\d+)?|(?:mobile|phone)_number"
+        ),
+        "phone",
+    ),
+    (re.compile(r"(?:primary|secondary)_e_?mail(?:_address)?"), "email"),
+)
+"""Columns of people that say of which kind a number or an address is, and what it becomes as well."""
 MANY = (
     (re.compile(r"e?_?mail(?:_\d+)?_(?:value|address|adresse)"), "email", "emails"),
     (re.compile(r"phone_\d+_value"), "phone", "phones"),
@@ -54,8 +63,9 @@ def columns_joined(
     many: dict[str, list[LabelledMember]] = {}
     for name, member in members.items():
         kind = next((kind for kind in MANY if kind[0].fullmatch(name)), None)
-        if are_people and KIND_OF_PHONE.fullmatch(name):
-            many.setdefault("phone", []).append(member)
+        for columns, single in KINDS_OF_PEOPLE if are_people else ():
+            if columns.fullmatch(name) and not is_empty(member.value):
+                many.setdefault(single, []).append(member)
         values = _values(text, member) if isinstance(member.value, str) else []
         if kind is not None:
             many.setdefault(kind[1], []).extend(values)
@@ -77,7 +87,7 @@ def columns_joined(
 
 @lru_cache(maxsize=1_000)
 def _are_special(names: tuple[str, ...]) -> bool:
-    columns = (LABELS, KIND_OF_PHONE, *(kind[0] for kind in MANY))
+    columns = (LABELS, *(kind[0] for kind in KINDS_OF_PEOPLE), *(kind[0] for kind in MANY))
     return any(column.fullmatch(name) for column in columns for name in names)
 
 
