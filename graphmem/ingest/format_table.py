@@ -137,7 +137,7 @@ FORMATS: tuple[Format, ...] = (
         "calendar",
         ("event",),
         ("icalendar", "python-dateutil"),
-        version=3,
+        version=4,
     ),
     Format(
         "vcf",

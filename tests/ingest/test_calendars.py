@@ -263,6 +263,25 @@ def test_rooms_are_locations_and_names_stand_without_quotes() -> None:
     assert [link[0] for link in relationships(proposed)] == ["REFERS_TO"] * 3 + ["LOCATED_AT"] * 2
 
 
+def test_an_entry_has_its_links_comments_and_contacts() -> None:
+    proposed = propose(
+        "UID:1\nSUMMARY:A\nCLASS:PRIVATE\nGEO:1.5;2.5\nCOMMENT:Bring cake\\, please\nCONTACT:Jim\n"
+        "CONTACT:Kim\nX-GOOGLE-CONFERENCE:https://meet.example/a\nATTACH;FILENAME=a.pdf:https://files.example/a\n"
+        "ATTACH;ENCODING=BASE64;VALUE=BINARY:AAAA\nATTENDEE;CN=Iris\\, Dr.:mailto:iris@example.org"
+    )
+    assert fields(proposed) == {
+        "title": "A",
+        "external_id": "1",
+        "class": "PRIVATE",
+        "geo": "1.5;2.5",
+        "comment": "Bring cake, please",
+        "contact": ["Jim", "Kim"],
+        "conference": "https://meet.example/a",
+        "attachments": ["https://files.example/a"],
+        "attendees": ["Iris, Dr."],
+    }
+
+
 def test_damaged_entries_are_told_with_their_lines_and_the_others_are_kept() -> None:
     text = calendar("UID:1\nSUMMARY:A\nDTSTART:never\nnonsense", "UID:2\nSUMMARY:B", "UID:3\nSUMMARY:C")
     text = (

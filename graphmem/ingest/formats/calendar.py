@@ -24,7 +24,15 @@ from graphmem.ingest.time_zones import Zones
 
 ENTRIES = {"VEVENT": "event", "VTODO": "task", "VJOURNAL": "journal"}
 APART = frozenset({*ENTRIES, "VTIMEZONE"})
-TEXTS = ("SUMMARY", "UID", "LOCATION", "DESCRIPTION", "STATUS", "URL", "PRIORITY")
+TEXTS = ("SUMMARY", "UID", "LOCATION", "DESCRIPTION", "STATUS", "URL", "PRIORITY", "CLASS", "GEO")
+SEVERAL = {
+    "COMMENT": "comment",
+    "CONTACT": "contact",
+    "ATTACH": "attachments",
+    "X-GOOGLE-CONFERENCE": "conference",
+    "PERCENT-COMPLETE": "percent_complete",
+}
+"""Properties of which an entry may have several. A file that stands in the calendar itself is left out."""
 TIMES = {
     "DTSTART": "start",
     "DTEND": "end",
@@ -258,6 +266,10 @@ def _add(builder: Builder, entry: _Entry, of: tuple[_Entry, list[_Entry]], refer
         builder.count_cells(len(people))
         texts = [" ".join(person.values()) for person in people]
         add(member, name, texts, people[0] if name == "organizer" and people else people)
+    for member, name in SEVERAL.items():
+        lines = [each for each in entry.block.named(member) if each.params.get("ENCODING") != "BASE64"]
+        texts = list(filter(None, (each.texts()[0] for each in lines)))
+        add(member, name, texts, texts if len(texts) > 1 or name == "attachments" else None)
     categories = [text for each in entry.block.named("CATEGORIES") for text in each.texts(",") if text]
     add("CATEGORIES", "categories", categories, [normal(text) for text in categories])
     builder.add("", "\n")
@@ -276,7 +288,8 @@ def _person(line: ContentLine) -> dict[str, str]:
     """Return what a line says of a person; nothing if it names nobody."""
     addresses = unquote(MAILTO.sub("", line.value, count=1)).strip(), line.params.get("EMAIL", "")
     person = {
-        "name": line.params.get("CN", "").strip(),
+        # Some programs escape a comma as in a text.
+        "name": line.params.get("CN", "").replace("\\,", ",").strip(),
         "address": next(filter(ADDRESS.fullmatch, addresses), ""),
     }
     params = {key: line.params.get(name, "") for key, name in PERSON_PARAMS.items()}

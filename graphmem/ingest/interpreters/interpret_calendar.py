@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from graphmem.ingest.document import ParsedDocument, Part, PartField
+from graphmem.ingest.formats.calendar import SEVERAL
 from graphmem.ingest.interpreters.interpreter_table import InterpreterOptions
 from graphmem.ingest.interpreters.labels import LabelledMember, fields_by_name, rename, text_of
 from graphmem.ingest.interpreters.people import Mention, People, mentions
@@ -32,6 +33,7 @@ SHARED_NAMES = {
     "timezone": "timezone",
     "categories": "tags",
     "instances": "instance_dates",
+    **{name: name for name in ("class", "geo", *SEVERAL.values())},
 }
 TYPES = {
     "event": ("event", {"start": "date_start", "end": "date_end", "description": "description"}),
