@@ -51,6 +51,19 @@ def test_an_empty_cell_does_not_change_the_type_of_a_row() -> None:
     assert types == [["person", "person"], ["person", "person", "card"]]
 
 
+def test_first_and_last_names_of_other_languages_name_people() -> None:
+    for first, last in (("Vorname", "Nachname"), ("Prénom", "Nom"), ("Имя", "Фамилия"), ("First", "Last")):
+        text = f"{first};{last};Ort\nAda;Byron;Oslo\nBob;;Rom\n"
+        assert types_and_fields(proposal_of("a.csv", text)) == [
+            ("person", {"first_name": "Ada", "last_name": "Byron", "ort": "Oslo"}),
+            ("person", {"first_name": "Bob", "ort": "Rom"}),
+        ]
+    assert types_and_fields(proposal_of("a.csv", "Nom;Prix\nPain;1,50\n"))[0][1] == {
+        "nom": "Pain",
+        "prix": "1,50",
+    }
+
+
 def test_the_configuration_gives_the_type_of_rows() -> None:
     proposed = proposal_of("people.csv", "vendor,type\nA,paper\n", configuration={"entity_type": "Invoices"})
     assert types_and_fields(proposed) == [("invoice", {"vendor": "A", "type": "paper"})]

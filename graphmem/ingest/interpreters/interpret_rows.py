@@ -23,7 +23,7 @@ identifies the object.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 
@@ -48,6 +48,7 @@ from graphmem.ingest.interpreters.row_columns import (
     columns_joined,
     name_of_row,
     names_person,
+    usual_names,
 )
 from graphmem.ingest.interpreters.text_places import place
 from graphmem.ingest.proposal import Proposal
@@ -71,6 +72,7 @@ class Types:
     sheet: LabelledMember | None = None
     has_lists: bool = False
     are_people: bool = False
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def of_row(self, stated: object, loose: object, columns: tuple[str, ...]) -> tuple[str, bool]:
         """Return the entity type of a row, and whether the column `type` gave it."""
@@ -135,7 +137,9 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
             columns = document.metadata.get("columns")
             labels = dict.fromkeys(field.name for part in parts for field in part.fields)
             labels |= dict.fromkeys(columns if isinstance(columns, list) else ())
-            types = replace(types, are_people=are_people(tuple(map(field_name, labels))))
+            names = usual_names(map(field_name, labels))
+            known = tuple(names.get(name, name) for name in map(field_name, labels))
+            types = replace(types, are_people=are_people(known), renamed=names)
         for part in parts:
             if kind == "sheet":
                 sheet = next((field for field in part.fields if field.name == "name"), None)
@@ -159,7 +163,11 @@ def _is_row(document: ParsedDocument, part: Part, draft: ProposalDraft) -> bool:
 
 def _add(draft: ProposalDraft, text: str, part: Part, types: Types, contents: set[str]) -> None:
     """Add a row. ``contents`` are those of the earlier rows that nothing names."""
-    named = {member.name: member for member in members_of(part.fields)}
+    renamed = [
+        member._replace(name=types.renamed.get(member.name, member.name))
+        for member in members_of(part.fields)
+    ]
+    named = {member.name: member for member in renamed}
     members = columns_joined(text, named, types.has_lists, types.are_people)
     stated, loose = (_value(members, name) for name in (TYPE_COLUMN, LOOSE_TYPE_COLUMN))
     entity_type, is_loose = types.of_row(stated, loose, tuple(members))

@@ -8,7 +8,7 @@ people, a column that says of which kind a number or an address is, as `mobile_p
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -39,6 +39,25 @@ MANY = (
 """Columns of address books, and the fields that one or many of their values become."""
 LABELS = re.compile(r".*_(?:type|label)|labels|group_membership")
 """Columns of Google whose values may begin with a star."""
+NAMES_OF_PEOPLE = (
+    ("first", "last"),  # Yahoo
+    ("vorname", "nachname"),
+    ("voornaam", "achternaam"),
+    ("prénom", "nom"),
+    ("nombre", "apellidos"),
+    ("nombre", "apellido"),
+    ("nome", "cognome"),
+    ("nome", "sobrenome"),
+    ("fornavn", "etternavn"),
+    ("fornavn", "efternavn"),
+    ("förnamn", "efternamn"),
+    ("etunimi", "sukunimi"),
+    ("imię", "nazwisko"),
+    ("jméno", "příjmení"),
+    ("имя", "фамилия"),
+    ("名", "姓"),
+)
+"""Columns of the first and the last name in other languages: only both together are names of people."""
 PEOPLE_COLUMNS = ({"first_name", "last_name"}, {"given_name", "family_name"}, {"name", "email"})
 """Tables that have all of these columns are of people."""
 PARTS_OF_NAME = ("first_name", "given_name", "last_name", "family_name")
@@ -47,6 +66,14 @@ LETTER = re.compile(r"[^\W\d_]")
 NAMING = (*identity.NAME_FIELDS, "email", "phone", "url")
 """Fields of which one is enough as the name of a row."""
 IDS = {"id", "uuid", "external_id", "message_id"}
+
+
+def usual_names(labels: Iterable[str]) -> dict[str, str]:
+    """Return the columns of a table of people in other languages, and what they are called else."""
+    names = {*labels}
+    usual = ("first_name", "last_name")
+    pair = next((pair for pair in NAMES_OF_PEOPLE if names.issuperset(pair)), None)
+    return dict(zip(pair, usual, strict=True)) if pair is not None and names.isdisjoint(usual) else {}
 
 
 def columns_joined(
