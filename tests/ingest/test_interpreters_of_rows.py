@@ -232,6 +232,14 @@ def test_equal_rows_that_nothing_names_are_said_to_be_one_entity() -> None:
     assert proposal_of("people.csv", "name,city\nAda,Oslo\nAda,Oslo\n").warnings == ()
 
 
+def test_rows_that_only_their_name_makes_one_entity_are_told() -> None:
+    proposed = proposal_of("spent.csv", "Name,Sum\nCoop,12\nCoop,7\nRema,5\nRema,5\n")
+    [warning] = proposed.warnings
+    assert warning.startswith("Rows with the name 'Coop' are one entity")
+    people = "Name,Email,City\nAda,a@a.example,Oslo\nAda,b@b.example,Rome\n"
+    assert not proposal_of("people.csv", people).warnings
+
+
 def test_tables_in_a_text_are_read_where_that_is_wanted() -> None:
     text = "---\ntype: person\n---\n| Name | Role |\n|---|---|\n| Ada | lead |\n"
     configuration = {"entity_type": "contact"}

@@ -26,6 +26,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
+from typing import Any
 
 from graphmem.ingest.document import ParsedDocument, Part, PartField
 from graphmem.ingest.formats.json_values import Walk
@@ -117,6 +118,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
     """Return one entity per row or record."""
     draft = ProposalDraft()
     contents: set[str] = set()
+    named_rows: dict[tuple[str, Any], int] = {}
     configured = configured_type(options.configuration)
     file = document.title or stem(options.file_name) if document.format == "csv" else stem(options.file_name)
     has_lists = SEPARATOR in document.text
@@ -126,7 +128,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
         name, rows = rows_of_object
         types = Types(configured, (name, file), has_lists=has_lists)
         for part in rows:
-            _add(draft, document.text, part, types, contents)
+            _add(draft, document.text, part, types, contents, named_rows)
         return draft.proposal()
     sheets = document.metadata.get("sheets")
     has_sheets = isinstance(sheets, list) and len(sheets) > 1
@@ -146,7 +148,7 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
                 label = None if sheet is None else LabelledMember("sheet", sheet.value, sheet.span)
                 types = Types(configured, (text_of(sheet), None if has_sheets else file), label, has_lists)
             elif kind == "row" or (kind == "record" and _is_row(document, part, draft)):
-                _add(draft, document.text, part, types, contents)
+                _add(draft, document.text, part, types, contents, named_rows)
     return draft.proposal()
 
 
@@ -161,8 +163,15 @@ def _is_row(document: ParsedDocument, part: Part, draft: ProposalDraft) -> bool:
     return False
 
 
-def _add(draft: ProposalDraft, text: str, part: Part, types: Types, contents: set[str]) -> None:
-    """Add a row. ``contents`` are those of the earlier rows that nothing names."""
+def _add(
+    draft: ProposalDraft,
+    text: str,
+    part: Part,
+    types: Types,
+    contents: set[str],
+    named_rows: dict[tuple[str, Any], int],
+) -> None:
+    """Add a row. ``contents`` are those of the earlier rows that nothing names, ``named_rows`` the others."""
     renamed = [
         member._replace(name=types.renamed.get(member.name, member.name))
         for member in members_of(part.fields)
@@ -188,7 +197,24 @@ def _add(draft: ProposalDraft, text: str, part: Part, types: Types, contents: se
     name = name_of_row(entity_type, own, part.span, types.names[-1])
     if name is not None:
         own.setdefault(identity.CANONICAL_NAME, LabelledMember(identity.CANONICAL_NAME, name))
-    draft.item(entity_type, own.values(), part.span, also)
+    _warn_of_one_name(draft, draft.item(entity_type, own.values(), part.span, also), named_rows)
+
+
+def _warn_of_one_name(draft: ProposalDraft, row: int | None, named_rows: dict[tuple[str, Any], int]) -> None:
+    """Warn where a row is one entity with an earlier one by its name alone, and their values differ."""
+    if row is None:
+        return
+    entity = draft.entities[row]
+    name = next((entity.fields[name] for name in identity.NAME_FIELDS if name in entity.fields), None)
+    first = named_rows.setdefault((entity.entity_type, name), row) if isinstance(name, str) else row
+    if first == row or draft.entities[first].fields == entity.fields:
+        return
+    found = [identity.identify("", entity.entity_type, draft.entities[each].fields) for each in (first, row)]
+    if found[0] == found[1] and found[0].basis in identity.NAME_FIELDS:
+        shown = str(name)[:60]
+        draft.warn(
+            f"Rows with the name {shown!r} are one entity: of values that differ, the last one counts."
+        )
 
 
 def _value(members: Mapping[str, LabelledMember], name: str) -> object:
