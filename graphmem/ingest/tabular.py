@@ -22,6 +22,8 @@ HEADER_CHARACTERS_LIMIT = 100
 HEAD_ROWS = 20
 """Among so many rows the header is looked for."""
 PERIOD = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
+NO_DAY = re.compile(r"\s*(?:0{1,2}([/.-])0{1,2}\1(?:00){1,2}|0000-00-00(?: 00:00:00)?)\s*")
+"""What Outlook and databases write where a day is not known."""
 NO_NAME = re.compile(
     r"[-+(]?[\d.,\s%€$£]+\)?"  # numbers and amounts
     r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?"  # dates
@@ -93,9 +95,11 @@ def header_of(head: Sequence[Sequence[str]]) -> tuple[int, bool]:
 
 
 def row_fields(columns: Columns, values: Sequence[Any], spans: Iterable[FileSpan]) -> list[PartField]:
-    """Return the fields of a row: one for each value that is not empty."""
+    """Return the fields of a row: one for each value that is neither empty nor a day of zeros alone."""
     cells = zip(columns.upto(len(values)), values, spans, strict=False)
-    return [PartField(name, value, span) for name, value, span in cells if value]
+    return [
+        PartField(name, value, span) for name, value, span in cells if value and not NO_DAY.fullmatch(value)
+    ]
 
 
 def add_row(

@@ -90,6 +90,11 @@ def test_the_first_row_is_the_header_by_rule(cells: list[str], expected: bool) -
             ["day", "payee", "text", "kind", "sum", "tax"],
             ["2026-03-01", "Ada", "Tea", "x", "2", "y"],
         ),
+        (
+            "Name,Day,Born\nAda,0/0/00,0000-00-00\nBob,,1.2.00\n",
+            ["name", "day", "born"],
+            ["Ada", "Bob", "1.2.00"],
+        ),
         ("Town,2019,2020\nOslo,12,13\n", ["town", "2019", "2020"], ["Oslo", "12", "13"]),
         (
             "Ada,1988,2019\nBob,1990,2020\n",
