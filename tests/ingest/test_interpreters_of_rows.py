@@ -45,10 +45,11 @@ def test_the_type_of_a_row_comes_from_the_first_that_says_it(name: str, text: st
 def test_an_empty_cell_does_not_change_the_type_of_a_row() -> None:
     texts = {
         "club.csv": "Name,E-Mail,Phone\nAda,ada@example.org,1\nBob,,2\n",
+        "phone_book.tsv": "Full Name\tEmail\tPhone\nRhea Moss\trhea@moss.example\t1\nBob\t\t2\n",
         "card.csv": "First Name,Last Name,Phone,Company\nAda,Byron,1,\nBob,,2,\n,,3,Acme\n",
     }
     types = [[entity.entity_type for entity in proposal_of(*file).entities] for file in texts.items()]
-    assert types == [["person", "person"], ["person", "person", "card"]]
+    assert types == [["person", "person"], ["person", "person"], ["person", "person", "card"]]
 
 
 def test_first_and_last_names_of_other_languages_name_people() -> None:

@@ -58,7 +58,12 @@ NAMES_OF_PEOPLE = (
     ("名", "姓"),
 )
 """Columns of the first and the last name in other languages: only both together are names of people."""
-PEOPLE_COLUMNS = ({"first_name", "last_name"}, {"given_name", "family_name"}, {"name", "email"})
+PEOPLE_COLUMNS = (
+    {"first_name", "last_name"},
+    {"given_name", "family_name"},
+    {"name", "email"},
+    {"full_name", "email"},
+)
 """Tables that have all of these columns are of people."""
 PARTS_OF_NAME = ("first_name", "given_name", "last_name", "family_name")
 NAME_CHARACTERS_LIMIT = 120
