@@ -143,13 +143,25 @@ def test_the_chats_in_the_archive_of_an_export_are_read_and_a_damaged_one_is_tol
             1,
         ),
         ("01/07/26, 10:00 - Ada: Hi\n", ["2026-07-01T10:00:00Z"], 2),
+        ("1/7/26, 9:15 p. m. - Ada: Hi\n", ["2026-07-01T21:15:00Z"], 2),
+        ("1/7/26, 9:15 PM - Ada: Hi\n", ["2026-01-07T21:15:00Z"], 2),
+        (
+            "13/7/26, 12:15 π.μ. - A: B\n13/7/26, 9:15 μ.μ. - A: B\n",
+            [f"2026-07-13T{h}:15:00Z" for h in ("00", "21")],
+            1,
+        ),
+        (
+            "2026/7/1, 中午11:15 - A: B\n2026/7/1, 中午1:15 - A: B\n",
+            [f"2026-07-01T{h}:15:00Z" for h in (11, 13)],
+            1,
+        ),
         ("2026/07/01, 10:00 - Ada: Hi\n2026/07/01, 10:00 - Ada: Ho", ["2026-07-01T10:00:00Z"] * 2, 2),
     ],
 )
 def test_the_times_of_a_whatsapp_chat_are_in_the_order_that_fits(
     text: str, times: list[str], warnings: int
 ) -> None:
-    document = parsed_here(text.encode(), None, "a.txt", DocumentLimits())
+    document = parsed_here(text.encode(), None, "_chat.txt", DocumentLimits())
     messages = [entity for entity in propose(document).entities if entity.entity_type == "message"]
     assert [entity.fields["sent_at"] for entity in messages] == times
     assert len(document.warnings) == warnings, document.warnings

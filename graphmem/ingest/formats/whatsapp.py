@@ -17,15 +17,15 @@ from graphmem.ingest.decoding import decoded, unended
 from graphmem.ingest.document import FileSpan, ParseFailed, PartField
 
 HALVES = {
-    **dict.fromkeys(("a", "上午", "凌晨", "早上", "오전", "午前", "ص"), 0),
-    **dict.fromkeys(("p", "下午", "中午", "晚上", "오후", "午後", "م"), 12),
+    **dict.fromkeys(("a", "上午", "凌晨", "早上", "오전", "午前", "ص", "π"), 0),
+    **dict.fromkeys(("p", "下午", "中午", "晚上", "오후", "午後", "م", "μ"), 12),
 }
 """What names the half of a day, and the hours before it."""
 _HALF = "|".join(HALVES)
 LINE = re.compile(
     r"^[\u200e\u200f]*(\[(?=[^\]\n]*\] ))?(\d{1,4})\u200f?[./-] ?(\d{1,2})\u200f?[./-] ?(\d{1,4})"
     rf"(\.? г\.,? |[,،.]? (?:(?:à|às|klo|kl\.?|um) )?)({_HALF})? ?(\d{{1,2}})[:.](\d\d)(?:[:.](\d\d))?"
-    rf"(?:[ \u202f\u00a0]?({_HALF})(?:\.?[ \u202f\u00a0]?m\.?)?)?(?:\] | - )"
+    rf"(?:[ \u202f\u00a0]?({_HALF})(?:\.?[ \u202f\u00a0]?[mμ]\.?)?)?(?:\] | - )"
     r"\u200e?(?:([^:\n]{1,100}): \u200e?)?",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -99,7 +99,8 @@ def _times(written: list[tuple[str | None, ...]], builder: Builder) -> list[str]
         raise ParseFailed("The chat has dates that do not exist.", "damaged")
     best = min(fitting, key=lambda order: fitting[order])
     if len(set(fitting.values())) < len(fitting) == 2 and read["day first"] != read["month first"]:
-        best = "month first" if any(parts[6] or parts[7] for parts in written) else "day first"
+        # The United States write AM and PM, other countries with halves of a day `am` or `a. m.`.
+        best = "month first" if any((parts[7] or "").isupper() for parts in written) else "day first"
         builder.warn(f"The order of day and month is a guess: {best}.")
     return [f"{time}Z" for time in read[best]]
 
@@ -110,7 +111,8 @@ def _time(parts: tuple[str | None, ...], places: tuple[int, int, int]) -> str:
     half = "".join(halves).lower()
     date = [int(each) for each in (first, second, third)]
     year, month, day = date if len(first) == 4 else (date[place] for place in places)
-    hours = int(hour) % 12 + HALVES[half] if half else int(hour)
+    # Noon (中午) is from eleven to one.
+    hours = int(hour) % 12 + HALVES[half] if half and (half, hour) != ("中午", "11") else int(hour)
     try:
         return datetime(
             year + 2000 * (year < 100), month, day, hours, int(minute), int(seconds or 0)
