@@ -162,9 +162,9 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "graphmem", "JSON Lines of graphmem export", ("application/jsonl",), (), "exported_lines", ("record",)
     ),
-    _chats("chatgpt", "ChatGPT export", version=2),
-    _chats("claude", "Claude export", version=2),
-    _chats("open_webui", "Open WebUI export"),
+    _chats("chatgpt", "ChatGPT export", version=3),
+    _chats("claude", "Claude export", version=3),
+    _chats("open_webui", "Open WebUI export", version=2),
     _chats("whatsapp", "WhatsApp chat", "text/plain", version=2),
     Format(
         "pdf",

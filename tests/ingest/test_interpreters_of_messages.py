@@ -112,6 +112,22 @@ def test_the_text_of_an_attachment_stays_with_its_message() -> None:
     assert (first.fields["attachments"], second.canonical_name) == (["a.txt"], "The lease ends in May.")
 
 
+def test_a_message_that_is_only_a_file_is_kept() -> None:
+    claude = {
+        "uuid": "m",
+        "sender": "human",
+        "text": "",
+        "files": [{"file_name": "a.png"}, {"file_name": "b.png"}],
+    }
+    chat = {"uuid": "c", "name": "Flat", "chat_messages": [claude, {**claude, "uuid": "n", "files": []}]}
+    author, metadata = {"role": "user"}, {"attachments": [{"name": "a.png"}, {"name": "b.png"}]}
+    node = {"message": {"id": "m", "author": author, "content": {"parts": [""]}, "metadata": metadata}}
+    for export in (chat, {"title": "Flat", "create_time": 1, "id": "c", "mapping": {"a": node}}):
+        _, *messages = proposal_of("conversations.json", json.dumps([export])).entities
+        names = [(message.canonical_name, message.fields["attachments"]) for message in messages]
+        assert names == [("a.png, b.png", ["a.png", "b.png"])]
+
+
 def test_the_chats_in_the_archive_of_an_export_are_read_and_a_damaged_one_is_told() -> None:
     chat = (FOLDER / "files" / "chatgpt.json").read_bytes()
     data = zipped({"conversations-000.json": chat, "conversations-001.json": chat, "user.json": b"{}"})

@@ -205,8 +205,8 @@ class Conversations:
         more: dict[str, Any],
         inside: Sequence[str] = (),
     ) -> None:
-        """Add a message and the texts in its attachments; one that has no text is left out."""
-        if not text.strip() and not inside:
+        """Add a message and the texts in its attachments; one that has no text and no file is left out."""
+        if not text.strip() and not inside and not more.get("attachments"):
             return
         self._number += 1
         start, line = self.builder.position, self.builder.line

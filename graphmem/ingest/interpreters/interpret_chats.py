@@ -64,12 +64,13 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
 
 
 def _name(fields: Mapping[str, PartField]) -> str | None:
-    """Return the name of a message: the beginning of what it says.
+    """Return the name of a message: the beginning of what it says, or the names of its files.
 
     One without an id is identified by its name: that has sender, time and length, so that two "ok" stay two.
     """
     text = text_of(fields.get("text")) or text_of(fields.get("attachments_text")) or ""
-    line = " ".join(text.split())
+    files = fields.get("attachments")
+    line = " ".join(text.split()) or ", ".join(files.value if files is not None else ())
     shown = line if len(line) <= NAME_CHARACTERS_LIMIT else f"{line[:NAME_CHARACTERS_LIMIT].rstrip()}…"
     if text_of(fields.get("id")) is not None or not shown:
         return shown or None
