@@ -101,6 +101,12 @@ def of_kind(answer: dict[str, Any]) -> list[str]:
         ("tasks due by tomorrow", ["Call Tom"]),
         ("tasks due in the next 7 days", ["Call Tom", "Paint the boat"]),
         ("done tasks due in the next 7 days", ["Sell the car"]),
+        ("Welche Rechnungen sind noch offen?", ["I-late", "I-open"]),
+        ("ausstehende Rechnungen", ["I-late", "I-open"]),
+        ("Aufgaben fällig morgen", ["Call Tom"]),
+        ("Quelles factures sont encore impayées ?", ["I-late", "I-open"]),
+        ("facturas sin pagar", ["I-late", "I-open"]),
+        ("¿Qué tareas están pendientes?", ["Call Tom", "Paint the boat"]),
     ],
 )
 def test_a_kind_in_a_question_is_answered_first(world: Call, question: str, labels: list[str]) -> None:
