@@ -174,6 +174,38 @@ def test_a_search_for_an_identifier_answers_nothing_similar(run: Call) -> None:
         assert len(found(run("entities.query", search=text))) == 1
 
 
+@pytest.mark.parametrize(
+    ("question", "mode", "name"),
+    [
+        # The only name has a hyphen.
+        ("Où habite Jean-Pierre ?", "name_part", "Jean-Pierre Roux"),
+        ("Does Jean-Pierre sail?", "name_part", "Jean-Pierre Roux"),
+        # Every word is written as a name.
+        ("North Face", "name_part", "The North Face"),
+        ("Müller & Söhne", "name_part", "Müller & Söhne GmbH"),
+        ("Mueller & Soehne", "near_name", "Müller & Söhne GmbH"),
+        ("トヨタ", "name_part", "株式会社トヨタ"),
+        # "&" joins two words of one name, or two names.
+        ("müller & söhne", "text", None),
+        ("Müller & Partner", "text", None),
+        ("jean-pierre & müller", "name_part", "Jean-Pierre Roux"),
+    ],
+)
+def test_names_of_several_words_are_read_as_one(
+    run: Call, question: str, mode: str, name: str | None
+) -> None:
+    people = [{"entity_type": "person", "name": each} for each in ("Jean-Pierre Roux", "Anna Müller")]
+    companies = [
+        {"entity_type": "company", "name": each}
+        for each in ("The North Face", "Müller & Söhne GmbH", "株式会社トヨタ")
+    ]
+    run("store", entities=[*people, *companies], find_duplicates=False)
+    answer = run("entities.find", identifier=question)
+    named = [each["canonical_name"] for each in answer["entities"] if each.get("match") != "resemblance"]
+    assert (answer["match_mode"], name in named, bool(named)) == (mode, bool(name), bool(name))
+    assert "&" not in question or "jean" in question or "Anna Müller" not in named
+
+
 def test_a_name_within_a_longer_name_names_nothing(world: Call) -> None:
     assert found(world("entities.find", identifier="who wrote New York Stories?")) == ["New York Stories"]
     assert found(world("entities.find", identifier="how far is York?")) == ["York"]

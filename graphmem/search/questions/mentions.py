@@ -202,7 +202,7 @@ class AskedNames:
     @cached_property
     def has_case(self) -> bool:
         """Whether capital letters tell names: some words behind the first have one, others have none."""
-        telling = [piece for piece in self.pieces[1:] if piece.token and not piece.is_stop_word]
+        telling = [piece for piece in self.pieces[1:] if piece.is_word and not piece.is_stop_word]
         is_mixed = any(not piece.is_capital for piece in self.pieces if piece.token)
         return is_mixed and any(piece.is_capital for piece in telling)
 
@@ -221,7 +221,11 @@ class AskedNames:
             or len(self.pieces) == 1
         ):
             return True
-        return not self.has_case and not _asks(piece.token)
+        return not self.has_case and (not _asks(piece.token) or self._is_joined(place))
+
+    def _is_joined(self, place: int) -> bool:
+        """Return whether "&" joins a word to another one."""
+        return "&" in (self.text(max(0, place - 1), place), self.text(place + 1, place + 2))
 
     def _is_day(self, place: int) -> bool:
         """Return whether a word is the name of a day or a month for sure: "8 May", "in May"."""
@@ -269,9 +273,11 @@ class AskedNames:
     @property
     def written_names(self) -> set[str]:
         """The words that the question writes as names: with a capital letter or a possessive, or alone."""
-        if len(self.pieces) == 1:
-            return set(self.pieces[0].tokens)
-        return {
+        spelled = [piece for piece in self.pieces if piece.tokens]
+        if len(spelled) == 1 or all(piece.is_capital for piece in spelled):
+            return {token for piece in spelled for token in piece.tokens}
+        whole = (0, len(self.pieces))
+        return {word for part in self._dense_parts if part[:2] == whole for word in part.words} | {
             token
             for piece in self.pieces
             if piece.is_possessive or (self.has_case and piece.is_capital) or words.is_emoji(piece.token)
@@ -299,7 +305,7 @@ class AskedNames:
             group = dict.fromkeys(
                 token for piece in pieces[start:end] if not piece.is_initial for token in piece.tokens
             )
-            if group and not self._is_of_somebody_else(start, end, taken):
+            if group and not self._is_of_somebody_else(start, end, names, taken):
                 initials = tuple(
                     token for piece in pieces[start:end] if piece.is_initial for token in piece.tokens
                 )
@@ -318,16 +324,21 @@ class AskedNames:
         piece = self.pieces[place]
         return piece.is_initial or (self.may_be_name(place) and all(token in names for token in piece.tokens))
 
-    def _is_of_somebody_else(self, start: int, end: int, taken: Collection[int]) -> bool:
-        """Return whether a word beside a part of a name may belong to the same name."""
-        for place, before in ((start - 1, start - 1), (end, end - 1)):
-            if not 0 <= place < len(self.pieces) or place in taken:
+    def _is_of_somebody_else(
+        self, start: int, end: int, names: Collection[str], taken: Collection[int]
+    ) -> bool:
+        """Return whether a word beside a part of a name, or behind "&", may belong to the same name."""
+        signs = [place for place in (start - 1, end) if self.text(place, place + 1) == "&"]
+        first, last = start - (start - 1 in signs), end + (end in signs)
+        for place, before in ((first - 1, first - 1), (last, end - 1)):
+            if not 0 <= place < len(self.pieces) or place in taken or self._continues(place, names):
                 continue
             if self.pieces[before].ends or self.pieces[before].is_possessive:
                 continue
             token = self.pieces[place].token
             is_order = token in _COMMANDS and (place == 0 or self.pieces[place - 1].ends)
-            if not (_asks(token) or is_order) and self.may_be_name(place):
+            asks = _asks(token) and not self._is_joined(place)
+            if not (asks or is_order) and self.may_be_name(place):
                 return True
         return False
 
