@@ -158,10 +158,10 @@ async def _fold(context: Context, own: _Own, own_sum: Sum, rules: Rules, at: int
 async def _name(context: Context, survivor: _Own, fold: Fold, known: int) -> str:
     """Return the name that its values give a survivor, else the name that it has now if that was known."""
     texts = _texts(fold)
-    if survivor.name is not None and not identity.naming_values(texts):
-        if not survivor.stale:
+    if (survivor.merging or survivor.name is not None) and not identity.naming_values(texts):
+        if survivor.name is not None and not survivor.stale:
             return survivor.name
-        # The stored name is of an older schema: nobody has read the entity as of now since.
+        # The stored name is that of a merge, or of an older schema that nobody has read the entity under.
         texts = _texts(await refolding.fold(context.graph, survivor.id, survivor.rules, times.LATEST, known))
     return identity.name_of(survivor.type, survivor.id, texts)
 

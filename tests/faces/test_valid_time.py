@@ -98,6 +98,23 @@ def test_an_answer_before_all_is_known_says_so_and_names_keep_their_entities(run
     assert "since" in refused.value.details["hint"]
 
 
+def test_an_entity_that_was_merged_keeps_its_own_name_before_anything_counts(run: Call) -> None:
+    a, b = people(run)
+    _, other = people(run, 1)
+    relate(run, a, b, metadata=SINCE_UNTIL)
+
+    def names() -> list[str]:
+        then = run("entities.related", entity_id=a, at="2020-06-01")["entities"]
+        return [entity["canonical_name"] for entity in then]
+
+    run("entities.merge", source_entity_id=b, target_entity_id=other)
+    assert names() == ["Brandt & Sohn 0"]
+    run("entities.unmerge", source_entity_id=b)
+    assert names() == ["Brandt & Sohn 0"]
+    run("entities.merge", source_entity_id=other, target_entity_id=b)
+    assert names() == ["Brandt & Sohn 0"]
+
+
 @pytest.mark.parametrize(
     ("metadata", "made", "there", "not_there"),
     [
