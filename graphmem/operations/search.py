@@ -111,6 +111,8 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
         if "resembling" in hits:
             hits["resembling"], _ = await _then(context, hits["resembling"], clocks)
     following = {"answered": end} if skip < end < total else None
+    if not clocks.now and not skip and following is None:
+        total = len(page)
     truncated = following is not None and end - skip < arguments.limit
     found: FoundEntities = {
         **hits,
@@ -120,7 +122,7 @@ async def find_entity(context: Context, arguments: FindEntity) -> FoundEntities:
         **Page(page, following, truncated, total).envelope(arguments, query, is_counted=True),
         "total": total,
     }
-    if end < total and not page:
+    if end == skip < hits["total"]:
         rest = f"no look-up answers more than its first {skip} hits: POST /entities/query pages a search"
         found["hint"] = "; ".join(filter(None, [found.get("hint"), rest]))
     return found

@@ -230,6 +230,7 @@ async def search_page(
         return page, results
     ids = [each.id for each in ranked]
     last = ranked[-1] if ranked else None
+    total, least = results.total, None
     if clocks.now and results.past is not None:
         rows, histories = await with_histories(context, ids)
         truncated, results = len(rows) < len(ids), replace(results, earlier=histories)
@@ -242,10 +243,13 @@ async def search_page(
         rows, read = await as_of.first_entities(context, ids, clocks)
         truncated = read < len(ids)
         last = ranked[read - 1] if truncated else last
+        # Only what was read is known to have lived then.
+        is_whole = place is None and not (wanted.offset or truncated or results.has_more)
+        total, least = len(rows) if is_whole else None, len(rows)
         is_past = results.past is not None
         results = replace(results, notes=[note for note in results.notes if not (is_past and note == OF_NOW)])
     following = _place_of(last) if last is not None and (truncated or results.has_more) else None
-    return Page(rows, following, truncated, results.total), results
+    return Page(rows, following, truncated, total, least=least), results
 
 
 async def _filtered(

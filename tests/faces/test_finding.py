@@ -304,3 +304,20 @@ def test_a_look_up_as_of_a_time_answers_what_was_then(run: Call) -> None:
         assert answer["at"] == "2021-01-01T00:00:00.000000Z"
         answer = run("entities.find", identifier=identifier, at="2019-01-01")
         assert (answer["entities"], "nothing counts at this time" in answer["hint"]) == ([], True)
+
+
+def test_a_total_as_of_a_time_counts_what_lived_then(run: Call) -> None:
+    for year in (2020, 2022, 2024):
+        item = {"entity_type": "note", "title": f"Mooring {year}", "text": "harbour fees"}
+        run("store", entities=[item], observed_at=f"{year}-05-01", find_duplicates=False)
+
+    def searched(**more: Any) -> dict[str, Any]:
+        return run("entities.query", search="harbour fees", include_total_count=True, at="2023-01-01", **more)
+
+    whole = searched()
+    assert (len(whole["entities"]), whole["total"]) == (2, 2)
+    first = searched(limit=1)
+    assert ("total" in first, first["total_is_at_least"]) == (False, len(first["entities"]))
+    found = run("entities.find", identifier="harbour fees", at="2023-01-01")
+    assert (len(found["entities"]), found["total"]) == (2, 2)
+    assert run("entities.find", identifier="harbour fees", at="2019-01-01")["total"] == 0
