@@ -5,8 +5,9 @@ The similarity ignores accents, punctuation, legal forms of companies, honorific
 misspelled, abbreviated to an initial, or in another order.
 
 The *marks* of two names must be equal: its numbers ("Invoice 12" is not "Invoice 13"), its
-Roman numerals, the generation of a person, and single letters elsewhere ("Plan A" is not "Plan B"). Two
-people ("A and B") and a label of a transcriber ("Ann (Tech Lead)", "ann-speaker-2") have marks of their own.
+Roman numerals, the generation of a person, single letters elsewhere ("Plan A" is not "Plan B"), and signs
+behind a word ("C++" is not "C#"). So must the emoji of names that both have some. Two people ("A and B") and
+a label of a transcriber ("Ann (Tech Lead)", "ann-speaker-2") have marks of their own.
 Chinese and Korean words must be equal: each of their characters is a word by itself.
 """
 
@@ -23,7 +24,7 @@ from rapidfuzz.fuzz import token_sort_ratio
 
 from graphmem.model.identity import fold_text, words
 from graphmem.model.nicknames import are_forms_of_one_name
-from graphmem.text.words import word_set
+from graphmem.text.words import is_emoji, word_set
 
 Kind = Literal["person", "company", "other"]
 """Whose name it is: people have honorifics and initials, companies have legal forms."""
@@ -67,6 +68,8 @@ _PARTICLES = word_set(
 )
 _SEVERAL = re.compile(r"\w\s+(?:and|und|et|og|och|&|\+|/)\s+\w|\w[&+/]\w")
 """Between the names of two people."""
+_SIGNS = re.compile(r"(?<=\w)(?:\++|#)(?!\w)")
+"""Behind a word they are a part of it: C++, C#, Disney+."""
 _LABEL = re.compile(
     r"\bspeaker[\s_-]*\d+\b|^speaker\b|-speaker\b|\bunknown\b|^\(.*\)$|\((?:[^)]*\s)?(?:lead|manager|engineer|host|guest|moderator"
     r"|interviewer|presenter|organi[sz]er|chair|director|developer|designer|head|c[a-z]o)\)$"
@@ -94,7 +97,7 @@ class Name:
 
     ``words`` are the words that count, in order; ``ordered`` joins them sorted by sound; ``packed`` joins
     them without blanks. ``marks`` must equal those of the other name; ``forms`` are legal forms, which hardly
-    count; ``initials`` tells that a word is a single letter.
+    count; ``initials`` tells that a word is a single letter; ``emoji`` may be left out.
     """
 
     kind: Kind
@@ -104,6 +107,7 @@ class Name:
     marks: frozenset[str]
     forms: frozenset[str]
     initials: bool
+    emoji: frozenset[str]
 
 
 @lru_cache(maxsize=4096)
@@ -119,6 +123,7 @@ def parse(text: str, kind: Kind) -> Name | None:
             mark for mark, written in (("several", _SEVERAL), ("label", _LABEL)) if written.search(folded)
         ]
         parts = [word for word in parts if word not in _HONORIFICS] or parts
+    marks += _SIGNS.findall(folded)
     marks += [mark for place, word in enumerate(parts) for mark in _marks(word, place, len(parts), kind)]
     rest = [word for place, word in enumerate(parts) if not (place and word in _GENERATION_WORDS[kind])]
     # A single letter in a person's name is an initial, not a particle.
@@ -129,9 +134,8 @@ def parse(text: str, kind: Kind) -> Name | None:
     # Marks count their repetitions: "5 5" differs from "5".
     counted = frozenset(f"{mark} {marks.count(mark)}" for mark in marks)
     ordered = " ".join(sorted(counting, key=lambda word: (sound(word), word)))
-    return Name(
-        kind, tuple(counting), ordered, "".join(counting), counted, forms, min(map(len, counting)) == 1
-    )
+    initials, emoji = min(map(len, counting)) == 1, frozenset(filter(is_emoji, folded))
+    return Name(kind, tuple(counting), ordered, "".join(counting), counted, forms, initials, emoji)
 
 
 def similarity(name: Name, other: Name) -> float:
@@ -139,6 +143,8 @@ def similarity(name: Name, other: Name) -> float:
     differing_marks = name.marks ^ other.marks
     # One name may lack the generation of a person; all other marks must be in both.
     if differing_marks and (len(differing_marks) > 1 or not differing_marks <= _GENERATIONS):
+        return CONFLICTING_MARKS
+    if name.emoji and other.emoji and name.emoji != other.emoji:
         return CONFLICTING_MARKS
     alike = _words_similarity(name, other)
     if differing_marks:

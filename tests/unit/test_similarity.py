@@ -53,8 +53,13 @@ SAME = [
     ("project", "コンピューター計画", "コンピュータ計画"),
     ("task", "Renew the domain", "renew domain"),
     ("recipe", "Crème brûlée", "Creme brulee"),
+    ("recipe", "🍎 Apple pie", "Apple pie"),
+    ("topic", "C++ templates", "C++  Templates"),
 ]
 OTHER = [
+    ("recipe", "🍎 Pie", "🍐 Pie"),
+    ("topic", "C++", "C#"),
+    ("product", "Disney+", "Disney"),
     ("person", "John Smith", "Joan Smith"),
     ("person", "Maria Garcia", "Mario Garcia"),
     ("person", "Daniel Rossi", "Daniela Rossi"),
