@@ -31,6 +31,7 @@ SEVERAL = {
     "ATTACH": "attachments",
     "X-GOOGLE-CONFERENCE": "conference",
     "PERCENT-COMPLETE": "percent_complete",
+    "CATEGORIES": "categories",
 }
 """Properties of which an entry may have several. A file that stands in the calendar itself is left out."""
 TIMES = {
@@ -266,16 +267,22 @@ def _add(builder: Builder, entry: _Entry, of: tuple[_Entry, list[_Entry]], refer
         builder.count_cells(len(people))
         texts = [" ".join(person.values()) for person in people]
         add(member, name, texts, people[0] if name == "organizer" and people else people)
-    for member, name in SEVERAL.items():
-        lines = [each for each in entry.block.named(member) if each.params.get("ENCODING") != "BASE64"]
-        texts = list(filter(None, (each.texts()[0] for each in lines)))
-        add(member, name, texts, texts if len(texts) > 1 or name == "attachments" else None)
-    categories = [text for each in entry.block.named("CATEGORIES") for text in each.texts(",") if text]
-    add("CATEGORIES", "categories", categories, [normal(text) for text in categories])
+    for each in _several(entry):
+        add(*each)
     builder.add("", "\n")
     builder.count_cells(len(fields) + len(instances))
     last = max(field.span.end or begin for field in fields)
     builder.part("event", FileSpan(line=line, start=begin, end=last), fields)
+
+
+def _several(entry: _Entry) -> Iterator[tuple[str, str, list[str], list[str] | None]]:
+    """Yield the properties that may come again: their names, their texts, and the list where it is one."""
+    for member, name in SEVERAL.items():
+        lines = [each for each in entry.block.named(member) if each.params.get("ENCODING") != "BASE64"]
+        separator = "," if member == "CATEGORIES" else None
+        texts = [text for each in lines for text in each.texts(separator) if text]
+        is_list = len(texts) > 1 or member in ("ATTACH", "CATEGORIES")
+        yield member, name, texts, texts if is_list else None
 
 
 def _shown(moment: Moment, *, in_utc: bool = False) -> str:

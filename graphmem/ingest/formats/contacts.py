@@ -7,6 +7,7 @@ has its own name, and all of several values. Days are ISO 8601; one without a ye
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from graphmem.ingest.building import Builder, widened
 from graphmem.ingest.content_lines import ADDRESS, Block, ContentLine, blocks
@@ -87,24 +88,21 @@ def _add(builder: Builder, card: Block) -> None:
     names = (fields.get(name) for name in ("given_name", "additional_name", "family_name"))
     add("FN", "name", " ".join(field.value.replace(", ", " ") for field in names if field))
     builder.add("", "\n")
-    members = [
-        *fields.values(),
-        *(
-            PartField(
-                name,
-                [text for text, _ in pairs] if len(pairs) > 1 or name in LISTS else pairs[0][0],
-                widened(span for _, span in pairs),
-            )
-            for name, pairs in lists.items()
-            if name not in fields
-        ),
-    ]
+    members = [*fields.values(), *(each for each in _lists(lists) if each.name not in fields)]
     if not members:
         builder.warn(f"{card.place} says nothing: it is left out.")
         return
     builder.count_cells(sum(len(pairs) for pairs in lists.values()) + len(fields))
     end = max(field.span.end or start for field in members)
     builder.part("contact", FileSpan(line=line, start=start, end=end), members)
+
+
+def _lists(lists: dict[str, list[tuple[str, FileSpan]]]) -> Iterator[PartField]:
+    """Yield the properties that may come again: a list, or a text where one that is no list comes once."""
+    for name, pairs in lists.items():
+        texts = [text for text, _ in pairs]
+        value = texts if len(texts) > 1 or name in LISTS else texts[0]
+        yield PartField(name, value, widened(span for _, span in pairs))
 
 
 def _texts(member: ContentLine) -> list[str]:

@@ -21,6 +21,7 @@ from graphmem.ingest.proposal import Proposal
 from graphmem.model import changed_instances, times
 
 SHARED_NAMES = {
+    **{name: name for name in ("class", "geo", *SEVERAL.values())},
     "summary": "title",
     "location": "location",
     "status": "status",
@@ -33,7 +34,6 @@ SHARED_NAMES = {
     "timezone": "timezone",
     "categories": "tags",
     "instances": "instance_dates",
-    **{name: name for name in ("class", "geo", *SEVERAL.values())},
 }
 TYPES = {
     "event": ("event", {"start": "date_start", "end": "date_end", "description": "description"}),
