@@ -116,7 +116,7 @@ FORMATS: tuple[Format, ...] = (
         "web_page",
         ("heading", "item", "paragraph", "row"),
         ("lxml",),
-        version=2,
+        version=3,
     ),
     Format("eml", "e-mail", ("message/rfc822",), (".eml",), "mail", ("message",), MAIL_LIBRARIES, version=4),
     Format(

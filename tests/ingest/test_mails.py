@@ -319,6 +319,16 @@ def test_a_date_without_a_zone_of_the_sender_is_in_utc() -> None:
     assert not document.warnings
 
 
+def test_the_lines_of_a_html_text_stay_lines() -> None:
+    mail = (
+        b"From: ada@a.example\nTo: bob@b.example\nSubject: x\nContent-Type: text/html\n\n"
+        b"<h1>My<br>home</h1><p>Main St 1<br>\n12345\n Town<br/></p><table><tr><td>a<br>b<td>c</table>\n"
+    )
+    document = parsed_here(mail, None, "a.eml", DocumentLimits())
+    fields = {field.name: field.value for field in document.parts[0].fields}
+    assert fields["body"] == "My home\nMain St 1\n12345 Town\na b\tc"
+
+
 def test_a_mail_in_utf_16_is_read() -> None:
     proposed = proposal_of("a.eml", HEAD.decode() + "\ntext\n")
     document = parse((HEAD + b"\ntext\n").decode().encode("utf-16"))

@@ -20,6 +20,8 @@ BLOCKS = HEADINGS | {
     "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "nav", "ol",
     "option", "p", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 }  # fmt: skip
+BREAK = "\v"
+"""A line break in what is collected: other white space there is a space."""
 METADATA = {"author", "description", "keywords", "date", "generator"}
 
 
@@ -131,7 +133,7 @@ class PageText:
         elif tag == "tr" and self._tables:
             self._tables[-1].cells = []
         elif tag == "br":
-            self._words.append("\n")
+            self._words.append("\n" if self._preformatted else BREAK)
         self._preformatted += tag == "pre"
 
     def _end(self, tag: str) -> None:
@@ -171,8 +173,13 @@ class PageText:
             self._words.append(" ")
             return
         words, self._words = "".join(self._words), []
-        lines = words.split("\n") if self._preformatted else [" ".join(words.split())]
-        text = "\n".join(line.rstrip() for line in lines).strip("\n")
+        kind, level = self._kinds[-1] if self._kinds else ("paragraph", None)
+        if self._preformatted:
+            lines = [line.rstrip() for line in words.split("\n")]
+        else:
+            lines = [
+                " ".join(line.split()) for line in ([words] if kind == "heading" else words.split(BREAK))
+            ]
+        text = "\n".join(lines).strip("\n")
         if text.strip():
-            kind, level = self._kinds[-1] if self._kinds else ("paragraph", None)
             self._builder.part(kind, self._builder.add(text, "\n"), level=level)
