@@ -106,7 +106,7 @@ FORMATS: tuple[Format, ...] = (
         "markdown",
         ("heading", "item", "paragraph", "record", "row", "table"),
         ("markdown-it-py", "python-frontmatter", "pyyaml"),
-        version=2,
+        version=3,
     ),
     Format(
         "html",

@@ -28,6 +28,7 @@ class PlainLoader(yaml.SafeLoader):
     """Reads as values what YAML 1.2 and people take for values; the rest keeps the text that the file has.
 
     By YAML 1.1, the rules of the library, `12:30` is 750, `0123` is 83, `no` is false and a date is no text.
+    A number that begins with a plus is one of a telephone.
     """
 
 
@@ -35,7 +36,7 @@ PlainLoader.yaml_implicit_resolvers = {}
 for tag, pattern, first in (
     ("null", r"~|null|Null|NULL|", [*"~nN", ""]),
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
-    ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
+    ("int", r"-?(?:0|[1-9][0-9]*)", "-0123456789"),
     ("float", r"[-+]?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+]?[0-9]+)?", "-+0123456789"),
 ):
     PlainLoader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(f"^(?:{pattern})$"), list(first))
