@@ -95,6 +95,7 @@ def test_the_first_row_is_the_header_by_rule(cells: list[str], expected: bool) -
             ["name", "day", "born"],
             ["Ada", "Bob", "1.2.00"],
         ),
+        ('Name,Zip,Tax\n"=""Bob""","=""0150""",="x"\n', ["name", "zip", "tax"], ["Bob", "0150", "x"]),
         ("Town,2019,2020\nOslo,12,13\n", ["town", "2019", "2020"], ["Oslo", "12", "13"]),
         (
             "Ada,1988,2019\nBob,1990,2020\n",

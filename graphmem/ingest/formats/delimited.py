@@ -21,6 +21,8 @@ from graphmem.ingest.document import FileSpan, ParseFailed
 from graphmem.ingest.tabular import HEAD_ROWS, Columns, header_of, row_fields
 
 DELIMITERS = ",;\t|"
+FORMULA_TEXT = re.compile(r'="([^"]*)"')
+"""How a table makes Excel keep a text such as `0150`."""
 STATED_DELIMITER = re.compile(r'"?sep=(.)"?\n', re.IGNORECASE)
 SAMPLE_CHARACTERS = 4_096
 """How much of a text is looked at to find its delimiter."""
@@ -177,4 +179,5 @@ def add_row(builder: Builder, row: DelimitedRecord, columns: Columns) -> None:
     builder.count_cells(len(row.cells))
     spans = [FileSpan(line=row.line, row=row.number, start=start, end=end) for start, end in row.places]
     span = FileSpan(line=row.line, row=row.number, start=row.start, end=row.end)
-    builder.part("row", span, row_fields(columns, row.cells, spans))
+    cells = [match[1] if (match := FORMULA_TEXT.fullmatch(cell)) else cell for cell in row.cells]
+    builder.part("row", span, row_fields(columns, cells, spans))
