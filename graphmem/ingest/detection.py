@@ -157,7 +157,7 @@ def _is_chat(head: str) -> bool:
     """Return whether a text begins as a chat of WhatsApp in any language, as logs and diaries do as well."""
     from graphmem.ingest.formats.whatsapp import LINE, lines_of
 
-    return LINE.match(head) is not None and any(match[11] for match in lines_of(head))
+    return LINE.match(head) is not None and any(match["sender"] for match in lines_of(head))
 
 
 def _is_tabbed(head: str) -> bool:

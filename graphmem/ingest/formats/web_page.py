@@ -177,9 +177,8 @@ class PageText:
         if self._preformatted:
             lines = [line.rstrip() for line in words.split("\n")]
         else:
-            lines = [
-                " ".join(line.split()) for line in ([words] if kind == "heading" else words.split(BREAK))
-            ]
+            parts = [words] if kind == "heading" else words.split(BREAK)
+            lines = [" ".join(part.split()) for part in parts]
         text = "\n".join(lines).strip("\n")
         if text.strip():
             self._builder.part(kind, self._builder.add(text, "\n"), level=level)

@@ -23,12 +23,18 @@ HALVES = {
 """What names the half of a day, and the hours before it."""
 _HALF = "|".join(HALVES)
 LINE = re.compile(
-    r"^[\u200e\u200f]*(\[(?=[^\]\n]*\] ))?(\d{1,4})\u200f?[./-] ?(\d{1,2})\u200f?[./-] ?(\d{1,4})"
-    rf"(\.? г\.,? |[,،.]? (?:(?:à|às|klo|kl\.?|um) )?)({_HALF})? ?(\d{{1,2}})[:.](\d\d)(?:[:.](\d\d))?"
-    rf"(?:[ \u202f\u00a0]?({_HALF})(?:\.?[ \u202f\u00a0]?[mμ]\.?)?)?(?:\] | - )"
-    r"\u200e?(?:([^:\n]{1,100}): \u200e?)?",
+    r"^[\u200e\u200f]*(?P<bracket>\[(?=[^\]\n]*\] ))?"
+    r"(?P<first>\d{1,4})\u200f?[./-] ?(?P<second>\d{1,2})\u200f?[./-] ?(?P<third>\d{1,4})"
+    r"(?P<between>\.? г\.,? |[,،.]? (?:(?:à|às|klo|kl\.?|um) )?)"
+    rf"(?P<half_before>{_HALF})? ?(?P<hour>\d{{1,2}})[:.](?P<minute>\d\d)(?:[:.](?P<seconds>\d\d))?"
+    rf"(?:[ \u202f\u00a0]?(?P<half_behind>{_HALF})(?:\.?[ \u202f\u00a0]?[mμ]\.?)?)?(?:\] | - )"
+    r"\u200e?(?:(?P<sender>[^:\n]{1,100}): \u200e?)?",
     re.MULTILINE | re.IGNORECASE,
 )
+TIME = "first", "second", "third", "hour", "minute", "seconds", "half_before", "half_behind"
+"""The groups that say a time."""
+FORM = "bracket", "between"
+"""The groups that are the same in all lines."""
 MARKS = dict.fromkeys(map(ord, "\u200e\u200f\u202a\u202c\u202f~"))
 SENDERS_SHOWN = 5
 ORDERS = {"day first": (2, 1, 0), "month first": (2, 0, 1)}
@@ -45,21 +51,19 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
         begun, first_line = builder.position, builder.line
         builder.add(text, "\n")
         lines = lines_of(text)
-        times = _times([match.group(2, 3, 4, 7, 8, 9, 6, 10) for match in lines], builder)
+        times = _times([match.group(*TIME) for match in lines], builder)
         for index, match in enumerate(lines):
             line, start = first_line + text.count("\n", 0, match.start()), begun + match.start()
             end = lines[index + 1].start() if index + 1 < len(lines) else len(text)
             body = text[match.end() : end].strip()
-            if match[11] is None or not body:
+            if match["sender"] is None or not body:
                 continue
             number += 1
-            sender = " ".join(match[11].translate(MARKS).split())
+            sender = " ".join(match["sender"].translate(MARKS).split())
             senders[sender] = None
             stop = begun + match.end() + len(text[match.end() : end].rstrip())
             fields = [
-                PartField(
-                    "role", sender, _span(line, number, begun + match.start(11), begun + match.end(11))
-                ),
+                PartField("role", sender, _span(line, number, *(begun + at for at in match.span("sender")))),
                 PartField("text", body, _span(line, number, stop - len(body), stop)),
                 PartField("sent_at", times[index], _span(line, number, start, begun + match.end())),
             ]
@@ -80,7 +84,7 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
 def lines_of(text: str) -> list[re.Match[str]]:
     """Return the beginnings of the lines of a chat, all in the form of the first one."""
     lines = list(LINE.finditer(text))
-    return [match for match in lines if match.group(1, 5) == lines[0].group(1, 5)]
+    return [match for match in lines if match.group(*FORM) == lines[0].group(*FORM)]
 
 
 def _span(line: int, message: int, start: int, end: int) -> FileSpan:
@@ -100,7 +104,7 @@ def _times(written: list[tuple[str | None, ...]], builder: Builder) -> list[str]
     best = min(fitting, key=lambda order: fitting[order])
     if len(set(fitting.values())) < len(fitting) == 2 and read["day first"] != read["month first"]:
         # The United States write AM and PM, other countries with halves of a day `am` or `a. m.`.
-        best = "month first" if any((parts[7] or "").isupper() for parts in written) else "day first"
+        best = "month first" if any((parts[-1] or "").isupper() for parts in written) else "day first"
         builder.warn(f"The order of day and month is a guess: {best}.")
     return [f"{time}Z" for time in read[best]]
 

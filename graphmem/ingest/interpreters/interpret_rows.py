@@ -139,8 +139,9 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
             columns = document.metadata.get("columns")
             labels = dict.fromkeys(field.name for part in parts for field in part.fields)
             labels |= dict.fromkeys(columns if isinstance(columns, list) else ())
-            names = usual_names(map(field_name, labels))
-            known = tuple(names.get(name, name) for name in map(field_name, labels))
+            table = [*map(field_name, labels)]
+            names = usual_names(table)
+            known = tuple(names.get(name, name) for name in table)
             types = replace(types, are_people=are_people(known), renamed=names)
         for part in parts:
             if kind == "sheet":
@@ -172,11 +173,10 @@ def _add(
     named_rows: dict[tuple[str, Any], int],
 ) -> None:
     """Add a row. ``contents`` are those of the earlier rows that nothing names, ``named_rows`` the others."""
-    renamed = [
-        member._replace(name=types.renamed.get(member.name, member.name))
-        for member in members_of(part.fields)
-    ]
-    named = {member.name: member for member in renamed}
+    read = members_of(part.fields)
+    if types.renamed:
+        read = [member._replace(name=types.renamed.get(member.name, member.name)) for member in read]
+    named = {member.name: member for member in read}
     members = columns_joined(text, named, types.has_lists, types.are_people)
     stated, loose = (_value(members, name) for name in (TYPE_COLUMN, LOOSE_TYPE_COLUMN))
     entity_type, is_loose = types.of_row(stated, loose, tuple(members))
@@ -209,8 +209,10 @@ def _warn_of_one_name(draft: ProposalDraft, row: int | None, named_rows: dict[tu
     first = named_rows.setdefault((entity.entity_type, name), row) if isinstance(name, str) else row
     if first == row or draft.entities[first].fields == entity.fields:
         return
-    found = [identity.identify("", entity.entity_type, draft.entities[each].fields) for each in (first, row)]
-    if found[0] == found[1] and found[0].basis in identity.NAME_FIELDS:
+    own, earlier = (
+        identity.identify("", entity.entity_type, draft.entities[each].fields) for each in (row, first)
+    )
+    if own == earlier and own.basis in identity.NAME_FIELDS:
         shown = str(name)[:60]
         draft.warn(
             f"Rows with the name {shown!r} are one entity: of values that differ, the last one counts."

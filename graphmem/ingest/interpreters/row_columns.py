@@ -173,7 +173,7 @@ def _part_of_name(entity_type: str, members: Mapping[str, LabelledMember]) -> st
     The number or the web address of the person tells namesakes apart.
     """
     filled = {name: member.value for name, member in members.items() if not is_empty(member.value)}
-    if entity_type not in identity.PEOPLE or filled.keys() & PARTS_OF_NAME == set():
+    if entity_type not in identity.PEOPLE or filled.keys().isdisjoint(PARTS_OF_NAME):
         return None
     read = identity.read_fields(entity_type, filled, with_id=True)
     if any(name in read for name in (identity.CANONICAL_NAME, "name", "full_name", "email")):
