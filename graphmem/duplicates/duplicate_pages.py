@@ -16,7 +16,7 @@ from graphmem.duplicates.similarity import COMPARED_FIELDS, Profile
 from graphmem.model.schema import SchemaDocument, shipped
 from graphmem.model.schema.schema_document import Detection
 from graphmem.reading import answers
-from graphmem.reading.shared_rows import EntityResult, check_whole
+from graphmem.reading.shared_rows import EntityResult, snapshot_of
 from graphmem.registry import Context
 from graphmem.writing import DismissedPair, dismissed_pairs
 
@@ -123,9 +123,8 @@ async def profile_of(context: Context, entity_id: str, detections: Detections) -
     if row is None:
         raise answers.no_entity(entity_id)
     entity = row.entity
-    check_whole(entity)
     kinds = detections.kinds(entity.type)
-    texts = compared(zip(entity.fields, entity.values, strict=True), kinds)
+    texts = compared(snapshot_of(entity).items(), kinds)
     weight = entity.observation_count, -(entity.created_at or 0)
     return Profile(entity.id, entity.type, entity.name, texts, weight, kinds)
 

@@ -318,6 +318,6 @@ def test_a_total_as_of_a_time_counts_what_lived_then(run: Call) -> None:
     assert (len(whole["entities"]), whole["total"]) == (2, 2)
     first = searched(limit=1)
     assert ("total" in first, first["total_is_at_least"]) == (False, len(first["entities"]))
-    found = run("entities.find", identifier="harbour fees", at="2023-01-01")
-    assert (len(found["entities"]), found["total"]) == (2, 2)
+    then = run("entities.find", identifier="harbour fees", at="2023-01-01")
+    assert (len(then["entities"]), then["total"]) == (2, 2)
     assert run("entities.find", identifier="harbour fees", at="2019-01-01")["total"] == 0

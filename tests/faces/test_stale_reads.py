@@ -76,8 +76,9 @@ def test_no_read_fails_where_a_commit_fell_into_it(
     people = [{"entity_type": "person", "name": f"Ada {name}", "born": 1815} for name in ("Lovelace", "King")]
     link = {"relationship_type": "KNOWS", "source_index": 0, "target_index": 1, "metadata": {"since": 1830}}
     ada = run("store", entities=people, relationships=[link])["entities"][0]["entity_id"]
-    asked = json.loads(json.dumps(arguments).replace("$ada", ada))
-    run(name, **asked)
+    with_ids = filled(Row(name, arguments), {"$ada": ada})
+    assert with_ids is not None
+    run(name, **with_ids)
     # A read between two properties of a node sees values of which it does not know the fields.
     longer: LiteralString = (
         "MATCH (n) WHERE n.owner = $owner AND n.check IS NOT NULL SET n.values = n.values + ['1'] "
@@ -85,4 +86,4 @@ def test_no_read_fails_where_a_commit_fell_into_it(
     )
     loop.run(services.database.script(longer, owner=owner))
     with pytest.raises(Unavailable, match=r"ent_|rel_|the schema of person"):
-        run(name, **asked)
+        run(name, **with_ids)
