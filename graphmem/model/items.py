@@ -153,10 +153,12 @@ class ItemReader:
     issues: list[ItemIssue] = field(default_factory=list)
     new_types: dict[str, dict[str, Any]] = field(default_factory=dict)
     _unknown_types: int = 0
+    _refused: int = 0
 
     def refuse(self, code: str, path: str, message: str, index: int | None = None, **more: Any) -> None:
         """Add an issue; :data:`ISSUES_LIMIT` at most."""
-        if len(self.issues) >= ISSUES_LIMIT:
+        self._refused += 1
+        if self._refused > ISSUES_LIMIT:
             return
         issue = cast("ItemIssue", {"code": code, "path": path, "message": message, **more})
         if index is not None:
@@ -193,7 +195,7 @@ class ItemReader:
             given_fields: the fields, ``canonical_name`` among them.
             kind: the kind of the observation; one that has values needs at least one field.
         """
-        before = len(self.issues)
+        before = self._refused
         fields = self._fields(index, fields_path, given_fields, needed=kind in facts.VALUE_KINDS)
         entity_type = self._entity_type(index, path, about)
         target = self._target(index, path, about)
@@ -215,7 +217,7 @@ class ItemReader:
         if expected is not None and not (type(expected) is int and expected >= 0):
             message = "must be the version of an entity, or 0 for one that must be new"
             self.refuse("ERR_EXPECTED_VERSION", f"{path}.{EXPECTED}", message, index)
-        if len(self.issues) > before:
+        if self._refused > before:
             return None
         who = self._identify(index, about, entity_type, target, fields)
         item = Item(
@@ -259,7 +261,7 @@ class ItemReader:
             kind: create, delete or restore.
         """
         path = f"$.relationships[{index}]" if path is None else path
-        before = len(self.issues)
+        before = self._refused
         given = raw["relationship_type"]
         meaning = self._meaning(index, f"{path}.relationship_type", given)
         source = self._end(index, path, raw, "source", count)
@@ -269,7 +271,7 @@ class ItemReader:
         for field_name, value in metadata.items():
             if self._field_name(index, f"{path}.metadata", field_name):
                 fields[field_name] = self._encoded(index, f"{path}.metadata.{field_name}", value)
-        if len(self.issues) > before or source is None or target is None or meaning is None:
+        if self._refused > before or source is None or target is None or meaning is None:
             return None
         spelled = relationship.spell(given)
         is_other_name = spelled != meaning.name and spelled not in self.vocabulary
@@ -305,7 +307,7 @@ class ItemReader:
         return meaning
 
     def _fields(self, index: int, path: str, raw: Mapping[Any, Any], *, needed: bool) -> dict[str, Any]:
-        before = len(self.issues)
+        before = self._refused
         fields: dict[str, Any] = {}
         for name, value in raw.items():
             if self._field_name(index, path, name):
@@ -315,7 +317,7 @@ class ItemReader:
         if name is not None and not (isinstance(name, str) and identity.fold_text(name)):
             message = "a canonical name is a string that is not blank, or null to retract it"
             self.refuse("ERR_CANONICAL_NAME", f"{path}.{identity.CANONICAL_NAME}", message, index)
-        if needed and not fields and len(self.issues) == before:
+        if needed and not fields and self._refused == before:
             message = "the item is empty: give at least one field or a canonical_name"
             self.refuse("ERR_EMPTY_ITEM", path, message, index)
         return fields

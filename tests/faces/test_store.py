@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphmem.errors import IdempotencyMismatch, InvalidInput, StoreRefused, UnknownField
+from graphmem.model.items import ISSUES_LIMIT
 from tests.support.faces import Call
 
 ADA = {"entity_type": "person", "name": "Ada Lovelace", "born": 1815}
@@ -56,6 +57,12 @@ def test_a_bad_item_refuses_the_whole_request_by_index(call: Call) -> None:
     (issue,) = refused.value.details["issues"]
     assert (issue["index"], issue["path"]) == (1, "$.entities[1].entity_type")
     assert call("server.stats")["total_entities"] == 0
+
+
+def test_more_bad_items_than_a_refusal_lists_are_refused_like_few(call: Call) -> None:
+    with pytest.raises(StoreRefused) as refused:
+        call("store", entities=[{"name": f"n{number}"} for number in range(ISSUES_LIMIT + 1)])
+    assert [issue["index"] for issue in refused.value.details["issues"]] == list(range(ISSUES_LIMIT))
 
 
 def test_a_bad_relationship_refuses_the_items_too(call: Call) -> None:

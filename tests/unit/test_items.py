@@ -359,6 +359,23 @@ def test_no_more_than_a_hundred_faults_of_a_request_are_told():
     assert [issue.get("index") for issue in read.issues] == list(range(ISSUES_LIMIT))
 
 
+def test_a_fault_that_is_not_told_any_more_refuses_its_part_too():
+    read = reader()
+    items: list[dict[str, Any]] = [
+        {}, {"name": "Ada"}, {**ADA, "": 1}, {**ADA, "observed_at": "x"}, {"entity_type": "person"},
+    ]  # fmt: skip
+    links: list[dict[str, Any]] = [
+        {"relationship_type": "knows"},
+        {"relationship_type": "!", "source_index": 9},
+    ]
+    for index in range(ISSUES_LIMIT):
+        read.item(index, "no object")
+    assert [read.item(ISSUES_LIMIT, raw) for raw in items] == [None] * len(items)
+    assert [read.link(0, raw, 1) for raw in links] == [None] * len(links)
+    assert len(read.issues) == ISSUES_LIMIT
+    assert read.item(ISSUES_LIMIT, ADA) is not None
+
+
 def test_an_item_is_identified_by_the_registered_schema_of_its_type():
     registered = {"wine": (("label", "year"), (identity.CONTENT,))}
     read = ItemReader(OWNER, TRANSACTION, alternatives=registered.get)
