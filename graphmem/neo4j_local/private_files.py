@@ -13,6 +13,7 @@ from pathlib import Path
 
 from graphmem.errors import DataDirectoryRefused
 
+LOCK_SECONDS = 60.0
 _CAUSES = {
     errno.ENOSPC: "the disk is full: free some space there and run this again",
     errno.EDQUOT: "the disk quota is used up: free some space there and run this again",
@@ -57,6 +58,15 @@ def private_directory(path: Path) -> None:
 def is_private(info: os.stat_result) -> bool:
     """Return whether a file belongs to this user, and nobody else may read or write it."""
     return sys.platform == "win32" or (info.st_uid == os.getuid() and not info.st_mode & 0o077)
+
+
+@contextmanager
+def changing(path: Path) -> Iterator[None]:
+    """Hold the lock of a file that is read and then written; TimeoutError: another process holds it."""
+    import filelock
+
+    with filelock.FileLock(path.with_name(f".{path.name}.lock"), LOCK_SECONDS, mode=0o600):
+        yield
 
 
 def write_private(path: Path, text: str) -> None:

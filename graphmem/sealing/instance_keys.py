@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graphmem.errors import ConfigurationInvalid, DecryptionFailed, EncryptionKeyInvalid, KeyDestroyed
 from graphmem.model import times
-from graphmem.neo4j_local.private_files import is_private, used_as_data, write_private
+from graphmem.neo4j_local.private_files import changing, is_private, used_as_data, write_private
 from graphmem.sealing.root_key import KEY_BYTES, RootKey, derived, stored_root_key
 from graphmem.settings import Settings
 
@@ -153,11 +153,12 @@ class InstanceKeys:
         Raises:
             ConfigurationInvalid: there is one.
         """
-        if path.exists():
-            raise ConfigurationInvalid(f"{path} exists: this instance is sealed already")
         with used_as_data(path.parent):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            write_private(path, _text(KeyRecord(instance=str(uuid.uuid4()), root_key=root.id)))
+            with changing(path):
+                if path.exists():
+                    raise ConfigurationInvalid(f"{path} exists: this instance is sealed already")
+                write_private(path, _text(KeyRecord(instance=str(uuid.uuid4()), root_key=root.id)))
         return cls(path, root)
 
     @property
@@ -297,21 +298,13 @@ class InstanceKeys:
     @contextlib.contextmanager
     def _changing(self) -> Iterator[KeyRecord]:
         """Hold the lock of the file, yield what it holds, and write that."""
-        import filelock
-
-        with self._mutex, used_as_data(self.path.parent):
-            lock = filelock.FileLock(self.path.with_name(f".{self.path.name}.lock"), 60.0, mode=0o600)
-            try:
-                lock.acquire()
-            except filelock.Timeout as exc:
-                raise EncryptionKeyInvalid(f"another process holds the lock of {self.path}: end it") from exc
+        with self._mutex, used_as_data(self.path.parent), changing(self.path):
             try:
                 record = self.record().model_copy(deep=True)
                 yield record
                 write_private(self.path, _text(record))
             finally:
                 self._seen = None
-                lock.release()
 
     @staticmethod
     def _newest(record: KeyRecord, owner: str) -> Wrapped | None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from graphmem.cli.agents.jsonc_edit import JsonEntry, pruned
-from graphmem.cli.agents.kept_files import keep, kept
+from graphmem.cli.agents.kept_files import data_folder, keep, kept
 from graphmem.errors import ConfigurationInvalid
 
 RECORDS = "setup.json"
@@ -114,8 +114,11 @@ def plan_undo(path: Path, edits: Sequence[Edit]) -> FileChange:
 
 def apply(change: FileChange, *, is_undo: bool = False) -> None:
     """Write a planned change. ConfigurationInvalid: the file cannot be written, or has changed since."""
+    from graphmem.neo4j_local.private_files import changing
+
     path = change.path
-    with _refusing(path):
+    data_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _refusing(path), changing(data_folder() / "setup"):
         if _read(path) != change.before:
             raise ValueError("another program has just changed it: run this again")
         if not is_undo:

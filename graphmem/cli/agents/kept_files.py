@@ -24,8 +24,10 @@ def kept(name: str) -> dict[str, Any]:
 
 def keep(name: str, key: str, value: Any) -> None:
     """Set a member of a file; None takes it out."""
-    from graphmem.neo4j_local.private_files import write_private
+    from graphmem.neo4j_local.private_files import changing, write_private
 
-    others = {each: known for each, known in kept(name).items() if each != key}
-    data_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(data_folder() / name, json.dumps(others if value is None else {**others, key: value}))
+    path = data_folder() / name
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with changing(path):
+        others = {each: known for each, known in kept(name).items() if each != key}
+        write_private(path, json.dumps(others if value is None else {**others, key: value}))
