@@ -132,12 +132,16 @@ def _write(
 ) -> dict[str, Any]:
     """Write a format; return what else there is to tell."""
     from graphmem.cli.exporting import export_lines, export_notes, export_tables
+    from graphmem.neo4j_local.private_files import changing
 
     if format == "markdown":
         assert output is not None
-        notes = export_notes.NoteFolder(output)
-        for _ in notes.write(spool):
-            advance()
+        output.mkdir(parents=True, exist_ok=True)
+        # Another export would replace the same files, and forget those that only this one writes.
+        with changing(output / export_notes.JOURNAL):
+            notes = export_notes.NoteFolder(output)
+            for _ in notes.write(spool):
+                advance()
         return dict(notes.counts)
     if format == "csv":
         assert output is not None

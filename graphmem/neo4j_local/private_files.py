@@ -62,11 +62,23 @@ def is_private(info: os.stat_result) -> bool:
 
 @contextmanager
 def changing(path: Path) -> Iterator[None]:
-    """Hold the lock of a file that is read and then written; TimeoutError: another process holds it."""
+    """Hold the lock of a file that is read and then written: one process at a time changes it.
+
+    Raises:
+        DataDirectoryRefused: another process holds the lock for a minute.
+    """
     import filelock
 
-    with filelock.FileLock(path.with_name(f".{path.name}.lock"), LOCK_SECONDS, mode=0o600):
+    lock = filelock.FileLock(path.with_name(f".{path.name}.lock"), LOCK_SECONDS, mode=0o600)
+    try:
+        lock.acquire()
+    except filelock.Timeout as exc:
+        message = f"another process has been changing {path} for {LOCK_SECONDS:.0f} s: wait for it, or end it"
+        raise DataDirectoryRefused(message) from exc
+    try:
         yield
+    finally:
+        lock.release()
 
 
 def write_private(path: Path, text: str) -> None:

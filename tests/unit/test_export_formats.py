@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from graphmem.cli import export
 from graphmem.cli.exporting import export_lines, export_tables
 from graphmem.cli.exporting.export_notes import JOURNAL, NoteFolder
 from graphmem.cli.exporting.export_spool import ExportSpool
@@ -218,6 +221,28 @@ def test_a_run_that_is_killed_leaves_files_that_the_next_one_knows(tmp_path: Pat
     assert (folder.counts["written"], folder.counts["edited"]) == (2, 0)
     assert '"n": 2' in file.read_text()
     assert (tmp_path / JOURNAL).exists()
+
+
+def test_exports_into_one_folder_at_the_same_time_follow_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts, real = list[dict[str, Any]](), os.replace
+
+    def write() -> None:
+        counts.append(export._write(spool_of([ADA, BOB]), "markdown", tmp_path, False, False, lambda: None))
+
+    other = threading.Thread(target=write)
+
+    def replace(*paths: Any) -> None:
+        if other.ident is None:
+            other.start()
+            other.join(0.3)
+        real(*paths)
+
+    monkeypatch.setattr(os, "replace", replace)
+    write()
+    other.join()
+    assert counts == [{"written": 2}, {"unchanged": 2}]
 
 
 def test_an_exported_note_is_read_back_as_it_was(tmp_path: Path) -> None:

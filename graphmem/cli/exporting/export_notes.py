@@ -49,7 +49,6 @@ class NoteFolder:
 
     def write(self, spool: ExportSpool) -> Iterator[str]:
         """Write the files that changed, and remove those whose entity is gone; yield each path."""
-        self._folder.mkdir(parents=True, exist_ok=True)
         paths = self._paths(spool)
         with (self._folder / JOURNAL).open("a", encoding="utf-8") as journal:
             for row in spool.entities():
