@@ -191,8 +191,8 @@ async def split_entity(context: Context, arguments: SplitEntity) -> SplitResult:
 async def unsplit_entity(context: Context, arguments: UnsplitEntity) -> SplitResult:
     """Undo a split: its observations count for the entity that they were stored for again.
 
-    An observation that a later split moved stays where that one put it. What was stored for the other entity
-    itself stays with it.
+    An observation that a later split moved stays where that one put it. An entity that the split made is
+    gone, unless something else was stored for it.
     """
     fields = transaction(context, "entities.unsplit", arguments)
     request = UnsplitRequest(**fields, split_id=arguments.split_id, reason=arguments.reason)

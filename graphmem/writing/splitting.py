@@ -63,6 +63,7 @@ class KnownSplit(NamedTuple):
     subjects: list[str]
     transaction_id: str
     toggles: list[int]
+    is_all: bool
 
     @property
     def pair(self) -> Pair:
@@ -246,7 +247,7 @@ class UnsplitRequest(TransactionRequest):
         return replace(self, known=known, dismissed=dismissed)
 
     def apply(self, draft: Draft) -> Receipt:
-        """Withdraw the split, and with it what it said of the pair."""
+        """Withdraw the split, and with it the entity that it made and what it said of the pair."""
         known = self.known
         if known is None:
             draft.refuse("ERR_TARGET_NOT_FOUND", "$.split_id", f"there is no split {self.split_id}")
@@ -257,6 +258,9 @@ class UnsplitRequest(TransactionRequest):
         if any(draft.entities.get(entity_id) is None for entity_id in known.pair):
             raise LookAgain(Touched(entities=set(known.pair)))
         withdrawing.withdraw(draft, "exclude", "split", self.split_id, self.reason)
+        if known.is_all:
+            # Nothing else is stored of the entity that it made.
+            withdrawing.withdraw(draft, "exclude", "transaction", known.transaction_id, self.reason)
         if self.dismissed.get(known.pair) == ids.dismissal_id(known.transaction_id, 0):
             dismiss(draft, "undo", known.pair, self.reason)
         rule_merging.settle(draft)

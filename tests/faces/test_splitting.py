@@ -121,7 +121,11 @@ def test_an_undone_split_shows_one_entity_again(
     undone = run("entities.unsplit", split_id=answer["split_id"], reason="one person")
     assert (undone["observations_moved"], undone["new_entity_id"]) == (2, new)
     assert shown(run, one["anna"]) == BOTH
-    assert shown(run, new) == {}
+    with pytest.raises(NotFound):
+        run("entities.get", entity_id=new, include_deleted=True)
+    assert run("server.stats")["entities_by_type"] == {"company": 2, "person": 1}
+    assert run("entities.query", search="Anna Berg Oslo", entity_type="person")["entities"][1:] == []
+    assert run("entities.duplicates", entity_type="person", threshold=0.5)["candidates"] == []
     assert shown(run, new, at_ingested=answer["split_at"]) == NEW
     assert shown(run, one["anna"], at_ingested=answer["split_at"]) == BERGEN
     keys = {
@@ -176,12 +180,32 @@ def test_the_two_are_no_duplicates_and_may_be_again(run: Call, one: dict[str, An
         return [{row["entity_a"], row["entity_b"]} for row in rows]
 
     assert pair not in proposed()
-    run("entities.unsplit", split_id=answer["split_id"])
     run("store", entities=[{"target_id": answer["new_entity_id"], "name": "Anna Berg"}])
+    run("entities.unsplit", split_id=answer["split_id"])
     assert (
         pair in proposed()
         or run("entities.get", entity_id=one["anna"])["entity_id"] == answer["new_entity_id"]
     )
+
+
+@pytest.mark.parametrize("stored", ["observation", "relationship"])
+def test_what_was_stored_for_the_new_entity_stays_with_it(
+    run: Call, one: dict[str, Any], loop: Loop, services: Services, owner: str, stored: str
+) -> None:
+    answer = split(run, one, relationships=[one["keys"][1]])
+    new = answer["new_entity_id"]
+    if stored == "observation":
+        run("store", entities=[{"target_id": new, "shoe_size": 39}])
+    else:
+        ends = {"source_entity_id": one["fjord"], "target_entity_id": new}
+        run("relationships.create", relationship_type="EMPLOYS", **ends)
+    run("entities.unsplit", split_id=answer["split_id"])
+    assert shown(run, one["anna"]) == BOTH
+    entity = run("entities.get", entity_id=new)
+    assert (entity["canonical_name"], entity["snapshot"]) == (
+        "Anna Berg (Oslo)", {"shoe_size": 39} if stored == "observation" else {},
+    )  # fmt: skip
+    assert differences(loop, services, owner, deep=True) == {}
 
 
 def test_a_pair_that_somebody_dismissed_before_stays_dismissed(run: Call, one: dict[str, Any]) -> None:
