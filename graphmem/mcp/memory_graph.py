@@ -10,7 +10,9 @@ from typing import Any, Final
 import orjson
 
 from graphmem.arguments import invalid, read
+from graphmem.errors import NotFound
 from graphmem.ingest.interpreters.interpret_memory import (
+    GENERAL_RELATIONSHIP,
     GENERAL_TYPE,
     NAME,
     RELATION_TYPES,
@@ -20,12 +22,16 @@ from graphmem.ingest.interpreters.interpret_memory import (
 )
 from graphmem.ingest.interpreters.labels import entity_type_of
 from graphmem.mcp.memory_arguments import Entity
-from graphmem.model import canonical, ending, identity, ids, times
+from graphmem.model import canonical, ending, facts, identity, ids, relationship, times
 from graphmem.model.identity import fold_text as folded
+from graphmem.model.items import EXPECTED
+from graphmem.operations.relationship_changes import RELATIONSHIP_LIMIT
 from graphmem.reading import answers
 from graphmem.reading.fresh import read_fresh
+from graphmem.reading.shared_rows import RelationshipRow
 from graphmem.registry import REGISTRY, Context
 from graphmem.search.lookup import ExactHits
+from graphmem.storing.acceptance import Writing, accept
 from graphmem.text import identifiers
 
 NODES_LIMIT: Final = 1_000
@@ -36,8 +42,10 @@ SEARCH_LIMIT: Final = 50
 PAGE_LIMIT: Final = 500
 AT_ONCE: Final = 20
 """Operations that one call runs at once."""
-NAMES_AT_ONCE: Final = 100
+NAMES_AT_ONCE: Final = 1_000
 HITS_LIMIT: Final = 2_000
+RELATION_CHARACTERS: Final = 70
+"""Characters of the shortest relation in an answer."""
 
 Row = dict[str, Any]
 
@@ -57,6 +65,7 @@ class MemoryNode:
     texts: list[str]
     others: list[str]
     created_at: str
+    version: int
 
 
 @dataclass(slots=True)
@@ -66,10 +75,12 @@ class Edge:
     Attributes:
         spellings: the types of the relations that it stands for.
         ended_by: the fields of its metadata that say that it has ended; none if it is current.
+        version: that of the relationship as it was read, 0 if there was none.
     """
 
     spellings: list[str]
     ended_by: list[str]
+    version: int = 0
 
 
 EdgesByKey = dict[str, Edge]
@@ -88,6 +99,7 @@ def _node(entity: Row) -> MemoryNode:
         [_text(value) for value in texts],
         [f"{field}: {_text(value)}" for field, value in others.items()],
         entity["created_at"],
+        entity["version"],
     )
 
 
@@ -154,18 +166,37 @@ async def _named(context: Context, names: list[str]) -> list[MemoryNode]:
     return [_node(canonical.decode(orjson.dumps(answers.entity(hit.entity)))) for hit in hits.hits]
 
 
-async def create(context: Context, entities: Sequence[Entity]) -> None:
-    """Store new entities. One that was deleted under its name is restored."""
+async def create(context: Context, entities: Sequence[Entity], versions: Sequence[int | None]) -> None:
+    """Store new entities.
+
+    Args:
+        versions: the version that each must have before, 0 of one that is new; ``None``: any.
+
+    Raises:
+        VersionConflict: another version of one is there; ``details.index`` counts it.
+    """
     if not entities:
         return
     aliases = await context.services.type_aliases.of(context.actor.owner)
-    items = [_item(entity, aliases) for entity in entities]
+    items = [
+        _item(entity, aliases) | {EXPECTED: version}
+        for entity, version in zip(entities, versions, strict=True)
+    ]
     stored = await _call(context, "store", entities=items, find_duplicates=False)
-    deleted = {
-        warning["entity_id"] for warning in stored["store_warnings"] if warning["code"] == "ENTITY_DELETED"
-    }
-    await _call_each(context, "entities.restore", ({"entity_id": entity_id} for entity_id in sorted(deleted)))
     _check_shown(stored, {index: entity.observations for index, entity in enumerate(entities)})
+
+
+async def restore(context: Context, entity_id: str, version: int) -> int | None:
+    """Restore an entity of a version; return its version then, ``None`` where it is not deleted.
+
+    Raises:
+        VersionConflict: it has another version.
+    """
+    try:
+        restored = await _call(context, "entities.restore", entity_id=entity_id, expected_version=version)
+    except NotFound:
+        return None
+    return restored["version"]
 
 
 def _item(entity: Entity, aliases: Any) -> Row:
@@ -180,11 +211,18 @@ def _item(entity: Entity, aliases: Any) -> Row:
 
 
 async def write_texts(context: Context, nodes: Iterable[MemoryNode], lists: dict[str, list[str]]) -> None:
-    """Store the observations of nodes that changed; ``lists`` are the new ones by entity id."""
-    before = {node.id: node.texts for node in nodes}
-    changed = [entity_id for entity_id, texts in lists.items() if texts != before[entity_id]]
+    """Store the observations of nodes that changed; ``lists`` are the new ones by entity id.
+
+    Raises:
+        VersionConflict: somebody changed one of the nodes since it was read.
+    """
+    before = {node.id: node for node in nodes}
+    changed = [entity_id for entity_id, texts in lists.items() if texts != before[entity_id].texts]
     if changed:
-        items = [{"target_id": entity_id, TEXTS: lists[entity_id]} for entity_id in changed]
+        items = [
+            {"target_id": entity_id, TEXTS: lists[entity_id], EXPECTED: before[entity_id].version}
+            for entity_id in changed
+        ]
         stored = await _call(context, "store", entities=items)
         _check_shown(stored, {index: lists[entity_id] for index, entity_id in enumerate(changed)})
 
@@ -208,9 +246,9 @@ def _check_shown(stored: Row, expected: dict[int, list[str]]) -> None:
 
 async def delete(context: Context, nodes: Sequence[MemoryNode]) -> None:
     """Delete entities, their relationships first: another attempt goes on where one failed."""
-    rows, _ = await relationships_of(context, nodes)
-    keys = [row["relationship_key"] for row in rows]
-    await _call_each(context, "relationships.delete", ({"relationship_key": key} for key in keys))
+    rows, _, _ = await relationships_of(context, nodes)
+    for batch in _chunks(rows, RELATIONSHIP_LIMIT):
+        await relate(context, {row["relationship_key"]: Edge([], [], row["version"]) for row in batch})
     await _call_each(context, "entities.delete", ({"entity_id": node.id} for node in nodes))
 
 
@@ -251,46 +289,72 @@ def ended_by(row: Row) -> list[str]:
     return ending.ending_fields(metadata, times.now())
 
 
-async def key(context: Context, relation_type: str, source: MemoryNode, target: MemoryNode) -> str:
-    """Return the key of the relationship that a relation is stored as."""
-    known = await context.services.vocabulary.covering([relation_type], context.actor.owner)
-    return ids.relationship_key(type_of_relation(relation_type, known), source.id, target.id)
+async def stored_as(
+    context: Context, relations: Sequence[tuple[str, MemoryNode, MemoryNode]]
+) -> tuple[list[str], dict[tuple[str, str], EdgesByKey]]:
+    """Return where relations are stored: each is a type, and the node at either end.
 
-
-async def between(
-    context: Context, ends: Iterable[tuple[MemoryNode, MemoryNode]]
-) -> dict[tuple[str, str], EdgesByKey]:
-    """Return the live relationships from the first to the second of each pair, ended ones too."""
-    pairs = list(dict.fromkeys((source.id, target.id) for source, target in ends))
-    pages = await _call_each(
-        context,
-        "relationships.list",
-        ({"source_entity_id": s, "target_entity_id": t, "limit": PAGE_LIMIT} for s, t in pairs),
+    Returns the key of the relationship that each is stored as, and by their ends the live relationships that
+    may stand for them, ended ones too.
+    """
+    known = await context.services.vocabulary.covering(
+        [each for each, _, _ in relations], context.actor.owner
     )
-    return {
-        pair: {row["relationship_key"]: Edge(spellings(row), ended_by(row)) for row in page["relationships"]}
-        for pair, page in zip(pairs, pages, strict=True)
-    }
+    keys: list[str] = []
+    edges: dict[tuple[str, str], EdgesByKey] = {}
+    possible: dict[str, tuple[str, str]] = {}
+    for relation_type, source, target in relations:
+        ends = source.id, target.id
+        edges[ends] = {}
+        stored_type = type_of_relation(relation_type, known)
+        keys.append(ids.relationship_key(stored_type, *ends))
+        for each in (stored_type, relationship.spell(relation_type), GENERAL_RELATIONSHIP):
+            possible[ids.relationship_key(each, *ends)] = ends
+    left = list(possible)
+    while left and (rows := await _with_keys(context, left)):
+        for row in rows:
+            key = row["relationship_key"]
+            edges[possible[key]][key] = Edge(spellings(row), ended_by(row), row["version"])
+        # One answer may not hold all of them.
+        left = left[left.index(rows[-1]["relationship_key"]) + 1 :]
+    return keys, edges
+
+
+@read_fresh
+async def _with_keys(context: Context, keys: list[str]) -> list[Row]:
+    """Return the live relationships with some keys, in their order, as many as fit into an answer."""
+    rows = await context.graph.only("relationship.by_key", list[RelationshipRow], keys=keys)
+    answer = canonical.decode(orjson.dumps(answers.relationships(rows)))
+    await context.services.vocabulary.show(context.actor.owner, answer)
+    return answer
 
 
 async def relate(context: Context, changed: EdgesByKey) -> None:
     """Store what relationships stand for, without what ended them; one that stands for no relation is
-    deleted."""
-    relationships = [
-        {
-            "relationship_type": relationship_type,
-            "source_entity_id": source,
-            "target_entity_id": target,
-            "metadata": {RELATION_TYPES: edge.spellings, **dict.fromkeys(edge.ended_by)},
-        }
-        for key, edge in changed.items()
-        if edge.spellings
-        for relationship_type, source, target in [key.split(":")]
-    ]
-    if relationships:
-        await _call(context, "relationships.create_many", relationships=relationships)
-    gone = [key for key, edge in changed.items() if not edge.spellings]
-    await _call_each(context, "relationships.delete", ({"relationship_key": key} for key in gone))
+    deleted.
+
+    Raises:
+        VersionConflict: somebody changed one of them since it was read.
+    """
+    if not changed:
+        return
+    links: list[tuple[Row, facts.Kind]] = []
+    for key, edge in changed.items():
+        relationship_type, source, target = key.split(":")
+        link: Row = {
+            "relationship_type": relationship_type, "source_entity_id": source, "target_entity_id": target,
+            EXPECTED: edge.version,
+        }  # fmt: skip
+        if edge.spellings:
+            link["metadata"] = {RELATION_TYPES: edge.spellings, **dict.fromkeys(edge.ended_by)}
+        links.append((link, "create" if edge.spellings else "delete"))
+    await accept(
+        context,
+        "relationships.create_many",
+        Writing(),
+        lambda reader: ([], [reader.link(i, link, 0, kind=kind) for i, (link, kind) in enumerate(links)]),
+        types=[link["relationship_type"] for link, _ in links],
+    )
 
 
 async def every_relationship(context: Context) -> tuple[list[Row], bool]:
@@ -298,24 +362,39 @@ async def every_relationship(context: Context) -> tuple[list[Row], bool]:
     return await _pages(context, "relationships.list", "relationships", RELATIONSHIPS_LIMIT)
 
 
-async def relationships_of(context: Context, nodes: Sequence[MemoryNode]) -> tuple[list[Row], dict[str, str]]:
-    """Return the relationships of entities, and the names of all their ends by entity id."""
+async def relationships_of(
+    context: Context, nodes: Sequence[MemoryNode], budget: int | None = None
+) -> tuple[list[Row], dict[str, str], bool]:
+    """Return the relationships of entities, the names of all their ends by entity id, and whether more are
+    there.
+
+    With a ``budget`` of characters, those of each entity end where its current ones fill the answer.
+    """
     names = {node.id: node.name for node in nodes}
     rows: dict[str, Row] = {}
+    is_cut = False
     for batch in _chunks(list(nodes), AT_ONCE):
-        for own, others in await asyncio.gather(*(_of_entity(context, node.id) for node in batch)):
+        read = await asyncio.gather(*(_of_entity(context, node.id, budget) for node in batch))
+        for own, others, more in read:
             rows |= own
             names = others | names
-    return list(rows.values()), names
+            is_cut |= more
+    return list(rows.values()), names, is_cut
 
 
-async def _of_entity(context: Context, entity_id: str) -> tuple[dict[str, Row], dict[str, str]]:
+async def _of_entity(
+    context: Context, entity_id: str, budget: int | None
+) -> tuple[dict[str, Row], dict[str, str], bool]:
     rows: dict[str, Row] = {}
     names: dict[str, str] = {}
+    current = 0
     async for page in _each_page(context, "relationships.list", entity_id=entity_id, expand_entities=True):
         rows |= {row["relationship_key"]: row for row in page["relationships"]}
         names |= {entity["entity_id"]: _node(entity).name for entity in page["related_entities"]}
-    return rows, names
+        current += sum(not ended_by(row) for row in page["relationships"])
+        if budget is not None and current * RELATION_CHARACTERS > budget:
+            return rows, names, "next_cursor" in page
+    return rows, names, False
 
 
 async def _pages(

@@ -17,8 +17,10 @@ stored are answered as observations ``field: value``, after the texts.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, NotRequired, cast
+from typing import Any, Final, NotRequired, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import orjson
@@ -27,7 +29,7 @@ from typing_extensions import TypedDict
 
 from graphmem.arguments import Arguments
 from graphmem.auth import Scope
-from graphmem.errors import NotFound
+from graphmem.errors import NotFound, VersionConflict
 from graphmem.mcp import memory_budget
 from graphmem.mcp import memory_graph as graph
 from graphmem.mcp.memory_arguments import (
@@ -45,7 +47,11 @@ from graphmem.mcp.memory_arguments import (
 from graphmem.mcp.memory_graph import Edge, MemoryNode
 from graphmem.registry import Context, Face, Operation
 
+A = TypeVar("A", bound=Arguments)
+T = TypeVar("T")
 PREFIX: Final = "memory."
+LOOKS_LIMIT: Final = 100
+"""How often a tool looks before it gives up: each time, another process has written in between."""
 _locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
 
@@ -100,32 +106,59 @@ class Deleted(TypedDict):
     message: str
 
 
-def _lock(context: Context) -> asyncio.Lock:
-    """Return the lock of an owner: what changes a list reads it first."""
-    key = id(asyncio.get_running_loop()), context.actor.owner
-    lock = _locks.get(key)
-    if lock is None:
-        lock = _locks[key] = asyncio.Lock()
-    return lock
+def _looking_again(function: Callable[[Context, A], Awaitable[T]]) -> Callable[[Context, A], Awaitable[T]]:
+    """Decorate a tool that reads, decides and writes what no other process may have changed meanwhile.
+
+    Where one has, nothing was written, and the tool looks again. Within a process the calls of an owner wait
+    for each other, so that they do not all look again.
+    """
+
+    @functools.wraps(function)
+    async def run(context: Context, arguments: A) -> T:
+        key = id(asyncio.get_running_loop()), context.actor.owner
+        lock = _locks.get(key)
+        if lock is None:
+            lock = _locks[key] = asyncio.Lock()
+        async with lock:
+            for _ in range(LOOKS_LIMIT - 1):
+                with contextlib.suppress(VersionConflict):
+                    return await function(context, arguments)
+            return await function(context, arguments)
+
+    return run
 
 
+@_looking_again
 async def create_entities(context: Context, arguments: CreateEntities) -> EntitiesAnswer:
     """Create entities, each with a name, a type and observations. An entity that exists is left as it is.
 
     Example: {"entities": [{"name": "Ada Lovelace", "entityType": "person", "observations": ["Likes tea"]}]}
     """
     wanted = {graph.folded(entity.name): entity for entity in reversed(arguments.entities)}
-    async with _lock(context):
+    versions: dict[str, int | None] = dict.fromkeys(wanted, 0)
+    while True:
         known = await graph.by_names(context, [entity.name for entity in arguments.entities])
-        new = [entity for name, entity in reversed(wanted.items()) if name not in known]
-        await graph.create(context, new)
-    return {"entities": [_entity_answer(entity) for entity in new]}
+        # An entity that this call restored is new as long as nobody has changed it since.
+        new = {
+            name: entity
+            for name, entity in reversed(wanted.items())
+            if name not in known or known[name].version == versions[name]
+        }
+        try:
+            await graph.create(context, list(new.values()), [versions[name] for name in new])
+            return {"entities": [_entity_answer(entity) for entity in new.values()]}
+        except VersionConflict as exc:
+            name, version = [*new][exc.details["index"]], exc.details["current_version"]
+            # Of one that has another name now, or that a rule merges at once, no version can be expected.
+            entity_id = exc.details["entity_id"]
+            versions[name] = await graph.restore(context, entity_id, version) if version else None
 
 
 def _entity_answer(entity: Entity) -> EntityAnswer:
     return {"name": entity.name, "entityType": entity.entity_type, "observations": entity.observations}
 
 
+@_looking_again
 async def create_relations(context: Context, arguments: Relations) -> RelationsAnswer:
     """Create relations between entities. A relation that exists is left as it is. Use the active voice.
 
@@ -133,64 +166,70 @@ async def create_relations(context: Context, arguments: Relations) -> RelationsA
 
     Example: {"relations": [{"from": "Ada Lovelace", "to": "Acme", "relationType": "works at"}]}
     """
-    async with _lock(context):
-        nodes = await _all_nodes(
-            context, [name for relation in arguments.relations for name in (relation.source, relation.target)]
-        )
-        ends = [
-            (nodes[graph.folded(relation.source)], nodes[graph.folded(relation.target)])
-            for relation in arguments.relations
-        ]
-        pairs = await graph.between(context, ends)
-        created: list[Relation] = []
-        changed: graph.EdgesByKey = {}
-        for relation, (source, target) in zip(arguments.relations, ends, strict=True):
-            stored = pairs[source.id, target.id]
-            current = [edge for key, edge in stored.items() if key in changed or not edge.ended_by]
-            if any(relation.relation_type in edge.spellings for edge in current):
-                continue
-            key = await graph.key(context, relation.relation_type, source, target)
-            if key not in changed:
-                before = stored.get(key, Edge([], []))
-                spellings = [] if before.ended_by else before.spellings
-                stored[key] = changed[key] = Edge(spellings, before.ended_by)
-            changed[key].spellings.append(relation.relation_type)
-            created.append(relation)
-        await graph.relate(context, changed)
+    nodes = await _all_nodes(
+        context, [name for relation in arguments.relations for name in (relation.source, relation.target)]
+    )
+    ends = [
+        (nodes[graph.folded(relation.source)], nodes[graph.folded(relation.target)])
+        for relation in arguments.relations
+    ]
+    keys, pairs = await graph.stored_as(context, _stated(arguments, ends))
+    created: list[Relation] = []
+    changed: graph.EdgesByKey = {}
+    for relation, key, (source, target) in zip(arguments.relations, keys, ends, strict=True):
+        stored = pairs[source.id, target.id]
+        current = [edge for key, edge in stored.items() if key in changed or not edge.ended_by]
+        if any(relation.relation_type in edge.spellings for edge in current):
+            continue
+        if key not in changed:
+            before = stored.get(key, Edge([], []))
+            spellings = [] if before.ended_by else before.spellings
+            stored[key] = changed[key] = Edge([*spellings], before.ended_by, before.version)
+        changed[key].spellings.append(relation.relation_type)
+        created.append(relation)
+    await graph.relate(context, changed)
     return {"relations": [_relation_answer(relation) for relation in created]}
+
+
+def _stated(
+    arguments: Relations, ends: Iterable[tuple[MemoryNode | None, MemoryNode | None]]
+) -> list[tuple[str, MemoryNode, MemoryNode]]:
+    """Return the relations of a request whose nodes are there, each as its type and its ends."""
+    relations = zip(arguments.relations, ends, strict=True)
+    return [(each.relation_type, source, target) for each, (source, target) in relations if source and target]
 
 
 def _relation_answer(relation: Relation) -> RelationAnswer:
     return {"from": relation.source, "to": relation.target, "relationType": relation.relation_type}
 
 
+@_looking_again
 async def add_observations(context: Context, arguments: AddObservations) -> MemoryAdditions:
     """Add observations to entities that exist. An observation that an entity has is not added again.
 
     Example: {"observations": [{"entityName": "Ada Lovelace", "contents": ["Moved to Ockham"]}]}
     """
     results: list[Addition] = []
-    async with _lock(context):
-        nodes = await _all_nodes(context, [addition.entity_name for addition in arguments.observations])
-        lists: dict[str, list[str]] = {}
-        for addition in arguments.observations:
-            node = nodes[graph.folded(addition.entity_name)]
-            texts = lists.setdefault(node.id, list(node.texts))
-            added = [text for text in addition.contents if text not in texts]
-            texts += added
-            results.append({"entityName": addition.entity_name, "addedObservations": added})
-        await graph.write_texts(context, nodes.values(), lists)
+    nodes = await _all_nodes(context, [addition.entity_name for addition in arguments.observations])
+    lists: dict[str, list[str]] = {}
+    for addition in arguments.observations:
+        node = nodes[graph.folded(addition.entity_name)]
+        texts = lists.setdefault(node.id, list(node.texts))
+        added = [text for text in addition.contents if text not in texts]
+        texts += added
+        results.append({"entityName": addition.entity_name, "addedObservations": added})
+    await graph.write_texts(context, nodes.values(), lists)
     return {"results": results}
 
 
+@_looking_again
 async def delete_entities(context: Context, arguments: DeleteEntities) -> Deleted:
     """Delete entities and their relations. An entity that is created again under its name comes back.
 
     Example: {"entityNames": ["Ada Lovelace"]}
     """
-    async with _lock(context):
-        nodes = await graph.by_names(context, arguments.entityNames)
-        await graph.delete(context, list(nodes.values()))
+    nodes = await graph.by_names(context, arguments.entityNames)
+    await graph.delete(context, list(nodes.values()))
     missing = [name for name in arguments.entityNames if graph.folded(name) not in nodes]
     if not missing:
         return {"success": True, "message": "Entities deleted successfully"}
@@ -199,24 +238,24 @@ async def delete_entities(context: Context, arguments: DeleteEntities) -> Delete
     return {"success": True, "message": message}
 
 
+@_looking_again
 async def delete_observations(context: Context, arguments: DeleteObservations) -> Deleted:
     """Delete observations of entities. They stay in the history.
 
     Example: {"deletions": [{"entityName": "Ada Lovelace", "observations": ["Likes tea"]}]}
     """
     deleted, missing = 0, []
-    async with _lock(context):
-        nodes = await graph.by_names(context, [deletion.entity_name for deletion in arguments.deletions])
-        lists: dict[str, list[str]] = {}
-        for deletion in arguments.deletions:
-            node = nodes.get(graph.folded(deletion.entity_name))
-            if node is None:
-                missing.append(deletion.entity_name)
-                continue
-            before = lists.get(node.id, node.texts)
-            lists[node.id] = [text for text in before if text not in deletion.observations]
-            deleted += len(before) - len(lists[node.id])
-        await graph.write_texts(context, nodes.values(), lists)
+    nodes = await graph.by_names(context, [deletion.entity_name for deletion in arguments.deletions])
+    lists: dict[str, list[str]] = {}
+    for deletion in arguments.deletions:
+        node = nodes.get(graph.folded(deletion.entity_name))
+        if node is None:
+            missing.append(deletion.entity_name)
+            continue
+        before = lists.get(node.id, node.texts)
+        lists[node.id] = [text for text in before if text not in deletion.observations]
+        deleted += len(before) - len(lists[node.id])
+    await graph.write_texts(context, nodes.values(), lists)
     wanted = sum(len(deletion.observations) for deletion in arguments.deletions)
     if deleted == wanted:
         return {"success": True, "message": "Observations deleted successfully"}
@@ -225,30 +264,30 @@ async def delete_observations(context: Context, arguments: DeleteObservations) -
     return {"success": True, "message": message}
 
 
+@_looking_again
 async def delete_relations(context: Context, arguments: Relations) -> Deleted:
     """Delete relations. They stay in the history.
 
     Example: {"relations": [{"from": "Ada Lovelace", "to": "Acme", "relationType": "works at"}]}
     """
     deleted = 0
-    async with _lock(context):
-        names = [name for relation in arguments.relations for name in (relation.source, relation.target)]
-        nodes = await graph.by_names(context, names)
-        ends = [
-            (nodes.get(graph.folded(relation.source)), nodes.get(graph.folded(relation.target)))
-            for relation in arguments.relations
-        ]
-        pairs = await graph.between(context, [(s, t) for s, t in ends if s and t])
-        changed: graph.EdgesByKey = {}
-        for relation, (source, target) in zip(arguments.relations, ends, strict=True):
-            stored = pairs[source.id, target.id] if source and target else {}
-            for key, edge in stored.items():
-                if relation.relation_type in edge.spellings:
-                    rest = [text for text in edge.spellings if text != relation.relation_type]
-                    # What ended the relationship still holds for the rest.
-                    changed[key] = stored[key] = Edge(rest, [])
-                    deleted += 1
-        await graph.relate(context, changed)
+    names = [name for relation in arguments.relations for name in (relation.source, relation.target)]
+    nodes = await graph.by_names(context, names)
+    ends = [
+        (nodes.get(graph.folded(relation.source)), nodes.get(graph.folded(relation.target)))
+        for relation in arguments.relations
+    ]
+    _, pairs = await graph.stored_as(context, _stated(arguments, ends))
+    changed: graph.EdgesByKey = {}
+    for relation, (source, target) in zip(arguments.relations, ends, strict=True):
+        stored = pairs[source.id, target.id] if source and target else {}
+        for key, edge in stored.items():
+            if relation.relation_type in edge.spellings:
+                rest = [text for text in edge.spellings if text != relation.relation_type]
+                # What ended the relationship still holds for the rest.
+                changed[key] = stored[key] = Edge(rest, [], edge.version)
+                deleted += 1
+    await graph.relate(context, changed)
     count = len(arguments.relations)
     if deleted == count:
         return {"success": True, "message": "Relations deleted successfully"}
@@ -274,13 +313,13 @@ async def search_nodes(context: Context, arguments: SearchNodes) -> GraphAnswer:
         return await read_graph(context, ReadGraph(max_characters=arguments.max_characters))
     nodes, is_cut = await graph.search(context, arguments.query)
     more = f"more entities fit than the {len(nodes)} best here: give more words to find the others"
-    return _within(await _with_relations(context, nodes, more if is_cut else ""), arguments)
+    return await _with_relations(context, nodes, arguments, more if is_cut else "")
 
 
 async def open_nodes(context: Context, arguments: OpenNodes) -> GraphAnswer:
     """Open entities by their names, with their relations. Example: {"names": ["Ada Lovelace"]}"""
     nodes = await graph.by_names(context, arguments.names)
-    return _within(await _with_relations(context, list(nodes.values())), arguments)
+    return await _with_relations(context, list(nodes.values()), arguments)
 
 
 def _within(answer: GraphAnswer, arguments: ReadGraph | SearchNodes | OpenNodes) -> GraphAnswer:
@@ -288,9 +327,12 @@ def _within(answer: GraphAnswer, arguments: ReadGraph | SearchNodes | OpenNodes)
     return cast("GraphAnswer", memory_budget.within(cast("dict[str, Any]", answer), arguments.max_characters))
 
 
-async def _with_relations(context: Context, nodes: list[MemoryNode], hint: str = "") -> GraphAnswer:
-    rows, names = await graph.relationships_of(context, nodes)
-    return _graph(nodes, rows, names, hint)
+async def _with_relations(
+    context: Context, nodes: list[MemoryNode], arguments: SearchNodes | OpenNodes, hint: str = ""
+) -> GraphAnswer:
+    rows, names, is_cut = await graph.relationships_of(context, nodes, arguments.max_characters)
+    more = "more relations are not counted here: a larger max_characters answers more" if is_cut else ""
+    return _within(_graph(nodes, rows, names, "; ".join(filter(None, [hint, more]))), arguments)
 
 
 def _graph(

@@ -280,6 +280,7 @@ class ItemReader:
             index, meaning.name, *ends, fields, kind, path,
             given_type=given if is_other_name else None, is_swapped=meaning.is_swapped,
             is_symmetric=relationship.is_symmetric(self.vocabulary, meaning.name),
+            expected_version=raw.get(EXPECTED),
         )  # fmt: skip
 
     def _meaning(self, index: int, path: str, given: str) -> relationship.Meaning | None:

@@ -33,7 +33,8 @@ class Link:
 
     ``observed_at`` (microseconds) is its own time, where it is not that of its request. ``given_type`` is the
     type as the request spells it, where that is another name; ``is_swapped``: whether the ends are swapped.
-    A relationship that ``is_symmetric`` may be stored with its ends swapped already.
+    A relationship that ``is_symmetric`` may be stored with its ends swapped already. ``expected_version`` is
+    the version that it must have before the request; 0: there is none, or it is deleted.
     """
 
     index: int
@@ -48,6 +49,7 @@ class Link:
     given_type: str | None = None
     is_swapped: bool = False
     is_symmetric: bool = False
+    expected_version: int | None = None
 
     @property
     def swapped(self) -> Link:

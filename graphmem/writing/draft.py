@@ -67,13 +67,16 @@ class Draft:
             return entity is not None
         return any(not member.unmade for member in self.entities.members(self.entities.root(entity_id)))
 
-    def before(self, entity_id: str) -> Thing | None:
-        """Return the survivor of an entity as it was before the request.
+    def before(self, subject_id: str) -> Thing | None:
+        """Return the survivor of an entity, or of a live relationship, as it was before the request.
 
         Of an entity that the request creates, that is what it is merged into, if that was there.
         """
         draft = Draft.of(self.state, self.request, self.recorded_at)
-        there = (each for each in (entity_id, self.entities.root(entity_id)) if draft.exists(each))
+        if ":" in subject_id:
+            known = draft.relationships.view(draft.survivor_key(subject_id))
+            return known if known and known.made and known.live else None
+        there = (each for each in (subject_id, self.entities.root(subject_id)) if draft.exists(each))
         return next(map(draft.survivor_view, there), None)
 
     def head(self, entity_type: str) -> Head:

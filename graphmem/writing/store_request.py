@@ -100,11 +100,12 @@ class StoreRequest(TransactionRequest):
         }
 
     def expectations(self) -> Iterator[tuple[str, int, dict[str, Any]]]:
-        """Yield those of the request, and those of its items with their indexes."""
+        """Yield those of the request, and those of its items and links with their indexes."""
         yield from TransactionRequest.expectations(self)
-        for item in self.items:
-            if item.expected_version is not None:
-                yield item.entity_id, item.expected_version, {"index": item.index}
+        for part in (*self.items, *self.links):
+            if part.expected_version is not None:
+                subject_id = part.entity_id if isinstance(part, Item) else self.link_key(part)
+                yield subject_id, part.expected_version, {"index": part.index}
 
     def touch(self, touched: Touched) -> None:
         """Add the entities, names, relationships and types of its parts, and what may be repeated."""

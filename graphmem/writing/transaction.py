@@ -50,7 +50,7 @@ class TransactionRequest(WriteRequest):
         return ids.request_hash(self.operation, content)
 
     def expectations(self) -> Iterator[tuple[str, int, dict[str, Any]]]:
-        """Yield each entity with the version that it must have, and more details of a conflict."""
+        """Yield each entity or relationship with the version that it must have, and more details."""
         for entity_id, version in self.expected.items():
             yield entity_id, version, {}
 
@@ -97,18 +97,18 @@ class TransactionRequest(WriteRequest):
 
     def _check_versions(self, draft: Draft) -> None:
         """Raise VersionConflict where an entity had another version before the request than is expected."""
-        for entity_id, expected, more in self.expectations():
-            before = draft.before(entity_id)
+        for subject_id, expected, more in self.expectations():
+            before = draft.before(subject_id)
             current = before.version if before else 0
             if current == expected or (before is None and not more):
                 # An entity that must be there is refused as missing, unless an item may create it.
                 continue
-            entity_id = before.subject_id if before else entity_id
-            has = f"{entity_id} has version {current}" if current else f"there is no entity {entity_id}"
+            subject_id = before.subject_id if before else subject_id
+            has = f"{subject_id} has version {current}" if current else f"there is no {subject_id}"
             raise VersionConflict(
                 f"{has}, and expected_version is {expected}: nothing was written. Read the entity again, and "
                 "send the change with its version if it still applies",
-                entity_id=entity_id, expected_version=expected, current_version=current, **more,
+                entity_id=subject_id, expected_version=expected, current_version=current, **more,
             )  # fmt: skip
 
     def _earlier_answer(self, state: State) -> Receipt | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -12,8 +12,11 @@ import pytest
 from mcp import Client
 
 from graphmem.mcp import memory_graph
+from graphmem.mcp.memory_tools import OPERATIONS
 from graphmem.mcp.tools import create_server
 from graphmem.registry import Services
+from graphmem.runtime import open_services
+from graphmem.settings import Settings
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
@@ -48,6 +51,35 @@ def memory(loop: Loop, services: Services, owner: str) -> Tool:
         return content
 
     return lambda tool, **arguments: loop.run(send(tool, arguments))
+
+
+@pytest.fixture
+def other(settings: Settings, owner: str) -> Iterator[Tool]:
+    """Call a tool of the toolset memory in another process: with services and an event loop of its own."""
+    loop = Loop()
+    opened = open_services(settings)
+    services = loop.run(opened.__aenter__())
+
+    def call(tool: str, **arguments: Any) -> dict[str, Any]:
+        return json.loads(loop.run(OPERATIONS[f"memory.{tool}"].run(services, full_actor(owner), arguments)))
+
+    yield call
+    loop.run(opened.__aexit__(None, None, None))
+    loop.close()
+
+
+@pytest.fixture
+def statements(services: Services, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the statements that are sent, without those that a process sends from time to time."""
+    names: list[str] = []
+    count = services.metrics.statement
+
+    def counted(name: str, seconds: float) -> None:
+        names.extend({name} - {"relationship_type.all", "relationship_type.of_owner", "exclusion.pending"})
+        count(name, seconds)
+
+    monkeypatch.setattr(services.metrics, "statement", counted)
+    return names
 
 
 def by_name(graph: dict[str, Any]) -> dict[str, Any]:
@@ -219,6 +251,131 @@ def test_additions_at_the_same_time_are_all_kept(
         *ADA["observations"],
         *texts,
     }
+
+
+def observed(*texts: str, of: str = "Ada Lovelace") -> dict[str, Any]:
+    return {"observations": [{"entityName": of, "contents": [*texts]}]}
+
+
+ADMIRES, HOSTS = ({**WORKS, "relationType": kind} for kind in ("admires", "hosts"))
+BOB, OTHER_BOB = ({"name": "Bob", "entityType": "person", "observations": [text]} for text in "ab")
+
+
+@pytest.mark.parametrize(
+    ("before", "ours", "theirs", "shown"),
+    [
+        (
+            [],
+            ("add_observations", observed("One")),
+            ("add_observations", observed("Two")),
+            {"Ada Lovelace": [*ADA["observations"], "Two", "One"]},
+        ),
+        (
+            [],
+            (
+                "delete_observations",
+                {"deletions": [{"entityName": "Ada Lovelace", "observations": ["Likes tea"]}]},
+            ),
+            ("add_observations", observed("Two")),
+            {"Ada Lovelace": ["Writes programmes", "Two"]},
+        ),
+        (
+            [],
+            ("create_entities", {"entities": [BOB]}),
+            ("create_entities", {"entities": [OTHER_BOB]}),
+            {"Bob": ["b"]},
+        ),
+        (
+            [("create_entities", {"entities": [BOB]}), ("delete_entities", {"entityNames": ["Bob"]})],
+            ("create_entities", {"entities": [{**BOB, "observations": ["back"]}]}),
+            ("create_entities", {"entities": [OTHER_BOB]}),
+            {"Bob": ["b"]},
+        ),
+        (
+            [],
+            ("create_relations", {"relations": [ADMIRES]}),
+            ("create_relations", {"relations": [HOSTS]}),
+            ["admires", "hosts"],
+        ),
+        (
+            [("create_relations", {"relations": [ADMIRES]})],
+            ("delete_relations", {"relations": [ADMIRES]}),
+            ("create_relations", {"relations": [HOSTS]}),
+            ["hosts"],
+        ),
+    ],
+    ids=["added", "deleted", "created", "back", "related", "unrelated"],
+)
+def test_what_two_processes_write_at_the_same_time_is_all_shown(
+    services: Services,
+    memory: Tool,
+    other: Tool,
+    monkeypatch: pytest.MonkeyPatch,
+    before: list[tuple[str, dict[str, Any]]],
+    ours: tuple[str, dict[str, Any]],
+    theirs: tuple[str, dict[str, Any]],
+    shown: Any,
+) -> None:
+    memory("create_entities", entities=[ADA, ACME])
+    for tool, arguments in before:
+        memory(tool, **arguments)
+    submit = services.writers.submit
+    pending = [theirs]
+
+    async def beaten(request: Any) -> Any:
+        # Between the look of one process and its write, the other looks and writes.
+        if pending:
+            tool, arguments = pending.pop()
+            await asyncio.to_thread(other, tool, **arguments)
+        return await submit(request)
+
+    monkeypatch.setattr(services.writers, "submit", beaten)
+    memory(ours[0], **ours[1])
+    assert not pending
+    graph = memory("read_graph")
+    if isinstance(shown, list):
+        assert sorted(relation["relationType"] for relation in graph["relations"]) == shown
+    else:
+        assert {name: by_name(graph)[name]["observations"] for name in shown} == shown
+
+
+def test_a_deleted_person_whose_name_another_has_by_a_rule_is_created(memory: Tool) -> None:
+    """A rule merges the new entity with one of another spelling: no version of it can be expected."""
+    memory("create_entities", entities=[{**ADA, "name": "Lovelace, Ada"}])
+    assert memory("create_entities", entities=[ADA]) == {"entities": [ADA]}
+    assert by_name(memory("open_nodes", names=["Lovelace, Ada"]))
+
+
+def test_many_relations_are_created_and_deleted_in_few_statements(
+    memory: Tool, statements: list[str]
+) -> None:
+    names = ["hub", *(f"spoke {number}" for number in range(200))]
+    memory("create_entities", entities=[{**ACME, "name": name} for name in names])
+    relations = [{"from": "hub", "to": name, "relationType": "holds"} for name in names[1:]]
+    for tool in ("create_relations", "delete_relations"):
+        statements.clear()
+        memory(tool, relations=relations)
+        assert len(statements) <= 5, statements
+    assert memory("read_graph")["relations"] == []
+
+
+def test_a_hub_is_opened_only_as_far_as_its_answer_has_room(
+    memory: Tool, statements: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["hub", *(f"spoke {number}" for number in range(200))]
+    memory("create_entities", entities=[{**ACME, "name": name} for name in names])
+    memory(
+        "create_relations",
+        relations=[{"from": "hub", "to": name, "relationType": "holds"} for name in names[1:]],
+    )
+    monkeypatch.setattr(memory_graph, "PAGE_LIMIT", 20)
+    statements.clear()
+    part = memory("open_nodes", names=["hub"], max_characters=800)
+    assert len(statements) <= 3, statements
+    assert 0 < len(part["relations"]) < 10
+    assert "more relations are not counted" in part["hint"]
+    whole = memory("open_nodes", names=["hub"], max_characters=40_000)
+    assert ("hint" in whole, len(whole["relations"])) == (False, 200)
 
 
 def test_what_other_tools_stored_is_read_and_extended(memory: Tool, run: Call) -> None:
