@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphmem.cli.encryption import KeyPlace, new_keys, place_of, tell_words
-from graphmem.cli.session import Session, console, fetching, run_async, stderr, tell_progress, uses_service
+from graphmem.cli.session import (
+    Session,
+    console,
+    fetching,
+    run_async,
+    stderr,
+    tell_progress,
+    telling,
+    uses_service,
+)
 from graphmem.errors import ConfigurationInvalid
 
 if TYPE_CHECKING:
@@ -293,13 +302,14 @@ def _around(session: Session, wanted: Wanted, hooks: bool) -> dict[str, Any]:
         row for each in chosen for row in set_up(each, "user", Path.home(), start, hooks, False, False)
     ]
     if wanted.me is not None:
-        known = me(session)
-        if known.get("canonical_name") != wanted.me:
-            from graphmem.cli.commands import entry_of
-
-            item = {"entity_type": "person", "name": wanted.me, "self": True}
-            session.run(entry_of("store"), {"entities": [item], "observation_source": "human"})
+        with telling("storing who you are"):
             known = me(session)
+            if known.get("canonical_name") != wanted.me:
+                from graphmem.cli.commands import entry_of
+
+                item = {"entity_type": "person", "name": wanted.me, "self": True}
+                session.run(entry_of("store"), {"entities": [item], "observation_source": "human"})
+                known = me(session)
         done["me"] = known.get("canonical_name")
     return done
 

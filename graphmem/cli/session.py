@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 import sys
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -225,6 +226,28 @@ def tell_progress(line: str) -> None:
     from graphmem.cli.tables import plain
 
     stderr.print(plain(line, "dim"), highlight=False)
+
+
+@contextlib.contextmanager
+def telling(doing: str) -> Iterator[None]:
+    """Print every few seconds what a call waits for: Neo4j plans the first statements for long."""
+    import threading
+
+    from graphmem.service import calling
+
+    ended, begin = threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        while not ended.wait(calling.TELL_SECONDS):
+            tell_progress(f"{doing} … {time.monotonic() - begin:.0f} s")
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 def run_async(work: Coroutine[Any, Any, T]) -> T:

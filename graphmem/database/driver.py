@@ -27,10 +27,10 @@ from graphmem.database.admission import Admission
 from graphmem.database.driver_errors import (
     DEADLOCK_CODE,
     RACE_CODES,
-    TIME_LIMIT_CODES,
     TIMEOUT_CODES,
     FirstRunTimeout,
     caller_error,
+    is_time_limit,
     setting_error,
     translate,
 )
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 SLOW_PLAN_SHARE = 0.1
 """The share of a read's limit from which on its planning is slow. A text with a plan takes milliseconds."""
+PLANNING_SECONDS = 600.0
+"""Seconds that the server may take to plan a text, as long as it answers pings meanwhile."""
 ANSWER_GRACE_SECONDS = 2.0
 """Seconds that an answer may arrive after its statement's limit: the server itself ends what takes longer."""
 OnNotification = Callable[[str, str], None]
@@ -151,12 +153,12 @@ class Database:
         async def attempt() -> list[Row]:
             nonlocal start
             if cypher.is_light(name, params):
-                rows = await self._run_read(name, text, bound, light=True)
+                rows = await self._run_planned(name, text, bound, is_short=True)
                 return self.opened(name, rows, owner)
             async with self.heavy.place(owner or "", first_run=self.first_runs.expects(text)):
                 # The wait for a place is no failure of the database.
                 start = time.monotonic()
-                rows = await self._run_read(name, text, bound, light=False)
+                rows = await self._run_planned(name, text, bound)
                 return self.opened(name, rows, owner)
 
         try:
@@ -172,29 +174,50 @@ class Database:
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed(name, exc) from exc
 
-    async def _run_read(
-        self, name: str, text: LiteralString, params: dict[str, Any], *, light: bool
+    async def _run_planned(
+        self,
+        name: str,
+        text: LiteralString,
+        params: dict[str, Any],
+        timeout: float | None = None,
+        *,
+        is_short: bool = False,
     ) -> list[Row]:
-        """Run a read. If it exceeds its limit because the server planned it anew, run it once more.
+        """Run a statement, a read by default. If planning made it exceed its limit, run it once more.
 
-        Neo4j plans a known text anew when the data has grown. That counts into the read's limit, and the
-        caller cannot do anything about it. So the text is planned in the time of a first run, and if that
-        took long, the read has its limit once more. A ``light`` read has it in any case: it takes
-        milliseconds, so it was not the read that took long.
+        Neo4j plans a text at its first run, and anew when the data has grown. That counts into the limit of
+        the statement, and the caller cannot do anything about it. The server has rolled the statement back.
+        So the text is planned apart. After a first run, or if that took long, the statement has its limit
+        once more. One that ``is_short`` has it in any case: it takes milliseconds, so it was not the
+        statement that took long.
         """
-        timeout, start = self._settings.read_timeout, time.monotonic()
+        timeout, start = timeout or self._settings.read_timeout, time.monotonic()
         try:
             return await self._run(name, text, timeout, params)
-        except neo4j.exceptions.Neo4jError as exc:
-            if exc.code not in TIME_LIMIT_CODES:
-                raise
-            await self.explain(text, params)
-            if not light and not self.first_runs.was_planned_since(start, text):
+        except (neo4j.exceptions.Neo4jError, FirstRunTimeout) as exc:
+            if not await self._planned_slowly(exc, start, {text: params}) and not (
+                is_short and is_time_limit(exc)
+            ):
                 raise
         return await self._run(name, text, timeout, params)
 
+    async def _planned_slowly(
+        self, exc: BaseException, start: float, statements: Mapping[LiteralString, dict[str, Any]]
+    ) -> bool:
+        """Plan statements that exceeded their limit; return whether planning may be what took long."""
+        if not is_time_limit(exc):
+            return False
+        runs, was_slow = self.first_runs, False
+        for text, params in statements.items():
+            was_slow |= runs.expects(text)
+            await self.explain(text, params)
+            was_slow |= runs.was_planned_since(start, text)
+            runs.finished(text, runs.server_life)
+        runs.lost_seconds += time.monotonic() - start if was_slow else 0.0
+        return was_slow
+
     async def explain(self, text: LiteralString, params: dict[str, Any]) -> None:
-        """Plan a text unless the server has a plan for it that it still uses, in the time of a first run.
+        """Plan a text unless the server has a plan for it that it still uses, however long that takes.
 
         Raises:
             neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError, FirstRunTimeout: it failed.
@@ -202,7 +225,7 @@ class Database:
         explained = cast("LiteralString", f"EXPLAIN {text}")
         self.first_runs.forget(explained)
         start = time.monotonic()
-        await self._run("explain", explained, self._settings.read_timeout, params)
+        await self._run("explain", explained, PLANNING_SECONDS, params)
         end = time.monotonic()
         if end - start >= self.slow_plan_seconds:
             self.first_runs.planned_slowly(text, end)
@@ -221,7 +244,7 @@ class Database:
         text = self.query_text(name, edge_types)
 
         async def attempt() -> list[Row]:
-            rows = await self._run(name, text, self._settings.write_timeout, bound)
+            rows = await self._run_planned(name, text, bound, self._settings.write_timeout)
             return self.opened(name, rows, owner)
 
         try:
@@ -254,13 +277,14 @@ class Database:
         Raises:
             DatabaseUnavailable, DatabaseTimeout: it failed; whether it was written is unknown.
         """
+        start, statements = time.monotonic(), dict[LiteralString, dict[str, Any]]()
         try:
             async with (
-                self._limited(TRANSACTION, self._settings.write_timeout) as seconds,
+                self._limited(TRANSACTION, self._settings.write_timeout) as (seconds, wait),
                 self._driver.session(database=self._database_name) as session,
                 await session.begin_transaction(timeout=seconds) as tx,
             ):
-                yield Transaction(self, tx, owner)
+                yield Transaction(self, tx, owner, statements, wait)
                 if commit:
                     with self.statement(failpoints.COMMIT):
                         await tx.commit()
@@ -268,6 +292,8 @@ class Database:
                     # Else the driver would commit at the end of its block.
                     await tx.rollback()
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
+            with contextlib.suppress(neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
+                await self._planned_slowly(exc, start, statements)
             raise self._failed("transaction", exc) from exc
 
     async def script(self, text: LiteralString, /, **params: Any) -> list[Row]:
@@ -281,7 +307,9 @@ class Database:
                 on=_is_race, attempts=None, timeout=self._settings.retry_seconds, wait_max=1.0
             ):
                 with trial:
-                    return await self._run(failpoints.SCRIPT, text, self._settings.write_timeout, params)
+                    return await self._run_planned(
+                        failpoints.SCRIPT, text, params, self._settings.write_timeout
+                    )
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             raise self._failed("script", exc) from exc
         raise AssertionError("unreachable: a retry context ends by returning or raising")
@@ -348,7 +376,7 @@ class Database:
         params: dict[str, Any],
     ) -> list[Row]:
         with self.statement(name):
-            async with self._limited(text, timeout) as seconds, self._session() as session:
+            async with self._limited(text, timeout) as (seconds, _), self._session() as session:
                 result = await session.run(Query(text, timeout=seconds, metadata={"query": name}), params)
                 rows = await fetch_rows(result)
                 if self._on_notification:
@@ -356,11 +384,12 @@ class Database:
                 return rows
 
     @contextlib.asynccontextmanager
-    async def _limited(self, text: str, seconds: float) -> AsyncIterator[float]:
-        """Limit a statement to ``seconds``, its first run on a server to more; yield its limit.
+    async def _limited(self, text: str, seconds: float) -> AsyncIterator[tuple[float, asyncio.Timeout]]:
+        """Limit a statement to ``seconds``, its first run on a server to more; yield its limit and its wait.
 
         If the server does not answer in time, all pooled connections are replaced, so that other requests do
-        not wait for them one by one: a server that runs ends a long statement itself.
+        not wait for them one by one: a server that runs ends a long statement itself, though late while it
+        plans one.
 
         Raises:
             FirstRunTimeout: not even the limit of a first run was enough.
@@ -369,11 +398,12 @@ class Database:
         first = self.first_runs.expects(text)
         limit = max(seconds, FIRST_RUN_SECONDS) if first else seconds
         watch: asyncio.Task[None] | None = None
+        grace = FIRST_RUN_SECONDS if first else self.answer_grace_seconds
         try:
-            async with asyncio.timeout(limit + self.answer_grace_seconds) as wait:
+            async with asyncio.timeout(limit + grace) as wait:
                 if first:
-                    watch = asyncio.create_task(self._end_if_silent(wait, seconds))
-                yield limit
+                    watch = asyncio.create_task(self._end_if_silent(wait))
+                yield limit, wait
         except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError) as exc:
             if isinstance(exc, TimeoutError):
                 await pool.close_soon(self._driver)
@@ -386,26 +416,31 @@ class Database:
                 watch.cancel()
         self.first_runs.finished(text, server_life)
 
-    async def _end_if_silent(self, wait: asyncio.Timeout, seconds: float) -> None:
-        """End a long wait as soon as the server does not answer a ping within ``seconds`` either.
+    async def _end_if_silent(self, wait: asyncio.Timeout) -> None:
+        """End a long wait as soon as the server answers two pings in turn not in the time of a read either.
 
-        A first run may take long, and the network may have lost the server meanwhile: the ping tells which.
+        A first run may take long, and the network may have lost the server meanwhile: the pings tell which.
         """
+        seconds, unanswered = self._settings.read_timeout, 0
         ping = Query(self.query_text("server.ping"), timeout=seconds)
         while True:
-            await asyncio.sleep(seconds + self.answer_grace_seconds)
+            if not unanswered:
+                await asyncio.sleep(seconds + self.answer_grace_seconds)
             try:
                 async with (
                     asyncio.timeout(seconds),
                     self._driver.session(database=self._database_name) as session,
                 ):
                     await (await session.run(ping)).consume()
+                unanswered = 0
             except neo4j.exceptions.ConnectionAcquisitionTimeoutError:
                 # Every connection is in use: nothing is known of the server.
                 continue
             except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError, OSError):
-                wait.reschedule(asyncio.get_running_loop().time())
-                return
+                unanswered += 1
+                if unanswered == 2:
+                    wait.reschedule(asyncio.get_running_loop().time())
+                    return
 
     def _report_notifications(self, name: str, summary: neo4j.ResultSummary) -> None:
         assert self._on_notification

@@ -63,6 +63,12 @@ class FirstRunTimeout(TimeoutError):
     """The server ended a statement that it ran for the first time since its start."""
 
 
+def is_time_limit(exc: BaseException) -> bool:
+    """Return whether the server ended a statement that exceeded its own time limit."""
+    failure = exc.__cause__ if isinstance(exc, FirstRunTimeout) else exc
+    return getattr(failure, "code", None) in TIME_LIMIT_CODES
+
+
 def translate(exc: BaseException) -> GraphmemError:
     """Return the catalogue's error for an error of the driver, whose own text is never shown to callers."""
     code = getattr(exc, "code", None) or ""

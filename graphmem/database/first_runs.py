@@ -37,6 +37,8 @@ class FirstRuns:
         """In the order of their last runs."""
         self._planned_slowly: dict[str, float] = {}
         """When planning a text ended that took long, by the monotonic clock. Older ends are dropped."""
+        self.lost_seconds = 0.0
+        """Seconds of statements that exceeded their limits because they were planned."""
         self.server_life = 0
         """Counts how often a connection was lost."""
 

@@ -9,10 +9,12 @@ for any number of rows. ``tests/cypher`` compares the row class of every call wi
 from __future__ import annotations
 
 import abc
+import asyncio
 from typing import TYPE_CHECKING, Any, LiteralString, Protocol, TypeVar
 
 from neo4j import AsyncManagedTransaction, AsyncResult, AsyncTransaction
 
+from graphmem.database.first_runs import FIRST_RUN_SECONDS
 from graphmem.database.typed_rows import Row, typed
 from graphmem.errors import InternalError
 
@@ -60,20 +62,34 @@ class Transaction(Queries):
     """An explicit transaction of one owner."""
 
     def __init__(
-        self, database: Database, tx: AsyncTransaction | AsyncManagedTransaction, owner: str
+        self,
+        database: Database,
+        tx: AsyncTransaction | AsyncManagedTransaction,
+        owner: str,
+        statements: dict[LiteralString, dict[str, Any]],
+        wait: asyncio.Timeout,
     ) -> None:
+        """``statements`` takes up the statements that are sent, with their parameters."""
         self._database = database
         self._tx = tx
         self._owner = owner
+        self._statements = statements
+        self._wait = wait
 
     async def rows(
         self, name: str, /, *, edge_types: frozenset[str] | None = None, **params: Any
     ) -> list[Row]:
         """Run a query by name inside the transaction; return its rows as they are."""
         database = self._database
-        bound = database.bound(name, params, self._owner)
+        bound, text = database.bound(name, params, self._owner), database.query_text(name, edge_types)
+        self._statements[text] = bound
+        if database.first_runs.expects(text):
+            # While the server plans it ends no transaction.
+            until = asyncio.get_running_loop().time() + 2 * FIRST_RUN_SECONDS
+            self._wait.reschedule(max(until, self._wait.when() or until))
         with database.statement(name):
-            rows = await fetch_rows(await self._tx.run(database.query_text(name, edge_types), bound))
+            rows = await fetch_rows(await self._tx.run(text, bound))
+        database.first_runs.finished(text, database.first_runs.server_life)
         return database.opened(name, rows, self._owner)
 
 

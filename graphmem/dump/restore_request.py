@@ -82,6 +82,7 @@ class RestoreRequest(WriteRequest):
     """
 
     shares_turn = False
+    again = "restore the dump again, which writes what is missing"
 
     transactions: tuple[DumpedTransaction, ...] = ()
     schemas: Mapping[str, tuple[Active, int]] = field(default_factory=dict)

@@ -108,6 +108,7 @@ class OwnerWriter:
         batch = self._take()
         if not batch:
             return
+        lost_before = self.database.first_runs.lost_seconds
         try:
             count = sum(waiting.request.observation_count for waiting in batch)
             self.database.metrics.turn(len(batch), count)
@@ -119,6 +120,8 @@ class OwnerWriter:
             # Counting or tracing a turn failed: its callers wait for an answer all the same.
             _log.error("a turn failed outside its requests", exc_info=exc)
             self._fail(batch, exc)
+        for waiting in self.waiting:
+            waiting.deadline += self.database.first_runs.lost_seconds - lost_before
 
     def refuse_waiting(self) -> None:
         """Refuse the requests that no turn has taken."""
@@ -184,7 +187,8 @@ class OwnerWriter:
     async def _settle(self, batch: list[Waiting]) -> None:
         """Look, decide and write until it is written, or the database failed for too long."""
         loop = asyncio.get_running_loop()
-        end = loop.time() + self.settings.retry_seconds
+        end, first_runs = loop.time() + self.settings.retry_seconds, self.database.first_runs
+        lost_before = first_runs.lost_seconds
         turns = self.database.metrics.turns
         losses = failures = 0
         self.further = Touched()
@@ -208,7 +212,8 @@ class OwnerWriter:
                 if isinstance(exc, DiskFull | DatabaseFull) and not isinstance(exc, DatabaseCrowded):
                     raise
                 failures += 1
-                if loop.time() > end:
+                # While the database plans it does not fail.
+                if loop.time() > end + first_runs.lost_seconds - lost_before:
                     raise type(exc)(str(exc), in_doubt=False) from exc
                 await asyncio.sleep(min(1.0, 0.05 * 2**failures) * random.uniform(0.5, 1.0))
                 continue

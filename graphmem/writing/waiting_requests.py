@@ -16,10 +16,7 @@ from graphmem.writing.receipt import Receipt
 from graphmem.writing.state import State
 from graphmem.writing.write_requests import WriteRequest
 
-IN_DOUBT = (
-    "the database did not acknowledge this write, so it may or may not be written: "
-    "send it again with the same idempotency_key"
-)
+IN_DOUBT = "the database did not acknowledge this write, so it may or may not be written: "
 SETTLED = frozenset({"committed", "nothing"})
 """The outcomes after which a turn is over; see :data:`graphmem.observability.metrics.TURNS`."""
 
@@ -52,7 +49,7 @@ class Waiting:
             return
         error = exc if isinstance(exc, GraphmemError) else InternalError()
         if self.in_doubt:
-            error = type(error)(IN_DOUBT, **{**error.details, "in_doubt": True})
+            error = type(error)(IN_DOUBT + self.request.again, **{**error.details, "in_doubt": True})
         self.answer.set_exception(error)
 
 

@@ -193,10 +193,12 @@ class WriteRequest(ABC):
 
     ``shares_turn``: whether other requests may be in its turn. A request whose change reaches further than
     the things that it names is alone in its turn. ``account`` is the id of the account that acts, empty where
-    none acts that can be deleted: the first write of an account that is gone is refused.
+    none acts that can be deleted: the first write of an account that is gone is refused. ``again`` says what
+    to do where it is not known whether it is written.
     """
 
     shares_turn: ClassVar[bool] = True
+    again: ClassVar[str] = "send it again with the same idempotency_key"
 
     owner: str
     transaction_id: str

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from graphmem.errors import CursorOfAnotherDatabase
+from graphmem.database.typed_rows import Row
+from graphmem.errors import CursorOfAnotherDatabase, DatabaseTimeout
+from graphmem.registry import Services
 from tests.dump.test_union import other
 from tests.reliability.test_changes import every_change
 from tests.support.dumps import Dumps, store_rich_example
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.faulty_database import Write, faulty_services
 
 
 @pytest.mark.timeout(500)
@@ -38,3 +44,23 @@ def test_a_restore_tells_the_changes_under_their_ids_or_beside_living_data_is_on
     # By time, what was restored stands where it was recorded.
     listed = {each["event_id"] for each in run("changes.list", limit=500)["changes"]}
     assert len(listed & {each["event_id"] for each in before}) > len(before) / 2
+
+
+def test_a_restore_that_is_in_doubt_says_to_restore_again(
+    run: Call, loop: Loop, services: Services, owner: str, dumps: Dumps, tmp_path: Path
+) -> None:
+    run("store", entities=[{"entity_type": "note", "title": "one"}])
+    dump = dumps.create()
+    dumps.wipe()
+
+    async def unanswered(write: Write) -> list[Row]:
+        raise DatabaseTimeout
+
+    settings = services.settings.model_copy(update={"retry_seconds": 0.1})
+    with faulty_services(loop, services, settings) as (faulty, database):
+        database.faults = [unanswered] * 100
+        with pytest.raises(DatabaseTimeout, match="restore the dump again") as raised:
+            Dumps(loop, faulty, owner, tmp_path).restore(dump)
+    assert raised.value.details["in_doubt"]
+    dumps.restore(dump)
+    assert len(run("entities.query")["entities"]) == 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,10 +19,11 @@ from graphmem import __version__, cypher
 from graphmem.api.app import create_app
 from graphmem.database import availability
 from graphmem.database.availability import STATE_SECONDS
+from graphmem.database.driver_errors import FirstRunTimeout
 from graphmem.database.planning import PLANNED_FIRST
 from graphmem.errors import GraphmemError
 from graphmem.model import relationship
-from tests.support.proxied_services import ADA, BOUND, WRITE, Faulty
+from tests.support.proxied_services import ADA, BOUND, RETRY, WRITE, Faulty
 from tests.support.sealed_database import bearing, token_of
 
 
@@ -102,6 +104,49 @@ def test_a_read_that_the_database_plans_anew_does_not_fail(
             faulty.call(operation, **arguments)
         assert raised.value.code == outcome
         assert statements == [query, "explain"]
+
+
+@pytest.mark.parametrize("form", ["single", "locked"])
+def test_a_write_that_is_planned_for_longer_than_it_is_tried_again_does_not_fail(
+    faulty: Faulty, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """The server ends a statement that it plans for longer than the limit of the statement."""
+    database = faulty.services.database
+    faulty.call("store", entities=[ADA])
+    database.slow_plan_seconds = 0.0
+    explain, sent = database.explain, list[str]()
+
+    async def slow(text: Any, params: dict[str, Any]) -> None:
+        sent.append("explain")
+        await asyncio.sleep(RETRY / 2)
+        await explain(text, params)
+
+    def ended_once(name: str) -> None:
+        sent.append(name)
+        if name.startswith("write.turn") and sent.count(name) == 1:
+            code = "Neo.ClientError.Transaction.TransactionTimedOut"
+            raise FirstRunTimeout from Neo4jError._hydrate_neo4j(code=code, message="")
+
+    real = database.statement
+
+    @contextlib.contextmanager
+    def statement(name: str) -> Iterator[None]:
+        with real(name):
+            if not name.startswith("explain"):
+                ended_once(name)
+            yield
+
+    monkeypatch.setattr(database, "explain", slow)
+    monkeypatch.setattr(database, "statement", statement)
+    if form == "locked":
+        # Another process has written since: the turn holds the lock of the owner.
+        faulty.services.writers._known.revisions.clear()
+    stored = faulty.call("store", entities=[{**ADA, "more": 1}])
+    turn = next(name for name in sent if name.startswith("write.turn"))
+    assert sent.count(turn) == 2
+    assert "explain" in sent[sent.index(turn) :]
+    assert ("owner.lock" in sent) == (form == "locked")
+    assert stored["entities"][0]["version"] == 2
 
 
 def test_a_service_is_ready_once_the_first_statements_are_planned(faulty: Faulty) -> None:

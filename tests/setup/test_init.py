@@ -10,15 +10,19 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from graphmem.cli import initializing
+import graphmem.cli.me
+from graphmem.cli import initializing, session
 from graphmem.cli.main import app
+from graphmem.cli.session import Session
 from graphmem.environment_file import FILE, NOTE
+from graphmem.service import calling
 from graphmem.settings import load
 from tests.setup.conftest import Run
 from tests.support.kills import is_killed
@@ -110,6 +114,26 @@ def test_an_init_that_is_killed_leaves_each_file_whole_and_the_next_one_goes_on(
 def without_remains(files: dict[str, str]) -> dict[str, str]:
     """Leave out the temporary files beside those that a kill kept from getting their names."""
     return {name: text for name, text in files.items() if not re.search(r"/\.[^/]+-\w{8}$", name)}
+
+
+def test_a_wait_for_the_database_is_told(
+    home: Path, run: Run, tried: list[str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines, told = list[str](), threading.Event()
+
+    def tell(line: str) -> None:
+        lines.append(line)
+        told.set()
+
+    def patient(_: Session) -> dict[str, Any]:
+        assert told.wait(60)
+        return {"canonical_name": "Ada"}
+
+    monkeypatch.setattr(calling, "TELL_SECONDS", 0.01)
+    monkeypatch.setattr(session, "tell_progress", tell)
+    monkeypatch.setattr(graphmem.cli.me, "me", patient)
+    assert init(run, "--yes", "--neo4j-uri", URI, "--no-agents", "--me", "Ada")["me"] == "Ada"
+    assert lines[0] == "storing who you are … 0 s"
 
 
 def test_a_database_that_does_not_answer_is_not_kept(home: Path, run: Run) -> None:
