@@ -186,7 +186,7 @@ def test_ids_of_an_account_are_reached_by_the_account_itself(two: Two) -> None:
 
 
 @pytest.mark.usefixtures("unharmed")
-@walk_over("method, path, name", OPERATIONS)
+@walk_over("method, path, name", OPERATIONS, one_of=4)
 def test_ids_of_another_account_on_any_route_are_not_there(
     two: Two, method: str, path: str, name: str
 ) -> None:
@@ -245,7 +245,7 @@ CLAIMS = ("user_id", "owner", "owner_id", "account", "account_id", "tenant")
 
 
 @pytest.mark.usefixtures("unharmed")
-@walk_over("method, path, name", OPERATIONS)
+@walk_over("method, path, name", OPERATIONS, one_of=4)
 def test_account_in_the_arguments_of_a_route_is_refused_or_ignored(
     two: Two, method: str, path: str, name: str
 ) -> None:

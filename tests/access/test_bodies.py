@@ -57,7 +57,7 @@ def send(loop: Loop, services: Services, owner: str) -> Send:
     return lambda *arguments: loop.run(request(*arguments))
 
 
-@walk_over("method, path, media_type", WITH_BODY)
+@walk_over("method, path, media_type", WITH_BODY, one_of=5)
 def test_a_body_that_is_declared_as_huge_is_refused_unread(
     send: Send, method: str, path: str, media_type: str
 ) -> None:
@@ -69,7 +69,7 @@ def test_a_body_that_is_declared_as_huge_is_refused_unread(
 
 
 @walk_over("length", [None, 10])
-@walk_over("method, path, media_type", WITH_BODY)
+@walk_over("method, path, media_type", WITH_BODY, one_of=5)
 def test_a_body_is_counted_whatever_length_it_declares(
     send: Send, method: str, path: str, media_type: str, length: int | None
 ) -> None:
@@ -83,7 +83,7 @@ def test_a_body_is_counted_whatever_length_it_declares(
     assert (status, answer["error_code"]) == (413, "PAYLOAD_TOO_LARGE")
 
 
-@walk_over("method, path, media_type", WITH_BODY)
+@walk_over("method, path, media_type", WITH_BODY, one_of=5)
 def test_a_body_that_never_ends_is_refused_in_time(
     send: Send, method: str, path: str, media_type: str
 ) -> None:

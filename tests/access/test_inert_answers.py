@@ -196,7 +196,7 @@ def texts_of(value: Any) -> Iterator[str]:
 # To browsers and spreadsheets
 
 
-@walk_over("method, path, name", READS)
+@walk_over("method, path, name", READS, one_of=5)
 def test_stored_markup_and_formulas_are_answered_as_json_alone(
     stored: Stored, method: str, path: str, name: str
 ) -> None:
@@ -209,7 +209,7 @@ def test_stored_markup_and_formulas_are_answered_as_json_alone(
     assert (MARK in answer.text) == (name not in SILENT), answer.text
 
 
-@walk_over("method, path", EVERY)
+@walk_over("method, path", EVERY, one_of=5)
 def test_every_answer_of_every_route_is_inert(
     stored: Stored, instance_free: Application, method: str, path: str
 ) -> None:
@@ -263,7 +263,7 @@ def test_metrics_and_description_of_the_api_hold_nothing_that_is_stored(stored: 
 # To models
 
 
-@walk_over("toolset, tool", READ_TOOLS)
+@walk_over("toolset, tool", READ_TOOLS, one_of=5)
 def test_stored_instruction_comes_back_as_data_alone(stored: Stored, toolset: str, tool: str) -> None:
     operation = all_tools()[tool]
     memory = {"search_nodes": {"query": MARK}, "open_nodes": {"names": [ORDER]}, "read_graph": {}}
@@ -285,7 +285,7 @@ def member(result: dict[str, Any], name: str) -> Any:
     return result["structuredContent"].get(name, [])
 
 
-@walk_over("toolset, tool", READ_TOOLS)
+@walk_over("toolset, tool", READ_TOOLS, one_of=5)
 def test_stored_instruction_that_is_read_changes_nothing(stored: Stored, toolset: str, tool: str) -> None:
     operation = all_tools()[tool]
     memory = {"search_nodes": {"query": ORDER}, "open_nodes": {"names": [ORDER]}, "read_graph": {}}

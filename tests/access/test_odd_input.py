@@ -110,13 +110,13 @@ def check(answer: httpx.Response, sent: object) -> None:
     assert "INTERNAL_ERROR" not in answer.text, (sent, answer.text)
 
 
-@walk_over("method, path, media_type", WITH_BODY)
+@walk_over("method, path, media_type", WITH_BODY, one_of=10)
 def test_odd_json_on_any_route_makes_no_fault(
     http: Application, method: str, path: str, media_type: str
 ) -> None:
     headers = surface.MCP_HEADERS | {"Content-Type": media_type}
 
-    @examples(12)
+    @examples(10)
     @given(bodies(method, path))
     @example(DEEP[0])
     @example(DEEP[1])
@@ -137,7 +137,7 @@ def test_odd_form_makes_no_fault(http: Application, path: str) -> None:
     names = st.sampled_from(members_of("POST", path)) | st.text(max_size=8)
     pairs = st.lists(st.tuples(names, st.text(max_size=60) | st.binary(max_size=60)), max_size=6)
 
-    @examples(12)
+    @examples(10)
     @given(pairs, st.sampled_from(["&", ";", "&&", "%26", ""]))
     @example([("grant_type", "authorization_code"), ("code", b"\xff"), ("client_id", "\x00")], "&")
     @example(
@@ -151,7 +151,7 @@ def test_odd_form_makes_no_fault(http: Application, path: str) -> None:
     send()
 
 
-@walk_over("tool", sorted(all_tools()))
+@walk_over("tool", sorted(all_tools()), one_of=10)
 def test_odd_arguments_of_a_tool_make_no_fault(http: Application, tool: str) -> None:
     model = all_tools()[tool].arguments
     names = sorted({info.alias or name for name, info in model.model_fields.items()}) or ["x"]

@@ -80,7 +80,7 @@ def facts(observations: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-@examples(20)
+@examples(10)
 @given(observations=st.lists(ITEMS, min_size=1, max_size=12), seed=st.integers(0, 2**32), data=st.data())
 def test_folded_and_recomputed_snapshots_equal_the_plain_model(
     loop: Loop, services: Services, observations: list[dict[str, Any]], seed: int, data: st.DataObject

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
+import random
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import pytest
+
+from tests.support.examples import LONG
 
 SECONDS: Final = 1200
 """The longest that a walk may take, unless its test says another time."""
@@ -22,16 +26,19 @@ SHOWN: Final = 10
 Walked = Callable[[Callable[..., None]], Callable[..., None]]
 
 
-def walk_over(names: str, cases: Iterable[Any]) -> Walked:
+def walk_over(names: str, cases: Iterable[Any], *, one_of: int = 1) -> Walked:
     """Have a test check every case, and fail once with all cases that failed.
 
     Args:
         names: the arguments of the test that a case gives, with commas between.
         cases: a value each, or a tuple where there are several names.
+        one_of: an ordinary run checks one of so many cases, the same in each; a long run checks all.
     """
     arguments = [name.strip() for name in names.split(",")]
     known = [case if len(arguments) > 1 else (case,) for case in cases]
     assert known, f"no case of {names}"
+    if one_of > 1 and not LONG:
+        known = random.Random(names).sample(known, math.ceil(len(known) / one_of))
 
     def walked(test: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(test)

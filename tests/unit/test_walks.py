@@ -6,6 +6,7 @@ import inspect
 
 import pytest
 
+from tests.support import walks
 from tests.support.long_cases import mostly_long
 from tests.support.walks import walk_over
 
@@ -29,6 +30,28 @@ def test_a_walk_checks_every_case_and_names_all_that_failed() -> None:
     assert told.startswith("2 of 3 cases failed: 2, 3\n")
     for words in ("1 of 2 cases failed: b-two", "2 of 2 cases failed: a-one, b-two", "DID NOT RAISE"):
         assert words in told
+
+
+def test_an_ordinary_run_checks_a_part_of_the_cases_and_a_long_one_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def seen(cases: range, one_of: int) -> list[int]:
+        checked: list[int] = []
+
+        @walk_over("number", cases, one_of=one_of)
+        def walk(number: int) -> None:
+            checked.append(number)
+
+        walk()
+        return sorted(checked)
+
+    monkeypatch.setattr(walks, "LONG", False)
+    part = seen(range(41), 20)
+    assert (len(part), part) == (3, seen(range(41), 20))
+    assert set(part) < set(range(41))
+    assert len(seen(range(3), 20)) == 1
+    monkeypatch.setattr(walks, "LONG", True)
+    assert seen(range(41), 20) == [*range(41)]
 
 
 def test_a_walk_over_nothing_is_refused() -> None:
