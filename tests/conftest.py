@@ -34,7 +34,7 @@ from tests.support.database import URI_VARIABLE, database, shared_database
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.figures import Figures, lines, recorder
-from tests.support.long_cases import mostly_long
+from tests.support.long_cases import FACES, leave_faces_to_long_runs
 from tests.support.scheduling import OF_ACCOUNTS, FileScheduling
 from tests.support.sealed_database import sealed, skip_in_clear
 
@@ -115,6 +115,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     items.sort(key=rank)
     skip_in_clear(items)
+    leave_faces_to_long_runs(items)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduling:
@@ -264,7 +265,7 @@ def cli(loop: Loop, services: Services, monkeypatch: pytest.MonkeyPatch, owner: 
     return faces.by_cli(loop, services, monkeypatch, owner)
 
 
-@pytest.fixture(params=mostly_long(["rest", "mcp", "cli"], "rest", "mcp"))
+@pytest.fixture(params=FACES)
 def call(request: pytest.FixtureRequest) -> Call:
-    """The operations through each face in turn; test_cli and test_parity try all commands in every run."""
+    """The operations through a face: in an ordinary run one a test, by ``leave_faces_to_long_runs``."""
     return request.getfixturevalue(request.param)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.support import walks
-from tests.support.long_cases import mostly_long
+from tests.support.long_cases import FACES, leave_faces_to_long_runs, mostly_long
 from tests.support.walks import walk_over
 
 
@@ -65,3 +67,24 @@ def test_all_but_the_quick_cases_are_long() -> None:
     assert second == ("b", 2)
     with pytest.raises(AssertionError, match="are no cases"):
         mostly_long("ab", "c")
+
+
+def test_each_test_by_call_keeps_a_face_and_each_face_has_some() -> None:
+    def kept(number: int) -> str:
+        marked: list[str] = []
+        items: list[Any] = [
+            SimpleNamespace(
+                location=("tests/faces/test_x.py", 1, "x"),
+                originalname=f"test_{number}",
+                callspec=SimpleNamespace(params={"call": face}, indices={"call": index}),
+                add_marker=lambda _, face=face: marked.append(face),
+            )
+            for index, face in enumerate(FACES)
+        ]
+        leave_faces_to_long_runs(items)
+        (face,) = set(FACES) - set(marked)
+        return face
+
+    faces = [kept(number) for number in range(30)]
+    assert faces == [kept(number) for number in range(30)]
+    assert set(faces) == set(FACES)
