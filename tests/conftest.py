@@ -27,7 +27,7 @@ from graphmem.interpretation import interpretation_queue
 from graphmem.observability import logs
 from graphmem.registry import Services
 from graphmem.settings import Settings
-from tests.support import faces, reached_outcomes
+from tests.support import faces, quick_passwords, reached_outcomes
 from tests.support.actors import full_actor
 from tests.support.canaries import leaks
 from tests.support.database import URI_VARIABLE, database, shared_database
@@ -59,6 +59,7 @@ os.environ["XDG_DATA_HOME"] = os.path.join(tempfile.gettempdir(), "graphmem-test
 # To rewrite the asserts of all tests takes a process 10 s of CPU: what one has rewritten is kept for all.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+quick_passwords.hash_with(quick_passwords.QUICK_COST)
 # Commands of tests share this process and its owner; tests/reliability/test_local_service.py has the service.
 os.environ["GRAPHMEM_OFFLINE"] = "1"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,8 +15,17 @@ from graphmem.auth.accounts import CODE_SECONDS
 from graphmem.errors import AccountConflict
 from graphmem.model import times
 from tests.access.conftest import Instance
+from tests.support.quick_passwords import QUICK_COST, REAL_COST, hash_with
 
 PASSWORD = "correct horse battery staple"
+
+
+@pytest.fixture
+def real_cost() -> Iterator[None]:
+    """Hash passwords with the numbers of the product."""
+    hash_with(REAL_COST)
+    yield
+    hash_with(QUICK_COST)
 
 
 # Passwords
@@ -42,7 +51,7 @@ def test_a_password_proves_its_account_and_nothing_else_does(instance: Instance)
 
 
 def test_a_wrong_password_an_unknown_name_and_no_password_take_the_same_work(
-    instance: Instance, monkeypatch: pytest.MonkeyPatch
+    instance: Instance, real_cost: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     instance.account("without")
     instance.loop.run(instance.accounts.create("ada", ["read"], PASSWORD))
@@ -60,7 +69,7 @@ def test_a_wrong_password_an_unknown_name_and_no_password_take_the_same_work(
     assert computed == [(2**15, 8, 1)] * 3
 
 
-def test_no_password_key_or_code_is_stored(instance: Instance) -> None:
+def test_no_password_key_or_code_is_stored(instance: Instance, real_cost: None) -> None:
     ada = instance.loop.run(instance.accounts.create("ada", ["read"], PASSWORD))
     bob = instance.loop.run(instance.accounts.create("bob", ["read"], PASSWORD))
     key, (code, _) = instance.key(ada), instance.loop.run(instance.accounts.create_code(bob.id))
