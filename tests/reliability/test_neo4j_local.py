@@ -284,7 +284,11 @@ class TestProcesses:
         assert neo4j_local.info(settings) == connection
         assert not neo4j_local.stop(settings)
 
-        # Somebody takes its port while it is down; it moves, and ends by force when it does not react.
+    # Starts a database twice. The test above has a start and a stop, TestFailedStart a port that is taken.
+    @pytest.mark.long
+    def test_moves_when_its_port_is_taken_and_ends_by_force_when_it_does_not_react(self, settings):
+        connection = neo4j_local.ensure(settings, probe)
+        assert neo4j_local.stop(settings)
         port = int(connection.uri.rpartition(":")[2])
         with socket.create_server(("127.0.0.1", port)):
             moved = neo4j_local.ensure(settings, probe)
