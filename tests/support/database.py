@@ -16,6 +16,7 @@ from graphmem import neo4j_local, settings
 from graphmem.neo4j_local import config, jar_list
 from graphmem.runtime import connection
 from graphmem.settings import Settings
+from tests.support import warm_data
 from tests.support.commands import UNLIMITED
 from tests.support.examples import LONG
 
@@ -61,6 +62,8 @@ def database(folder: Path, *, shared: bool = True, **options: Any) -> Iterator[S
         return
     version = os.environ.get(VERSION)
     own = {"neo4j_fast_start": True} | options
+    if keeps_plans():
+        warm_data.bring(folder)
     embedded = settings.load(env="test", data_dir=folder, neo4j_version=version, **own)
     try:
         with keeping_plans():

@@ -19,6 +19,7 @@ import httpx
 from graphmem import neo4j_local
 from graphmem.settings import Settings
 from tests.support import service as services
+from tests.support import warm_data
 from tests.support.commands import OWNER_BY_TOKEN
 from tests.support.embedded_neo4j import query, servers_of
 from tests.support.examples import LONG
@@ -73,6 +74,7 @@ class KillableService:
         self.settings, self.variables = settings, variables
         self.folder = settings.data_path
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        warm_data.bring(self.folder)
         self.port = services.free_port()
         self.service: Service | None = None
 
