@@ -39,7 +39,7 @@ def environment(settings: Settings, folder: Path, **more: str) -> dict[str, str]
         where["NEO4J_URI"] = settings.neo4j_uri
     else:
         # An embedded Neo4j of this folder.
-        own = ("neo4j_heap", "neo4j_page_cache", "neo4j_fast_start", "cache_dir")
+        own = ("neo4j_heap", "neo4j_page_cache", "neo4j_fast_start", "neo4j_start_timeout", "cache_dir")
         embedded = {f"GRAPHMEM_{name.upper()}": getattr(settings, name) for name in own}
         where = {name: str(value) for name, value in embedded.items() if value is not None}
     if settings.key_file is not None and settings.root_key is not None:

@@ -18,6 +18,7 @@ from graphmem.runtime import connection
 from graphmem.settings import Settings
 from tests.support import warm_data
 from tests.support.commands import UNLIMITED
+from tests.support.embedded_neo4j import START_SECONDS
 from tests.support.examples import LONG
 
 IMAGE = "neo4j:5.26-community"
@@ -61,7 +62,7 @@ def database(folder: Path, *, shared: bool = True, **options: Any) -> Iterator[S
             yield _at(running.get_connection_url(), running.password, folder)
         return
     version = os.environ.get(VERSION)
-    own = {"neo4j_fast_start": True} | options
+    own = {"neo4j_fast_start": True, "neo4j_start_timeout": START_SECONDS} | options
     if keeps_plans():
         warm_data.bring(folder)
     embedded = settings.load(env="test", data_dir=folder, neo4j_version=version, **own)

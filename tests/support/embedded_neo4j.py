@@ -21,13 +21,21 @@ from graphmem import neo4j_local
 from graphmem.settings import Settings, load
 
 WAIT = 60.0  # seconds; the longest that any wait of these tests may take
+START_SECONDS = 500.0
+"""For how long a server may start: longer than a busy machine needs."""
 
 
 def engine_settings(data_dir: Path, **overrides: Any) -> Settings:
     """Return settings for a quick server on a data directory, with jars from the user's own cache."""
     return load(
         data_dir=data_dir,
-        **{"neo4j_heap": "256m", "neo4j_page_cache": "64m", "neo4j_fast_start": True, **overrides},
+        **{
+            "neo4j_heap": "256m",
+            "neo4j_page_cache": "64m",
+            "neo4j_fast_start": True,
+            "neo4j_start_timeout": START_SECONDS,
+            **overrides,
+        },
     )
 
 

@@ -16,13 +16,14 @@ from typing import Final
 import pytest
 from filelock import FileLock
 
-from graphmem import neo4j_local, settings
+from graphmem import neo4j_local
 from graphmem.database import migrations
 from graphmem.database.driver import Database
 from graphmem.neo4j_local import config
 from graphmem.observability.metrics import Metrics
 from graphmem.runtime import connection
 from graphmem.settings import Settings
+from tests.support.embedded_neo4j import engine_settings
 
 PACKAGE: Final = Path(config.__file__).parents[1]
 SOURCES: Final = ("cypher/migrations", "database", "neo4j_local")
@@ -59,7 +60,7 @@ def _make(place: Path) -> None:
         neo4j_conf = config.neo4j_conf
         small = "db.tx_log.preallocate=false\n"
         patch.setattr(config, "neo4j_conf", lambda *given: neo4j_conf(*given) + small)
-        made = settings.load(env="test", data_dir=Path(name) / "data", neo4j_fast_start=True)
+        made = engine_settings(Path(name) / "data", env="test")
         try:
             asyncio.run(_migrate(made))
         finally:
