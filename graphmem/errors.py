@@ -543,6 +543,14 @@ class ObjectDamaged(GraphmemError):
     code, status, exit_code = "OBJECT_DAMAGED", 500, 1
 
 
+class DataDamaged(Unavailable):
+    """What is stored is damaged, and trying again does not help: POST /health_check_snapshots says what
+    differs from the facts, and repairs with auto_fix what is derived from them.
+    """
+
+    code, exit_code, retryable = "DATA_DAMAGED", 1, False
+
+
 class DecryptionFailed(GraphmemError):
     """What is sealed cannot be opened: it was changed, or belongs elsewhere, or its key was destroyed."""
 

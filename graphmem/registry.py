@@ -28,6 +28,7 @@ from graphmem.auth.credentials import CredentialCache, Guard
 from graphmem.auth.rates import RateClass, meter
 from graphmem.database.availability import Availability
 from graphmem.database.driver import Database, round_trips
+from graphmem.database.left_out import MET_DAMAGE, Damage, LeftOutEntity, noting, refuse_unopened
 from graphmem.database.pending_refolds import PendingRefolds
 from graphmem.database.queries import OwnerGraph
 from graphmem.database.relationship_vocabulary import Vocabulary
@@ -139,7 +140,7 @@ class Context:
             if rows and rows[0]["revision"] != known.revision:
                 names = (await vocabulary.refresh()).names
                 rows = await self.graph.rows(name, edge_types=names, types=None, **params)
-        return typed(row, rows[0]) if rows else None
+        return refuse_unopened(typed(row, rows[0])) if rows else None
 
 
 A = TypeVar("A", bound=Arguments)
@@ -172,6 +173,7 @@ class Operation(Generic[A]):
     arguments: type[A]
     result: TypeAdapter[Any] = field(repr=False)
     answer_members: frozenset[str] = frozenset()
+    leaves_out: bool = False
 
     @property
     def description(self) -> str:
@@ -267,18 +269,39 @@ class Operation(Generic[A]):
         if self.scope is Scope.READ and named_types(arguments):
             arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
         await services.agent_grants.check(actor, self.name, self.scope, arguments)
-        call = self.function(Context(actor, services), arguments)
-        if self.indexed:
-            answer, pending = await services.pending_refolds.beside(actor.owner, call)
-            if pending:
-                answer["pending"] = pending
-        else:
-            answer = await call
+        answer = await self._answer(Context(actor, services), arguments)
         text = orjson.dumps(reworded_answer(answer, face))
         # To look for them in each answer takes longer than to write it.
         if b'"relationship_type"' in text and await services.vocabulary.show(actor.owner, answer):
             text = orjson.dumps(reworded_answer(answer, face))
         return text
+
+    async def _answer(self, context: Context, arguments: A) -> Any:
+        """Return the answer. A read that meets damage runs once more, and checks what it reads."""
+        if self.scope is not Scope.READ:
+            return await self.function(context, arguments)
+        damage = Damage(drops=self.leaves_out)
+        with noting(damage):
+            try:
+                answer = await self._read(context, arguments)
+            except MET_DAMAGE as exc:
+                if damage.is_checking:
+                    raise
+                _log.warning("a read meets damage", operation=self.name, reason=repr(exc)[:500])
+                damage.is_checking = True
+                answer = await self._read(context, arguments)
+        if damage.reasons and self.leaves_out:
+            answer["left_out"] = damage.listed
+        return answer
+
+    async def _read(self, context: Context, arguments: A) -> Any:
+        call = self.function(context, arguments)
+        if not self.indexed:
+            return await call
+        answer, pending = await context.services.pending_refolds.beside(context.actor.owner, call)
+        if pending:
+            answer["pending"] = pending
+        return answer
 
 
 def _check_writer(actor: Actor, settings: Settings) -> None:
@@ -402,6 +425,7 @@ def operation(
 
     def register(function: Function[A]) -> Function[A]:
         hints = get_type_hints(function, include_extras=True)
+        members = frozenset(getattr(hints["return"], "__annotations__", ()))
         unfitting = [
             part
             for part, value, face in (
@@ -437,7 +461,9 @@ def operation(
             function=function,
             arguments=hints["arguments"],
             result=TypeAdapter(hints["return"]),
-            answer_members=frozenset(getattr(hints["return"], "__annotations__", ())),
+            answer_members=members,
+            leaves_out="left_out" in members
+            and get_type_hints(hints["return"])["left_out"] == list[LeftOutEntity],
         )
         return function
 

@@ -171,7 +171,8 @@ class Audit:
 
     async def _check_passages(self) -> None:
         """Compare the passages of files; the worker makes those anew that differ, if asked to."""
-        wrong = [each async for each in passage_check.differences(self.database, self.owner)]
+        found = passage_check.differences(self.database, self.owner, self.writers.embedder)
+        wrong = [each async for each in found]
         for each in wrong:
             self.report.note([each])
         if self.fix and wrong:

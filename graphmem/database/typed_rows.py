@@ -22,6 +22,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from graphmem.database.left_out import each_sound, is_left_out_if_damaged, kept
+
 Row = dict[str, Any]
 """One row as the driver returns it, by column."""
 
@@ -80,11 +82,13 @@ def _conversion(annotation: Any) -> Convert | None:
     annotation = without_none(annotation)
     if _is_row_class(annotation):
         make = _by_position(annotation)
+        if is_left_out_if_damaged(annotation):
+            return lambda value: None if value is None else kept(make(value))
         return lambda value: None if value is None else make(value)
     item = get_args(annotation)[0] if get_origin(annotation) is list else None
     if item is not None and _is_row_class(item):
         make = _by_position(item)
-        return lambda value: None if value is None else [make(each) for each in value]
+        return lambda value: None if value is None else each_sound(make, value, item)
     return None
 
 

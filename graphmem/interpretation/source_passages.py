@@ -14,10 +14,9 @@ from typing import Final, NamedTuple
 import structlog
 
 from graphmem.auth import Actor, Scope
-from graphmem.database.halving import in_halves
 from graphmem.embedding import meaning
-from graphmem.embedding.meaning import Embedder, Vector
-from graphmem.errors import EmbeddingRefused, GraphmemError
+from graphmem.embedding.meaning import Embedder
+from graphmem.errors import GraphmemError
 from graphmem.ingest import format_table
 from graphmem.ingest.document import ParsedDocument, ParseFailed
 from graphmem.ingest.passages import DIVISION, TEXT_CHARACTERS, Passage, divided, key_of
@@ -25,6 +24,7 @@ from graphmem.interpretation.readings import document_of
 from graphmem.model import times
 from graphmem.reading.source_answers import read_sources
 from graphmem.registry import Context, Services
+from graphmem.writing import vectors
 
 WAITING_LIMIT: Final = 500
 """Sources of which a pass chooses some at random, so that those that always fail keep no other waiting."""
@@ -32,8 +32,6 @@ READ_AT_ONCE: Final = 8
 """Sources whose passages one pass makes."""
 PROMPT_SECONDS: Final = 10
 """Seconds after the first store of a source in which only the call that stored it makes its passages."""
-EMBEDDED_AT_ONCE: Final = 64
-"""Passages whose vectors one call of a remote service makes."""
 
 _log = structlog.get_logger("graphmem.interpretation.source_passages")
 
@@ -77,28 +75,9 @@ async def store(context: Context, source_id: str, document: ParsedDocument | Non
         key=key_of(texts, places),
         texts=texts,
         places=places,
-        packed=await _vectors(texts, embedder),
+        packed=await vectors.of_passages(texts, embedder),
         is_cut=len(text) > TEXT_CHARACTERS,
     )
-
-
-async def _vectors(texts: list[str], embedder: Embedder) -> bytes:
-    """Return the vectors of some texts, ``DIMENSIONS`` signed bytes each; zeros where there is none."""
-
-    async def embed(some: list[str]) -> list[Vector | None]:
-        try:
-            return await embedder.embed(some)
-        except EmbeddingRefused:
-            if len(some) > 1:
-                raise
-            return [None]
-
-    step = max(len(texts), 1) if embedder.at_once else EMBEDDED_AT_ONCE
-    vectors: list[Vector | None] = []
-    for start in range(0, len(texts), step):
-        parts = await in_halves(texts[start : start + step], embed, (EmbeddingRefused,))
-        vectors += [vector for part in parts for vector in part]
-    return b"".join(each or bytes(meaning.DIMENSIONS) for each in meaning.packed(vectors))
 
 
 async def store_at_once(context: Context, source_id: str, document: ParsedDocument) -> None:

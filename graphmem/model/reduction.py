@@ -293,7 +293,14 @@ class Stale(Exception):
 
 
 class Torn(Exception):
-    """A commit fell into a read: parts of the node that it names are of two moments. Read again."""
+    """A commit fell into a read: parts of the node that it names are of two moments. Read again.
+
+    ``parts`` are what was read of the node: where another read finds the same, the node is damaged.
+    """
+
+    def __init__(self, subject_id: str, *parts: Any) -> None:
+        super().__init__(subject_id)
+        self.parts = subject_id, parts
 
 
 def checksum(
@@ -345,7 +352,7 @@ def paired(thing: str, names: list[str], values: list[str]) -> list[tuple[str, s
         Torn: a commit fell between the reading of the two.
     """
     if len(names) != len(values):
-        raise Torn(thing)
+        raise Torn(thing, names, values)
     return list(zip(names, values, strict=True))
 
 

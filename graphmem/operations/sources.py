@@ -39,7 +39,7 @@ from graphmem.model.ids import SOURCE_ID
 from graphmem.reading import answers, as_of, cursors
 from graphmem.reading.as_of import NOW, AsOf, Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters, size, within_budget
-from graphmem.reading.pages import IndexedPageEnvelope, Paged, newest_page, newest_window
+from graphmem.reading.pages import IndexedPageEnvelope, LeavesOut, Paged, newest_page, newest_window
 from graphmem.reading.shortening import greatest
 from graphmem.reading.source_answers import (
     URL_SCHEME,
@@ -152,7 +152,7 @@ class MentioningPassage(FoundPassage):
     mentions: list[MentionedEntity]
 
 
-class FoundInSources(AsOf, Budgeted):
+class FoundInSources(AsOf, LeavesOut, Budgeted):
     """The passages of files, best first; at most ``total`` fit. ``hint`` says what was left out."""
 
     passages: list[MentioningPassage]

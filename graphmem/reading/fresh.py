@@ -9,6 +9,7 @@ import functools
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
+from graphmem.database import left_out
 from graphmem.errors import DatabaseTimeout
 from graphmem.model.reduction import Stale, Torn
 from graphmem.registry import Context
@@ -31,20 +32,26 @@ def read_fresh(
 
     Raises:
         DatabaseTimeout: every attempt was torn or stale.
+        DataDamaged: two attempts read the same torn parts, so that no commit tore them.
     """
 
     @functools.wraps(read)
     async def fresh(context: Context, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        torn = "this"
+        torn, damage = Torn("this"), left_out.current()
         for _ in range(READ_ATTEMPTS):
             try:
                 return await read(context, *args, **kwargs)
             except Torn as exc:
-                torn = str(exc)
+                if damage is not None and damage.drops and not damage.is_checking:
+                    damage.is_checking = True
+                elif exc.parts == torn.parts:
+                    raise left_out.refused(str(exc)) from exc
+                else:
+                    torn = exc
             except Stale as exc:
                 writers = context.services.writers
                 await writers.refold(context.actor.owner, exc.entity_ids, exc.relationship_keys)
-        raise unsettled(torn)
+        raise unsettled(str(torn))
 
     return fresh
 

@@ -203,7 +203,7 @@ class RelatedPage(AsOf, Shaped, IndexedPageEnvelope):
     paths: NotRequired[dict[str, list[Step]]]
     total: int  # pyright: ignore[reportGeneralTypeIssues]
     truncated: bool  # pyright: ignore[reportGeneralTypeIssues]
-    left_out: NotRequired[LeftOut]
+    left_out: NotRequired[LeftOut]  # pyright: ignore[reportIncompatibleVariableOverride]
     hubs: list[str]
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, NotRequired, TypeVar
 from typing_extensions import TypedDict
 
 from graphmem.arguments import PAGE_DEFAULT, Arguments, Limit, Offset, Total
+from graphmem.database.left_out import LeftOutEntity
 from graphmem.reading import cursors
 from graphmem.reading.as_of import Clocks
 from graphmem.reading.budgets import Budgeted, MaxCharacters
@@ -19,7 +20,13 @@ NEWEST: Final[Mapping[str, type]] = {"at": int, "id": str}
 """The types of a place in the order of times, newest first, then of ids."""
 
 
-class Indexed(TypedDict):
+class LeavesOut(TypedDict):
+    """What an answer adds that leaves out what is stored damaged: it names the first 20 as ``left_out``."""
+
+    left_out: NotRequired[list[LeftOutEntity]]
+
+
+class Indexed(LeavesOut):
     """What an answer from indexes adds: see :attr:`graphmem.registry.Operation.indexed`.
 
     ``pending`` stands after a withdrawal, while so many entities and relationships wait to be folded again.

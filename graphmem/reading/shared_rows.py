@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from graphmem.database.left_out import left_out_if_damaged
 from graphmem.model.reduction import Stale, Torn, is_whole
 
 
+@left_out_if_damaged
 class EntityRow(NamedTuple):
     """A row of ``entity/_row.cypher``."""
 
@@ -38,7 +40,12 @@ class EntityRow(NamedTuple):
         """Whether the entity was folded under an older schema of its type."""
         return self.projection != (self.head[0][0] if self.head else None)
 
+    def is_whole(self) -> bool:
+        """Return whether its parts are of one moment."""
+        return is_whole(self.check, self.version, self.fields, self.values, self.winners, self.own, self.name)
 
+
+@left_out_if_damaged
 class ObservationRow(NamedTuple):
     """A row of ``observation/_row.cypher``. ``home`` is the entity that the observation was stored for, where
     the split ``moved_by`` has it count for another.
@@ -69,6 +76,7 @@ class ObservationRow(NamedTuple):
     moved_by: str | None
 
 
+@left_out_if_damaged
 class RelationshipRow(NamedTuple):
     """A row of ``relationship/_row.cypher``."""
 
@@ -88,6 +96,10 @@ class RelationshipRow(NamedTuple):
     check: int | None
     own: str | None = None
     refold: int | None = None
+
+    def is_whole(self) -> bool:
+        """Return whether its parts are of one moment."""
+        return is_whole(self.check, self.version, self.fields, self.values, self.winners, self.own, None)
 
 
 class ObservationsOfEntity(NamedTuple):
@@ -167,9 +179,8 @@ def check_whole(row: EntityRow | RelationshipRow) -> None:
     Raises:
         Torn: its parts are of two moments.
     """
-    subject_id, name = (row.id, row.name) if isinstance(row, EntityRow) else (row.key, None)
-    if not is_whole(row.check, row.version, row.fields, row.values, row.winners, row.own, name):
-        raise Torn(subject_id)
+    if not row.is_whole():
+        raise Torn(row[0], row)
 
 
 def snapshot_of(row: EntityRow | RelationshipRow) -> dict[str, str]:

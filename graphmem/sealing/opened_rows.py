@@ -183,6 +183,17 @@ class RowOpening:
         return None
 
 
+class LenientOpening(RowOpening):
+    """An opening that has, in the place of a value that does not open, the error of it."""
+
+    def value(self, value: Any, above: Above = None) -> Any:
+        """Return a value of a row, opened, or the error."""
+        try:
+            return super().value(value, above)
+        except DecryptionFailed as exc:
+            return exc
+
+
 def _pairs(places: Iterable[str], bounds: Sequence[str] | None) -> Iterable[tuple[str, ...]]:
     """Return each id with each text that a value may be bound to; without such texts, the ids alone."""
     return zip(places) if bounds is None else itertools.product(places, bounds)

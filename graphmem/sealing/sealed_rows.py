@@ -27,7 +27,18 @@ from typing import TYPE_CHECKING, Any, Final
 from graphmem.errors import InvalidInput
 from graphmem.model import ids
 from graphmem.sealing.instance_keys import INSTANCE, KEY_ID_BYTES, InstanceKeys, OwnerKey
-from graphmem.sealing.opened_rows import BOUND, KEY, MARK, NUMBER, PART, TEXT, Above, RowOpening, encoded
+from graphmem.sealing.opened_rows import (
+    BOUND,
+    KEY,
+    MARK,
+    NUMBER,
+    PART,
+    TEXT,
+    Above,
+    LenientOpening,
+    RowOpening,
+    encoded,
+)
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
@@ -132,19 +143,26 @@ class RowSealer:
             self._record, self._ciphers, self._sealings = record, {}, {}
 
     def open(
-        self, rows: Sequence[dict[str, Any]], owner: str | None, *, names_nodes: bool = False
+        self,
+        rows: Sequence[dict[str, Any]],
+        owner: str | None,
+        *,
+        names_nodes: bool = False,
+        is_lenient: bool = False,
     ) -> list[dict[str, Any]]:
         """Return the rows of a query, opened.
 
         Args:
             names_nodes: the query writes the id of its node before a value, as ``entity/_placed.cypher``
                 does. No stored value may do so.
+            is_lenient: the error of a value that does not open stands in its place.
 
         Raises:
             DecryptionFailed: a sealed value was changed, cut, or belongs to another node or owner.
             KeyDestroyed: its key was destroyed before the parameters of the query were sealed.
         """
-        opening = RowOpening(self._mark, self._cipher, owner, _SEALED_NAMES, names_nodes=names_nodes)
+        kind = LenientOpening if is_lenient else RowOpening
+        opening = kind(self._mark, self._cipher, owner, _SEALED_NAMES, names_nodes=names_nodes)
         return [opening.value(row) for row in rows]
 
     def anew(self, properties: Mapping[str, Any], places: Sequence[str]) -> dict[str, Any]:

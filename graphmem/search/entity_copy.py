@@ -206,6 +206,8 @@ class SearchCopy:
         arrays = self._arrays
         rows = np.frombuffer(b"".join(packed), np.int8).reshape(-1, DIMENSIONS)
         row_counts = np.array([len(each) // DIMENSIONS for each in packed], np.int32)
+        if row_counts.sum() != len(rows):
+            raise ValueError("a vector of another length")
         arrays.first_rows.extend(arrays.vectors.size + np.cumsum(row_counts) - row_counts)
         arrays.vectors.extend(rows)
         floats = rows.astype(np.float64)

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
 from graphmem.database.admission import Admission
-from graphmem.errors import DecryptionFailed
+from graphmem.database.left_out import left_out_if_damaged
+from graphmem.search.copy_arrays import DIMENSIONS
 from graphmem.search.entity_copy import EntityText, SearchCopy
 from graphmem.search.kinds.kind_plans import Member
 
@@ -99,8 +100,9 @@ class OwnerCopy:
         loading: the task that reads it.
         not_before: when to try again to read it, on the monotonic clock.
         is_too_large: it does not fit into the memory, or an earlier copy of the owner did not.
+        full_at: how many entities an earlier copy of the owner had when it filled the memory.
         failures: how often in a row it could not be read.
-        damage: the sealed value that did not open when it was read last.
+        damaged: why entities are not compared, or by their words alone, by id.
         entities: how many the owner has; ``None`` until that is known.
         entities_read: how many of them are read.
     """
@@ -113,8 +115,9 @@ class OwnerCopy:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     not_before: float = 0.0
     is_too_large: bool = False
+    full_at: int | None = None
     failures: int = 0
-    damage: DecryptionFailed | None = None
+    damaged: dict[str, str] = field(default_factory=dict)
     entities: int | None = None
     entities_read: int = 0
 
@@ -187,6 +190,7 @@ class OwnerState(NamedTuple):
     passages_changed: PassagesChange
 
 
+@left_out_if_damaged
 class CopiedEntity(NamedTuple):
     """The row of ``search/_document.cypher``.
 
@@ -204,6 +208,11 @@ class CopiedEntity(NamedTuple):
     packed: bytes | None
     fields: list[str] | None = None
     thread: str | None = None
+
+    def without_damage(self) -> CopiedEntity:
+        """Return the row of an entity without words."""
+        at = self.at if type(self.at) is int else 0
+        return self._replace(at=at, text=None, packed=None, fields=None, thread=None)
 
     @property
     def version(self) -> tuple[int, int]:
@@ -249,7 +258,9 @@ class FollowRows(NamedTuple):
     aliases: list[TypeAlias]
 
 
-def change(documents: SearchCopy, changed: Sequence[CopiedEntity], model: str, mark: Mark) -> None:
+def change(
+    documents: SearchCopy, changed: Sequence[CopiedEntity], model: str, mark: Mark, damaged: dict[str, str]
+) -> None:
     """Put what changed into the documents of a copy, in the event loop or in a thread.
 
     A row counts that says at least as new a state of an entity as the copy has: it may be removed there.
@@ -259,19 +270,32 @@ def change(documents: SearchCopy, changed: Sequence[CopiedEntity], model: str, m
     for each in newer:
         if each.type is None:
             documents.remove(each.id)
-    put(documents, newer, model)
+            damaged.pop(each.id, None)
+    put(documents, newer, model, damaged)
 
 
-def put(documents: SearchCopy, entities: Iterable[CopiedEntity], model: str) -> None:
-    """Put entities into the documents of a copy."""
+def put(documents: SearchCopy, entities: Iterable[CopiedEntity], model: str, damaged: dict[str, str]) -> None:
+    """Put entities into the documents of a copy; ``damaged``: why some are not compared, by id."""
     documents.put(
         EntityText(
-            each.id, each.type, each.at, each.text or "", each.packed if each.model == model else None,
+            each.id, each.type, each.at, each.text or "", _vectors(each, model, damaged),
             each.model != model, each.version, each.fields or (), each.thread and each.thread[:200],
         )
         for each in entities
         if each.type is not None
     )  # fmt: skip
+
+
+def _vectors(entity: CopiedEntity, model: str, damaged: dict[str, str]) -> bytes | None:
+    """Return the vectors of an entity, None if it has none of the model in use or they are damaged."""
+    damaged.pop(entity.id, None)
+    packed = entity.packed if entity.model == model else None
+    if packed is None or (type(packed) is bytes and len(packed) % DIMENSIONS == 0):
+        return packed
+    damaged[entity.id] = (
+        "its vector is damaged, so that it is compared by its words alone: `graphmem rebuild` makes it again"
+    )
+    return None
 
 
 def is_whole(documents: list[CopiedEntity], commit: Commit) -> bool:

@@ -17,9 +17,11 @@ from typing import Final, NamedTuple
 
 import structlog
 
+from graphmem.database import left_out
 from graphmem.database.driver import Database
+from graphmem.database.left_out import left_out_if_damaged
 from graphmem.embedding.meaning import DIMENSIONS
-from graphmem.errors import DecryptionFailed, GraphmemError
+from graphmem.errors import GraphmemError
 from graphmem.search.entity_copy import EntityText, SearchCopy
 from graphmem.search.owner_copy import OwnerCopy, PassagesChange, end_all
 from graphmem.settings import Limits
@@ -34,6 +36,7 @@ _LAST: Final = "\uffff"
 _log = structlog.get_logger("graphmem.search.passage_copies")
 
 
+@left_out_if_damaged
 class PassagesRow(NamedTuple):
     """A row of ``passages/changed.cypher``. Times are microseconds."""
 
@@ -46,6 +49,17 @@ class PassagesRow(NamedTuple):
     is_cut: bool
     texts: list[str]
     packed: bytes | None
+
+    @property
+    def fault(self) -> str | None:
+        """What is damaged in it."""
+        packed, length = self.packed, DIMENSIONS * len(self.texts)
+        is_sound = packed is None or (type(packed) is bytes and len(packed) == length)
+        return None if is_sound else "the vectors of its text are damaged, so that its text is not searched"
+
+    def without_damage(self) -> PassagesRow:
+        """Return the row of a file without text."""
+        return PassagesRow(self.source_id, self.changed, 0, [], None, None, False, [], None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +107,7 @@ class PassageCopy:
         mark: the number of the last change that was read.
         left_out: the sources that do not fit into the memory.
         is_behind: some passages are still being read.
-        damage: the sealed value that did not open when they were read last.
+        damaged: why the passages of some sources are left out, by id.
     """
 
     held: OwnerCopy = field(default_factory=lambda: OwnerCopy(""))
@@ -103,7 +117,7 @@ class PassageCopy:
     is_behind: bool = False
     loading: asyncio.Task[None] | None = None
     not_before: float = 0.0
-    damage: DecryptionFailed | None = None
+    damaged: dict[str, str] = field(default_factory=dict)
 
     @property
     def documents(self) -> SearchCopy:
@@ -113,6 +127,9 @@ class PassageCopy:
     def put(self, documents: SearchCopy, rows: list[PassagesRow], memory: int) -> None:
         """Put the passages of some sources in the place of earlier ones, and leave out what does not fit."""
         for row in rows:
+            self.damaged.pop(row.source_id, None)
+            if (fault := row.fault) is not None:
+                row, self.damaged[row.source_id] = row.without_damage(), fault
             self._remove(documents, row.source_id)
             source = CopiedSource(
                 row.recorded_at, tuple(row.withdrawals), row.name, row.title, row.is_cut, len(row.texts)
@@ -171,9 +188,6 @@ class PassageCopies:
         Args:
             node_key: of the owner: another one was erased.
             change: the last one of the owner's passages; without any there is no copy.
-
-        Raises:
-            DecryptionFailed: a sealed text of a file does not open, so that not all files can be searched.
         """
         if not change.number:
             return None
@@ -192,8 +206,8 @@ class PassageCopies:
             if copy.mark >= change.number - 1:
                 # What is not visible as a whole yet is left to the next search.
                 break
-        if copy.damage is not None:
-            raise copy.damage.with_traceback(None)
+        for source_id, reason in copy.damaged.items():
+            left_out.note(source_id, reason)
         self._make_room()
         return copy
 
@@ -201,22 +215,22 @@ class PassageCopies:
         queries, at, seen = self._database.reads(owner), (copy.mark, _LAST), 0
         try:
             while True:
-                rows = await queries.only(
-                    "passages.changed", list[PassagesRow], changed=at[0], after=at[1], limit=SOURCES_AT_ONCE,
-                    model=self._model,
+                read = partial(
+                    queries.only, "passages.changed", list[PassagesRow], changed=at[0], after=at[1],
+                    limit=SOURCES_AT_ONCE, model=self._model,
                 )  # fmt: skip
+                rows, damaged = await left_out.without_damaged(read)
                 if not rows:
                     break
                 await copy.held.in_thread(partial(copy.put, rows=rows, memory=self._memory))
+                copy.damaged |= damaged
                 at = rows[-1].changed, rows[-1].source_id
                 seen += sum(row.changed >= change.number for row in rows)
             # The last change may not have been visible as a whole: then it is read once more.
             is_whole = seen >= change.sources or at[0] > change.number
             copy.mark, copy.is_behind = max(copy.mark, change.number - (not is_whole)), False
-            copy.damage = None
         except GraphmemError as exc:
             copy.not_before = time.monotonic() + FAILED_SECONDS
-            copy.damage = exc if isinstance(exc, DecryptionFailed) else None
             _log.warning("passages are read into memory later", owner=owner, reason=str(exc)[:500])
         finally:
             copy.loading = None

@@ -28,8 +28,9 @@ from typing import Any, Final, NamedTuple
 import structlog
 
 from graphmem.database.driver import Database
+from graphmem.database.left_out import note, without_damaged
 from graphmem.database.queries import Queries
-from graphmem.errors import DecryptionFailed, GraphmemError, SearchMemoryExceeded, ServiceBusy
+from graphmem.errors import GraphmemError, SearchMemoryExceeded, ServiceBusy
 from graphmem.search import owner_copy
 from graphmem.search.entity_copy import SearchCopy
 from graphmem.search.owner_copy import CopyRows, ExactMatch, FollowRows, Mark, OwnerCopy, OwnerState
@@ -114,10 +115,11 @@ class SearchCopies:
             if copy.mark is None:
                 await self._wait_for(key, copy, limits)
             is_read = copy.mark is not None
-            rows = await self._read(owner, copy, identifiers)
+            rows, damaged = await self._read(owner, copy, identifiers)
             if not is_read and copy.mark is not None:
                 # It was read meanwhile: these rows do not say what changed since.
-                is_read, rows = True, await self._read(owner, copy, identifiers)
+                is_read = True
+                rows, damaged = await self._read(owner, copy, identifiers)
             aliases = {alias.name: alias.type for alias in rows.aliases}
             if rows.state is None:
                 self._drop(key)
@@ -129,7 +131,9 @@ class SearchCopies:
                         raise _unread(copy)
                     return Followed(None, rows.exact, aliases, rows.state)
                 continue
-            if await self._bring_up_to_date(key, copy, rows, rows.state):
+            if await self._bring_up_to_date(key, copy, rows, rows.state, damaged):
+                for entity_id, reason in copy.damaged.items():
+                    note(entity_id, reason)
                 return Followed(copy, rows.exact, aliases, rows.state)
         raise ServiceBusy("this owner's entities change faster than they can be read: try again in a moment")
 
@@ -176,17 +180,19 @@ class SearchCopies:
     def _refuse(self, key: _Key, copy: OwnerCopy) -> None:
         """Give a copy up that does not fit into the memory."""
         not_before, copy.is_too_large = time.monotonic() + TOO_LARGE_SECONDS, True
-        self._replace(key, copy, OwnerCopy(copy.model, not_before=not_before, is_too_large=True))
+        full_at = copy.full_at or len(copy.documents) or copy.entities_read or None
+        given_up = OwnerCopy(copy.model, not_before=not_before, is_too_large=True, full_at=full_at)
+        self._replace(key, copy, given_up)
 
     async def _load(self, key: _Key, copy: OwnerCopy) -> None:
         """Read the whole copy of an owner."""
         start = time.monotonic()
         try:
-            await self._read_all(key, copy)
+            copy.damaged, damaged = await without_damaged(partial(self._read_all, key, copy))
+            copy.damaged |= damaged
         except Exception as exc:
             copy.not_before = time.monotonic() + FAILED_SECONDS
             copy.failures += 1
-            copy.damage = exc if isinstance(exc, DecryptionFailed) else None
             is_known, reason = isinstance(exc, GraphmemError), str(exc)[:500]
             log = _log.warning if is_known else _log.exception
             log("a copy for searches is read later", owner=key.owner, reason=reason)
@@ -197,8 +203,9 @@ class SearchCopies:
             _log.info("copy for searches", owner=key.owner, entities=len(copy.documents), seconds=seconds)
             self._make_room(key)
 
-    async def _read_all(self, key: _Key, copy: OwnerCopy) -> None:
-        documents, queries = SearchCopy(), self._database.reads(key.owner)
+    async def _read_all(self, key: _Key, copy: OwnerCopy) -> dict[str, str]:
+        """Read all entities; return why some are not compared, by id."""
+        documents, queries, damaged = SearchCopy(), self._database.reads(key.owner), dict[str, str]()
         reading = self._page(queries, "", _LAST)
         state = None
         try:
@@ -206,17 +213,20 @@ class SearchCopies:
                 page = await reading
                 if state is None:
                     state, copy.entities = page.state, page.entities
+                    if copy.full_at is not None and page.entities >= copy.full_at:
+                        self._refuse(key, copy)
+                        return damaged
                 reading = None
                 if len(page.documents) == ROWS_AT_ONCE:
                     # The database reads the next page while this one is put into the copy.
                     reading = self._page(queries, page.documents[-1].type or "", page.documents[-1].id)
-                await asyncio.to_thread(owner_copy.put, documents, page.documents, copy.model)
+                await asyncio.to_thread(owner_copy.put, documents, page.documents, copy.model, damaged)
                 copy.entities_read = len(documents)
                 if documents.bytes > self._memory:
                     await asyncio.to_thread(documents.compact)
                 if documents.bytes > self._memory:
                     self._refuse(key, copy)
-                    return
+                    return damaged
         finally:
             if reading is not None:
                 reading.cancel()
@@ -225,6 +235,7 @@ class SearchCopies:
             # The last commit may not have been visible as a whole: it is read once more.
             mark = Mark(state.node_key, state.changed.revision - 1, state.vectors_changed - 1)
             copy.documents, copy.mark, copy.failures = documents, mark, 0
+        return damaged
 
     @staticmethod
     def _page(queries: Queries, kind: str, after: str) -> asyncio.Task[CopyRows]:
@@ -233,8 +244,16 @@ class SearchCopies:
             queries.only("search.copy", CopyRows, type=kind, after=after, limit=ROWS_AT_ONCE)
         )
 
-    async def _read(self, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]) -> FollowRows:
-        """Read what identifiers name, and what changed since the mark of a copy if it has one."""
+    async def _read(
+        self, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]
+    ) -> tuple[FollowRows, dict[str, str]]:
+        """Read what identifiers name, and what changed since the mark of a copy if it has one.
+
+        Returns also why changed entities are not compared, by id.
+        """
+        return await without_damaged(partial(self._read_rows, owner, copy, identifiers))
+
+    async def _read_rows(self, owner: str, copy: OwnerCopy, identifiers: dict[str, Any]) -> FollowRows:
         queries, mark = self._database.reads(owner), copy.mark or Mark("", 0, 0)
         limit = 0 if copy.mark is None else ROWS_AT_ONCE
         # Only a document that waits for its vector changes without a commit of the writer.
@@ -261,7 +280,7 @@ class SearchCopies:
                 return rows
 
     async def _bring_up_to_date(
-        self, key: _Key, copy: OwnerCopy, rows: FollowRows, state: OwnerState
+        self, key: _Key, copy: OwnerCopy, rows: FollowRows, state: OwnerState, damaged: dict[str, str]
     ) -> bool:
         """Put what changed into a copy; return whether the copy then has all that the state says.
 
@@ -276,12 +295,15 @@ class SearchCopies:
                     # Far behind, or the owner was erased and created again: the next search reads all.
                     self._replace(key, copy, OwnerCopy(copy.model))
                     return False
-                change = partial(owner_copy.change, changed=changed, model=copy.model, mark=mark)
+                change = partial(
+                    owner_copy.change, changed=changed, model=copy.model, mark=mark, damaged=copy.damaged
+                )
                 characters = sum(len(each.text or "") for each in changed)
                 if len(changed) > INLINE_CHANGES or characters > INLINE_CHARACTERS:
                     await copy.in_thread_with_lock(change)
                 else:
                     change(copy.documents)
+                copy.damaged |= damaged
                 revision = state.changed.revision - (not owner_copy.is_whole(rows.documents, state.changed))
                 copy.mark = Mark(
                     mark.node_key, max(mark.revision, revision), max(mark.vectors, state.vectors_changed - 1)
@@ -310,8 +332,6 @@ class SearchCopies:
 
 def _unread(copy: OwnerCopy) -> GraphmemError:
     """Return why a sealed instance cannot search an owner whose entities are not in memory."""
-    if copy.damage is not None:
-        return copy.damage.with_traceback(None)
     if copy.is_too_large:
         return SearchMemoryExceeded()
     return ServiceBusy("this owner's entities could not be read into memory: try again in a moment")

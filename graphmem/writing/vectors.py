@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from typing_extensions import TypedDict
 
+from graphmem.database.halving import in_halves
 from graphmem.embedding import meaning
 from graphmem.embedding.meaning import WAITING, Embedder, Vector
+from graphmem.errors import EmbeddingRefused
 
 if TYPE_CHECKING:
     from graphmem.writing.turn_rows import Node
+
+EMBEDDED_AT_ONCE: Final = 64
+"""Passages whose vectors one call of a remote service makes."""
 
 
 def row(node: Node) -> dict[str, Any]:
@@ -75,6 +80,25 @@ async def of_texts(texts: Sequence[str], embedder: Embedder) -> list[Vectors]:
     return made
 
 
+async def of_passages(texts: list[str], embedder: Embedder) -> bytes:
+    """Return the vectors of some texts, ``DIMENSIONS`` signed bytes each; zeros where there is none."""
+
+    async def embed(some: list[str]) -> list[Vector | None]:
+        try:
+            return await embedder.embed(some)
+        except EmbeddingRefused:
+            if len(some) > 1:
+                raise
+            return [None]
+
+    step = max(len(texts), 1) if embedder.at_once else EMBEDDED_AT_ONCE
+    made: list[Vector | None] = []
+    for start in range(0, len(texts), step):
+        parts = await in_halves(texts[start : start + step], embed, (EmbeddingRefused,))
+        made += [vector for part in parts for vector in part]
+    return b"".join(each or bytes(meaning.DIMENSIONS) for each in meaning.packed(made))
+
+
 class StoredVector(NamedTuple):
     """The vector of an entity in the database: an item of ``audit.nodes``.
 
@@ -93,7 +117,8 @@ class StoredVector(NamedTuple):
     @property
     def summary(self) -> list[Any]:
         """How a report shows it: the vectors are cut."""
-        vectors = [self.vector and self.vector[:3], _shown(self.packed)]
+        vector = f"{self.vector!r:.50}" if self.vector and type(self.vector) is not list else None
+        vectors = [vector or (self.vector and self.vector[:3]), shown(self.packed)]
         return [self.kind, self.of, self.model, *vectors, self.in_index, self.fresh]
 
 
@@ -109,12 +134,17 @@ class ExpectedVector(NamedTuple):
     @property
     def summary(self) -> list[Any]:
         """How a report shows it: the vectors are cut."""
-        return [self.kind, self.of, self.model, self.vector and self.vector[:3], _shown(self.packed)]
+        return [self.kind, self.of, self.model, self.vector and self.vector[:3], shown(self.packed)]
 
 
-def _shown(packed: bytes | None) -> str | None:
+def shown(packed: bytes | None) -> str | None:
     """Return the number of packed vectors, and the first components."""
-    return None if packed is None else f"{len(packed) // meaning.DIMENSIONS} * {list(packed[:3])}"
+    if type(packed) is not bytes:
+        return None if packed is None else f"{packed!r:.50}"
+    rest = len(packed) % meaning.DIMENSIONS
+    return f"{len(packed) // meaning.DIMENSIONS} * {list(packed[:3])}" + (
+        f" and {rest} bytes" if rest else ""
+    )
 
 
 async def expected(
@@ -165,13 +195,15 @@ def differences(
             placed = not first.in_index and first.fresh is None
         same = placed and (
             expected.packed is None
-            or (_is_close(first.vector, expected.vector) and _is_close(first.packed, expected.packed))
+            or (is_close(first.vector, expected.vector) and is_close(first.packed, expected.packed))
         )
     return [] if same else [(first.summary, expected.summary)]
 
 
-def _is_close(vector: Sequence[float] | None, other: Sequence[float] | None) -> bool:
+def is_close(vector: Sequence[float] | None, other: Sequence[float] | None) -> bool:
     """Return whether two vectors differ in no more than the last digits, which another machine may round."""
+    if type(vector) is not type(other):
+        return False
     if vector is None or other is None or len(vector) != len(other):
         return vector is other
     return max(abs(a - b) for a, b in zip(vector, other, strict=True)) < 1e-4

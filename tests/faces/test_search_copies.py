@@ -194,6 +194,38 @@ def test_without_memory_the_indexes_answer_and_say_so(
     assert "exact" not in run("entities.query", search="garden")
 
 
+def test_an_owner_that_filled_the_memory_is_not_read_up_to_it_again(
+    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(run, "A garden", "A harbour", "An invoice", "A meeting")
+    pages, page = list[int](), SearchCopies._page
+
+    def counted(*args: Any) -> Any:
+        pages.append(1)
+        return page(*args)
+
+    monkeypatch.setattr(SearchCopies, "_page", staticmethod(counted))
+    monkeypatch.setattr(search_copies, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(search_copies, "TOO_LARGE_SECONDS", 0.0)
+    small = with_new_copies(services, 50_000)
+    memory = 1
+    loop.run(follow_until_given_up(small, owner, memory))
+    before = len(pages)
+    loop.run(follow_until_given_up(small, owner, memory))
+    assert before > 1
+    assert len(pages) == before + 1
+
+
+async def follow_until_given_up(services: Services, owner: str, memory: int) -> None:
+    """Search until the copy of an owner has been given up for its size."""
+    copies = services.search_copies
+    copies._memory = memory
+    await REGISTRY["entities.query"].run(services, full_actor(owner), {"search": "garden"})
+    for copy in list(copies._copies.values()):
+        if copy.loading is not None:
+            await asyncio.wait([copy.loading])
+
+
 async def allow(event: asyncio.Event) -> None:
     """Set an event in the event loop, where it is waited for."""
     event.set()

@@ -1,0 +1,61 @@
+"""One damaged sealed entity: lists, searches and contexts answer the others, and say what they leave out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import LiteralString
+
+import pytest
+
+from graphmem.errors import DataDamaged, DecryptionFailed
+from graphmem.registry import Services
+from graphmem.search.search_copies import SearchCopies
+from graphmem.settings import Limits
+from tests.support.event_loop import Loop
+from tests.support.faces import Call, by_runner
+
+CUT: LiteralString = (
+    "MATCH (entity:Entity {id: $id}) SET entity[$name] = "
+    "CASE WHEN $name = 'values' THEN [value IN entity.values | left(value, size(value) - 8)] "
+    "ELSE left(entity[$name], size(entity[$name]) - 8) END"
+)
+
+
+@pytest.mark.parametrize("name", ["values", "canonical_name", "sealed_text"])
+def test_one_damaged_sealed_entity_takes_no_other_from_the_answers(
+    loop: Loop, sealed_services: Services, owner: str, name: str
+) -> None:
+    run = by_runner(loop, sealed_services, owner)
+    people = [{"entity_type": "person", "name": each, "city": "Turin"} for each in ("Ada", "Grace", "Edith")]
+    link = {"relationship_type": "KNOWS", "source_index": 1, "target_index": 2}
+    stored = run("store", entities=people, relationships=[link])["entities"]
+    ada, grace, edith = (each["entity_id"] for each in stored)
+    loop.run(sealed_services.database.script(CUT, id=ada, name=name))
+    fresh = fresh_process(loop, sealed_services, owner)
+    # A process that has a copy reads what changed.
+    follows = fresh_process(loop, sealed_services, owner)
+    follows("entities.query", search="Turin")
+    for call in (fresh, follows):
+        searched = call("entities.query", search="Turin")
+        assert {each["entity_id"] for each in searched["entities"]} - {ada} == {grace, edith}
+        assert ada in {each["entity_id"] for each in searched["left_out"]}
+    assert fresh("context.retrieve", question="Who lives in Turin?")["lines"]
+    found = fresh("entities.find", identifier="Grace")
+    assert [each["entity_id"] for each in found["entities"]] == [grace]
+    listed = fresh("entities.query", entity_type="person")
+    if name != "sealed_text":
+        assert {each["entity_id"] for each in listed["entities"]} == {grace, edith}
+        ((named, reason),) = [(each["entity_id"], each["reason"]) for each in listed["left_out"]]
+        assert (named, ada in reason) == (ada, True)
+        with pytest.raises((DataDamaged, DecryptionFailed), match=ada):
+            fresh("entities.snapshot", entity_id=ada)
+    else:
+        assert len(listed["entities"]) == 3
+    assert fresh("entities.snapshot", entity_id=grace)["canonical_name"] == "Grace"
+
+
+def fresh_process(loop: Loop, services: Services, owner: str) -> Call:
+    """Return the operations of a process that has read nothing yet."""
+    limits = Limits(copy_wait_seconds=60.0, exact_wait_seconds=60.0)
+    copies = SearchCopies(services.database, 100_000_000)
+    return by_runner(loop, replace(services, search_copies=copies, limits=limits), owner)
