@@ -12,6 +12,7 @@ from graphmem.errors import (
     DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
+    DataDamaged,
     GraphmemError,
     InternalError,
     SetupError,
@@ -44,7 +45,8 @@ RACE_CODES = (
 )
 """The beginnings of the codes of a statement that makes an index while another process makes it too."""
 
-
+_WRONG_TYPE = frozenset({"Neo.ClientError.Statement.TypeError", "Neo.ClientError.Statement.ArgumentError"})
+"""A stored value has another type than the statement expects: it was damaged."""
 _FULL = frozenset({
     "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
     "Neo.TransientError.General.TransactionMemoryLimit",
@@ -81,6 +83,8 @@ def translate(exc: BaseException) -> GraphmemError:
         )
     if code in TIMEOUT_CODES or isinstance(exc, TimeoutError):
         return DatabaseTimeout()
+    if code in _WRONG_TYPE:
+        return DataDamaged()
     if code in _FULL:
         return DatabaseCrowded() if _SHARED_LIMIT_SETTING in str(exc) else DatabaseFull()
     if isinstance(exc, neo4j.exceptions.ConnectionAcquisitionTimeoutError):

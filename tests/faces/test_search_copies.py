@@ -197,7 +197,7 @@ def test_without_memory_the_indexes_answer_and_say_so(
 def test_an_owner_that_filled_the_memory_is_not_read_up_to_it_again(
     run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store(run, "A garden", "A harbour", "An invoice", "A meeting")
+    store(run, *(f"A garden of {number} {'word ' * number}" for number in range(20)))
     pages, page = list[int](), SearchCopies._page
 
     def counted(*args: Any) -> Any:
@@ -207,21 +207,23 @@ def test_an_owner_that_filled_the_memory_is_not_read_up_to_it_again(
     monkeypatch.setattr(SearchCopies, "_page", staticmethod(counted))
     monkeypatch.setattr(search_copies, "ROWS_AT_ONCE", 1)
     monkeypatch.setattr(search_copies, "TOO_LARGE_SECONDS", 0.0)
-    small = with_new_copies(services, 50_000)
-    memory = 1
-    loop.run(follow_until_given_up(small, owner, memory))
-    before = len(pages)
-    loop.run(follow_until_given_up(small, owner, memory))
-    assert before > 1
-    assert len(pages) == before + 1
+    large = with_new_copies(services)
+    loop.run(search_of(large, owner, "garden"))
+    (copy,) = large.search_copies._copies.values()
+    copy.documents.compact()
+    small = with_new_copies(services, large.search_copies.bytes * 3 // 4)
+    pages.clear()
+    loop.run(search_and_wait(small, owner))
+    read_first = len(pages)
+    loop.run(search_and_wait(small, owner))
+    assert read_first > 5
+    assert len(pages) == read_first + 1
 
 
-async def follow_until_given_up(services: Services, owner: str, memory: int) -> None:
-    """Search until the copy of an owner has been given up for its size."""
-    copies = services.search_copies
-    copies._memory = memory
-    await REGISTRY["entities.query"].run(services, full_actor(owner), {"search": "garden"})
-    for copy in list(copies._copies.values()):
+async def search_and_wait(services: Services, owner: str) -> None:
+    """Search, and wait until nothing is read into memory any more."""
+    await search_of(services, owner, "garden")
+    for copy in list(services.search_copies._copies.values()):
         if copy.loading is not None:
             await asyncio.wait([copy.loading])
 
