@@ -14,6 +14,7 @@ from graphmem.errors import (
     DatabaseFull,
     DatabaseTimeout,
     DatabaseUnavailable,
+    DataDamaged,
     InternalError,
     Unavailable,
 )
@@ -64,6 +65,7 @@ def test_an_exception_of_the_driver_is_a_fault_of_ours_or_may_pass(kind: type[Ex
         ("Neo.TransientError.General.MemoryPoolOutOfMemoryError", DatabaseFull),
         ("Neo.TransientError.Transaction.DeadlockDetected", Unavailable),
         ("Neo.DatabaseError.General.UnknownError", Unavailable),
+        ("Neo.ClientError.Statement.TypeError", DataDamaged),
         ("Neo.ClientError.Statement.SyntaxError", InternalError),
     ],
 )
