@@ -548,7 +548,7 @@ class DataDamaged(Unavailable):
     differs from the facts, and repairs with auto_fix what is derived from them.
     """
 
-    code, exit_code, retryable = "DATA_DAMAGED", 1, False
+    code, retryable = "DATA_DAMAGED", False
 
 
 class DecryptionFailed(GraphmemError):
