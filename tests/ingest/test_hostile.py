@@ -153,6 +153,11 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str, str]] = {
     "line.json": (lambda: b'["' + b"x" * 40_000_000 + b'"]', "limit_exceeded", "characters"),
     "deep.json": (lambda: b"[" * 100_000, "limit_exceeded", "deep"),
     "deep.html": (lambda: b"<html>" + b"<div>" * 300_000 + b"x", "limit_exceeded", "deep"),
+    "attributes.html": (
+        lambda: b"<p " + b" ".join(b"a%d=1" % number for number in range(200_000)) + b">x",
+        "limit_exceeded",
+        "attributes",
+    ),
     "rows.csv": (lambda: b"a,b\n" + b"1,2\n" * 250_000, "limit_exceeded", "parts"),
     "commas.csv": (lambda: b"," * 9_000_000, "limit_exceeded", "cells"),
     "program.txt": (lambda: b"\x7fELF" + bytes(range(256)) * 100, "unsupported", "kind of file"),

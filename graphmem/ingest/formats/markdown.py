@@ -15,7 +15,7 @@ from frontmatter.default_handlers import YAMLHandler
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from graphmem.ingest.building import Builder, json_value
+from graphmem.ingest.building import VALUE_DEPTH_LIMIT, Builder, json_value
 from graphmem.ingest.decoding import whole_text
 from graphmem.ingest.document import FileSpan, PartField
 from graphmem.ingest.tabular import Columns, row_fields
@@ -78,9 +78,15 @@ def front_matter(builder: Builder, text: str) -> int:
 
 def yaml_fields(content: str, start: int, first_line: int) -> Iterator[PartField]:
     """Yield the members of a YAML mapping."""
-    # Aliases can stand for more than memory holds.
-    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(content, yaml.SafeLoader)):
-        raise ValueError("it has aliases")
+    levels = 0
+    for event in yaml.parse(content, yaml.SafeLoader):
+        # Aliases can stand for more than memory holds.
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError("it has aliases")
+        levels += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if levels > VALUE_DEPTH_LIMIT:
+            # The library looks at all levels for each bracket.
+            raise ValueError("it is nested too deeply")
     loader = PlainLoader(content)
     node = loader.get_single_node()
     if node is None:

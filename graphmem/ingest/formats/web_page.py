@@ -20,6 +20,11 @@ BLOCKS = HEADINGS | {
     "figcaption", "figure", "footer", "form", "header", "hr", "html", "legend", "li", "main", "nav", "ol",
     "option", "p", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 }  # fmt: skip
+ATTRIBUTES_LIMIT = 1_000
+"""Attributes of one element: the library compares each with all others."""
+_ATTRIBUTE = r"""[^\s/>=]++(?:\s*+=\s*+(?:"[^"]*+"?+|'[^']*+'?+|[^\s>"'][^\s>]*+)?+)?+"""
+_ATTRIBUTES = re.compile(_ATTRIBUTE)
+_TAG = re.compile(rf"<[a-zA-Z][^\s/>]*+(?:[\s/=]++|{_ATTRIBUTE})*+")
 BREAK = "\v"
 """A line break in what is collected: other white space there is a space."""
 METADATA = {"author", "description", "keywords", "date", "generator"}
@@ -38,6 +43,9 @@ def parse(builder: Builder, data: bytes, name: str) -> None:
 
 def tree(text: str) -> etree._Element:
     """Return the tree of an HTML text."""
+    tags = (tag.span() for tag in _TAG.finditer(text) if tag.end() - tag.start() > ATTRIBUTES_LIMIT)
+    if any(sum(1 for _ in _ATTRIBUTES.finditer(text, *span)) > ATTRIBUTES_LIMIT for span in tags):
+        raise exceeded("an HTML element with too many attributes")
     parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True)
     try:
         root = etree.fromstring(text.encode(), parser)
