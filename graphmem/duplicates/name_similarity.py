@@ -22,7 +22,7 @@ from typing import Literal
 from rapidfuzz.distance import OSA
 from rapidfuzz.fuzz import token_sort_ratio
 
-from graphmem.model.identity import fold_text, words
+from graphmem.model.identity import fold_text, index_key, words
 from graphmem.model.nicknames import are_forms_of_one_name
 from graphmem.text.words import is_emoji, word_set
 
@@ -112,8 +112,8 @@ class Name:
 
 @lru_cache(maxsize=4096)
 def parse(text: str, kind: Kind) -> Name | None:
-    """Parse a name for comparison; ``None`` if no word of it counts."""
-    folded, marks = fold_text(text), list[str]()
+    """Parse a name for comparison, cut as an index holds it; ``None`` if no word of it counts."""
+    folded, marks = index_key(fold_text(text)), list[str]()
     parts = words(_plain(folded))
     forms: frozenset[str] = frozenset()
     if kind == "company":

@@ -21,7 +21,7 @@ from graphmem.duplicates import declared, name_similarity, persons
 from graphmem.duplicates.name_similarity import Kind, Name
 from graphmem.duplicates.persons import Comparison, NameLevel, SimilarityReason
 from graphmem.model import canonical, times
-from graphmem.model.identity import PEOPLE, fold_text, identity_value
+from graphmem.model.identity import PEOPLE, fold_text, identity_value, index_key
 from graphmem.text import identifiers
 
 LOWEST_THRESHOLD = 0.5
@@ -137,7 +137,7 @@ class Profile:
 
     @cached_property
     def values(self) -> dict[str, dict[str, tuple[str, str]]]:
-        """``(field, stored value)`` by kind, then by comparable form."""
+        """``(field, stored value)`` by kind, then by comparable form: cut, as an index holds it."""
         values: dict[str, dict[str, tuple[str, str]]] = {}
         for name in sorted(self.texts):
             kind = self.kinds.get(name)
@@ -148,7 +148,7 @@ class Profile:
             # A text without escapes is cut out, which is faster.
             is_plain = stored[:1] == '"' and "\\" not in stored
             for text in _texts(stored[1:-1] if is_plain else canonical.decode(stored)):
-                comparable = read(text)
+                comparable = index_key(read(text))
                 if comparable:
                     values.setdefault(kind, {}).setdefault(comparable, (name, text))
         return values

@@ -68,7 +68,7 @@ def are_near(folded: str, other: str) -> bool:
 
 def is_short_for(folded: str, other: str) -> bool:
     """Return whether a name with initials is that of a longer one: "s. grant" of "sarah grant"."""
-    return is_abbreviated(folded) and not is_abbreviated(other) and are_near(folded, other)
+    return are_near(folded, other) and is_abbreviated(folded) and not is_abbreviated(other)
 
 
 def _distance(word: str, other: str) -> int:

@@ -20,7 +20,7 @@ _SIGNS: Final = {
 _AROUND: Final = "\"'.,;:!?()[]{}<>«»„“”‘’…¿¡#*_"
 _ATOM = re.compile(r"[^\W_](?:[\w.@/+:#&=%~\\?'-]*[^\W_])?")
 """Characters in a row that may be one identifier: signs within it belong to it, signs around it do not."""
-_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)[^\s<>\"{}|\\^`\[\]]+")
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]{0,31}://|www\.)[^\s<>\"{}|\\^`\[\]]+")
 _URL_ENDS: Final = ".,;:!?'*_"
 _LABELLED = re.compile(
     r"[^\W\d_]+(?:-[^\W\d_]+)*[:#=](?=[^\W_]|\+)|(?:no|nr|nro|num|ref|id|tel|fax|art|best)\.(?=[0-9])"
@@ -84,9 +84,10 @@ def urls_of(line: str) -> Iterator[LineSpan]:
     """Yield where a line has an address on the web with its scheme, or with ``www.``."""
     for match in _URL.finditer(line):
         text = match[0].rstrip(_URL_ENDS)
-        while text.endswith(")") and text.count("(") < text.count(")"):
-            text = text[:-1].rstrip(_URL_ENDS)
-        yield LineSpan(match.start(), match.start() + len(text))
+        end, unopened = len(text), text.count(")") - text.count("(")
+        while unopened > 0 and text[end - 1] in ")" + _URL_ENDS:
+            end, unopened = end - 1, unopened - (text[end - 1] == ")")
+        yield LineSpan(match.start(), match.start() + len(text[:end].rstrip(_URL_ENDS)))
 
 
 def places_of(line: str, text: str) -> Iterator[LineSpan]:

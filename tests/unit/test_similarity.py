@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from graphmem.duplicates import blocking, name_similarity, similarity
 from graphmem.duplicates.similarity import Profile
 from graphmem.model import canonical
+from tests.support.long_texts import lines_run
 from tests.support.walks import walk_over
 
 THRESHOLD = 0.85
@@ -365,3 +366,14 @@ def test_a_slip_is_found_among_thousands() -> None:
     pairs = {(pair.a.name, pair.b.name) for pair in proposals}
     assert ("Dmitri Stenlusson", "Dmitri Stenlusonn") in pairs
     assert ("Elena Kordiwitz", "E. Kordiwitz") in pairs
+
+
+@pytest.mark.parametrize("name", ["1 " * 30_000, "1" * 6_000, "Ada " * 5_000])
+def test_long_names_are_compared_as_wholes(name: str) -> None:
+    profiles = [
+        entity("person", f"ent_{place}", name=each) for place, each in enumerate((name, name, name + "a"))
+    ]
+    proposals: list[blocking.Proposals] = []
+    lines = lines_run(lambda _: proposals.append(blocking.propose(profiles, 0.5)), "")
+    assert lines < 20_000
+    assert [pair.ids for pair in proposals[0].pairs] == [("ent_0", "ent_1")]

@@ -38,6 +38,7 @@ STEM_LETTERS: Final = 4
 _ENDINGS: Final = {"", *grammar.words("endings")}
 """English endings: two words with the same beginning are forms of one word if both rests are among these."""
 _SHORT_ENDINGS: Final = {"", *grammar.words("short_endings")}
+_LONGEST_ENDING: Final = max(map(len, _ENDINGS | _SHORT_ENDINGS))
 """The endings that count after three letters: with the others, card and cars would be one word."""
 EMPTY: Final = grammar.words("empty")
 """English words that say nothing about what is wanted."""
@@ -83,16 +84,17 @@ def is_same(word: str, other: str) -> bool:
     shorter, longer = sorted((word, other), key=len)
     if len(shorter) >= STEM_LETTERS and longer.startswith(shorter):
         return True
+    first_end = max(STEM_LETTERS - 1, len(longer) - _LONGEST_ENDING)
     return any(
         word[end:] in endings and other[end:] in endings
-        for end in range(Prefix.similarity(word, other), STEM_LETTERS - 2, -1)
+        for end in range(Prefix.similarity(word, other), first_end - 1, -1)
         for endings in [_ENDINGS if end >= STEM_LETTERS else _SHORT_ENDINGS]
     )
 
 
 def beginning(word: str) -> str:
     """Return the beginning that a word shares with its forms."""
-    for end in range(STEM_LETTERS - 1, len(word)):
+    for end in range(max(STEM_LETTERS - 1, len(word) - _LONGEST_ENDING), len(word)):
         if word[end:] in (_ENDINGS if end >= STEM_LETTERS else _SHORT_ENDINGS):
             return word[:end]
     return word
