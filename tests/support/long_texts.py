@@ -46,11 +46,12 @@ def _numbered(form: str) -> Callable[[int], str]:
 
 
 def _again(unit: str) -> Callable[[int], str]:
-    return lambda size: (unit * (size // len(unit) + 1))[:size]
+    return lambda size: unit * (size // len(unit))
 
 
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
+# Units are whole, so that a longer text ends as a shorter one does.
 SHAPES: Final[dict[str, Callable[[int], str]]] = {
     "one token again and again": _again("ada "),
     "digits with spaces": _again("1 "),
@@ -267,7 +268,7 @@ def _called(
 
 
 def clear_caches() -> None:
-    """Forget what functions of graphmem remember of earlier texts."""
+    """Forget what functions remember of earlier texts."""
     for cached in _caches():
         cached.cache_clear()
 
@@ -277,7 +278,7 @@ def _caches() -> list[Any]:
     return [
         value
         for name, module in list(sys.modules.items())
-        if name.startswith("graphmem.")
+        if name.startswith(("graphmem.", "charset_normalizer."))
         for value in vars(module).values()
         if hasattr(value, "cache_parameters") and (value.cache_parameters() or {}).get("maxsize") is not None
     ]
