@@ -7,7 +7,7 @@ is written depends on them. :mod:`graphmem.duplicates.blocking` compares them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -28,6 +28,8 @@ from graphmem.writing import Receipt
 
 LIKELY_SCORE = 0.9
 """The least score of a pair that a store lists, unless the schema of the type has another."""
+COMPARED_IN_LOOP = 10
+"""Created entities that are compared with those near them on the event loop."""
 CANDIDATES_PER_ENTITY = 5
 """Likely duplicates that a store lists for one entity."""
 NEIGHBOURS_EACH_SIDE = 4
@@ -90,13 +92,18 @@ async def _likely(
         probes = parameters(new, detections, is_sealed=is_sealed)
         row = await context.graph.only("duplicate.near", _NearRows, **probes)
     near = {each.entity_id: each for each in (profile(each, detections) for each in row.profiles)}
-    proposed: dict[str, list[Pair]] = {}
-    for entity_id, near_ids in row.near:
-        entities = [new[entity_id], *(near[near_id] for near_id in near_ids)]
-        least = detections.thresholds.get(new[entity_id].entity_type, LIKELY_SCORE)
-        if any(name.kind == "person" and name.initials for name, _ in new[entity_id].names):
-            least = min(least, INITIAL_LIMIT)
-        proposed[entity_id] = blocking.propose(entities, least, {entity_id}).pairs
+
+    def propose() -> Iterator[tuple[str, list[Pair]]]:
+        for entity_id, near_ids in row.near:
+            entities = [new[entity_id], *(near[near_id] for near_id in near_ids)]
+            least = detections.thresholds.get(new[entity_id].entity_type, LIKELY_SCORE)
+            if any(name.kind == "person" and name.initials for name, _ in new[entity_id].names):
+                least = min(least, INITIAL_LIMIT)
+            yield entity_id, blocking.propose(entities, least, {entity_id}).pairs
+
+    # Many are compared beside the event loop.
+    in_thread = len(row.near) > COMPARED_IN_LOOP
+    proposed = dict(await asyncio.to_thread(list, propose()) if in_thread else propose())
     async with asyncio.timeout(await _seconds(context, "dismissal.of_entities")):
         dismissed = await duplicate_pages.dismissed(context, chain.from_iterable(proposed.values()))
     return {

@@ -271,6 +271,21 @@ def test_two_duplicates_in_one_store_name_each_other(run: Call) -> None:
     assert "duplicate_candidates" not in bo
 
 
+@pytest.mark.parametrize("created", [1, duplicates_of_stored.COMPARED_IN_LOOP + 1])
+def test_many_created_entities_are_compared_beside_the_event_loop(
+    run: Call, loop: Loop, monkeypatch: pytest.MonkeyPatch, created: int
+) -> None:
+    propose, on_loop = blocking.propose, list[bool]()
+
+    def noted(*arguments: Any) -> blocking.Proposals:
+        on_loop.append(loop.is_current())
+        return propose(*arguments)
+
+    monkeypatch.setattr(blocking, "propose", noted)
+    run("store", entities=[person(f"Ada Lovelace {place}") for place in range(created)])
+    assert on_loop == [created == 1] * created
+
+
 def test_only_a_created_entity_names_duplicates_and_five_at_most(run: Call) -> None:
     run("store", entities=[{**person("Ada Lovelace"), "intent": "create_new"} for _ in range(8)])
     answer = run("store", entities=[person("Ada Lovelace"), person("Ada Lovelace", town="London")])
