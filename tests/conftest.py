@@ -27,7 +27,7 @@ from graphmem.interpretation import interpretation_queue
 from graphmem.observability import logs
 from graphmem.registry import Services
 from graphmem.settings import Settings
-from tests.support import faces, quick_passwords, reached_outcomes
+from tests.support import faces, loop_watch, quick_passwords, reached_outcomes
 from tests.support.actors import full_actor
 from tests.support.canaries import leaks
 from tests.support.database import URI_VARIABLE, database, shared_database
@@ -206,6 +206,14 @@ def no_remarks(remarks: list[tuple[str, str]]) -> Iterator[None]:
     remarks.clear()
     yield
     assert not remarks, remarks
+
+
+@pytest.fixture(autouse=True)
+def no_long_callbacks() -> Iterator[None]:
+    """Fail a test in which a callback of the event loop takes long CPU."""
+    loop_watch.offences.clear()
+    yield
+    assert not loop_watch.offences, loop_watch.offences
 
 
 @pytest.fixture(autouse=True)

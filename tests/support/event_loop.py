@@ -7,6 +7,8 @@ import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from tests.support.loop_watch import LoopWatch
+
 T = TypeVar("T")
 LIMIT = 100.0
 """Seconds that one coroutine of a test may take."""
@@ -17,8 +19,12 @@ class Loop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+
+    def _run(self) -> None:
+        with LoopWatch(self._loop).watching():
+            self._loop.run_forever()
 
     def run(self, work: Coroutine[Any, Any, T], limit: float = LIMIT) -> T:
         """Return what a coroutine returns; raise what it raises."""
