@@ -65,7 +65,8 @@ def _names(name: str) -> Iterator[str]:
     yield name.strip("/ ")
     yield WINDOWS_TO_OLSON.get(name.strip(), "")
     parts = name.strip("/ ").split("/")
-    yield from ("/".join(parts[start:]) for start in range(1, len(parts)))
+    # No zone has a name of more than four parts.
+    yield from ("/".join(parts[start:]) for start in range(max(1, len(parts) - 4), len(parts)))
 
 
 @cache
