@@ -149,6 +149,7 @@ def end_move(target: Path, tell: Tell) -> bool:
         remove_all(source, frozenset() if record["command"] == "storage move" else KEPT)
     (target / NOTE).unlink(missing_ok=True)
     (target / UNFINISHED).unlink()
+    private_files.flush_directory(target)
     return True
 
 
@@ -169,7 +170,9 @@ def remove_all(root: Path, keep: frozenset[str]) -> None:
         if path.name not in keep | LOCAL:
             remove(path)
     (root / "stopped").unlink(missing_ok=True)
+    private_files.flush_directory(root)
     (root / UNFINISHED).unlink(missing_ok=True)
+    private_files.flush_directory(root)
 
 
 def remove(path: Path) -> None:
@@ -187,7 +190,7 @@ def copy_file(source: Path, target: Path) -> None:
         return
     shutil.copy2(source, target)
     with target.open("rb") as file:
-        os.fsync(file.fileno())
+        private_files.flush(file)
 
 
 def _check_target(source: Path, target: Path) -> None:
@@ -229,6 +232,7 @@ def _copy(source: Path, target: Path) -> list[str]:
         for left_over in (target / here).iterdir():
             if left_over.name not in {*folders, *files, *(LOCAL if here == Path() else ())}:
                 remove(left_over)
+        private_files.flush_directory(target / here)
     return names
 
 

@@ -24,6 +24,7 @@ from graphmem.model import canonical
 from graphmem.model.fact_records import SourceRecord, columns, line
 from graphmem.model.fact_table import OBSERVATION, PARTS, SCHEMA, SOURCE, TRANSACTION, no_counts
 from graphmem.model.schema import version_order
+from graphmem.neo4j_local.private_files import flush, flush_directory
 from graphmem.objects import ObjectStore
 from graphmem.sealing import InstanceKeys
 from graphmem.sealing.sealed_dumps import DumpSealer
@@ -118,7 +119,7 @@ async def create(
         creator = _Creator(database, objects, writer, progress or (lambda stage, done, total: None))
         result = await creator.run(owners)
         # The file is synced here in a thread, and then again at no cost: the loop of a service goes on.
-        await asyncio.to_thread(_sync, file)
+        await asyncio.to_thread(flush, file)
         if not result.owners:
             refuse_empty_replacement(path, database_name)
         result.path, result.size = path, file.tell()
@@ -353,11 +354,6 @@ class _Creator:
         await asyncio.to_thread(write)
 
 
-def _sync(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
 @contextlib.contextmanager
 def new_file(path: Path, force: bool) -> Iterator[BinaryIO]:
     """Yield a file that gets its name once it is complete; a partial file is removed."""
@@ -372,7 +368,7 @@ def new_file(path: Path, force: bool) -> Iterator[BinaryIO]:
         try:
             with open(partial, "xb", opener=_opened_privately) as file:
                 yield file
-                _sync(file)
+                flush(file)
             _publish(partial, path, force)
         finally:
             partial.unlink(missing_ok=True)
@@ -409,8 +405,4 @@ def _publish(partial: Path, path: Path, force: bool) -> None:
     if not force and path.exists():
         raise DumpRefused(f"{path} was created meanwhile: give another name", path=str(path))
     partial.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    flush_directory(path.parent)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from graphmem.neo4j_local.instance import Instance
-from graphmem.neo4j_local.private_files import private_directory, used_as_data
+from graphmem.neo4j_local.private_files import flush, flush_directory, private_directory, used_as_data
 from graphmem.settings import Settings
 
 FILE: Final = "backups.jsonl"
@@ -75,6 +75,8 @@ def note(settings: Settings, path: Path, **known: Any) -> Backup:
         private_directory(settings.data_path)
         with open(settings.data_path / FILE, "a", encoding="utf-8", opener=_private) as file:
             file.write(json.dumps(asdict(backup)) + "\n")
+            flush(file)
+        flush_directory(settings.data_path)
     return backup
 
 

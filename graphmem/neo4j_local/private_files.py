@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 from graphmem.errors import DataDirectoryRefused
 
@@ -81,18 +82,35 @@ def changing(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def write_private(path: Path, text: str) -> None:
-    """Replace a file atomically. Only its owner may read it (mode 0600)."""
+def write_private(path: Path, text: str, mode: int = 0o600) -> None:
+    """Replace a file atomically, and see it on the disk. By default only its owner may read it."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode())
+            flush(file)
+        os.chmod(name, mode)
         os.replace(name, path)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+    flush_directory(path.parent)
+
+
+def flush(file: IO[Any]) -> None:
+    """Return once the bytes of an open file are on the disk."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def flush_directory(path: Path) -> None:
+    """Return once the names in a directory are on the disk. Without its name, a file is lost."""
+    if sys.platform != "win32":
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def tail(path: Path, lines: int, start: int = 0) -> list[str]:

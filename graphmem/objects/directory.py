@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graphmem.errors import ObjectMissing, ObjectStoreFull, ObjectStoreUnavailable
+from graphmem.neo4j_local.private_files import flush, flush_directory
 from graphmem.objects.backend import (
     CHUNK_BYTES,
     Backend,
@@ -52,19 +53,19 @@ class DirectoryBackend(Backend):
     def commit(self, key: str, staged: Staged) -> None:
         """Rename the temporary file, after its bytes are on the disk."""
         with disk_errors():
-            staged.file.flush()
-            os.fsync(staged.file.fileno())
+            flush(staged.file)
             path = self.root / key
             # Who deletes waits meanwhile: it either sees the new time or ends before.
             with self._locked(fcntl.LOCK_SH):
                 folder = self._directory(*key.split("/")[:-1])
                 if _holds(path, staged):
                     os.utime(path)
-                    return
-                assert staged.path is not None
-                os.replace(staged.path, path)
-                staged.path = None
-                _flush_directory(folder)
+                else:
+                    assert staged.path is not None
+                    os.replace(staged.path, path)
+                    staged.path = None
+                # Who put the same bytes just now may not have come to it yet.
+                flush_directory(folder)
 
     def open(self, key: str, start: int = 0, end: int | None = None) -> ByteReader:
         del end
@@ -144,7 +145,7 @@ class DirectoryBackend(Backend):
         for path in reversed(list(missing)):
             with contextlib.suppress(FileExistsError):
                 path.mkdir(mode=0o700)
-                _flush_directory(path.parent)
+                flush_directory(path.parent)
         return folder
 
     def _flush_or_remove(self, folder: Path) -> None:
@@ -155,7 +156,7 @@ class DirectoryBackend(Backend):
             except OSError:
                 break
             folder = folder.parent
-        _flush_directory(folder)
+        flush_directory(folder)
 
     @contextlib.contextmanager
     def _locked(self, kind: int) -> Iterator[None]:
@@ -195,11 +196,3 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return sorted(entries, key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
         return []
-
-
-def _flush_directory(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -16,7 +16,7 @@ from typing import Final, Literal
 import platformdirs
 
 from graphmem.errors import EncryptionKeyInvalid, EncryptionKeyMissing
-from graphmem.neo4j_local.private_files import cause, is_private, private_directory, write_private
+from graphmem.neo4j_local.private_files import cause, flush, is_private, private_directory, write_private
 from graphmem.sealing.platform_keyring import platform_keyring
 from graphmem.settings import Settings
 
@@ -168,8 +168,7 @@ def forget_root_key(settings: Settings, key_id: str) -> None:
         # What a later file system block may still show is at least not the key.
         with path.open("r+b") as file:
             file.write(bytes(path.stat().st_size))
-            file.flush()
-            os.fsync(file.fileno())
+            flush(file)
         path.unlink()
     from keyring.errors import KeyringError
 

@@ -22,6 +22,7 @@ from graphmem.neo4j_local.unfinished import UNFINISHED, refuse_unfinished
 from graphmem.settings import load
 from tests.setup.conftest import Run
 from tests.support.kills import is_killed
+from tests.support.power import PowerDisk, power_disk
 
 FILES = {
     "instance.json": "{}", FILE: "GRAPHMEM_PORT=4001\n", "neo4j/data/databases/neo4j/store": "a" * 5000,
@@ -51,10 +52,10 @@ def silent(line: str) -> None:
     """Tell nobody."""
 
 
-def killed_moves(base: Path, start: str) -> int:
+def killed_moves(base: Path, start: str, disk: PowerDisk | None = None) -> int:
     """Move from ``old`` to ``new``, killed at each change in turn; return how many changes there were.
 
-    ``start``: the directory that everybody names.
+    ``start``: the directory that everybody names. ``disk``: the disk of ``base``, whose power is cut too.
     """
     for changes in itertools.count():
         root = base / str(changes)
@@ -62,7 +63,12 @@ def killed_moves(base: Path, start: str) -> int:
         make(old, FILES | LOCALS)
         if start == "new":
             make(new, {NOTE: str(old), **LOCALS})
+        if disk is not None:
+            disk.flush()
         is_over = not is_killed(lambda old=old, new=new: move(old, new, silent), changes)
+        if disk is not None:
+            disk.cut()
+            disk.restart()
         in_use = directory(root / start, "test")
         refuse_unfinished(in_use)
         assert content(in_use) == FILES, changes
@@ -91,6 +97,14 @@ def test_a_move_that_is_killed_leaves_one_whole_and_goes_on(tmp_path: Path) -> N
 
 def test_a_move_back_to_where_a_note_leads_away_does_too(tmp_path: Path) -> None:
     assert killed_moves(tmp_path, "new") > 20
+
+
+# Each change is a cut, and mounts the disk again.
+@pytest.mark.long
+@pytest.mark.parametrize("start", ["old", "new"])
+def test_a_move_in_which_the_power_is_cut_leaves_one_whole_and_goes_on(tmp_path: Path, start: str) -> None:
+    with power_disk(tmp_path, 64) as disk:
+        assert killed_moves(disk.folder, start, disk) > 20
 
 
 def test_a_copy_that_is_not_whole_is_never_opened(tmp_path: Path) -> None:

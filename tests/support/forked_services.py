@@ -95,9 +95,10 @@ class Forks:
         clock: int = 0,
         oauth: Mapping[str, Any] | None = None,
         interprets_for: str | None = None,
+        console: Path | None = None,
         **variables: Any,
     ) -> ForkedProcess:
-        """Start a command, which appends what it prints to the file ``console`` of the folder.
+        """Start a command, which appends what it prints to ``console``, by default a file in the folder.
 
         Args:
             worker: whether the worker of a service does its work, or the kinds of work that it does.
@@ -109,7 +110,7 @@ class Forks:
             variables = of_client(settings) | variables
         environ = environment(settings, folder, **variables)
         return self._fork(
-            words, environ, folder / "console",
+            words, environ, console or folder / "console",
             owner=owner, worker=worker, clock=clock, oauth=oauth, interprets_for=interprets_for,
         )  # fmt: skip
 

@@ -12,6 +12,7 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, LiteralString
 
 import httpx
@@ -23,6 +24,7 @@ from tests.support import warm_data
 from tests.support.commands import OWNER_BY_TOKEN
 from tests.support.embedded_neo4j import query, servers_of
 from tests.support.examples import LONG
+from tests.support.forked_services import ForkedProcess, forks
 from tests.support.service import Service, wait_until_healthy
 from tests.support.write_load import TIMEOUT, Ledger, Writer
 
@@ -41,6 +43,7 @@ ORDER BY t.sequence
 class CrashReport:
     """The state of a database after a crash. ``lost`` and the lists after it must be empty."""
 
+    owners: list[str] = field(default_factory=list)
     acknowledged: int = 0
     doubted: int = 0
     replayed: int = 0
@@ -105,6 +108,16 @@ class KillableService:
             self.service.wait()
             self.start()
 
+    def command(self, *words: str, **variables: Any) -> ForkedProcess:
+        """Start a command on the data directory, beside the service. It prints JSON to ``console``."""
+        own = {**self.variables, **variables}
+        return forks().start(self.settings, self.folder, "--json", *words, console=self.console, **own)
+
+    @property
+    def console(self) -> Path:
+        """The file of what commands print, outside of the data directory."""
+        return self.folder.with_name("commands")
+
     def close(self) -> None:
         """End the service and its database."""
         if self.service is not None and self.service.process.poll() is None:
@@ -164,7 +177,7 @@ async def kill_under_load(
             await writer.reached(count + 2)
         seconds = time.monotonic() - killed
     report = CrashReport(
-        doubted=ledger.doubted, replayed=ledger.replayed, reads=ledger.reads, seconds=seconds
+        owners=owners, doubted=ledger.doubted, replayed=ledger.replayed, reads=ledger.reads, seconds=seconds
     )
     report.faults += ledger.faults
     for owner in owners:

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import os
 import stat
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -200,6 +199,8 @@ def _read(path: Path) -> str | None:
 
 def _write(path: Path, text: str) -> None:
     """Replace a file atomically and keep its mode. A link stays, and what it names is replaced."""
+    from graphmem.neo4j_local.private_files import write_private
+
     target = path.resolve()
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     if mode is not None and not mode & stat.S_IWUSR:
@@ -207,15 +208,6 @@ def _write(path: Path, text: str) -> None:
     for folder in reversed([each for each in target.parents if not each.exists()]):
         folder.mkdir()
         folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode) & 0o755)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        # A new file may be read by whoever may read its folder.
-        os.chmod(name, stat.S_IMODE(target.parent.stat().st_mode) & 0o644 if mode is None else mode)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    # A new file may be read by whoever may read its folder.
+    new_mode = stat.S_IMODE(target.parent.stat().st_mode) & 0o644
+    write_private(target, text, new_mode if mode is None else mode)
