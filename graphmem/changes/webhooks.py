@@ -39,7 +39,9 @@ BATCH_SECONDS: Final = 5.0
 """How long a process delivers to one subscription, before it asks again whether that may read."""
 LOOK_SECONDS: Final = 1.0
 """Pause between two looks for subscriptions that wait, while others are delivered to."""
-BACKOFF_SECONDS: Final = (1, 5, 30, 300)
+LONGEST_SECONDS: Final = 300
+"""What is due later than in so many seconds was noted before the clock was set back."""
+BACKOFF_SECONDS: Final = (1, 5, 30, LONGEST_SECONDS)
 """Seconds before what failed is tried again; the last ones again and again."""
 FETCHER: Final = Fetcher(seconds=DELIVERY_SECONDS)
 
@@ -75,7 +77,7 @@ async def deliver_waiting(services: Services, standing_of: StandingOf) -> int:
         while True:
             if free := CONCURRENT_DELIVERIES_LIMIT - len(running):
                 row = await services.database.reads(None).only(
-                    "subscription.waiting", _Waiting, now=times.now(), limit=free
+                    "subscription.waiting", _Waiting, now=_in(0), latest=_in(LONGEST_SECONDS), limit=free
                 )
                 running |= {asyncio.create_task(_deliver(services, each, standing_of)) for each in row.ids}
             if not running:
@@ -96,8 +98,8 @@ async def _deliver(services: Services, subscription_id: str, standing_of: Standi
     try:
         token = uuid.uuid4().hex
         claimed = await services.database.writes(None).one(
-            "subscription.claim", _Claimed, id=subscription_id, now=times.now(), until=_in(LEASE_SECONDS),
-            token=token,
+            "subscription.claim", _Claimed, id=subscription_id, now=_in(0), latest=_in(LONGEST_SECONDS),
+            until=_in(LEASE_SECONDS), token=token,
         )  # fmt: skip
         if claimed is None:
             return 0

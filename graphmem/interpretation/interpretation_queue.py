@@ -75,14 +75,11 @@ async def claim_next(database: Database, lease: float, only_owner: str | None = 
         lease: seconds.
         only_owner: take one of this owner; of any owner by default.
     """
+    now, latest = times.now(), times.now() + int(_BACKOFF_LIMIT_SECONDS * times.SECOND)
     return await database.writes(None).one(
-        "interpretation.claim",
-        Claim,
-        now=times.now(),
-        lease=int(lease * times.SECOND),
-        token=uuid.uuid4().hex,
-        only=only_owner,
-    )
+        "interpretation.claim", Claim, now=now, latest=latest, lease=int(lease * times.SECOND),
+        token=uuid.uuid4().hex, only=only_owner,
+    )  # fmt: skip
 
 
 @contextlib.asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -10,8 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
+from graphmem import interpretation
 from graphmem.model import times
+from graphmem.registry import Services
 from graphmem.settings import Settings
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.forked_services import forks
 from tests.support.service import free_port, until_listening
@@ -85,6 +89,18 @@ def test_a_time_that_the_service_gave_is_no_future_to_it(rest: Call, clock: list
     clock.append(-HOUR)
     (entity,) = rest("store", entities=[{**THING, "n": 2, "observed_at": recorded}])["entities"]
     assert rest("entities.get", entity_id=entity["entity_id"])["observation_count"] == 2
+
+
+@pytest.mark.usefixtures("own_interpretations")
+def test_a_file_that_was_stored_before_the_clock_went_back_is_interpreted(
+    rest: Call, clock: list[int], loop: Loop, services: Services
+) -> None:
+    table = base64.b64encode(b"entity_type,name\nthing,t\n").decode()
+    clock.append(48 * HOUR)
+    rest("store", file_content=table, original_filename="things.csv")
+    clock.append(0)
+    loop.run(interpretation.run_next(services))
+    assert rest("entities.query")["entities"][0]["canonical_name"] == "t"
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 // subscription.claim: take a subscription for a lease; no row if it is not due. `may_read` says whether the account and the
 // credential that made it are in force and may read.
 //
-// params  id: STRING, now: INTEGER, until: INTEGER, token: STRING
+// params  id: STRING, now: INTEGER, latest: INTEGER, until: INTEGER, token: STRING
 // returns subscription: LIST, may_read: BOOLEAN
 // mode    write
 // index   subscription_id
@@ -10,7 +10,7 @@
 // The first SET takes the lock of the node, so that the time is read again after another process had it.
 MATCH (subscription:Subscription {id: $id})
 SET subscription.locked = null
-WITH subscription WHERE subscription.due_at <= $now
+WITH subscription WHERE subscription.due_at <= $now OR subscription.due_at > $latest
 SET subscription.due_at = $until, subscription.token = $token
 WITH subscription, [(account:Account)-[:subscribed]->(subscription) | account][0] AS account
 WITH subscription, NOT coalesce(account.disabled, false) AND 'read' IN account.scopes
