@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import random
 import stat
 import uuid
 from dataclasses import dataclass
@@ -17,7 +19,9 @@ from graphmem.model.fact_records import SchemaRecord
 from graphmem.registry import Services
 from tests.support.dumps import Dumps, all_answers, store_rich_example
 from tests.support.event_loop import Loop
+from tests.support.examples import LONG
 from tests.support.faces import Call, by_runner
+from tests.support.object_places import listing
 
 pytestmark = pytest.mark.timeout(500)
 """The first test that looks at the round trip makes it."""
@@ -252,6 +256,31 @@ def test_a_file_is_its_owners_alone_and_is_not_replaced_unasked(
 def test_a_damaged_dump_restores_nothing(trip: RoundTrip) -> None:
     assert trip.damage is not None
     assert trip.sequence_after_damage == 0
+
+
+DAMAGES = 100 if LONG else 10
+
+
+def test_a_damaged_dump_changes_nothing_of_a_living_instance(run: Call, dumps: Dumps) -> None:
+    ada = {"entity_type": "person", "name": "Ada Lovelace"}
+    run("store", entities=[ada], file_content=base64.b64encode(bytes(range(256)) * 400).decode())
+    made = dumps.create("whole")
+    dumps.wipe()
+    run("store", entities=[{**ada, "born": 1815}], file_content="QQ==")
+    objects = dumps.loop.run(listing(dumps.services.objects, dumps.owner))
+    before, dice, data = all_answers(run), random.Random(2), made.path.read_bytes()
+    for number in range(DAMAGES):
+        place = dice.randrange(len(data))
+        damaged = made.path.with_name("damaged")
+        other = bytes([data[place] ^ dice.randrange(1, 256)])
+        rest = (other + data[place + 1 :], b"", data[place + 1 :], other + data[place:])[number % 4]
+        damaged.write_bytes(data[:place] + rest)
+        with pytest.raises((DumpDamaged, DumpRefused)):
+            dumps.restore(damaged)
+    assert all_answers(run) == before
+    assert dumps.loop.run(listing(dumps.services.objects, dumps.owner)) == objects
+    assert dumps.restore(made).transactions == 1
+    assert run("server.check_snapshots")["healthy"]
 
 
 def properties_of_facts(loop: Loop, services: Services, owner: str) -> dict[str, set[str]]:
