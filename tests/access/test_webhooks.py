@@ -20,6 +20,7 @@ from graphmem.changes.wanted_changes import WantedChanges
 from graphmem.errors import (
     CapabilityDenied,
     Forbidden,
+    GraphmemError,
     InvalidDelivery,
     InvalidInput,
     NotFound,
@@ -33,6 +34,7 @@ from graphmem.settings import Settings
 from tests.access.conftest import Command, Instance
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
+from tests.support.proxied_services import behind_proxy
 from tests.support.tls_server import Authority
 from tests.support.webhook_receiver import URL, Receiver
 
@@ -135,6 +137,20 @@ def test_each_change_arrives_in_order_and_signed_though_the_receiver_fails_and_h
     assert len(receiver.got) == 9
 
 
+def test_a_webhook_that_failed_before_the_clock_went_back_goes_on(
+    instance: Instance, call: Call, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call("subscriptions.add", webhook_url=URL)
+    store(call, "one")
+    receiver.outcomes.append(500)
+    real = times.now
+    with monkeypatch.context() as patch:
+        patch.setattr(times, "now", lambda: real() + 48 * HOUR)
+        patch.setattr(webhooks, "BACKOFF_SECONDS", (60,))
+        deliver(instance, lambda: len(receiver.got) == 1)
+    deliver(instance, lambda: len(receiver.accepted) == 1)
+
+
 def test_only_what_a_filter_names_is_sent_by_the_names_of_now(
     instance: Instance, call: Call, receiver: Receiver
 ) -> None:
@@ -203,6 +219,34 @@ def test_two_processes_share_the_work_and_one_goes_on_where_the_other_was_killed
     # The second was under way when the process ended: it comes again, and the first does not.
     rest = changed(call)[len(wanted) :]
     assert [rest.index(each.event_id) for each in receiver.got] == [0, 1, 1, 2]
+
+
+def test_changes_arrive_in_order_though_the_database_goes_away_while_they_are_delivered(
+    instance: Instance, call: Call, receiver: Receiver, instance_settings: Settings, owner: str
+) -> None:
+    call("subscriptions.add", webhook_url=URL)
+    names = [f"task {number}" for number in range(6)]
+    store(call, *names)
+    wanted = changed(call)
+    patient = instance_settings.model_copy(update={"retry_seconds": 0.1, "connection_timeout": 1.0})
+    with behind_proxy(instance.loop, patient, owner) as faulty:
+
+        async def cut_off() -> None:
+            working = asyncio.create_task(subscriptions.deliver(faulty.services))
+            await until(lambda: len(receiver.got) == 2)
+            faulty.proxy.refuse()
+            with contextlib.suppress(GraphmemError):
+                await working
+
+        instance.loop.run(cut_off())
+        assert len(receiver.got) < len(wanted)
+    # The lease of who lost the database ends.
+    instance.rows("MATCH (n:Subscription) SET n.due_at = n.due_at - $lease", lease=30_000_000)
+    deliver(instance, lambda: receiver.got[-1].event_id == wanted[-1])
+    places = [wanted.index(each.event_id) for each in receiver.got]
+    assert (sorted(places), list(dict.fromkeys(places))) == (places, list(range(len(wanted))))
+    # What arrived and could not be noted comes again, and nothing before it.
+    assert len(places) <= len(wanted) + 1
 
 
 def test_a_private_address_is_refused_and_the_subscription_sleeps_until_it_is_woken(
