@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +14,7 @@ from graphmem import interpretation
 from graphmem.model import times
 from graphmem.registry import Services
 from graphmem.settings import Settings
+from tests.reliability.test_interpretation_queue import FILE
 from tests.support.event_loop import Loop
 from tests.support.faces import Call
 from tests.support.forked_services import forks
@@ -95,12 +95,11 @@ def test_a_time_that_the_service_gave_is_no_future_to_it(rest: Call, clock: list
 def test_a_file_that_was_stored_before_the_clock_went_back_is_interpreted(
     rest: Call, clock: list[int], loop: Loop, services: Services
 ) -> None:
-    table = base64.b64encode(b"entity_type,name\nthing,t\n").decode()
     clock.append(48 * HOUR)
-    rest("store", file_content=table, original_filename="things.csv")
+    assert rest("store", **FILE)["interpretation"]["status"] == "pending"
     clock.append(0)
     loop.run(interpretation.run_next(services))
-    assert rest("entities.query")["entities"][0]["canonical_name"] == "t"
+    assert [row["status"] for row in rest("interpretations.list")["interpretations"]] == ["completed"]
 
 
 @pytest.fixture
