@@ -105,7 +105,8 @@ class PoweredService(KillableService):
 
     def __init__(self, disk: PowerDisk, root: RootKey | None = None) -> None:
         self.disk, self.beside, self.ended = disk, list[ForkedProcess](), False
-        super().__init__(self._settings(), **({} if root is None else {"GRAPHMEM_ROOT_KEY": root.words}))
+        secret = {} if root is None else {"GRAPHMEM_ROOT_KEY": root.words}
+        super().__init__(self._settings(), GRAPHMEM_NEO4J_START_TIMEOUT="600", **secret)
         self.keys = root and InstanceKeys.create(self.settings.keys_path, root)
 
     def _settings(self) -> Settings:
