@@ -14,7 +14,7 @@ from graphmem.reading.scan import CandidateRows
 from graphmem.reading.shared_rows import EntityRow
 from graphmem.registry import Context
 
-_ENTITIES_PER_READ: Final = 50
+_ENTITIES_PER_READ: Final = 100
 
 
 async def page(
@@ -40,7 +40,7 @@ async def page(
     rows: list[EntityRow] = []
     total, limit = 0, context.services.limits.reduced_entities
     while not walk.ended and (counted or (walk.reduced < limit and len(rows) <= skip + request.limit)):
-        stretch = await walk.stretch()
+        stretch = await walk.stretch(limit + counted - walk.reduced)
         if counted and walk.reduced > limit:
             message = f"more than {limit:,} entities would have to be reduced for a total: leave it out"
             raise too_many("$.include_total_count", message)
@@ -66,11 +66,12 @@ class _ReducedWalk:
         # An entity that is deleted, merged or absent today may have been live at that time.
         self._request = replace(request, include_deleted=True, include_merged=True, include_absent=True)
         self._deleted = request.include_deleted
-        self._context, self._clocks = context, clocks
+        self._context, self._clocks, self._limit = context, clocks, request.limit
         self.after, self.reduced, self.characters, self.ended = after, 0, 0, False
 
-    async def stretch(self) -> list[EntityRow]:
-        """Return those of the next entities that existed and were not merged at that time."""
+    async def stretch(self, most: int) -> list[EntityRow]:
+        """Return those of the next entities, at most some, that existed and were not merged then."""
+        reach = min(_ENTITIES_PER_READ, max(_ENTITIES_PER_READ // 2, self._limit + 1), most)
         row = await self._context.graph.only(
             cypher.form("entity.scan", "asc"),
             CandidateRows,
@@ -78,10 +79,10 @@ class _ReducedWalk:
             after=self.after,
             fields=[],
             cut=0,
-            reach=_ENTITIES_PER_READ,
+            reach=reach,
         )
         ids = [values[0] for values in row.candidates]
-        self.ended = len(ids) < _ENTITIES_PER_READ
+        self.ended = len(ids) < reach
         if not ids:
             return []
         self.after, self.reduced = ids[-1], self.reduced + len(ids)

@@ -94,16 +94,23 @@ async def entities(
         own |= (await _own(context, more, at, known))[0]
     once_merged = [survivor_id for survivor_id in members if survivor_id in merges.entity_ids]
     changes = await refolding.changes(context.graph, merges, once_merged, at, known)
-    rows, absent, folds, rules = {}, {}, {}, {}
-    for entity_id, member_ids in members.items():
-        group = [own[member_id] for member_id in member_ids if member_id in own]
-        sums = [member.summed(at) for member in group]
-        state = await _merged(context, group, sums, (into, merge_rules), at, known)
-        version = len(changes[entity_id]) if entity_id in changes else sums[0].version
-        folds[entity_id], rules[entity_id] = state.fold, group[0].rules
-        shown = absent if all(each.unmade for each in sums) else rows
-        shown[entity_id] = _row(group[0], state, version, await _name(context, group[0], state.fold, known))
-    return RecomputedEntities(known, rows, absent, into, folds, rules)
+    groups = {each: [own[id] for id in ids if id in own] for each, ids in members.items()}
+    sums = {each.id: each.summed(at) for group in groups.values() for each in group}
+    histories = await _folds(context, groups, sums, at, known)
+    folds = {
+        entity_id: _merged(group, sums, histories, (into, merge_rules)) for entity_id, group in groups.items()
+    }
+    names = await _names(context, groups, folds, known)
+    rows, absent = dict[str, EntityRow](), dict[str, EntityRow]()
+    for entity_id, group in groups.items():
+        version = len(changes[entity_id]) if entity_id in changes else sums[entity_id].version
+        shown = absent if all(sums[each.id].unmade for each in group) else rows
+        shown[entity_id] = _row(group[0], folds[entity_id], version, names[entity_id])
+    return RecomputedEntities(
+        known, rows, absent, into,
+        {entity_id: state.fold for entity_id, state in folds.items()},
+        {entity_id: group[0].rules for entity_id, group in groups.items()},
+    )  # fmt: skip
 
 
 async def _own(
@@ -115,26 +122,45 @@ async def _own(
     return {own.id: own for own in row.snapshots}, at_ingested if row.known is None else row.known
 
 
-async def _merged(
-    context: Context,
+async def _folds(
+    context: Context, groups: Mapping[str, list[_Own]], sums: Mapping[str, Sum], at: int, known: int
+) -> dict[str, Fold]:
+    """Return the fold of each member whose type, or whose survivor's type, has rules."""
+    rules = {
+        each.id: group[0].rules
+        for group in groups.values()
+        for each in group
+        if group[0].rules.key or each.rules.key
+    }
+    folds: dict[str, Fold] = {each: {} for each in rules}
+    # What says when its values held may count at an earlier time than that of its observation.
+    dated = {each for each in rules if sums[each].has_dates}
+    for subject_ids, until in ((rules.keys() - dated, at), (dated, times.LATEST)):
+        async for observation in refolding.observations_of(context.graph, subject_ids, until, known):
+            subject_id = observation.subject_id
+            if subject_id in dated:
+                shown = sums[subject_id].shown_fields(observation, at)
+                observation = replace(observation, fields=shown)
+            folds[subject_id] = reduction.fold(folds[subject_id], observation, rules[subject_id])
+    return folds
+
+
+def _merged(
     group: list[_Own],
-    sums: list[Sum],
+    sums: Mapping[str, Sum],
+    histories: Mapping[str, Fold],
     merging: tuple[Mapping[str, str], Mapping[str, str]],
-    at: int,
-    known: int,
 ) -> OwnState:
     """Return the merged state of a survivor and then its members, folded under the rules of its type.
 
     Args:
+        histories: the folds of those whose histories were read.
         merging: what each member is merged into, and the rules of its merges.
     """
-    rules, (into, merge_rules) = group[0].rules, merging
-    states = []
-    for own, each in zip(group, sums, strict=True):
-        state = each.state
-        if rules.key or own.rules.key:
-            state = state._replace(fold=await _fold(context, own, each, rules, at, known))
-        states.append(state)
+    into, merge_rules = merging
+    states = [
+        sums[own.id].state._replace(fold=histories.get(own.id, sums[own.id].state.fold)) for own in group
+    ]
     merged = None
     if any(own.id in merge_rules for own in group[1:]):
         folds = {
@@ -144,26 +170,30 @@ async def _merged(
     return reduction.merged_state(states, is_relationship=False, merged=merged)
 
 
-async def _fold(context: Context, own: _Own, own_sum: Sum, rules: Rules, at: int, known: int) -> Fold:
-    """Return the fold of an entity under the rules of its type."""
-    if not any(each.dated.dates for each in own.tallies):
-        return await refolding.fold(context.graph, own.id, rules, at, known)
-    folded: Fold = {}
-    async for observation in refolding.observations(context.graph, own.id, times.LATEST, known):
-        shown = own_sum.shown_fields(observation, at)
-        folded = reduction.fold(folded, replace(observation, fields=shown), rules)
-    return folded
+async def _names(
+    context: Context, groups: Mapping[str, list[_Own]], states: Mapping[str, OwnState], known: int
+) -> dict[str, str]:
+    """Return the name that its values give each survivor, else the name that it has now if that was known."""
+    names, folds = dict[str, str](), {each: state.fold for each, state in states.items()}
+    unnamed: dict[str, _Own] = {}
+    for entity_id, (survivor, *_) in groups.items():
+        if (survivor.merging or survivor.name is not None) and not _names_itself(folds[entity_id]):
+            if survivor.name is not None and not survivor.stale:
+                names[entity_id] = survivor.name
+            else:
+                # The stored name is that of a merge, or of an older schema.
+                unnamed[entity_id], folds[entity_id] = survivor, {}
+    async for each in refolding.observations_of(context.graph, unnamed, times.LATEST, known):
+        rules = unnamed[each.subject_id].rules
+        folds[each.subject_id] = reduction.fold(folds[each.subject_id], each, rules)
+    return {
+        each: names.get(each) or identity.name_of(group[0].type, each, _texts(folds[each]))
+        for each, group in groups.items()
+    }
 
 
-async def _name(context: Context, survivor: _Own, fold: Fold, known: int) -> str:
-    """Return the name that its values give a survivor, else the name that it has now if that was known."""
-    texts = _texts(fold)
-    if (survivor.merging or survivor.name is not None) and not identity.naming_values(texts):
-        if survivor.name is not None and not survivor.stale:
-            return survivor.name
-        # The stored name is that of a merge, or of an older schema that nobody has read the entity under.
-        texts = _texts(await refolding.fold(context.graph, survivor.id, survivor.rules, times.LATEST, known))
-    return identity.name_of(survivor.type, survivor.id, texts)
+def _names_itself(fold: Fold) -> bool:
+    return bool(identity.naming_values(_texts(fold)))
 
 
 def _texts(fold: Fold) -> dict[str, str]:

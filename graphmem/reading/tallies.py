@@ -48,6 +48,11 @@ class Sum(NamedTuple):
     is_there: bool
     shown: Mapping[str, tuple[bool, bool]]
 
+    @property
+    def has_dates(self) -> bool:
+        """Whether an observation says when its values held."""
+        return bool(self.shown.keys() - {repr(NO_DATES)})
+
     def shown_fields(self, observation: Observation, at: int) -> Mapping[str, str]:
         """Return the fields of an observation of an entity that count at a time."""
         said = valid_time.dates_of(observation.fields)

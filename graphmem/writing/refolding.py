@@ -167,14 +167,35 @@ async def observations(
             yield observation
 
 
-async def fold(
-    queries: Queries, subject_id: str, rules: Rules, at: int = times.LATEST, at_ingested: int = times.LATEST
-) -> dict[str, Winner]:
-    """Return the fold of one subject as of two clocks (microseconds)."""
+async def fold(queries: Queries, subject_id: str, rules: Rules) -> dict[str, Winner]:
+    """Return the fold of one subject as of now."""
     folded: dict[str, Winner] = {}
-    async for observation in observations(queries, subject_id, at, at_ingested):
+    async for observation in observations(queries, subject_id):
         folded = reduction.fold(folded, observation, rules)
     return folded
+
+
+async def observations_of(
+    queries: Queries, subject_ids: Iterable[str], at: int, at_ingested: int
+) -> AsyncIterator[Observation]:
+    """Yield the observations of subjects as of two clocks, in no order; a statement reads what fits."""
+    remaining = sorted(subject_ids)
+    while remaining:
+        row = await queries.only(
+            "entity.histories", _Histories, subject_ids=remaining[:HISTORIES_PER_READ],
+            most=HISTORY_OBSERVATIONS_LIMIT, at=at, at_ingested=at_ingested,
+        )  # fmt: skip
+        read = {each.subject_id: each for each in row.histories}
+        for history in row.histories:
+            if history.observations is not None:
+                for replayed in history.observations:
+                    yield replayed.of(history.subject_id)
+            elif history.observation_count > HISTORY_OBSERVATIONS_LIMIT:
+                async for observation in observations(queries, history.subject_id, at, at_ingested):
+                    yield observation
+            else:
+                del read[history.subject_id]
+        remaining = [each for each in remaining if each not in read]
 
 
 _Folded = tuple[dict[str, Winner], Evidence, frozenset[tuple[str, str]]]

@@ -318,6 +318,20 @@ def test_a_call_as_of_a_time_reduces_entities_up_to_a_limit(
     assert issues_of(run, at="2100-01-01", include_total_count=True)[0][0] == "$.include_total_count"
 
 
+def test_a_page_as_of_a_time_reads_the_histories_of_its_entities_together(
+    run: Call, queries: list[str]
+) -> None:
+    named = store(run, *({"name": f"n{i}", "since": "2026-01-02"} for i in range(10)))
+    # The schema of today does not name these: their names are those of all their observations.
+    unnamed = store(run, *({"tag": f"t{i}", "observed_at": "2026-01-02T00:00:00Z"} for i in range(90)))
+    run("schemas.register", schema={"entity_type": "wine", "fields": {"name": "string", "tag": "string"}})
+    queries.clear()
+    for at, expected in (("2100-01-01", sorted(named + unnamed)), ("2026-01-03", sorted(unnamed))):
+        queries.clear()
+        assert set(ids(run("entities.query", at=at, limit=100))) >= set(expected)
+        assert len(queries) <= 8, queries
+
+
 @pytest.mark.parametrize(
     "more",
     [
