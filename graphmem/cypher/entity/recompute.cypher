@@ -22,10 +22,21 @@ CALL (known) {
     RETURN head.projection AS projection, head.active_version AS active_version, head.document AS document
   }
   CALL (subject_id, known) {
+    // Few entities say when their values held: of the others nothing after `$at` is read.
+    MATCH ()-[seen:OBSERVED]->(observation)
+    USING INDEX SEEK seen:OBSERVED(home, at)
+    WHERE $at < <fact._latest> AND seen.home = subject_id AND seen.at <= <fact._latest> AND seen.recorded_at <= known
+      AND seen.kind IN <fact._value_kinds>
+    WITH DISTINCT observation.fields AS names
+    WITH count(CASE WHEN any(name IN names
+      WHERE replace(replace(replace(toLower(name), '_', ''), '-', ''), ' ', '') IN <fact._names_of_dates>) THEN 1 END) AS dated
+    RETURN CASE WHEN dated > 0 THEN <fact._latest> ELSE $at END AS until
+  }
+  CALL (subject_id, known, until) {
     <observation._tally_by_dates>
   }
-  CALL (subject_id, known, projection) {
-    WITH subject_id, known WHERE projection IS NULL
+  CALL (subject_id, known, until, projection) {
+    WITH subject_id, known, until WHERE projection IS NULL
     <observation._winners_by_dates>
   }
   WITH entity, tallies, winners, active_version, document, EXISTS { (entity)-[:MERGED]-() } AS merging,

@@ -1,5 +1,5 @@
 // What the observations of a subject come to that may count as of two clocks, by their dates, as `tallies`; see
-// observation._tally for the numbers. Takes `subject_id` and `known`. In Python: graphmem.reading.tallies.Tally.
+// observation._tally for the numbers. Takes `subject_id`, `known` and `until`. In Python: graphmem.reading.tallies.Tally.
 <observation._by_dates>
 WITH dates, counts, seen.at AS at, seen.recorded_at AS recorded_at, seen.kind AS kind, seen.observation_id AS id,
   [moment IN seen.excluded WHERE seen.recorded_at < moment <= known] AS toggles

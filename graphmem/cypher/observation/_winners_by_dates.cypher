@@ -1,5 +1,5 @@
 // The winner of each field of a subject among its observations of equal dates, without schema rules, as `winners`:
-// [dates, [field, correction, observed_at, observation, value]]. Takes `subject_id` and `known`.
+// [dates, [field, correction, observed_at, observation, value]]. Takes `subject_id`, `known` and `until`.
 <observation._by_dates>
 WITH dates, counts, seen.kind AS kind, observation
 WHERE counts AND kind IN <fact._value_kinds>

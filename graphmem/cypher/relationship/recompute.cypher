@@ -21,10 +21,12 @@ CALL (fitting, known) {
   UNWIND fitting AS relationship
   WITH known, relationship.key AS subject_id
   CALL (subject_id, known) {
+    WITH subject_id, known, <fact._latest> AS until
     <observation._tally_by_dates>
   }
   WITH known, subject_id, tallies WHERE size(tallies) > 0
   CALL (subject_id, known) {
+    WITH subject_id, known, <fact._latest> AS until
     <observation._winners_by_dates>
   }
   RETURN collect([subject_id, tallies, winners]) AS relationships
