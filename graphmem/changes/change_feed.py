@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, field
@@ -51,8 +52,7 @@ class _HeadRow(NamedTuple):
     sequence: int
     revision: int | None
     recorded_at: int
-    is_stamped: bool
-    is_dated: bool
+    is_settled: bool
 
 
 class _Heads(NamedTuple):
@@ -130,7 +130,8 @@ class ChangeFeed:
         watched = self._watched.setdefault(owner, _Watched())
         watched.watchers += 1
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._poll())
+            # Its statements are not those of the request that comes first.
+            self._task = asyncio.create_task(self._poll(), context=contextvars.Context())
         try:
             yield
         finally:
@@ -156,14 +157,13 @@ class ChangeFeed:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
 
-    async def head(self, owner: str, *, stamped: bool = True, dated: bool = True) -> Head:
+    async def head(self, owner: str, *, settled: bool = True) -> Head:
         """Return how far an owner has written and all of it can be read.
 
         Args:
-            stamped, dated: nothing while it is not noted which observations a withdrawal concerns, or when
-                merges by rule held: what the withdrawal changed is not wholly known yet.
+            settled: nothing while what a withdrawal changed is not wholly known yet.
         """
-        heads = await self._read([owner], stamped=stamped, dated=dated)
+        heads = await self._read([owner], settled=settled)
         return heads.get(owner, Head())
 
     async def after(self, context: Context, place: Place, sequence: int) -> Stretch:
@@ -198,7 +198,7 @@ class ChangeFeed:
         with self.watching(owner):
             at = place
             if at is None:
-                at = Place((await self.head(owner, stamped=False, dated=False)).sequence)
+                at = Place((await self.head(owner, settled=False)).sequence)
                 at = at if standing is None else at._replace(clock=times.now())
             watched = self._watched[owner]
             yield [], at
@@ -238,12 +238,12 @@ class ChangeFeed:
             except Exception:
                 _log.exception("unexpected fault of the feed of changes: it goes on")
 
-    async def _read(self, owners: list[str], *, stamped: bool = True, dated: bool = True) -> dict[str, Head]:
+    async def _read(self, owners: list[str], *, settled: bool = True) -> dict[str, Head]:
         """Return how far owners have written."""
         row = await self._database.reads(None).only("change.heads", _Heads, owners=owners)
         heads: dict[str, Head] = {}
         for each in row.heads:
-            if each.revision is None or (stamped > each.is_stamped) or (dated > each.is_dated):
+            if each.revision is None or settled > each.is_settled:
                 continue
             sequence, recorded_at = each.sequence, each.recorded_at
             watched = self._watched.get(each.owner)

@@ -14,14 +14,11 @@ from graphmem.changes.change_feed import Head, StandingFeed, grouped
 from graphmem.changes.derived_changes import ON_REQUEST, Change, changes_of
 from graphmem.changes.recorded_transactions import RecordedTransaction, Touched
 from graphmem.changes.wanted_changes import WantedChanges
-from graphmem.checking import rule_dates
 from graphmem.errors import NotFound
 from graphmem.registry import Context
 
 SCANNED_TRANSACTIONS: Final = 2_000
 """Transactions that one page looks through; its cursor goes on."""
-SETTLED_LIMIT: Final = 2_000
-"""Entities and relationships that a call folds in, where no worker has done so yet."""
 SURROUNDING_RELATIONSHIPS: Final = 200
 """Relationships of an entity, in each direction, whose changes are among its changes."""
 RARE_ENTITIES: Final = 200
@@ -174,13 +171,15 @@ def _runs(
 class ChangesAfter(NamedTuple):
     """Changes after a place, the oldest first; ``place`` is where to go on.
 
-    ``node_key`` is that of the owner whose changes they are.
+    ``node_key`` is that of the owner whose changes they are. ``is_pending``: what a withdrawal changed is not
+    wholly known yet, and nothing that came after it is told.
     """
 
     changes: list[Change]
     place: Place
     has_more: bool
     node_key: str
+    is_pending: bool = False
 
 
 async def after(
@@ -201,25 +200,15 @@ async def after(
     with feed.watching(owner):
         while True:
             head = await feed.head(owner)
-            if not head.node_key:
-                head = await _settled(context)
             found, place, has_more = await _up_to(context, place, wanted, count, head, standing)
             left = deadline - time.monotonic()
             if found or has_more or left <= 0 or feed.is_ending:
-                return ChangesAfter(found, place, has_more, head.node_key)
-            await feed.news(owner, head, min(left, 1.0))
-
-
-async def _settled(context: Context) -> Head:
-    """Return how far an owner has written, after what the worker of a service would have noted.
-
-    Where schemas wait to be folded too, which a worker does, it is not known when merges by rule held.
-    """
-    services, owner = context.services, context.actor.owner
-    if (await services.change_feed.head(owner, stamped=False, dated=False)).node_key:
-        await services.writers.refold_withdrawn(owner, SETTLED_LIMIT)
-        await rule_dates.mend_undated(services.database, owner, services.writers)
-    return await services.change_feed.head(owner, dated=False)
+                is_pending = not head.node_key and bool((await feed.head(owner, settled=False)).node_key)
+                return ChangesAfter(found, place, has_more, head.node_key, is_pending)
+            if head.node_key:
+                await feed.news(owner, head, min(left, 1.0))
+            else:
+                await asyncio.sleep(min(left, 1.0))
 
 
 async def _up_to(

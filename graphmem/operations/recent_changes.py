@@ -62,12 +62,14 @@ class ChangesPage(Warned, PageEnvelope):
     """A page of changes.
 
     ``resume_cursor`` is the place after all of them; give it as ``after`` to see what comes later. ``more``
-    stands where more came after it already.
+    stands where more came after it already. ``changes_pending`` stands while the worker works out what a
+    withdrawal changed: what came after the cursor is listed then.
     """
 
     changes: list[ChangeAnswer]
     resume_cursor: NotRequired[str]
     more: NotRequired[bool]
+    changes_pending: NotRequired[bool]
 
 
 @operation(
@@ -100,7 +102,7 @@ async def list_changes(context: Context, arguments: ListChanges) -> ChangesPage:
         decoded = cursors.decode(query, arguments.cursor, {"at": int, "index": int})
         place = decoded["at"], decoded["index"]
     is_first = arguments.cursor is None
-    head = await context.services.change_feed.head(context.actor.owner, stamped=False, dated=False)
+    head = await context.services.change_feed.head(context.actor.owner, settled=False)
     end = head.recorded_at + 1
     since = times.EARLIEST if arguments.since is None else arguments.since
     until = end if arguments.until is None else min(arguments.until, end)
@@ -149,7 +151,7 @@ async def _after(context: Context, arguments: ListChanges, cursor: str | None) -
         wanted, standing = await changes_for(context, arguments.subscription_id)
     answer: ChangesPage = {"changes": changes, "limit": arguments.limit, "offset": 0}
     if cursor is None:
-        head = await context.services.change_feed.head(context.actor.owner, stamped=False, dated=False)
+        head = await context.services.change_feed.head(context.actor.owner, settled=False)
         clock = None if standing is None else times.now()
         answer["resume_cursor"] = await change_cursors.at_end(context, head.sequence, clock)
         return answer
@@ -165,6 +167,8 @@ async def _after(context: Context, arguments: ListChanges, cursor: str | None) -
     answer["resume_cursor"] = resume or cursor
     if found.has_more:
         answer["more"] = True
+    if found.is_pending:
+        answer["changes_pending"] = True
     return answer
 
 

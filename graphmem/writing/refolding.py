@@ -304,7 +304,7 @@ def settle(state: State) -> None:
     moments = [moment for each in changed if (moment := _withdrawn_at(state, each)) is not None]
     if any(moment < state.read.recorded_at for moment in moments):
         # What was written since then was decided with observations that did not count any more.
-        state.new.by_rule.undated = True
+        state.new.by_rule.undated = state.new.by_rule.unordered = True
     draft = _draft(state, max(moments, default=state.read.recorded_at))
     if draft.recorded_at == state.read.recorded_at:
         # The versions of those that were counted in this turn may count the withdrawal already.

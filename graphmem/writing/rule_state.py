@@ -72,12 +72,14 @@ class RuleChanges:
     Attributes:
         spans: when merges by rule began and ended, by entity.
         undated: when merges by rule held has to be worked out again from all facts.
+        unordered: that is so because of a withdrawal: what it changed is not wholly known until then.
         bearers: the entities that it changed, by the ids that they bear.
         near: the names of persons that it changed, by groups.
     """
 
     spans: dict[str, RuleSpans] = field(default_factory=dict)
     undated: bool = False
+    unordered: bool = False
     bearers: dict[str, set[str]] = field(default_factory=dict)
     near: dict[NameGroup, set[str]] = field(default_factory=dict)
 

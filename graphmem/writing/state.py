@@ -106,6 +106,7 @@ class Additions:
             self.names.setdefault(key, []).extend(entity_ids)
         self.by_rule.spans.update(further.by_rule.spans)
         self.by_rule.undated |= further.by_rule.undated
+        self.by_rule.unordered |= further.by_rule.unordered
 
     @property
     def is_written(self) -> bool:

@@ -100,6 +100,7 @@ def parameters(state: State, always: Collection[str] = ()) -> dict[str, Any]:
         **new.facts,
         "rule_merges": new.by_rule.rows,
         "undated": new.by_rule.undated,
+        "unordered": new.by_rule.unordered,
         "repeated": [{"id": each, "transaction_id": by} for each, by in sorted(new.repeated)],
         "recounted": forms.recounted(state),
         "sourced": [

@@ -57,7 +57,7 @@ WRITTEN_LATER = (
     "account", "alternative", "attempts", "by", "client", "due_at", "error", "evidence", "last_error",
     "last_delivered_at", "locked",
     "merge_rule", "merged_by", "replaces", "restored", "ruled", "separated", "stamped", "stamping", "token",
-    "undated", "unstamped",
+    "undated", "unordered", "unstamped",
     "until", "url", "vectors_changed",
     "is_cut", "key", "packed", "passages_changed", "places", "reader", "texts", "title",
     "address", "contact", "decided_at", "is_seeded", "notes", "retired", "sealed_text", "wiped_at",

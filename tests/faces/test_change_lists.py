@@ -7,11 +7,13 @@ from typing import Any
 from graphmem.changes import change_pages
 from graphmem.changes.change_pages import NewestFirst
 from graphmem.changes.wanted_changes import WantedChanges
+from graphmem.checking import rule_dates
 from graphmem.model import times
 from graphmem.registry import Context, Services
 from tests.support.actors import full_actor
 from tests.support.event_loop import Loop
 from tests.support.faces import by_runner
+from tests.support.statements import counted, writes
 
 
 def test_a_list_by_type_or_entity_has_the_cursors_of_the_list_of_all(
@@ -57,3 +59,46 @@ def test_changes_of_a_rare_type_are_found_behind_those_of_others(
     assert newest("chroe") == []
     page = call("changes.list", entity_type="chroe")
     assert (page["changes"], "next_cursor" in page) == ([], False)
+
+
+def test_changes_are_told_while_a_changed_rule_is_dated_anew_and_reading_does_none_of_it(
+    loop: Loop, services: Services, owner: str
+) -> None:
+    call = by_runner(loop, services, owner)
+    rules = [["title"], ["isbn", "title"]]
+    for names in rules:
+        call(
+            "schemas.register", entity_type="book",
+            schema={"fields": {"title": "string", "isbn": "string"}, "canonical_name_fields": names},
+        )  # fmt: skip
+    after = call("changes.list")["resume_cursor"]
+    call("store", entities=[{"entity_type": "book", "title": f"Dune {number}"} for number in range(3)])
+    with counted(services.database) as statements:
+        answer = call("changes.list", after=after)
+    assert [each["event_type"] for each in answer["changes"]] == ["entity.created"] * 3
+    assert "changes_pending" not in answer
+    assert len(statements) <= 6, statements
+    assert not writes(statements)
+
+
+def test_changes_wait_for_the_worker_where_a_withdrawal_makes_dates_uncertain(
+    loop: Loop, services: Services, owner: str
+) -> None:
+    call = by_runner(loop, services, owner)
+    call("store", entities=[{"entity_type": "book", "title": "Emma"}])
+    after = call("changes.list")["resume_cursor"]
+    call("store", entities=[{"entity_type": "book", "title": "Dune"}])
+    # So a turn leaves an owner that folds a withdrawal in after other writes.
+    uncertain = (
+        "MATCH (o:Owner {id: $owner}) SET o.undated = o.revision, o.unordered = true, o.refolding = true"
+    )
+    loop.run(services.database.script(uncertain, owner=owner))
+    with counted(services.database) as statements:
+        answer = call("changes.list", after=after)
+    assert (answer["changes"], answer["changes_pending"]) == ([], True)
+    assert len(statements) <= 6, statements
+    assert not writes(statements)
+    loop.run(rule_dates.mend_undated(services.database, owner, services.writers))
+    told = call("changes.list", after=after)
+    assert [each["event_type"] for each in told["changes"]] == ["entity.created"]
+    assert "changes_pending" not in told

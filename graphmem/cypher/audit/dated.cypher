@@ -9,5 +9,5 @@
 MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
 WITH owner WHERE owner.undated = $undated
-SET owner.undated = null
+SET owner.undated = null, owner.unordered = null
 RETURN owner.revision AS revision

@@ -21,7 +21,8 @@ SET owner.locked = true
 WITH owner WHERE owner.revision = $revision
 SET owner.sequence = $sequence + size($transactions), owner.revision = $revision + 1,
   owner.recorded_at = $recorded_at,
-  owner.undated = CASE WHEN owner.refolding THEN $revision + 1 ELSE owner.undated END, owner.refolding = true
+  owner.undated = CASE WHEN owner.refolding THEN $revision + 1 ELSE owner.undated END,
+  owner.unordered = CASE WHEN owner.refolding THEN true ELSE owner.unordered END, owner.refolding = true
 WITH owner
 CALL () {
   <write._transactions>

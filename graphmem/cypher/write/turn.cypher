@@ -6,7 +6,7 @@
 //         renewed: LIST<STRING>, schemas: LIST<MAP>, versions: LIST<MAP>, aliases: LIST<MAP>, counts: LIST<MAP>,
 //         sources: LIST<MAP>, sourced: LIST<MAP>, interpretations: LIST<MAP>, interpreted: LIST<MAP>,
 //         repeated: LIST<MAP>, dismissals: LIST<MAP>, renamings: LIST<MAP>,
-//         rule_merges: LIST<MAP>, undated: BOOLEAN
+//         rule_merges: LIST<MAP>, undated: BOOLEAN, unordered: BOOLEAN
 // returns sequence: INTEGER
 // mode    write
 // index   owner_id and the constraints of every label that it writes
@@ -102,9 +102,11 @@ CALL () {
   MERGE (entity)-[:MERGED]->(into)
 }
 CALL (owner) {
-  // The worker has to work out again when merges by rule held (audit/undated.cypher).
+  // The worker has to work out again when merges by rule held (audit/undated.cypher). After a withdrawal, those who
+  // watch wait for that (change/heads.cypher).
   WITH owner WHERE $undated
-  SET owner.undated = $revision + 1, owner.refolding = true
+  SET owner.undated = $revision + 1, owner.refolding = true,
+    owner.unordered = CASE WHEN $unordered THEN true ELSE owner.unordered END
 }
 CALL () {
   // When merges by rule began and ended: readers of earlier times need it.
