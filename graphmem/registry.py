@@ -174,6 +174,7 @@ class Operation(Generic[A]):
     result: TypeAdapter[Any] = field(repr=False)
     answer_members: frozenset[str] = frozenset()
     leaves_out: bool = False
+    statements: int = 0
 
     @property
     def description(self) -> str:
@@ -313,6 +314,8 @@ def _check_writer(actor: Actor, settings: Settings) -> None:
         raise AttributionRequired(current_tier=actor.tier, min_tier=settings.min_tier)
 
 
+UNBOUNDED: Final = 10**9
+"""The ``statements`` of an operation whose number of them grows with what its owner has."""
 REGISTRY: dict[str, Operation[Any]] = {}
 """Every operation by name. Importing :mod:`graphmem.operations` fills it."""
 
@@ -380,6 +383,7 @@ def operation(
     tool: str = "",
     command: str = "",
     scope: Scope,
+    statements: int,
     destructive: bool = False,
     idempotent: bool = False,
     sandbox: bool = True,
@@ -400,6 +404,7 @@ def operation(
         routes: ``METHOD /path`` lines; the first is that of the interface, the others are aliases.
         tool: name of the MCP tool.
         command: words of the command line.
+        statements: the most that its example, and a page of 100, runs, however much its owner has.
         destructive: whether it takes something from what reads show: an entity, a value, a field. What is
             merely superseded by a newer observation does not count. Nothing stored is ever lost.
         idempotent: whether the same call once more changes nothing. Every read is idempotent.
@@ -445,6 +450,7 @@ def operation(
             tool=tool,
             command=tuple(command.split()),
             scope=scope,
+            statements=statements,
             destructive=destructive,
             idempotent=idempotent or scope is Scope.READ,
             sandbox=sandbox,

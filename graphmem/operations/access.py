@@ -88,7 +88,14 @@ class Me(TypedDict):
     storage: NotRequired[Storage]
 
 
-@operation("auth.whoami", "GET /me", tool="get_authenticated_user", command="auth whoami", scope=Scope.READ)
+@operation(
+    "auth.whoami",
+    "GET /me",
+    tool="get_authenticated_user",
+    command="auth whoami",
+    scope=Scope.READ,
+    statements=0,
+)
 async def who_am_i(context: Context, arguments: Nothing) -> Me:
     """Return the account that the caller acts for, its scopes, and how it authenticated."""
     actor = context.actor
@@ -111,7 +118,12 @@ async def who_am_i(context: Context, arguments: Nothing) -> Me:
 
 
 @operation(
-    "auth.session", "GET /session", tool="get_session_identity", command="auth session", scope=Scope.READ
+    "auth.session",
+    "GET /session",
+    tool="get_session_identity",
+    command="auth session",
+    scope=Scope.READ,
+    statements=0,
 )
 async def session_identity(context: Context, arguments: Nothing) -> NextWrite:
     """Return who the next write of this session will be attributed to, how far that is verified, and why."""
@@ -169,6 +181,7 @@ class CreatedKey(TypedDict):
     "POST /keys",
     command="auth keys create",
     scope=Scope.WRITE,
+    statements=4,
     sandbox=False,
     faces=Face.REST | Face.CLI,
     reason=_NO_MODEL,
@@ -215,6 +228,7 @@ class Keys(PageEnvelope):
     "GET /keys",
     command="auth keys list",
     scope=Scope.READ,
+    statements=2,
     sandbox=False,
     faces=Face.REST | Face.CLI,
     reason="an MCP client has no use for the keys of other programs",
@@ -248,6 +262,7 @@ class RevokedKey(TypedDict):
     "DELETE /keys/{key_id}",
     command="auth keys revoke",
     scope=Scope.WRITE,
+    statements=4,
     idempotent=True,
     sandbox=False,
     faces=Face.REST | Face.CLI,

@@ -67,7 +67,8 @@ class AgentGrantPage(PageEnvelope):
 
 
 @operation(
-    "agents.grant", "POST /agents/grants", command="agents grant", scope=Scope.WRITE, sandbox=False,
+    "agents.grant", "POST /agents/grants", command="agents grant", scope=Scope.WRITE,
+    statements=4, sandbox=False,
     faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
     example={
         "label": "planner", "thumbprint": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
@@ -100,7 +101,8 @@ async def grant_agent(context: Context, arguments: GrantAgent) -> GrantAnswer:
 
 
 @operation(
-    "agents.grants", "GET /agents/grants", command="agents list", scope=Scope.READ, sandbox=False,
+    "agents.grants", "GET /agents/grants", command="agents list", scope=Scope.READ,
+    statements=2, sandbox=False,
     faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(InvalidCursor,),
 )  # fmt: skip
 @within_budget("grants", is_page=True)
@@ -126,6 +128,7 @@ class SuspendGrant(NameGrant):
 
 @operation(
     "agents.suspend", "POST /agents/grants/{grant_id}/suspend", command="agents suspend", scope=Scope.WRITE,
+    statements=4,
     idempotent=True, sandbox=False, faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
     example={"grant_id": EXAMPLE_GRANT_ID},
 )  # fmt: skip
@@ -138,6 +141,7 @@ async def suspend_grant(context: Context, arguments: SuspendGrant) -> GrantAnswe
 
 @operation(
     "agents.revoke", "DELETE /agents/grants/{grant_id}", command="agents revoke", scope=Scope.WRITE,
+    statements=4,
     idempotent=True, sandbox=False, faces=Face.REST | Face.CLI, reason=_NO_MODEL, errors=(NotFound,),
     example={"grant_id": EXAMPLE_GRANT_ID},
 )  # fmt: skip

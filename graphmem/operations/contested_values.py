@@ -71,6 +71,7 @@ class ContestedValues(Budgeted):
     tool="list_contested_values",
     command="entities contested",
     scope=Scope.READ,
+    statements=5,
     heavy=True,
 )
 @within_budget("entities")

@@ -94,6 +94,7 @@ class RetrieveContext(Arguments):
     tool="retrieve_context",
     command="context",
     scope=Scope.READ,
+    statements=73,
     heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"question": "where does Ada work", "budget": 1000},

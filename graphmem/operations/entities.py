@@ -57,6 +57,7 @@ class GetEntity(Arguments):
     tool="retrieve_entity",
     command="entities get",
     scope=Scope.READ,
+    statements=2,
     errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID},
 )
@@ -106,6 +107,7 @@ class Snapshot(OneEntity):
     tool="retrieve_entity_snapshot",
     command="entities snapshot",
     scope=Scope.READ,
+    statements=3,
     errors=(NotFound,),
     example={"entity_id": EXAMPLE_ENTITY_ID, "at": "2026-06-01T00:00:00Z"},
     people={"expand_provenance": True},
@@ -200,6 +202,7 @@ class Provenance(PageEnvelope):
     tool="retrieve_field_provenance",
     command="entities provenance",
     scope=Scope.READ,
+    statements=3,
     errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID, "field": "email"},
 )

@@ -164,6 +164,7 @@ class EntityPage(AsOf, IndexedPageEnvelope, Shaped):
     tool="retrieve_entities",
     command="entities list",
     scope=Scope.READ,
+    statements=8,
     heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"entity_type": "person", "sort_by": "last_observation_at", "sort_order": "desc", "limit": 20},

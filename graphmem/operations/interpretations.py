@@ -112,6 +112,7 @@ class CreatedInterpretation(Budgeted):
     tool="create_interpretation",
     command="interpretations create",
     scope=Scope.WRITE,
+    statements=6,
     errors=(NotFound, StoreRefused, IdempotencyMismatch),
     example={
         "source_id": EXAMPLE_SOURCE_ID,
@@ -227,6 +228,7 @@ class Interpretations(IndexedPageEnvelope):
     tool="list_interpretations",
     command="interpretations list",
     scope=Scope.READ,
+    statements=2,
     heavy=True,
     errors=(InvalidCursor,),
     example={"source_id": EXAMPLE_SOURCE_ID},
@@ -269,6 +271,7 @@ class OneInterpretation(Interpretation, Budgeted):
     tool="get_interpretation",
     command="interpretations get",
     scope=Scope.READ,
+    statements=2,
     errors=(NotFound,),
     example={"interpretation_id": EXAMPLE_INTERPRETATION_ID},
 )
@@ -315,6 +318,7 @@ class Reinterpreted(Interpretation, Budgeted):
     tool="reinterpret",
     command="interpretations run",
     scope=Scope.WRITE,
+    statements=4,
     errors=(NotFound, IdempotencyMismatch, ObjectStoreUnavailable, ObjectMissing, ObjectDamaged),
     example={"source_id": EXAMPLE_SOURCE_ID},
 )

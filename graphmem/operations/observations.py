@@ -108,6 +108,7 @@ class ObservationPage(IndexedPageEnvelope, Warned):
     tool="list_observations",
     command="observations list",
     scope=Scope.READ,
+    statements=2,
     heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID},
@@ -165,6 +166,7 @@ class EntityHistory(Paged):
     "GET /entities/{entity_id}/history",
     command="history",
     scope=Scope.READ,
+    statements=2,
     heavy=True,
     faces=Face.REST | Face.CLI,
     reason="list_observations with entity_id and field answers the same",
@@ -416,6 +418,7 @@ class CreatedObservation(Budgeted):
     tool="create_observation",
     command="observations create",
     scope=Scope.WRITE,
+    statements=4,
     errors=(NotFound, StoreRefused, IdempotencyMismatch),
     example={"entity_id": EXAMPLE_ENTITY_ID, "fields": {"phone": "+44 1632 960000"}},
 )

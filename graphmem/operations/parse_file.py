@@ -26,6 +26,7 @@ class ParseFile(TextWindow, FileArguments):
     "POST /parse_file",
     tool="parse_file",
     scope=Scope.READ,
+    statements=0,
     heavy=True,
     takes_file=True,
     faces=Face.REST | Face.MCP,

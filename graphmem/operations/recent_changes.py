@@ -19,7 +19,7 @@ from graphmem.reading import cursors, names_in_use
 from graphmem.reading.budgets import within_budget
 from graphmem.reading.names_in_use import Warned
 from graphmem.reading.pages import Page, Paged, PageEnvelope
-from graphmem.registry import Context, Scope, operation
+from graphmem.registry import UNBOUNDED, Context, Scope, operation
 
 WAIT_LIMIT = 25
 """Seconds that a call may wait for a change."""
@@ -78,6 +78,7 @@ class ChangesPage(Warned, PageEnvelope):
     tool="list_recent_changes",
     command="changes",
     scope=Scope.READ,
+    statements=UNBOUNDED,
     heavy=True,
     errors=(NotFound, InvalidCursor, CursorOfAnotherDatabase, SubscriptionInactive),
     example={"entity_type": "task", "since": "2026-01-01", "limit": 20},

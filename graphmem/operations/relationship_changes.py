@@ -72,6 +72,7 @@ class CreatedRelationship(StoredRelationship, Budgeted):
     tool="create_relationship",
     command="relationships create",
     scope=Scope.WRITE,
+    statements=4,
     errors=(StoreRefused, IdempotencyMismatch),
     example={
         "relationship_type": "WORKS_AT",
@@ -148,6 +149,7 @@ class CreatedRelationships(TypedDict):
     tool="create_relationships",
     command="relationships create-many",
     scope=Scope.WRITE,
+    statements=4,
     errors=(StoreRefused, IdempotencyMismatch),
     example={
         "relationships": [
@@ -201,6 +203,7 @@ class TurnedRelationship(StoredRelationship):
     tool="delete_relationship",
     command="relationships delete",
     scope=Scope.WRITE,
+    statements=4,
     destructive=True,
     idempotent=True,
     errors=(NotFound, IdempotencyMismatch),
@@ -220,6 +223,7 @@ async def delete_relationship(context: Context, arguments: TurnRelationship) -> 
     tool="restore_relationship",
     command="relationships restore",
     scope=Scope.WRITE,
+    statements=4,
     idempotent=True,
     errors=(NotFound, IdempotencyMismatch),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},

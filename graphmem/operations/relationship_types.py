@@ -68,6 +68,7 @@ class RegisteredRelationshipType(RelationshipTypeEntry):
     tool="register_relationship_type",
     command="relationship-types register",
     scope=Scope.ADMIN,
+    statements=4,
     idempotent=True,
     sandbox=False,
     example={
@@ -120,6 +121,7 @@ class RenamedRelationshipType(TypedDict):
     tool="rename_relationship_type",
     command="relationship-types rename",
     scope=Scope.WRITE,
+    statements=4,
     sandbox=False,
     errors=(IdempotencyMismatch,),
     example={"relationship_type": "WALKS", "name": "WALKS_WITH"},
@@ -190,6 +192,7 @@ class RelationshipTypePage(PageEnvelope):
     tool="list_relationship_types",
     command="relationship-types list",
     scope=Scope.READ,
+    statements=2,
     errors=(InvalidCursor,),
 )
 @within_budget("relationship_types", is_page=True)

@@ -105,6 +105,7 @@ class RelationshipPage(AsOf, IndexedPageEnvelope, Shaped):
     tool="list_relationships",
     command="relationships list",
     scope=Scope.READ,
+    statements=10,
     heavy=True,
     errors=(NotFound, InvalidCursor),
     example={"entity_id": EXAMPLE_ENTITY_ID},
@@ -213,6 +214,7 @@ class RelationshipAnswer(RelationshipThen, Budgeted):
     tool="retrieve_relationship",
     command="relationships get",
     scope=Scope.READ,
+    statements=7,
     errors=(NotFound,),
     example={"relationship_id": EXAMPLE_RELATIONSHIP_ID},
 )
@@ -245,6 +247,7 @@ class RelationshipHistory(RelationshipThen, PageEnvelope):
     tool="get_relationship_snapshot",
     command="relationships snapshot",
     scope=Scope.READ,
+    statements=8,
     errors=(NotFound, InvalidCursor),
     example={"relationship_key": EXAMPLE_RELATIONSHIP_ID},
 )

@@ -36,7 +36,7 @@ class TermsAnswer(Terms):
 
 
 @operation(
-    "sandbox.terms", "GET /sandbox/terms", scope=Scope.READ, public=True,
+    "sandbox.terms", "GET /sandbox/terms", scope=Scope.READ, statements=0, public=True,
     faces=Face.REST, reason=_REASON, errors=(NotFound,),
 )  # fmt: skip
 async def sandbox_terms(context: Context, arguments: Nothing) -> TermsAnswer:
@@ -94,7 +94,7 @@ class FiledReport(TypedDict):
 
 
 @operation(
-    "sandbox.report", "POST /sandbox/report", scope=Scope.WRITE, rate=RateClass.REPORT,
+    "sandbox.report", "POST /sandbox/report", scope=Scope.WRITE, statements=4, rate=RateClass.REPORT,
     faces=Face.REST, reason=_REASON, errors=(NotFound,),
     example={"reason": "spam", "description": "The note about watches is an advertisement."},
 )  # fmt: skip
@@ -151,7 +151,7 @@ class ReportStatus(TypedDict):
 
 
 @operation(
-    "sandbox.report_status", "GET /sandbox/report/status", scope=Scope.READ,
+    "sandbox.report_status", "GET /sandbox/report/status", scope=Scope.READ, statements=0,
     faces=Face.REST, reason=_REASON, errors=(NotFound,), example={"access_token": "gmr_unknown"},
 )  # fmt: skip
 async def report_status(context: Context, arguments: AskReport) -> ReportStatus:

@@ -62,6 +62,7 @@ class SchemaPage(IndexedPageEnvelope):
     tool="list_entity_types",
     command="schemas list",
     scope=Scope.READ,
+    statements=2,
     errors=(InvalidCursor,),
     example={"keyword": "invoice"},
 )
@@ -124,6 +125,7 @@ class SchemaAnswer(Schema, Budgeted):
     tool="describe_entity_type",
     command="schemas get",
     scope=Scope.READ,
+    statements=2,
     errors=(NotFound,),
     example={"entity_type": "person"},
 )
@@ -213,6 +215,7 @@ with warnings.catch_warnings():
     tool="register_schema",
     command="schemas register",
     scope=Scope.WRITE,
+    statements=4,
     destructive=True,
     sandbox=False,
     errors=(SchemaRefused, IdempotencyMismatch),
@@ -316,6 +319,7 @@ _SETTINGS = (
     tool="update_schema_incremental",
     command="schemas update",
     scope=Scope.WRITE,
+    statements=4,
     destructive=True,
     idempotent=True,
     sandbox=False,

@@ -77,6 +77,7 @@ class FoundEntities(LookupHits, AsOf, IndexedPageEnvelope):
     tool="retrieve_entity_by_identifier",
     command="entities search",
     scope=Scope.READ,
+    statements=5,
     heavy=True,
     errors=(InvalidCursor,),
     example={"identifier": "Ada Lovelace", "entity_type": "person"},
@@ -225,6 +226,7 @@ class Explanation(Budgeted):
     tool="explain_search",
     command="search explain",
     scope=Scope.READ,
+    statements=3,
     heavy=True,
     example={"search": "planning meeting", "entity_type": "event", "limit": 5},
 )

@@ -17,7 +17,7 @@ from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
 from graphmem.reading.pages import Indexed
 from graphmem.reading.snapshot_check import audit
-from graphmem.registry import Context, Face, Scope, Services, operation
+from graphmem.registry import UNBOUNDED, Context, Face, Scope, Services, operation
 from graphmem.sandbox import terms
 from graphmem.settings import Settings
 
@@ -35,6 +35,7 @@ class Health(TypedDict):
     "GET /health",
     command="health",
     scope=Scope.READ,
+    statements=0,
     limited=False,
     faces=Face.REST | Face.CLI,
     reason="an MCP client has ping",
@@ -55,6 +56,7 @@ async def health(context: Context, arguments: Nothing) -> Health:
     "GET /health/ready",
     command="ready",
     scope=Scope.READ,
+    statements=0,
     limited=False,
     faces=Face.REST | Face.CLI,
     reason="an MCP client has ping",
@@ -104,6 +106,7 @@ class ServerInfo(TypedDict):
     tool="get_server_info",
     command="info",
     scope=Scope.READ,
+    statements=0,
     public=True,
 )
 async def info(context: Context, arguments: Nothing) -> ServerInfo:
@@ -215,7 +218,7 @@ class _OwnerStats(NamedTuple):
     writers: list[_WriterTotal]
 
 
-@operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ)
+@operation("server.stats", "GET /stats", tool="get_stats", command="stats", scope=Scope.READ, statements=2)
 @within_budget()
 async def stats(context: Context, arguments: CountStats) -> Stats:
     """Count entities, observations and relationships by type, the events of the timeline, and who wrote."""
@@ -296,6 +299,7 @@ class SnapshotHealth(Budgeted):
     tool="health_check_snapshots",
     command="snapshots check",
     scope=Scope.WRITE,
+    statements=UNBOUNDED,
     heavy=True,
     idempotent=True,
     sandbox=False,

@@ -120,6 +120,7 @@ class Stored(StoredFile, InterpretedFile, Budgeted):
     tool="store",
     command="store",
     scope=Scope.WRITE,
+    statements=6,
     takes_file=True,
     errors=(StoreRefused, IdempotencyMismatch, VersionConflict, ObjectStoreUnavailable, *FILE_ERRORS),
     example={"entities": [{"entity_type": "person", "name": "Ada Lovelace"}]},

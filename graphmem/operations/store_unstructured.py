@@ -42,6 +42,7 @@ class StoredAlone(StoredFile, InterpretedFile):
     "store.unstructured",
     "POST /store/unstructured",
     scope=Scope.WRITE,
+    statements=7,
     faces=Face.REST,
     reason="the tool store and the commands store and upload store a file alone",
     takes_file=True,

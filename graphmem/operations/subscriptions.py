@@ -85,7 +85,7 @@ class Subscribed(TypedDict):
 
 
 @operation(
-    "subscriptions.add", "POST /subscribe", command="subscriptions add", scope=Scope.WRITE,
+    "subscriptions.add", "POST /subscribe", command="subscriptions add", scope=Scope.WRITE, statements=4,
     faces=Face.REST | Face.CLI, reason="a model that is misled could send what is stored to any address",
     sandbox=False, errors=(InvalidDelivery, NotFound),
     example={"entity_types": ["task"], "webhook_url": "https://hooks.example.org/graphmem"},
@@ -200,7 +200,7 @@ class Unsubscribed(TypedDict):
 
 @operation(
     "subscriptions.remove", "POST /unsubscribe", tool="unsubscribe", command="subscriptions remove",
-    scope=Scope.WRITE, sandbox=False, errors=(NotFound,),
+    scope=Scope.WRITE, statements=4, sandbox=False, errors=(NotFound,),
     example={"subscription_id": EXAMPLE_SUBSCRIPTION_ID},
 )  # fmt: skip
 async def unsubscribe(context: Context, arguments: NameSubscription) -> Unsubscribed:
@@ -238,7 +238,7 @@ class SubscriptionPage(PageEnvelope):
 
 @operation(
     "subscriptions.list", "GET /subscriptions", tool="list_subscriptions", command="subscriptions list",
-    scope=Scope.READ, sandbox=False, errors=(InvalidCursor,),
+    scope=Scope.READ, statements=2, sandbox=False, errors=(InvalidCursor,),
 )  # fmt: skip
 @within_budget("subscriptions", is_page=True)
 async def list_subscriptions(context: Context, arguments: Paged) -> SubscriptionPage:

@@ -89,6 +89,7 @@ class TimelinePage(AsOf, Warned, IndexedPageEnvelope):
     tool="list_timeline_events",
     command="timeline list",
     scope=Scope.READ,
+    statements=8,
     errors=(NotFound, InvalidCursor),
     example={"entity_type": "task", "start_date": "2026-01-01", "end_date": "2026-01-31", "order": "asc"},
 )
@@ -184,6 +185,7 @@ class FoundEvent(AsOf):
     tool="retrieve_timeline_event",
     command="timeline get",
     scope=Scope.READ,
+    statements=5,
     errors=(NotFound,),
     example={"event_id": EXAMPLE_EVENT_ID},
 )

@@ -66,6 +66,7 @@ class ChangeWriting(OneWriter):
 
 @operation(
     "writings.withdraw", "POST /withdraw", tool="withdraw_writings", command="withdraw", scope=Scope.WRITE,
+    statements=16,
     destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
     example={"by_key": "ada-laptop", "since": "2026-01-01T00:00:00Z", "until": "2026-02-01T00:00:00Z"},
 )  # fmt: skip
@@ -82,7 +83,7 @@ async def withdraw_writings(context: Context, arguments: ChangeWriting) -> Withd
 
 @operation(
     "writings.reinstate", "POST /reinstate", tool="reinstate_writings", command="reinstate",
-    scope=Scope.WRITE, idempotent=True, sandbox=False, errors=_ERRORS,
+    scope=Scope.WRITE, statements=16, idempotent=True, sandbox=False, errors=_ERRORS,
     example={"by_key": "ada-laptop", "since": "2026-01-01T00:00:00Z", "until": "2026-02-01T00:00:00Z"},
 )  # fmt: skip
 async def reinstate_writings(context: Context, arguments: ChangeWriting) -> WithdrawalResult:
@@ -104,7 +105,7 @@ class ChangeQuarantine(OneWriter):
 
 @operation(
     "agents.quarantine", "POST /agents/quarantine", tool="quarantine_writer", command="agents quarantine",
-    scope=Scope.WRITE, destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
+    scope=Scope.WRITE, statements=7, destructive=True, idempotent=True, sandbox=False, errors=_ERRORS,
     example={"by_agent": "aauth:research-bot@example.org", "reason": "it invents dates"},
 )  # fmt: skip
 async def quarantine(context: Context, arguments: ChangeQuarantine) -> WithdrawalResult:
@@ -118,7 +119,7 @@ async def quarantine(context: Context, arguments: ChangeQuarantine) -> Withdrawa
 
 @operation(
     "agents.release", "POST /agents/release", tool="release_writer", command="agents release",
-    scope=Scope.WRITE, idempotent=True, sandbox=False, errors=_ERRORS,
+    scope=Scope.WRITE, statements=7, idempotent=True, sandbox=False, errors=_ERRORS,
     example={"by_agent": "aauth:research-bot@example.org"},
 )  # fmt: skip
 async def release(context: Context, arguments: ChangeQuarantine) -> WithdrawalResult:
@@ -216,7 +217,8 @@ class UndoResult(WithdrawalResult):
 
 
 @operation(
-    "undo", "POST /undo", tool="undo", command="undo", scope=Scope.WRITE, destructive=True, sandbox=False,
+    "undo", "POST /undo", tool="undo", command="undo", scope=Scope.WRITE,
+    statements=16, destructive=True, sandbox=False,
     errors=_ERRORS, example={"transaction_id": EXAMPLE_TRANSACTION_ID, "dry_run": True},
 )  # fmt: skip
 async def undo(context: Context, arguments: Undo) -> UndoResult:

@@ -48,6 +48,7 @@ def echo(request: pytest.FixtureRequest) -> Iterator[Operation[Any]]:
         "test.echo",
         f"{request.param} /echo",
         scope=Scope.READ,
+        statements=0,
         faces=Face.REST,
         reason="a test",
         example={"color": "red"},

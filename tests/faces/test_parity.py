@@ -34,8 +34,9 @@ from graphmem.mcp.tools import create_server, defaults_of
 from graphmem.model import canonical
 from graphmem.registry import REGISTRY, Face, Services
 from graphmem.settings import Settings
-from tests.faces.parity_rows import AT, FILE, MAY_DIFFER, ROWS, SPLIT, STORE, Row, with_stored_ids
-from tests.support.actors import CONNECTION, DISABLED_ACCOUNT, SUBSCRIPTION, always, full_actor
+from tests.faces.example_data import bring_connection, bring_subscription, filled, stored_examples
+from tests.faces.parity_rows import MAY_DIFFER, ROWS, Row
+from tests.support.actors import always, full_actor
 from tests.support.commands import command, environment
 from tests.support.event_loop import Loop
 from tests.support.examples import LONG
@@ -61,23 +62,6 @@ def refused(body: bytes | str) -> Outcome:
     assert re.fullmatch(r"[0-9a-f]{32}", envelope["trace_id"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", envelope["timestamp"])
     return envelope["error_code"], envelope["message"], json.dumps(envelope["details"], sort_keys=True)
-
-
-def connection_of(owner: str) -> str:
-    """Return the id of the connection of an owner's account."""
-    return f"con_{owner[:16]}"
-
-
-async def bring_connection(services: Services, owner: str) -> None:
-    """Have the connection of an owner's account in force."""
-    await services.database.script(CONNECTION, account=owner, id=connection_of(owner), name="parity")
-
-
-async def bring_subscription(services: Services, owner: str) -> str:
-    """Have the subscription of an owner's account, and return its id."""
-    subscription = f"sub_{owner[:16]}"
-    await services.database.script(SUBSCRIPTION, account=owner, id=subscription)
-    return subscription
 
 
 @dataclass(frozen=True)
@@ -112,36 +96,8 @@ def world(loop: Loop, services: Services, settings: Settings, service: Service) 
     def run(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         return canonical.decode(loop.run(REGISTRY[name].run(services, actor, arguments)))
 
-    answer = run("store", {**STORE, "idempotency_key": "parity"})
-    ada, acme = (item["entity_id"] for item in answer["entities"])
-    (link,) = answer["relationships_created"]
-    known = {"$ada": ada, "$acme": acme}
-    known |= {"$link": link["relationship_key"], "$link_id": link["relationship_id"]}
-    loop.run(services.database.script(DISABLED_ACCOUNT, id=service.owner))
-    known["$key"] = run("keys.create", {"name": "parity"})["key"]["key_id"]
-    loop.run(bring_connection(services, service.owner))
-    known["$connection"] = connection_of(service.owner)
-    known["$subscription"] = loop.run(bring_subscription(services, service.owner))
-    known["$grant"] = run("agents.grant", dict(REGISTRY["agents.grant"].example))["grant"]["grant_id"]
-    known["$source"] = run("store", FILE)["source_id"]
-    example = REGISTRY["interpretations.create"].example
-    read = {**with_stored_ids(dict(example)), "source_id": known["$source"], "idempotency_key": "parity read"}
-    known["$interpretation"] = run("interpretations.create", read)["interpretation_id"]
-    twins = [{"entity_type": "thing", "name": "Twin", "a": number} for number in range(3)]
-    stored = run("store", {"entities": twins, "observed_at": AT, "idempotency_key": "parity twins"})
-    known["$transaction"] = stored["transaction_id"]
-    known["$twin"] = stored["entities"][0]["entity_id"]
-    known["$split"] = run("entities.split", {**SPLIT, "source_entity_id": known["$twin"]})["split_id"]
-    known["$event"] = run("timeline.list", {"entity_id": ada})["events"][0]["id"]
-
-    def fill(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: fill(inner) for name, inner in value.items()}
-        if isinstance(value, list):
-            return [fill(inner) for inner in value]
-        return known.get(value, value) if isinstance(value, str) else value
-
-    rows = [replace(row, arguments=fill(row.arguments)) for row in ROWS]
+    known = stored_examples(loop, services, service.owner, run)
+    rows = [replace(row, arguments=filled(row.arguments, known)) for row in ROWS]
     for row in rows:
         # What writes is written once here; each face then repeats it, and hears the same.
         if REGISTRY[row.name].scope != "read" and not row.code:

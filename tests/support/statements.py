@@ -34,4 +34,5 @@ def counted(database: Database) -> Iterator[list[str]]:
 
 def writes(names: list[str]) -> list[str]:
     """Return those of some statements that write."""
-    return [each for each in names if each not in LOCKS and cypher.query(each).mode == "write"]
+    stored = (each for each in names if each not in LOCKS)
+    return [each for each in stored if each == "commit" or cypher.query(each).mode == "write"]
