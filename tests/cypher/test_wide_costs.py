@@ -1,8 +1,7 @@
-"""What entities with very many fields, or very many observations, cost."""
+"""What a turn reads of an entity with very many fields: it may not grow with the square of their number."""
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -45,35 +44,3 @@ def test_a_write_to_an_entity_with_many_fields_reads_them_once(
             return sum(part["dbHits"] for part in parts(plan))
 
     assert 0 < loop.run(hits()) < HITS_LIMIT
-
-
-OBSERVATIONS = 1_000
-ROUNDS = 10
-
-
-def test_a_snapshot_of_an_earlier_time_spells_no_name_of_each_observation(
-    loop: Loop, services: Services, owner: str
-) -> None:
-    """As of a time of recording all observations are read, and no date within them is looked for."""
-    run = by_runner(loop, services, owner)
-    minutes = [f"2020-01-01T{number // 60:02d}:{number % 60:02d}:00Z" for number in range(OBSERVATIONS)]
-    things = [
-        {"entity_type": "thing", "name": "x", "n": each, "note": each, "observed_at": each}
-        for each in minutes
-    ]
-    for start in range(0, OBSERVATIONS, 100):
-        run("store", entities=things[start : start + 100], find_duplicates=False)
-    entity_id = run("entities.query", entity_type="thing")["entities"][0]["entity_id"]
-
-    def least(**clock: str) -> float:
-        seconds = []
-        for _ in range(ROUNDS):
-            start = time.perf_counter()
-            run("entities.snapshot", entity_id=entity_id, **clock)
-            seconds.append(time.perf_counter() - start)
-        return min(seconds)
-
-    middle, recorded = {"at": minutes[OBSERVATIONS // 2]}, {"at_ingested": "9999-01-01T00:00:00Z"}
-    assert run("entities.snapshot", entity_id=entity_id, **middle)["snapshot"]["n"] == middle["at"]
-    # With the names of each observation spelled by itself it is 2.1, else .7.
-    assert least(**middle) < 1.4 * least(**recorded)
