@@ -23,6 +23,7 @@ from graphmem.auth import Actor, request_actor
 from graphmem.auth.authenticator import Authenticate, Authenticator
 from graphmem.auth.rates import meter
 from graphmem.database import failpoints
+from graphmem.database.jobs import waited_for
 from graphmem.errors import Forbidden, InvalidInput, RouteNotFound, SandboxDisabled
 from graphmem.mcp.http import McpEndpoint
 from graphmem.mcp.toolsets import TOOLSETS
@@ -104,7 +105,8 @@ def _endpoint(path: str, operation: Operation[Any], services: Services, intake: 
             if raw.setdefault(name, value) != value:
                 message = f"the path has {value!r:.100} and the arguments have another value"
                 raise InvalidInput(f"$.{name}: {message}", issues=[{"path": f"$.{name}", "message": message}])
-        answer = await operation.run(services, actor, raw, Face.REST)
+        with waited_for(request.is_disconnected):
+            answer = await operation.run(services, actor, raw, Face.REST)
         failpoints.reach("before", failpoints.ANSWER)
         return Response(answer, media_type="application/json")
 

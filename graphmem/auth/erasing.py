@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from graphmem.auth.accounts import Accounts
 from graphmem.auth.credentials import REMEMBERED_SECONDS
 from graphmem.database.driver import Database
+from graphmem.database.jobs import single_flight
 from graphmem.errors import AccountConflict, DatabaseFull, DatabaseTimeout, Unavailable
 from graphmem.model import fact_table, times
 from graphmem.objects import ObjectStore
@@ -146,11 +147,14 @@ async def erase_closed(
 ) -> Erased:
     """Erase all data of an owner who is closed: nothing is written for the owner any more.
 
+    Another erasure or check of the owner ends first.
+
     Raises:
         Unavailable: the database or the object store failed; run it again.
     """
     erasure = _Erasure(database, owner, progress or (lambda done: None))
-    await erasure.run()
+    async with single_flight(database, owner, waits=True):
+        await erasure.run()
     if objects is not None:
         erasure.erased.files = await objects.erase(owner)
     if keys is not None:

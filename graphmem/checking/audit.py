@@ -10,21 +10,22 @@ nothing was written meanwhile. Last it compares when merges by rule held
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from graphmem.checking import passage_check, rule_dates
 from graphmem.checking.deriving import Seen, derive
 from graphmem.checking.stamps import StampCheck
 from graphmem.checking.stretch import AuditDifference, StoredNodes, Stretch
+from graphmem.checking.subjects import Kind, kinds_of, stretches
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
 from graphmem.database.queries import Queries, Transaction
-from graphmem.model import ids, state_hash
+from graphmem.model import ids, state_hash, times
 from graphmem.model.membership import Membership
 from graphmem.writing import Writers, forms, refolding, turn_rows, vectors
 from graphmem.writing import state as states
@@ -32,8 +33,10 @@ from graphmem.writing.schema_heads import Head
 from graphmem.writing.state import LockedOwner, LookRow, State
 from graphmem.writing.write_requests import LookAgain, Touched
 
-STRETCH_SUBJECTS: Final = 100
-"""Entities, or relationships, that are checked at once."""
+STRETCH_SUBJECTS: Final = 1_250
+"""Entities and relationships that are checked at once."""
+STAMPED_SUBJECTS: Final = 5_000
+"""Entities and relationships of which one statement compares when their observations count."""
 READS_LIMIT: Final = 5
 """How often a stretch is read while commits change it."""
 RULE_READS_LIMIT: Final = 20
@@ -42,16 +45,18 @@ REPORTED_LIMIT: Final = 200
 """Entities and relationships whose differences a report lists; all are counted."""
 
 
-class _Place(NamedTuple):
-    """A place in the order of ``audit.subjects``: the time of the last observation, and an id."""
+class Place(NamedTuple):
+    """How far an audit has come: its phase, and in it the kind of subjects, or the source, to go on after."""
 
-    since: int
-    after: str
+    phase: str
+    after: Any = ()
 
-
-class _SubjectPage(NamedTuple):
-    subject_ids: list[str]
-    last: _Place | None
+    def left(self, kinds: list[Kind]) -> list[Kind]:
+        """Return what is left of some kinds."""
+        if not self.after:
+            return kinds
+        first = Kind(*self.after)
+        return [first, *(kind for kind in kinds if kind.order > first.order)]
 
 
 class _StoredCount(NamedTuple):
@@ -103,10 +108,7 @@ class Report:
         if not differences:
             return
         subject_id = differences[0].subject_id
-        if subject_id in self.counted:
-            self.counted.discard(subject_id)
-        else:
-            self.stale_count += 1
+        self.stale_count += subject_id not in self.counted
         if subject_id in self.stale or len(self.stale) < REPORTED_LIMIT:
             self.stale.setdefault(subject_id, []).extend(differences)
 
@@ -117,7 +119,9 @@ class Audit:
 
     ``writers``: the writers of the process; their embedder makes vectors, their disk check guards each write.
     ``deep`` folds every observation again in Python, by the function that writes use; else the database
-    reduces them, which is faster.
+    reduces them, which is faster. ``place`` is how far it has come. ``revision`` is that of the owner when
+    the comparison of entities began, with the writes of the audit since then; ``seen_revision`` is the last
+    revision that was read.
     """
 
     database: Database
@@ -127,52 +131,114 @@ class Audit:
     deep: bool = False
     progress: Progress | None = None
     report: Report = field(default_factory=Report)
-    mended: int = 0
+    place: Place = field(default_factory=lambda: Place("stamps"))
+    revision: int = 0
+    seen_revision: int = -1
     moved: set[str] = field(default_factory=set)
     seen: Seen = field(default_factory=dict)
+    _merges: tuple[set[str], Membership] = field(default_factory=lambda: (set(), Membership()))
     _tx: Transaction | None = None
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """How far the audit has come, and what it has counted: :meth:`resume` takes it, also as JSON."""
+        report = self.report
+        return {
+            "place": self.place,
+            "revision": self.revision,
+            "sums": [report.checked, report.unchecked, report.stale_count, report.fixed],
+            # What was mended may come again at a later place: only this process knows that it was counted.
+            "settled": report.settled and not self.moved,
+            "counts": [[*key, *numbers] for key, numbers in report.counts.items()],
+            "hash": hex(report.hash),
+        }
+
+    def resume(self, state: dict[str, Any]) -> None:
+        """Go on where an audit of the same owner was."""
+        report = self.report
+        self.place, self.revision = Place(*state["place"]), state["revision"]
+        report.checked, report.unchecked, report.stale_count, report.fixed = state["sums"]
+        report.settled, report.hash = state["settled"], int(state["hash"], 16)
+        report.counts = {(kind, name): numbers for kind, name, *numbers in state["counts"]}
 
     async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
         """Check all entities and relationships of these types."""
-        entity_types, relationship_types = sorted(set(entity_types)), sorted(set(relationship_types))
-        # Waits for commits under way: the reads that follow see them whole.
-        await self.database.write("owner.lock", self.owner)
-        await self._check_stamps(entity_types, relationship_types)
-        before = await self._read_counts()
-        for kind in entity_types:
-            for live in (True, False):
-                async for subject_ids in self._subject_ids(True, kind, live):
-                    await in_halves(subject_ids, partial(self._check, True))
-        for kind in relationship_types:
-            async for subject_ids in self._subject_ids(False, kind, True):
-                await in_halves(subject_ids, partial(self._check, False))
-        if self.deep:
-            await self._compare_heads(before.revision)
-        await self._settle(before)
-        await self._check_rule_dates(entity_types)
-        await self._check_passages()
+        async for _ in self.pages(entity_types, relationship_types):
+            pass
         return self.report
 
-    async def _check_stamps(self, entity_types: list[str], relationship_types: list[str]) -> None:
+    async def pages(
+        self, entity_types: Iterable[str], relationship_types: Iterable[str]
+    ) -> AsyncIterator[None]:
+        """Check all entities and relationships of these types, from ``place`` on; yield after each page."""
+        entity_types = sorted(set(entity_types))
+        kinds = kinds_of(entity_types, relationship_types)
+        if self.place.phase == "stamps":
+            async for _ in self._check_stamps(self.place.left(kinds)):
+                yield
+            self.revision = self.seen_revision = (await self._read_counts()).revision
+            self.place = Place("subjects")
+        if self.place.phase == "subjects":
+            async for _ in self._check_subjects(self.place.left(kinds)):
+                yield
+            if self.deep:
+                await self._compare_heads()
+            await self._settle()
+            self.place = Place("dates")
+            if self.report.checked > STRETCH_SUBJECTS:
+                # Who has little is answered whole, however long it takes.
+                yield
+        if self.place.phase == "dates":
+            await self._check_rule_dates(entity_types)
+            self.place = Place("passages", (times.EARLIEST, ""))
+        async for differences, at in passage_check.pages(
+            self.database, self.owner, self.writers.embedder, self.place.after
+        ):
+            await self._note_passages(differences)
+            if at is not None:
+                self.place = Place("passages", at)
+                yield
+
+    async def _check_stamps(self, kinds: list[Kind]) -> AsyncIterator[None]:
         """Compare what is noted on observations with the withdrawals, before anything is derived from it."""
         check = StampCheck(self.database, self.owner, self.fix)
-        await check.run(self._stretches(entity_types, relationship_types))
-        if check.unstamped:
-            # A large withdrawal is under way: go on with it.
-            await self.writers.refold_withdrawn(self.owner, 1)
-            check = StampCheck(self.database, self.owner, self.fix)
-            await check.run(self._stretches(entity_types, relationship_types))
-        for differences in check.differences.values():
-            self.report.note(differences)
-        if self.fix:
-            self.report.fixed += len(check.differences)
-        else:
-            self.report.counted.update(check.differences)
+        if not self.place.after:
+            # Waits for commits under way: the reads that follow see them whole.
+            await self.database.write("owner.lock", self.owner)
+            await check.compare_withdrawn()
+            if check.unstamped:
+                # A large withdrawal is under way: go on with it.
+                await self.writers.refold_withdrawn(self.owner, 1)
+                await check.compare_withdrawn()
+            self._note_stamps(check)
+        async for subject_ids, left in stretches(self._queries, kinds, STAMPED_SUBJECTS):
+            await check.compare(subject_ids)
+            self._note_stamps(check)
+            if left:
+                self.place = Place("stamps", left[0])
+                yield
 
-    async def _check_passages(self) -> None:
-        """Compare the passages of files; the worker makes those anew that differ, if asked to."""
-        found = passage_check.differences(self.database, self.owner, self.writers.embedder)
-        wrong = [each async for each in found]
+    def _note_stamps(self, check: StampCheck) -> None:
+        for subject_id, differences in check.differences.items():
+            self.report.note(differences)
+            if self.fix:
+                self.report.fixed += 1
+            else:
+                self.report.counted.add(subject_id)
+        check.differences.clear()
+
+    async def _check_subjects(self, kinds: list[Kind]) -> AsyncIterator[None]:
+        async for subject_ids, left in stretches(self._queries, kinds, STRETCH_SUBJECTS):
+            # A mended one may come again at a later place: it was counted before.
+            new = [each for each in subject_ids if each not in self.moved]
+            if new:
+                await in_halves(new, self._check)
+            if left:
+                self.place = Place("subjects", left[0])
+                yield
+
+    async def _note_passages(self, wrong: list[AuditDifference]) -> None:
+        """Note the files whose passages differ; the worker makes those anew, if asked to."""
         for each in wrong:
             self.report.note([each])
         if self.fix and wrong:
@@ -196,31 +262,9 @@ class Audit:
             self.report.note([AuditDifference(each.subject_id, "ruled", stored, derived)])
             self.report.fixed += self.fix
 
-    async def _stretches(
-        self, entity_types: list[str], relationship_types: list[str]
-    ) -> AsyncIterator[list[str]]:
-        """Yield the ids of all entities and relationships."""
-        kinds = [(True, kind, live) for kind in entity_types for live in (True, False)]
-        kinds += [(False, kind, True) for kind in relationship_types]
-        for is_entity, kind, live in kinds:
-            async for subject_ids in self._subject_ids(is_entity, kind, live):
-                yield subject_ids
-
-    async def _subject_ids(self, entities: bool, kind: str, live: bool) -> AsyncIterator[list[str]]:
-        place: _Place | None = _Place(-(1 << 62), "")
-        while place is not None:
-            page = await self._queries.only(
-                "audit.subjects", _SubjectPage, entities=entities, type=kind, live=live, since=place.since,
-                after=place.after, limit=STRETCH_SUBJECTS,
-            )  # fmt: skip
-            # A mended relationship may come again at a later place: it was counted before.
-            subject_ids = [subject_id for subject_id in page.subject_ids if subject_id not in self.moved]
-            if subject_ids:
-                yield subject_ids
-            place = page.last
-
-    async def _check(self, is_entity: bool, subject_ids: list[str]) -> None:
-        entities, relationships = (subject_ids, []) if is_entity else ([], subject_ids)
+    async def _check(self, subject_ids: list[str]) -> None:
+        entities = [each for each in subject_ids if ":" not in each]
+        relationships = [each for each in subject_ids if ":" in each]
         stretch = await self._compare(entities, relationships)
         if stretch.differences:
             stretch = await self._compare_whole(entities, relationships)
@@ -228,7 +272,7 @@ class Audit:
 
     async def _compare(self, entities: list[str], relationships: list[str]) -> Stretch:
         """Compare a stretch, again while commits change it. What changes each time stays unchecked."""
-        subject_ids = entities or relationships
+        subject_ids = entities + relationships
         stretch = Stretch(self.owner, states.empty(), states.empty(), subject_ids)
         further, lost = Touched(), 0
         for _ in range(READS_LIMIT + RULE_READS_LIMIT):
@@ -236,18 +280,23 @@ class Audit:
             if read is None:
                 break
             stored, merges = read
+            # What the derived entities bear is most often what the stored ones bear.
+            if not (unread := _borne(stored, entities)).borne <= further.borne:
+                further.add(unread)
+                continue
             derived = await derive(self._queries, stored, merges, self.seen, deep=self.deep)
-            if entities and not self._merge_by_rule(derived, subject_ids, further):
+            if entities and not await asyncio.to_thread(self._merge_by_rule, derived, entities, further):
                 continue
             nodes = await self._nodes(stored)
             stretch = Stretch(self.owner, stored, derived, subject_ids)
             embedder, is_sealed = self.writers.embedder, self.database.is_sealed
             expected = await vectors.expected(stretch.nodes, embedder, is_sealed=is_sealed)
-            stretch.compare(nodes, expected)
-            read = await self._read_stretch(entities, relationships, further)
-            if read is not None:
-                reread, _ = read
-                stretch.unchecked = stretch.changed(reread)
+            # Others have the event loop meanwhile.
+            await asyncio.to_thread(stretch.compare, nodes, expected)
+            self.seen_revision = nodes.revision
+            if self.seen_revision != stored.read.revision:
+                read = await self._read_stretch(entities, relationships, further)
+                stretch.unchecked = stretch.changed(read[0]) if read is not None else set()
             lost += 1
             if not stretch.unchecked or lost == READS_LIMIT:
                 break
@@ -258,18 +307,11 @@ class Audit:
 
         Returns false, and adds to ``further``, if more has to be read for that.
         """
-        with_rule = [each for each in subject_ids if (thing := derived.entities.get(each)) and thing.has_rule]
-        unread = Touched()
-        for entity_id in with_rule:
-            entity = derived.entities[entity_id]
-            if entity.rule is not None and entity.made:
-                unread.add_evidence(entity.rule, entity.evidence)
-                unread.stored.add(entity_id)
-        if not unread.borne <= further.borne:
+        if not (unread := _borne(derived, subject_ids)).borne <= further.borne:
             further.add(unread)
             return False
         try:
-            refolding.settle_all(derived, with_rule)
+            refolding.settle_all(derived, _with_rule(derived, subject_ids))
         except LookAgain as exc:
             further.add(exc.further)
             return False
@@ -282,7 +324,9 @@ class Audit:
         ends = [end for key in relationships for end in ids.ends(key)]
         entity_ids = {*entities, *ends, *further.entities}
         for last in (False,) * (READS_LIMIT - 1) + (True,):
-            merges = await refolding.membership(self._queries, sorted(entity_ids))
+            if not entity_ids <= self._merges[0]:
+                await self._read_merges(entity_ids)
+            merges = self._merges[1]
             stored = await self._look({*entity_ids, *merges.entity_ids}, relationships, further=further)
             if stored is None:
                 return None
@@ -291,12 +335,17 @@ class Audit:
                 async with self._locked():
                     await self._refold({*entity_ids, *merges.entity_ids}, relationships)
                 continue
-            # The merges are read after the state: a merge in between is seen as a change by the next read.
-            merges = await refolding.membership(self._queries, sorted(entity_ids))
+            if stored.read.revision != self.seen_revision:
+                # Merges that are read after the state: one in between is seen as a change by the next read.
+                merges = await self._read_merges(entity_ids)
             if last or all(stored.entities.get(subject_id) for subject_id in merges.entity_ids):
                 # What is missing in the last read is damage: the comparison reports it.
                 return stored, merges
         raise AssertionError("unreachable: the last read returns")
+
+    async def _read_merges(self, entity_ids: set[str]) -> Membership:
+        self._merges = entity_ids, await refolding.membership(self._queries, sorted(entity_ids))
+        return self._merges[1]
 
     async def _refold(self, entities: set[str], relationships: list[str]) -> None:
         further = Touched()
@@ -307,7 +356,7 @@ class Audit:
             except LookAgain as exc:
                 further.add(exc.further)
                 continue
-            self.mended += await self._turn(turn_rows.parameters(state))
+            self.revision += await self._turn(turn_rows.parameters(state))
             return
 
     async def _nodes(self, state: State) -> StoredNodes:
@@ -344,15 +393,16 @@ class Audit:
         if further is not None:
             touched.add(further)
         look = await self._queries.only("write.look", LookRow, **touched.parameters)
-        return states.of_look(look, self.owner, touched, self.writers.rules_off, whole=False)
+        rules_off = self.writers.rules_off
+        return await asyncio.to_thread(states.of_look, look, self.owner, touched, rules_off, whole=False)
 
-    async def _compare_heads(self, before: int) -> None:
+    async def _compare_heads(self) -> None:
         """Compare the shapes seen with the heads of the schemas, and correct the heads if asked to.
 
-        Neither is done if another process wrote since revision ``before``.
+        Neither is done if another process wrote meanwhile.
         """
         async with self._locked():
-            if (await self._read_counts()).revision != before + self.mended:
+            if (await self._read_counts()).revision != self.revision:
                 return
             state = await self._look(set(), [], sorted(self.seen))
             if state is None:
@@ -366,7 +416,7 @@ class Audit:
                     state.heads[kind] = replace(head, seen=seen)
                     state.new.heads[kind] = state.read.recorded_at
             if self.fix and state.new.heads:
-                self.mended += await self._turn(turn_rows.parameters(state))
+                self.revision += await self._turn(turn_rows.parameters(state))
                 self.report.fixed += len(state.new.heads)
 
     async def _mend(self, stretch: Stretch) -> bool:
@@ -385,7 +435,7 @@ class Audit:
         params |= {"counts": [], "state_hash": derived.read.hash}
         stretch.correct(params)
         written = await self._turn(params)
-        self.mended += written
+        self.revision += written
         if written:
             stretch.mended = len(mendable)
             self.moved.update(mendable)
@@ -428,11 +478,11 @@ class Audit:
     async def _read_counts(self) -> _StoredCounts:
         return await self._queries.only("audit.counts", _StoredCounts)
 
-    async def _settle(self, before: _StoredCounts) -> None:
+    async def _settle(self) -> None:
         """Compare the counters and the state hash, if nothing but this pass has written meanwhile."""
         now = await self._read_counts()
         report = self.report
-        if now.revision != before.revision + self.mended or report.unchecked:
+        if now.revision != self.revision or report.unchecked:
             report.settled = False
         if not report.settled:
             return
@@ -466,3 +516,19 @@ class Audit:
     def _queries(self) -> Queries:
         """The reads of the owner: under the lock, if it is held."""
         return self._tx or self.database.reads(self.owner)
+
+
+def _with_rule(state: State, subject_ids: list[str]) -> list[str]:
+    """Return those that the rule of their type may merge."""
+    return [each for each in subject_ids if (thing := state.entities.get(each)) and thing.has_rule]
+
+
+def _borne(state: State, subject_ids: list[str]) -> Touched:
+    """Return what has to be read to merge some entities by rule."""
+    unread = Touched()
+    for entity_id in _with_rule(state, subject_ids):
+        entity = state.entities[entity_id]
+        if entity.rule is not None and entity.made:
+            unread.add_evidence(entity.rule, entity.evidence)
+            unread.stored.add(entity_id)
+    return unread

@@ -13,7 +13,6 @@ from graphmem.checking.stretch import AuditDifference
 from graphmem.database.driver import Database
 from graphmem.embedding.meaning import DIMENSIONS, Embedder
 from graphmem.ingest.passages import WAITING, key_of
-from graphmem.model import times
 from graphmem.writing import vectors
 
 SOURCES_AT_ONCE: Final = 20
@@ -38,28 +37,37 @@ class _Source(NamedTuple):
     stored: list[_Stored]
 
 
-async def differences(database: Database, owner: str, embedder: Embedder) -> AsyncIterator[AuditDifference]:
+async def pages(
+    database: Database, owner: str, embedder: Embedder, at: tuple[int, str] | None
+) -> AsyncIterator[tuple[list[AuditDifference], tuple[int, str] | None]]:
     """Yield the sources whose passages are missing, too many, of another owner or reader, or changed.
 
     Vectors are compared where this process makes them; where a service does, their length is.
+
+    Args:
+        at: the time and id of the source to begin after. Each page comes with those to go on after, if there
+            may be more.
     """
-    queries, at = database.reads(owner), (times.EARLIEST, "")
-    while rows := await queries.only(
-        "audit.passages", list[_Source], at=at[0], after=at[1], limit=SOURCES_AT_ONCE
-    ):
-        at = rows[-1].recorded_at, rows[-1].id
-        for row in rows:
-            stored = [[each.owner, each.reader, each.key] for each in row.stored]
-            derived = [[owner, row.reader, key_of(each.texts, each.places)] for each in row.stored[:1]]
-            if row.reader == WAITING:
-                continue
-            if stored != derived or not stored:
-                yield AuditDifference(row.id, "passages", stored or None, derived or row.reader)
-                continue
-            packed, texts = row.stored[0].packed, row.stored[0].texts
-            made = await vectors.of_passages(texts, embedder) if embedder.at_once else None
-            length = len(texts) * DIMENSIONS
-            is_sound = type(packed) is bytes and len(packed) == length
-            if not is_sound or not (made is None or vectors.is_close(packed, made)):
-                expected = f"{length} bytes" if made is None else vectors.shown(made)
-                yield AuditDifference(row.id, "vectors of passages", vectors.shown(packed), expected)
+    queries = database.reads(owner)
+    while at is not None:
+        rows = await queries.only(
+            "audit.passages", list[_Source], at=at[0], after=at[1], limit=SOURCES_AT_ONCE
+        )
+        at = (rows[-1].recorded_at, rows[-1].id) if len(rows) == SOURCES_AT_ONCE else None
+        found = [await _difference(owner, row, embedder) for row in rows if row.reader != WAITING]
+        yield [each for each in found if each is not None], at
+
+
+async def _difference(owner: str, row: _Source, embedder: Embedder) -> AuditDifference | None:
+    stored = [[each.owner, each.reader, each.key] for each in row.stored]
+    derived = [[owner, row.reader, key_of(each.texts, each.places)] for each in row.stored[:1]]
+    if stored != derived or not stored:
+        return AuditDifference(row.id, "passages", stored or None, derived or row.reader)
+    packed, texts = row.stored[0].packed, row.stored[0].texts
+    made = await vectors.of_passages(texts, embedder) if embedder.at_once else None
+    length = len(texts) * DIMENSIONS
+    is_sound = type(packed) is bytes and len(packed) == length
+    if is_sound and (made is None or vectors.is_close(packed, made)):
+        return None
+    expected = f"{length} bytes" if made is None else vectors.shown(made)
+    return AuditDifference(row.id, "vectors of passages", vectors.shown(packed), expected)

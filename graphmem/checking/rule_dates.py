@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from graphmem.checking.subjects import kinds_of, stretches
 from graphmem.database.driver import Database
 from graphmem.database.queries import Queries
 from graphmem.model import rule_history, times
@@ -27,14 +28,9 @@ from graphmem.writing.things import evidence_of
 from graphmem.writing.write_requests import Touched
 
 SUBJECTS: Final = 500
-"""Entities that one query reads, or writes."""
-
-
-class _DatedSubjects(NamedTuple):
-    """The row of ``audit/subjects.cypher``."""
-
-    subject_ids: list[str]
-    last: list[Any] | None
+"""Entities that one query writes."""
+SUBJECTS_READ: Final = 2_000
+"""Entities that one query reads."""
 
 
 class _StatementRow(NamedTuple):
@@ -299,27 +295,13 @@ async def _read(
     kinds = [kind for kind in entity_types if state is not None and state.may_have_keys(kind)]
     for kind in kinds:
         rule = state.own_rule(kind) if state else None
-        async for entity_ids in _entity_ids(queries, kind):
+        async for entity_ids, _ in stretches(queries, kinds_of([kind]), SUBJECTS_READ):
             await _add(queries, facts, rule, entity_ids)
             if progress is not None:
                 progress(len(entity_ids))
     if facts.rules:
         row = await queries.only("audit.dismissals", _DismissalRows)
         facts.dismissals = [each for each in row.dismissals if each.recorded_at <= facts.known_at]
-
-
-async def _entity_ids(queries: Queries, kind: str) -> AsyncIterator[list[str]]:
-    """Yield the ids of all entities of a type."""
-    for live in (True, False):
-        after: str | None = ""
-        while after is not None:
-            page = await queries.only(
-                "audit.subjects", _DatedSubjects, entities=True, type=kind, live=live, since=0, after=after,
-                limit=SUBJECTS,
-            )  # fmt: skip
-            if page.subject_ids:
-                yield page.subject_ids
-            after = page.last[1] if page.last else None
 
 
 async def _add(queries: Queries, facts: _Facts, rule: OwnRule | None, entity_ids: list[str]) -> None:

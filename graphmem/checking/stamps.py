@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, LiteralString, NamedTuple
 
@@ -64,12 +64,8 @@ class StampCheck:
     differences: dict[str, list[AuditDifference]] = field(default_factory=dict)
     unstamped: int = 0
 
-    async def run(self, stretches: AsyncIterator[list[str]]) -> None:
-        """Compare subjects, then their observations, then all observations on which something is noted.
-
-        Args:
-            stretches: the ids of all entities and relationships.
-        """
+    async def compare_withdrawn(self) -> None:
+        """Compare what is noted on all that was withdrawn, and on the observations of each."""
         row = await self.database.reads(self.owner).only("audit.exclusions", _Subjects)
         self.unstamped = row.unstamped
         if self.unstamped:
@@ -78,7 +74,10 @@ class StampCheck:
             await self._compare_subjects()
         for subject in row.subjects:
             await self._compare("audit.stamps_of_subject", subject_id=subject.subject_id, limit=STAMPS_LIMIT)
-        async for subject_ids in stretches:
+
+    async def compare(self, subject_ids: list[str]) -> None:
+        """Compare what is noted on the observations of some entities and relationships."""
+        if not self.unstamped:
             await self._compare("audit.stamps", subject_ids=subject_ids, limit=STAMPS_LIMIT)
 
     async def _compare_subjects(self) -> None:

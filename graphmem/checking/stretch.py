@@ -63,6 +63,7 @@ class StoredNodes(NamedTuple):
 
     entities: list[AuditedEntity]
     relationships: list[AuditedRelationship]
+    revision: int
 
 
 class Stretch:

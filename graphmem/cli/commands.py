@@ -24,7 +24,7 @@ import typer
 from graphmem.cli import people_times
 from graphmem.cli.entity_names import with_ids
 from graphmem.cli.error_text import Place
-from graphmem.cli.session import console, current, is_terminal, telling_errors
+from graphmem.cli.session import Session, console, current, is_terminal, telling_errors
 from graphmem.errors import InvalidInput, InvalidJson
 
 LISTED = Path(__file__).parent / "listed.json"
@@ -60,6 +60,11 @@ class ValueKind(enum.StrEnum):
 
 ASKING = "undo"
 """The operation that shows a person at a terminal what would change, and asks first."""
+
+
+CHECK = "server.check_snapshots"
+"""The operation that answers a part of its work after some seconds: the command goes on to the end."""
+LISTED_DIFFERENCES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,7 @@ def _function(entry: Listed) -> Callable[..., None]:
                 _print(entry, session.run(entry, {**raw, "dry_run": True}), False, ())
                 if not raw.get("dry_run"):
                     typer.confirm("Undo this?", abort=True, err=True)
-            body = session.run(entry, raw)
+            body = _whole(session, entry, raw, as_json) if entry.name == CHECK else session.run(entry, raw)
             if as_json:
                 sys.stdout.write(body.decode() + "\n")
             requested = raw.get("fields")
@@ -179,6 +184,21 @@ def _function(entry: Listed) -> Callable[..., None]:
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     setattr(command, "__signature__", inspect.Signature(parameters))  # noqa: B010
     return command
+
+
+def _whole(session: Session, entry: Listed, raw: dict[str, Any], as_json: bool) -> bytes:
+    """Run a check to its end, with a progress bar on a terminal; return its answer with all that it lists."""
+    from graphmem.cli.progress import counted_pages
+    from graphmem.model import canonical
+
+    answer = canonical.decode(session.run(entry, raw))
+    listed = answer["stale_snapshots"]
+    with counted_pages("checking entities and relationships", answer, as_json) as show_page:
+        while "next_cursor" in answer:
+            answer = canonical.decode(session.run(entry, {**raw, "cursor": answer["next_cursor"]}))
+            show_page(answer)
+            listed += answer["stale_snapshots"]
+    return canonical.encode({**answer, "stale_snapshots": listed[:LISTED_DIFFERENCES]}).encode()
 
 
 def _print(entry: Listed, body: bytes, as_json: bool, fields: Sequence[str]) -> Mapping[str, Any]:

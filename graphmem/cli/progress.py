@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.text import Text
@@ -49,6 +50,19 @@ def counted_task(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with counted_progress() as progress:
         task = progress.add_task(what, total=total)
         yield lambda count: progress.advance(task, count)
+
+
+@contextmanager
+def counted_pages(
+    what: str, first: Mapping[str, Any], as_json: bool
+) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Draw on a terminal the progress of a job after its ``first`` page; yield what takes the others."""
+    if as_json or "next_cursor" not in first or not stderr.is_terminal:
+        yield lambda page: None
+        return
+    with counted_progress() as progress:
+        task = progress.add_task(what, total=first["total"], completed=first["checked"])
+        yield lambda page: progress.update(task, completed=page["checked"])
 
 
 @contextmanager

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, NotRequired
+import base64
+import hmac
+import json
+import zlib
+from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -15,10 +19,12 @@ from graphmem.model import state_hash, times
 from graphmem.model.attribution import described
 from graphmem.reading import answers
 from graphmem.reading.budgets import Budgeted, MaxCharacters, within_budget
+from graphmem.reading.cursors import refused
 from graphmem.reading.pages import Indexed
-from graphmem.reading.snapshot_check import audit
+from graphmem.reading.snapshot_check import audit_within
 from graphmem.registry import UNBOUNDED, Context, Face, Scope, Services, operation
 from graphmem.sandbox import terms
+from graphmem.sandbox.reports import keyed_hash
 from graphmem.settings import Settings
 
 
@@ -253,10 +259,17 @@ async def stats(context: Context, arguments: CountStats) -> Stats:
     }
 
 
+CHECK_SECONDS: Final = 10.0
+"""Seconds after which a check answers what it found so far."""
+
+
 class CheckSnapshots(Arguments):
     """The arguments of ``server.check_snapshots``."""
 
     auto_fix: bool = Field(default=False, description="Whether to repair what differs from the observations.")
+    cursor: Annotated[str, Field(max_length=200_000)] | None = Field(
+        default=None, description="`next_cursor` of the last answer: goes on with its check."
+    )
     max_characters: MaxCharacters = None
 
 
@@ -276,11 +289,13 @@ class StaleSnapshot(TypedDict):
 
 
 class SnapshotHealth(Budgeted):
-    """The result of a check.
+    """The result of a check, or of its beginning.
 
     ``checked`` counts entities and relationships, ``stale`` those that differ from their observations; the
     first 200 of them are listed. ``counts_compared`` is false if something was written during the check:
-    counters and the state hash were then not compared.
+    counters and the state hash were then not compared. After 10 seconds ``next_cursor`` stands where the
+    check goes on, and ``total`` says how much there is. Numbers then count from the beginning of the check;
+    the list is of this answer alone, and ``healthy`` is false until all is checked.
     """
 
     healthy: bool
@@ -291,6 +306,8 @@ class SnapshotHealth(Budgeted):
     fixed: int
     counts_compared: bool
     stale_snapshots: list[StaleSnapshot]
+    total: NotRequired[int]
+    next_cursor: NotRequired[str]
 
 
 @operation(
@@ -309,10 +326,38 @@ async def check_snapshots(context: Context, arguments: CheckSnapshots) -> Snapsh
     """Derive every snapshot again from its observations, and compare it with the stored one.
 
     Names, identifiers, liveness, edges, counters and the state hash are compared too. `auto_fix` repairs what
-    differs and changes no observation. Writes may go on during the check.
+    differs and changes no observation. Writes may go on during the check. One check of an owner runs at a
+    time. After 10 seconds it answers what it found so far, with a `next_cursor`.
     """
-    report = await audit(context, fix=arguments.auto_fix)
-    return health_of(report)
+    state = await _state(context, arguments, arguments.cursor) if arguments.cursor else None
+    check = await audit_within(context, CHECK_SECONDS, state, fix=arguments.auto_fix)
+    health = health_of(check.report)
+    if check.state is not None:
+        health["healthy"], health["counts_compared"] = False, False
+        health["message"] = f"{check.report.checked} of {check.total} are checked so far: next_cursor goes on"
+        health["total"] = check.total
+        health["next_cursor"] = await _cursor(context, arguments, check.state)
+    return health
+
+
+async def _cursor(context: Context, arguments: CheckSnapshots, state: dict[str, Any]) -> str:
+    """Return the cursor of a check that goes on: a signed state, as repairs rely on what it counts."""
+    packed = base64.urlsafe_b64encode(zlib.compress(json.dumps(state).encode())).decode()
+    return f"{packed}.{await _signature(context, arguments, packed)}"
+
+
+async def _state(context: Context, arguments: CheckSnapshots, cursor: str) -> dict[str, Any]:
+    """Return the state in a cursor; InvalidCursor: it is of another check."""
+    packed, _, signature = cursor.partition(".")
+    expected = await _signature(context, arguments, packed)
+    if not hmac.compare_digest(signature.encode(errors="surrogatepass"), expected.encode()):
+        raise refused()
+    return json.loads(zlib.decompress(base64.urlsafe_b64decode(packed)))
+
+
+async def _signature(context: Context, arguments: CheckSnapshots, packed: str) -> str:
+    text = f"check {arguments.auto_fix} {context.actor.owner} {packed}"
+    return await keyed_hash(context.services.database.writes(None), text)
 
 
 def health_of(report: Report) -> SnapshotHealth:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import secrets
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -18,6 +19,7 @@ import structlog
 import graphmem
 from graphmem.auth import Actor, erasing
 from graphmem.auth.shared_account import ACCOUNT_NAME, REMEMBERED_SECONDS, SharedAccount
+from graphmem.database.jobs import renewed
 from graphmem.errors import ConfigurationInvalid, NotFound
 from graphmem.ingest.own_files import read_request
 from graphmem.model import times
@@ -131,23 +133,14 @@ async def _finish(services: Services, account: SharedAccount) -> int:
         # Reads of a process that has not looked again yet would meet half of the data.
         await asyncio.sleep(REMEMBERED_SECONDS)
     for owner in state.retired:
-        keeping = asyncio.create_task(_keep_lease(account))
-        try:
+        async with renewed(partial(account.lease, _HOLDER), LEASE_SECONDS):
             erased = await erasing.erase_closed(
                 services.database, owner, None, services.objects, services.keys
             )
-        finally:
-            keeping.cancel()
         await account.note_erased(owner)
         _log.info("the data before a wipe is erased", owner=owner, entities=erased.entities)
     await account.lease(_HOLDER, 0)
     return len(state.retired)
-
-
-async def _keep_lease(account: SharedAccount) -> None:
-    while True:
-        await asyncio.sleep(LEASE_SECONDS / 4)
-        await account.lease(_HOLDER, LEASE_SECONDS)
 
 
 async def _correct(services: Services, actor: Actor) -> None:

@@ -127,6 +127,7 @@ def create_local_app(services: Services) -> Application:
     from graphmem.auth.authenticator import Caller
     from graphmem.auth.shared_account import person_actor
     from graphmem.auth.signed_requests import SignedRequests
+    from graphmem.database.jobs import waited_for
     from graphmem.registry import REGISTRY
 
     signatures = SignedRequests(services.settings, SOCKET_URL)
@@ -144,7 +145,8 @@ def create_local_app(services: Services) -> Application:
         operation = REGISTRY.get(call["operation"])
         if operation is None:
             raise RouteNotFound(f"the service has no operation {call['operation']!r:.100}")
-        answer = await operation.run(services, request_actor(request.scope), call["arguments"])
+        with waited_for(request.is_disconnected):
+            answer = await operation.run(services, request_actor(request.scope), call["arguments"])
         return Response(answer, media_type="application/json")
 
     unlimited = services.settings.model_copy(update={"max_body_bytes": BODY_BYTES_LIMIT})

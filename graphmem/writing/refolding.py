@@ -21,7 +21,7 @@ from graphmem.writing.things import Thing, evidence_of, naming_pairs, note_beare
 from graphmem.writing.write_requests import Merging, Touched, WriteRequest
 
 OBSERVATIONS_PER_READ: Final = 2_000
-HISTORIES_PER_READ: Final = 200
+HISTORIES_PER_READ: Final = 1_250
 """Entities and relationships whose histories one query reads."""
 HISTORY_OBSERVATIONS_LIMIT: Final = 200
 """A longer history is read by itself, in pages."""
@@ -61,8 +61,8 @@ class _ReplayedObservation(NamedTuple):
         )
 
 
-class _History(NamedTuple):
-    """The own state of one subject, and its observations that count; ``None`` where these do not fit."""
+class History(NamedTuple):
+    """The own state of one subject, and its observations that count; ``None`` where these are too many."""
 
     subject_id: str
     version: int
@@ -72,11 +72,19 @@ class _History(NamedTuple):
     last_observation_at: int | None
     lifecycle: list[Any] | None
     unmade: bool
-    observations: list[_ReplayedObservation] | None
+    replayed: list[_ReplayedObservation] | None
+
+    async def observations(self, queries: Queries) -> AsyncIterator[Observation]:
+        """Yield its observations that set values; those that are too many are read in pages."""
+        if self.replayed is None:
+            async for observation in observations(queries, self.subject_id):
+                yield observation
+        for each in self.replayed or ():
+            yield each.of(self.subject_id)
 
 
 class _Histories(NamedTuple):
-    histories: list[_History]
+    histories: list[History]
 
 
 class _ObservationPage(NamedTuple):
@@ -202,24 +210,36 @@ _Folded = tuple[dict[str, Winner], Evidence, frozenset[tuple[str, str]]]
 """The fold and the evidence of an entity, and what its observations name it."""
 
 
-async def fold_entity(queries: Queries, entity: Thing, rules: Rules) -> _Folded:
-    """Return the fold and the evidence of an entity, and what its observations name it."""
-    folded: _Folded = {}, NO_EVIDENCE, frozenset()
-    async for observation in observations(queries, entity.subject_id):
-        folded = _folded(entity, [observation], rules, folded)
-    return folded
-
-
-def _folded(thing: Thing, every: Iterable[Observation], rules: Rules, before: _Folded) -> _Folded:
-    """Return what a thing comes to with some observations more."""
-    folded, evidence, named = before
-    for observation in every:
+async def fold_entity(every: AsyncIterator[Observation], entity: Thing, rules: Rules) -> _Folded:
+    """Return the fold and the evidence that some observations give an entity, and what they name it."""
+    folded: dict[str, Winner] = {}
+    evidence, named = NO_EVIDENCE, set[tuple[str, str]]()
+    async for observation in every:
         folded = reduction.fold(folded, observation, rules)
         evidence = identity_rules.joined(
-            evidence, evidence_of(thing.rule, observation.fields, observation.basis)
+            evidence, evidence_of(entity.rule, observation.fields, observation.basis)
         )
-        named |= naming_pairs(thing.kind, observation.fields)
-    return folded, evidence, named
+        named |= naming_pairs(entity.kind, observation.fields)
+    return folded, evidence, frozenset(named)
+
+
+async def histories(queries: Queries, subject_ids: Iterable[str]) -> AsyncIterator[History]:
+    """Yield the histories of some entities and relationships, as many in one read as fit."""
+    left = list(subject_ids)
+    while left:
+        row = await queries.only(
+            "entity.histories", _Histories, subject_ids=left[:HISTORIES_PER_READ],
+            most=HISTORY_OBSERVATIONS_LIMIT, at=times.LATEST, at_ingested=times.LATEST,
+        )  # fmt: skip
+        fitting = [
+            each
+            for each in row.histories
+            if each.replayed is not None or each.observation_count > HISTORY_OBSERVATIONS_LIMIT
+        ]
+        for history in fitting:
+            yield history
+        known = {history.subject_id for history in fitting}
+        left = [each for each in left if each not in known]
 
 
 async def membership(queries: Queries, entity_ids: list[str], at_ingested: int = times.LATEST) -> Membership:
@@ -349,23 +369,14 @@ async def _recount(queries: Queries, state: State) -> None:
     merges = await membership(queries, entity_ids) if entity_ids else Membership()
     once_merged = [entity_id for entity_id in entity_ids if entity_id in merges.entity_ids]
     touched = await changes(queries, merges, once_merged)
-    for start in range(0, len(subject_ids), HISTORIES_PER_READ):
-        row = await queries.only(
-            "entity.histories",
-            _Histories,
-            subject_ids=subject_ids[start : start + HISTORIES_PER_READ],
-            most=HISTORY_OBSERVATIONS_LIMIT,
-            at=times.LATEST,
-            at_ingested=times.LATEST,
-        )
-        for history in row.histories:
-            await _refold_history(queries, state, history, touched.get(history.subject_id))
+    async for history in histories(queries, subject_ids):
+        await _refold_history(queries, state, history, touched.get(history.subject_id))
     keys = [subject_id for subject_id in subject_ids if ":" in subject_id]
     placement.place(state.entities, state.relationships, keys)
 
 
 async def _refold_history(
-    queries: Queries, state: State, history: _History, touched: Collection[int] | None
+    queries: Queries, state: State, history: History, touched: Collection[int] | None
 ) -> None:
     """Fold one subject again.
 
@@ -377,11 +388,7 @@ async def _refold_history(
     things = state.entities if is_entity else state.relationships
     known = things[subject_id]
     rules = state.rules(state.entities.survivor(subject_id).kind) if is_entity else PLAIN
-    if history.observations is None:
-        folded, evidence, named = await fold_entity(queries, known, rules)
-    else:
-        every = [replayed.of(subject_id) for replayed in history.observations]
-        folded, evidence, named = _folded(known, every, rules, ({}, NO_EVIDENCE, frozenset()))
+    folded, evidence, named = await fold_entity(history.observations(queries), known, rules)
     # A merge raises the version of the relationships that it shows elsewhere: that is counted.
     version = max(history.version, 0 if is_entity else known.version + known.refold)
     if touched is not None:
@@ -417,5 +424,6 @@ async def _refold_members(queries: Queries, state: State, subject_id: str, rules
     """Fold those members of an entity again that were folded under other rules."""
     for member in state.entities.members(subject_id):
         if member.projection != rules.key:
-            folded, evidence, _ = await fold_entity(queries, member, rules)
+            every = observations(queries, member.subject_id)
+            folded, evidence, _ = await fold_entity(every, member, rules)
             state.entities.put(replace(member, fold=folded, projection=rules.key, evidence=evidence))

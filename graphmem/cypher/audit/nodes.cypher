@@ -2,10 +2,11 @@
 // them.
 //
 // params  entities: LIST<STRING>, relationships: LIST<STRING>
-// returns entities: LIST<LIST>, relationships: LIST<LIST>
+// returns entities: LIST<LIST>, relationships: LIST<LIST>, revision: INTEGER
 // mode    read
-// index   entity_id, meaning_entity, relationship_key
+// index   entity_id, meaning_entity, relationship_key, owner_id
 // cost    heavy
+// The revision is read last: it tells what was written meanwhile.
 CALL () {
   UNWIND $entities AS id
   MATCH (entity:Entity {id: id})
@@ -31,4 +32,6 @@ CALL () {
       WHERE edge.key = key AND coalesce(edge.type, type(edge)) = relationship.type RETURN edge.live },
     COLLECT { MATCH (relationship)-[:SHOWN_AS]->(survivor:Relationship) RETURN survivor.key }]) AS relationships
 }
-RETURN entities, relationships
+WITH entities, relationships LIMIT 1
+OPTIONAL MATCH (written_owner:Owner {id: $owner})
+RETURN entities, relationships, coalesce(written_owner.revision, 0) AS revision

@@ -131,9 +131,13 @@ export function Health() {
   // The doctor looks at the machine for seconds.
   const doctor = useLoad('doctor', async (signal) => (isOffered('GET /doctor') ? get('/doctor', signal) : null));
   const [check, set] = useState(/** @type {any} */ ({}));
-  const compare = () => {
-    set({ busy: true });
-    post('/health_check_snapshots', {}).then((answer) => set({ answer }), (error) => set({ error }));
+  const compare = (/** @type {string | undefined} */ cursor) => {
+    set((/** @type {any} */ known) => ({ ...known, busy: true }));
+    post('/health_check_snapshots', cursor ? { cursor } : {}).then((answer) => {
+      set({ answer, busy: Boolean(answer.next_cursor) });
+      // Who leaves the page waits no longer.
+      if (answer.next_cursor && document.getElementById('doctor')) compare(answer.next_cursor);
+    }, (error) => set({ error }));
   };
   if (!loaded.data) return html`<h1>Health</h1><${Waiting} loaded=${loaded} />`;
   const { health, info, stats } = loaded.data;
@@ -145,8 +149,8 @@ export function Health() {
         <div><dt>files</dt><dd>${count(stats.sources_count)}</dd></div><div><dt>last write</dt><dd>${stats.last_updated ? html`<${Time} at=${stats.last_updated} />` : 'none yet'}</dd></div>
         ${(stats.pending ?? 0) + stats.semantic_pending > 0 && html`<div><dt>behind</dt><dd>${many(stats.pending ?? 0, 'change')} of the index, ${many(stats.semantic_pending, 'vector')}</dd></div>`}</dl></section>
       ${isOffered('POST /health_check_snapshots') && html`<section class="panel"><h2>Snapshots</h2><p class="soft">Derive each snapshot again from its observations, and compare. Nothing is changed.</p>
-        <button disabled=${check.busy} onClick=${compare}>${check.busy ? 'Comparing …' : 'Compare now'}</button>
-        ${check.answer && html`<p role="status">${check.answer.healthy ? '' : html`<span class="badge warn">fault</span> `}${check.answer.message}. ${count(check.answer.checked)} were checked.</p>`}${check.error && html`<${Problem} error=${check.error} />`}</section>`}</div>
+        <button disabled=${check.busy} onClick=${() => compare(undefined)}>${check.busy ? 'Comparing …' : 'Compare now'}</button>
+        ${check.answer && html`<p role="status">${check.answer.healthy || check.busy ? '' : html`<span class="badge warn">fault</span> `}${check.answer.message}. ${count(check.answer.checked)} were checked.</p>`}${check.error && html`<${Problem} error=${check.error} />`}</section>`}</div>
     <section aria-labelledby="doctor"><h2 id="doctor">What the doctor finds</h2>${!isOffered('GET /doctor') ? html`<p class="empty">You may not see the machine. On it, run <code>graphmem doctor</code>.</p>` : doctor.data ? html`<${Findings} answer=${doctor.data} />` : html`<${Waiting} loaded=${doctor} />`}</section>
     <${Json} answers=${{ 'GET /health': health, 'GET /server-info': info, 'GET /stats': stats, 'GET /doctor': doctor.data, 'POST /health_check_snapshots': check.answer }} />`;
 }

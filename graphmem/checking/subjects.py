@@ -1,0 +1,59 @@
+"""Walking over all entities and relationships of an owner, in stretches that go on from a place."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from typing import NamedTuple
+
+from graphmem.database.queries import Queries
+
+
+class Kind(NamedTuple):
+    """The entities of a type that are live or not, or the relationships of a type, after a place."""
+
+    is_entity: bool
+    type: str
+    live: bool = True
+    since: int = -(1 << 62)
+    after: str = ""
+
+    @property
+    def order(self) -> tuple[bool, str, bool]:
+        """Its place in the order of kinds."""
+        return not self.is_entity, self.type, not self.live
+
+
+class _Subject(NamedTuple):
+    kind: int
+    subject_id: str
+    since: int
+    after: str
+
+
+class _Subjects(NamedTuple):
+    """The row of ``audit/subjects.cypher``."""
+
+    subjects: list[_Subject]
+
+
+def kinds_of(entity_types: Iterable[str], relationship_types: Iterable[str] = ()) -> list[Kind]:
+    """Return the kinds of some types, in their order: entities before relationships, live ones first."""
+    kinds = [Kind(True, kind, live) for kind in set(entity_types) for live in (True, False)]
+    kinds += [Kind(False, kind) for kind in set(relationship_types)]
+    return sorted(kinds, key=lambda kind: kind.order)
+
+
+async def stretches(
+    queries: Queries, kinds: list[Kind], limit: int
+) -> AsyncIterator[tuple[list[str], list[Kind]]]:
+    """Yield the ids of all entities and relationships of some kinds, each time with what is left."""
+    while kinds:
+        page = await queries.only("audit.subjects", _Subjects, kinds=[*map(list, kinds)], limit=limit)
+        if len(page.subjects) < limit:
+            kinds = []
+        else:
+            last = page.subjects[-1]
+            rest = kinds[last.kind]._replace(since=last.since, after=last.after)
+            kinds = [rest, *kinds[last.kind + 1 :]]
+        if page.subjects:
+            yield [subject.subject_id for subject in page.subjects], kinds

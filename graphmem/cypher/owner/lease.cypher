@@ -1,0 +1,14 @@
+// owner.lease: let one caller run a job of an owner until a time, unless another one does.
+//
+// params  former: STRING, holder: STRING, now: INTEGER, until: INTEGER
+// returns is_free: BOOLEAN
+// mode    write
+// index   owner_id
+// cost    light
+// `former` is who ran it before and hands it on to `holder`. An owner who has written nothing has no node, and no job.
+OPTIONAL MATCH (owner:Owner {id: $owner})
+SET owner.locked = true
+WITH owner, coalesce(owner.leased_until, 0) <= $now OR owner.leased_by IN [$former, $holder] AS is_free
+FOREACH (leased IN CASE WHEN is_free THEN [owner] ELSE [] END |
+  SET leased.leased_until = $until, leased.leased_by = $holder)
+RETURN is_free

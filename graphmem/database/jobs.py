@@ -1,0 +1,132 @@
+"""Jobs: work on all data of an owner, in pages. One runs at a time, as long as somebody waits for it.
+
+A lease in the database says who runs a job of an owner. If its process is killed, another one may begin when
+the lease has run out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from graphmem.database.driver import Database
+from graphmem.errors import GraphmemError, ServiceBusy
+from graphmem.model import times
+
+LEASE_SECONDS: Final = 10.0
+"""Seconds for which a caller has a job, from its last sign of life on."""
+_RENEWALS: Final = 4
+"""How often a lease is renewed before it would run out."""
+
+
+async def _waits() -> bool:
+    return False
+
+
+_is_gone: ContextVar[Callable[[], Awaitable[bool]]] = ContextVar("is_gone", default=_waits)
+
+
+class _Leased(NamedTuple):
+    """The row of ``owner.lease``."""
+
+    is_free: bool
+
+
+@contextlib.contextmanager
+def waited_for(is_gone: Callable[[], Awaitable[bool]]) -> Iterator[None]:
+    """Have the jobs of the block end at their next page once ``is_gone`` says that the caller is gone."""
+    token = _is_gone.set(is_gone)
+    try:
+        yield
+    finally:
+        _is_gone.reset(token)
+
+
+async def within(pages: AsyncIterator[Any], seconds: float) -> bool:
+    """Go through the pages of a job; begin none that might end after so many seconds, but one at least.
+
+    Returns:
+        Whether there are no more pages.
+
+    Raises:
+        asyncio.CancelledError: the caller is gone.
+    """
+    begin = before = time.monotonic()
+    longest = 0.0
+    async for _ in pages:
+        now = time.monotonic()
+        longest, before = max(longest, now - before), now
+        if await _is_gone.get()():
+            raise asyncio.CancelledError
+        if now - begin + longest > seconds:
+            return False
+    return True
+
+
+@dataclass(slots=True)
+class Lease:
+    """The lease of a caller; ``is_kept``: it is left to run out, so that ``holder`` may hand it on."""
+
+    holder: str
+    is_kept: bool = False
+
+
+@contextlib.asynccontextmanager
+async def single_flight(
+    database: Database, owner: str, former: str = "", *, waits: bool = False
+) -> AsyncIterator[Lease]:
+    """Be the one who runs a job of an owner.
+
+    Args:
+        former: the holder of the lease that is handed on.
+        waits: whether to wait for a job that runs.
+
+    Raises:
+        ServiceBusy: a job of the owner runs.
+    """
+    lease = Lease(secrets.token_hex(8))
+    take = partial(_take, database, owner, former, lease.holder)
+    while not await take(LEASE_SECONDS):
+        if not waits:
+            raise ServiceBusy("all data of this owner is being checked or erased: try again in a moment")
+        await asyncio.sleep(LEASE_SECONDS / _RENEWALS)
+    async with renewed(take, LEASE_SECONDS):
+        try:
+            yield lease
+        finally:
+            if not lease.is_kept:
+                with contextlib.suppress(GraphmemError):
+                    await take(0)
+
+
+@contextlib.asynccontextmanager
+async def renewed(take: Callable[[float], Awaitable[object]], seconds: float) -> AsyncIterator[None]:
+    """Take a lease again and again while the block runs, each time for so many seconds."""
+
+    async def renew() -> None:
+        while True:
+            await asyncio.sleep(seconds / _RENEWALS)
+            with contextlib.suppress(GraphmemError):
+                await take(seconds)
+
+    renewal = asyncio.create_task(renew())
+    try:
+        yield
+    finally:
+        renewal.cancel()
+
+
+async def _take(database: Database, owner: str, former: str, holder: str, seconds: float) -> bool:
+    now = times.now()
+    row = await database.writes(owner).only(
+        "owner.lease", _Leased, former=former, holder=holder, now=now,
+        until=now + round(seconds * times.SECOND),
+    )  # fmt: skip
+    return row.is_free
