@@ -19,9 +19,10 @@ from typing import Any, Final, NamedTuple
 
 from graphmem.checking import passage_check, rule_dates
 from graphmem.checking.deriving import Seen, derive
+from graphmem.checking.report import Report
 from graphmem.checking.stamps import StampCheck
 from graphmem.checking.stretch import AuditDifference, StoredNodes, Stretch
-from graphmem.checking.subjects import Kind, kinds_of, stretches
+from graphmem.checking.subjects import Kind, Place, kinds_of, stretches
 from graphmem.database.driver import Database
 from graphmem.database.halving import in_halves
 from graphmem.database.queries import Queries, Transaction
@@ -41,22 +42,6 @@ READS_LIMIT: Final = 5
 """How often a stretch is read while commits change it."""
 RULE_READS_LIMIT: Final = 20
 """How often a stretch is read for what its merges by rule depend on."""
-REPORTED_LIMIT: Final = 200
-"""Entities and relationships whose differences a report lists; all are counted."""
-
-
-class Place(NamedTuple):
-    """How far an audit has come: its phase, and in it the kind of subjects, or the source, to go on after."""
-
-    phase: str
-    after: Any = ()
-
-    def left(self, kinds: list[Kind]) -> list[Kind]:
-        """Return what is left of some kinds."""
-        if not self.after:
-            return kinds
-        first = Kind(*self.after)
-        return [first, *(kind for kind in kinds if kind.order > first.order)]
 
 
 class _StoredCount(NamedTuple):
@@ -82,35 +67,6 @@ class _StoredCounts(NamedTuple):
 
 Progress = Callable[[int], None]
 """Called with the number of entities or relationships checked since the last call."""
-
-
-@dataclass(slots=True)
-class Report:
-    """The result of an audit.
-
-    ``unchecked`` counts the entities and relationships that commits changed during every read. ``settled``:
-    counters and the state hash could be compared. ``counted`` are subjects that ``stale_count`` counts
-    already, because of what is noted wrongly on their observations.
-    """
-
-    checked: int = 0
-    unchecked: int = 0
-    stale: dict[str, list[AuditDifference]] = field(default_factory=dict)
-    stale_count: int = 0
-    counted: set[str] = field(default_factory=set)
-    fixed: int = 0
-    settled: bool = True
-    counts: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    hash: int = 0
-
-    def note(self, differences: list[AuditDifference]) -> None:
-        """Add the differences of one entity or relationship; the first ones are listed, all are counted."""
-        if not differences:
-            return
-        subject_id = differences[0].subject_id
-        self.stale_count += subject_id not in self.counted
-        if subject_id in self.stale or len(self.stale) < REPORTED_LIMIT:
-            self.stale.setdefault(subject_id, []).extend(differences)
 
 
 @dataclass(slots=True)
@@ -142,24 +98,14 @@ class Audit:
     @property
     def state(self) -> dict[str, Any]:
         """How far the audit has come, and what it has counted: :meth:`resume` takes it, also as JSON."""
-        report = self.report
-        return {
-            "place": self.place,
-            "revision": self.revision,
-            "sums": [report.checked, report.unchecked, report.stale_count, report.fixed],
-            # What was mended may come again at a later place: only this process knows that it was counted.
-            "settled": report.settled and not self.moved,
-            "counts": [[*key, *numbers] for key, numbers in report.counts.items()],
-            "hash": hex(report.hash),
-        }
+        # What was mended may come again at a later place: only this process knows that it was counted.
+        settled = self.report.settled and not self.moved
+        return {"place": self.place, "revision": self.revision, "sums": self.report.sums, "settled": settled}
 
     def resume(self, state: dict[str, Any]) -> None:
         """Go on where an audit of the same owner was."""
-        report = self.report
         self.place, self.revision = Place(*state["place"]), state["revision"]
-        report.checked, report.unchecked, report.stale_count, report.fixed = state["sums"]
-        report.settled, report.hash = state["settled"], int(state["hash"], 16)
-        report.counts = {(kind, name): numbers for kind, name, *numbers in state["counts"]}
+        self.report = Report.of_sums(state["sums"], settled=state["settled"])
 
     async def run(self, entity_types: Iterable[str], relationship_types: Iterable[str]) -> Report:
         """Check all entities and relationships of these types."""
@@ -368,17 +314,7 @@ class Audit:
         )
 
     def _add(self, stretch: Stretch) -> None:
-        report = self.report
-        report.checked += len(stretch.subject_ids) - len(stretch.unchecked)
-        report.unchecked += len(stretch.unchecked)
-        report.hash += stretch.hash
-        for key, counted in stretch.counts.items():
-            known = report.counts.setdefault(key, [0, 0, 0, 0])
-            report.counts[key] = [total + more for total, more in zip(known, counted, strict=True)]
-        for subject_id in stretch.subject_ids:
-            if subject_id not in stretch.unchecked:
-                report.note(stretch.differences.get(subject_id, []))
-        report.fixed += stretch.mended
+        self.report.add(stretch)
         if self.progress:
             self.progress(len(stretch.subject_ids))
 

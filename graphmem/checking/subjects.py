@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graphmem.database.queries import Queries
 
@@ -21,6 +21,20 @@ class Kind(NamedTuple):
     def order(self) -> tuple[bool, str, bool]:
         """Its place in the order of kinds."""
         return not self.is_entity, self.type, not self.live
+
+
+class Place(NamedTuple):
+    """How far an audit has come: its phase, and in it the kind of subjects, or the source, to go on after."""
+
+    phase: str
+    after: Any = ()
+
+    def left(self, kinds: list[Kind]) -> list[Kind]:
+        """Return what is left of some kinds."""
+        if not self.after:
+            return kinds
+        first = Kind(*self.after)
+        return [first, *(kind for kind in kinds if kind.order > first.order)]
 
 
 class _Subject(NamedTuple):

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from graphmem import __version__
 from graphmem.arguments import Arguments, Nothing
-from graphmem.checking.audit import Report
+from graphmem.checking.report import Report
 from graphmem.errors import DatabaseUnavailable
 from graphmem.model import state_hash, times
 from graphmem.model.attribution import described

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from graphmem.checking.audit import Audit, Report
+from graphmem.checking.audit import Audit
+from graphmem.checking.report import Report
 from graphmem.database.jobs import single_flight, within
 from graphmem.registry import Context
 
