@@ -97,22 +97,25 @@ async def single_flight(
         if not waits:
             raise ServiceBusy("all data of this owner is being checked or erased: try again in a moment")
         await asyncio.sleep(LEASE_SECONDS / _RENEWALS)
-    async with renewed(take, LEASE_SECONDS):
-        try:
+    try:
+        async with renewed(take, LEASE_SECONDS):
             yield lease
-        finally:
-            if not lease.is_kept:
-                with contextlib.suppress(GraphmemError):
-                    await take(0)
+    finally:
+        if not lease.is_kept:
+            with contextlib.suppress(GraphmemError):
+                await take(0)
 
 
 @contextlib.asynccontextmanager
 async def renewed(take: Callable[[float], Awaitable[object]], seconds: float) -> AsyncIterator[None]:
     """Take a lease again and again while the block runs, each time for so many seconds."""
+    ended = asyncio.Event()
 
     async def renew() -> None:
-        while True:
-            await asyncio.sleep(seconds / _RENEWALS)
+        while not ended.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(ended.wait(), seconds / _RENEWALS)
+                return
             with contextlib.suppress(GraphmemError):
                 await take(seconds)
 
@@ -120,7 +123,9 @@ async def renewed(take: Callable[[float], Awaitable[object]], seconds: float) ->
     try:
         yield
     finally:
-        renewal.cancel()
+        # A statement that is under way would take the lease again after it was given back.
+        ended.set()
+        await renewal
 
 
 async def _take(database: Database, owner: str, former: str, holder: str, seconds: float) -> bool:

@@ -174,6 +174,20 @@ def test_two_callers_at_once_run_one_check(run: Call, together: Together, statem
     assert run("server.check_snapshots")["healthy"]
 
 
+def test_a_lease_that_is_given_back_is_free_though_it_was_just_renewed(
+    run: Call, loop: Loop, services: Services, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_many(run, 8)
+    monkeypatch.setattr(jobs, "_RENEWALS", 5_000)
+
+    async def again_and_again() -> None:
+        for _ in range(20):
+            async with jobs.single_flight(services.database, owner):
+                await asyncio.sleep(0.01)
+
+    loop.run(again_and_again())
+
+
 def test_who_has_the_cursor_goes_on_and_others_wait(
     run: Call, paged: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
