@@ -74,10 +74,12 @@ class History(NamedTuple):
     unmade: bool
     replayed: list[_ReplayedObservation] | None
 
-    async def observations(self, queries: Queries) -> AsyncIterator[Observation]:
+    async def observations(
+        self, queries: Queries, at: int = times.LATEST, at_ingested: int = times.LATEST
+    ) -> AsyncIterator[Observation]:
         """Yield its observations that set values; those that are too many are read in pages."""
         if self.replayed is None:
-            async for observation in observations(queries, self.subject_id):
+            async for observation in observations(queries, self.subject_id, at, at_ingested):
                 yield observation
         for each in self.replayed or ():
             yield each.of(self.subject_id)
@@ -187,23 +189,9 @@ async def observations_of(
     queries: Queries, subject_ids: Iterable[str], at: int, at_ingested: int
 ) -> AsyncIterator[Observation]:
     """Yield the observations of subjects as of two clocks, in no order; a statement reads what fits."""
-    remaining = sorted(subject_ids)
-    while remaining:
-        row = await queries.only(
-            "entity.histories", _Histories, subject_ids=remaining[:HISTORIES_PER_READ],
-            most=HISTORY_OBSERVATIONS_LIMIT, at=at, at_ingested=at_ingested,
-        )  # fmt: skip
-        read = {each.subject_id: each for each in row.histories}
-        for history in row.histories:
-            if history.observations is not None:
-                for replayed in history.observations:
-                    yield replayed.of(history.subject_id)
-            elif history.observation_count > HISTORY_OBSERVATIONS_LIMIT:
-                async for observation in observations(queries, history.subject_id, at, at_ingested):
-                    yield observation
-            else:
-                del read[history.subject_id]
-        remaining = [each for each in remaining if each not in read]
+    async for history in histories(queries, sorted(subject_ids), at, at_ingested):
+        async for observation in history.observations(queries, at, at_ingested):
+            yield observation
 
 
 _Folded = tuple[dict[str, Winner], Evidence, frozenset[tuple[str, str]]]
@@ -223,13 +211,15 @@ async def fold_entity(every: AsyncIterator[Observation], entity: Thing, rules: R
     return folded, evidence, frozenset(named)
 
 
-async def histories(queries: Queries, subject_ids: Iterable[str]) -> AsyncIterator[History]:
-    """Yield the histories of some entities and relationships, as many in one read as fit."""
+async def histories(
+    queries: Queries, subject_ids: Iterable[str], at: int = times.LATEST, at_ingested: int = times.LATEST
+) -> AsyncIterator[History]:
+    """Yield the histories of some entities and relationships as of two clocks, as many in one read as fit."""
     left = list(subject_ids)
     while left:
         row = await queries.only(
             "entity.histories", _Histories, subject_ids=left[:HISTORIES_PER_READ],
-            most=HISTORY_OBSERVATIONS_LIMIT, at=times.LATEST, at_ingested=times.LATEST,
+            most=HISTORY_OBSERVATIONS_LIMIT, at=at, at_ingested=at_ingested,
         )  # fmt: skip
         fitting = [
             each

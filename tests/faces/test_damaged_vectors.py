@@ -84,6 +84,7 @@ def test_the_passages_of_a_file_with_damaged_vectors_alone_are_not_searched(
         id=cv, packed=packed,
     )  # fmt: skip
     fresh = with_new_copies(loop, services, owner)
+    answer: dict[str, Any] = {}
     for _ in range(2):
         answer = fresh("sources.search", search="When is the boiler repaired?")
         assert {each["source_id"] for each in answer["passages"]} == {letter}

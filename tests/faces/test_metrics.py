@@ -138,7 +138,7 @@ def test_turns_that_are_lost_torn_or_failed_are_counted(loop: Loop, services: Se
         raise DatabaseUnavailable
 
     async def torn(write: Write) -> Any:
-        raise Torn
+        raise Torn("ent_1")
 
     with faulty_services(loop, services) as (faulty, database):
         counted = counts_from_now(database.metrics)

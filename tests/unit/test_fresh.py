@@ -37,7 +37,7 @@ def run(faults: list[Exception]) -> tuple[str, list[tuple[str, list[str]]]]:
 
 
 def test_a_torn_read_runs_again() -> None:
-    assert run([Torn(), Torn()]) == ("hello", [])
+    assert run([Torn("ent_1", 1), Torn("ent_1", 2)]) == ("hello", [])
 
 
 def test_a_stale_read_runs_again_after_its_entities_are_folded_again() -> None:
@@ -45,9 +45,10 @@ def test_a_stale_read_runs_again_after_its_entities_are_folded_again() -> None:
 
 
 def test_a_read_that_stays_torn_times_out() -> None:
-    assert run([Torn()] * (READ_ATTEMPTS - 1))[0] == "hello"
+    torn: list[Exception] = [Torn("ent_1", part) for part in range(READ_ATTEMPTS)]
+    assert run(torn[1:])[0] == "hello"
     with pytest.raises(DatabaseTimeout):
-        run([Torn()] * READ_ATTEMPTS)
+        run(torn)
 
 
 @walk_over("name", [o.name for o in REGISTRY.values() if o.scope is not Scope.READ])
