@@ -9,10 +9,12 @@ import time
 from collections.abc import Coroutine
 from typing import Any
 
-from tests.support.loop_watch import CPU_SECONDS_LIMIT, LoopWatch
+from tests.support.loop_watch import LoopWatch
+
+LIMIT_SECONDS = 0.05
 
 
-def burn(seconds: float = 10 * CPU_SECONDS_LIMIT) -> None:
+def burn(seconds: float = 10 * LIMIT_SECONDS) -> None:
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass
@@ -34,7 +36,7 @@ async def calling_in_a_thread() -> None:
 
 def told_of(*coroutines: Coroutine[Any, Any, None]) -> list[str]:
     loop, told = asyncio.new_event_loop(), list[str]()
-    with contextlib.closing(loop), LoopWatch(loop, told).watching():
+    with contextlib.closing(loop), LoopWatch(loop, told, LIMIT_SECONDS).watching():
         for coroutine in coroutines:
             loop.run_until_complete(coroutine)
     return told
