@@ -29,6 +29,12 @@ _CURVES: Final[Mapping[Algorithm, tuple[str, str]]] = {
 _BY_CURVE: Final[Mapping[tuple[Any, Any], Algorithm]] = {
     curve: algorithm for algorithm, curve in _CURVES.items()
 }
+_PRIME: Final = 2**255 - 19
+_ORDER_8_Y: Final = int.from_bytes(
+    bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
+)
+_SMALL_ORDER_Y: Final = frozenset({0, 1, _PRIME - 1, _ORDER_8_Y, _PRIME - _ORDER_8_Y})
+"""The y of the eight points of small order of edwards25519: a signature of such a key fits many messages."""
 _PRIVATE_MEMBERS: Final = frozenset({"d", "k", "p", "q", "dp", "dq", "qi", "oth"})
 
 PublicKey = ed25519.Ed25519PublicKey | ec.EllipticCurvePublicKey
@@ -74,7 +80,8 @@ class AgentKey:
         If ``is_strict``, it is refused.
 
         Raises:
-            AgentSignatureInvalid: it has another algorithm, a private member, or no point of its curve.
+            AgentSignatureInvalid: it has another algorithm, a private member, or a point that is
+                not of its curve, or of small order.
         """
         if _PRIVATE_MEMBERS & jwk.keys():
             raise refused("invalid_key", "the key has private or symmetric members")
@@ -170,9 +177,12 @@ class PrivateAgentKey:
 
 
 def _public_key(algorithm: Algorithm, jwk: Mapping[str, Any]) -> PublicKey:
-    """Return the public key of a JWK; ValueError: its point has the wrong length, or is off the curve."""
+    """Return the public key of a JWK; ValueError: its point is too short, off the curve, or weak."""
     x = decoded(jwk.get("x"))
     if algorithm == "Ed25519":
+        y = int.from_bytes(x, "little") & (2**255 - 1)
+        if y in _SMALL_ORDER_Y or y >= _PRIME:
+            raise ValueError("the point is of small order, or not in the form of RFC 8032, section 5.1.2")
         return ed25519.Ed25519PublicKey.from_public_bytes(x)
     y = decoded(jwk.get("y"))
     if len(x) != COORDINATE_BYTES or len(y) != COORDINATE_BYTES:
