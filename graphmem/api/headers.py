@@ -39,13 +39,22 @@ PREFLIGHT_SECONDS: Final = 600
 
 
 class SentHeaders(dict[str, str]):
-    """The headers of a request, found by any case of their names; of one sent twice, the first."""
+    """The headers of a request, found by any case of their names; of one sent twice, the first.
+
+    ``host`` and ``origin`` sent twice have both values, joined by a comma: they name no host then, and the
+    check of hosts refuses the request (RFC 9112, section 3.2).
+    """
 
     @classmethod
     def of(cls, scope: Scope) -> SentHeaders:
-        """Return the headers of a request."""
         raw: list[tuple[bytes, bytes]] = scope["headers"]
-        return cls((name.decode("latin-1"), value.decode("latin-1")) for name, value in reversed(raw))
+        headers = cls((name.decode("latin-1"), value.decode("latin-1")) for name, value in reversed(raw))
+        if len(headers) < len(raw):
+            for name in (b"host", b"origin"):
+                values = [value.decode("latin-1") for sent, value in raw if sent == name]
+                if len(values) > 1:
+                    headers[name.decode()] = ",".join(values)
+        return headers
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(str(name).lower())
@@ -102,13 +111,16 @@ class HostCheck:
     Any web page could reach a service on loopback through a host name that resolves to loopback (DNS
     rebinding). The Host must therefore be an allowed one: loopback, the bound one, that of
     ``Settings.public_url`` or one of ``Settings.allowed_hosts``. The Origin of a page must be of an allowed
-    host, or be one of ``Settings.cors_origins``.
+    host, or be one of ``Settings.cors_origins``. On loopback each program of this machine has a port: there
+    the Origin must have the port of the Host as well.
     """
 
     def __init__(self, settings: Settings) -> None:
         loopback = LOOPBACK if settings.host in LOOPBACK else LOOPBACK | {settings.host}
-        public_host = {_host(urlsplit(settings.public_url).netloc)} - {""} if settings.public_url else set()
+        public = urlsplit(settings.public_url or "").netloc
+        public_host = {_host(public)} - {""}
         self.hosts = frozenset(settings.allowed_hosts) | loopback | public_host
+        self.public_port = _port(public)
         # What a sandbox shows, it shows everybody: a foreign name gives a page nothing.
         is_reached = settings.sandbox or (settings.bearer_token is not None and settings.host not in LOOPBACK)
         # No setting tells by which names others reach it.
@@ -126,11 +138,11 @@ class HostCheck:
         origin, host = headers.get("origin"), _host(headers.get("host", ""))
         is_own = self.any_host or host in self.hosts or (self.any_address and _ADDRESS.fullmatch(host))
         own = {host} - {""} if is_own else frozenset[str]()
-        if (
-            origin is not None
-            and origin not in self.origins
-            and _host(origin.partition("://")[2]) not in self.hosts | own
-        ):
+        page = (origin or "").partition("://")[2]
+        is_own_page = _host(page) in self.hosts | own and (
+            _host(page) not in LOOPBACK or _port(page) in (_port(headers.get("host", "")), self.public_port)
+        )
+        if origin is not None and origin not in self.origins and not is_own_page:
             message = "the Origin header is that of a foreign page: add it to GRAPHMEM_CORS_ORIGINS"
             raise HostRefused(message, origin=origin[:200])
         if not is_own:
@@ -147,3 +159,8 @@ def _host(authority: str) -> str:
         return (parts.hostname or "") if plain and parts.port != 0 else ""
     except ValueError:
         return ""
+
+
+def _port(authority: str) -> int | None:
+    """Return the port of ``host:port``, None if it has none or :func:`_host` is empty."""
+    return urlsplit(f"//{authority}").port if _host(authority) else None

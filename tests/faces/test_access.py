@@ -336,9 +336,41 @@ def test_a_foreign_host_is_refused(open_http: Http, method: str, path: str, host
     assert (answer.status_code, envelope(answer)["error_code"]) == (403, "HOST_NOT_ALLOWED")
 
 
-@pytest.mark.parametrize("host", OURS)
+@walk_over("host", OURS)
 def test_our_own_pages_may_ask(open_http: Http, host: str) -> None:
-    assert open_http("GET", "/stats", headers={"Origin": f"http://{host}"}).status_code == 200
+    headers = {"Host": host, "Origin": f"http://{host}"}
+    assert open_http("GET", "/stats", headers=headers).status_code == 200
+
+
+@walk_over(
+    "origin", ["http://localhost:5173", "http://127.0.0.1:8000", "https://localhost", "http://[::1]:9"]
+)
+@walk_over("method, path", [("POST", "/store"), ("POST", "/mcp"), ("GET", "/stats")])
+def test_a_page_of_another_port_of_this_machine_is_refused(
+    open_http: Http, method: str, path: str, origin: str
+) -> None:
+    answer = open_http(method, path, headers={"Host": "localhost:3080", "Origin": origin})
+    assert (answer.status_code, envelope(answer)["error_code"]) == (403, "HOST_NOT_ALLOWED")
+
+
+@walk_over("name", ["Host", "Origin"])
+@walk_over(
+    "first, second", [("localhost", "evil.com"), ("evil.com", "localhost"), ("localhost", "localhost")]
+)
+def test_a_host_or_an_origin_that_is_sent_twice_is_refused(
+    open_http: Http, name: str, first: str, second: str
+) -> None:
+    prefix = "http://" if name == "Origin" else ""
+    twice = [(name, f"{prefix}{value}") for value in (first, second)]
+    headers = [("Host", "localhost"), *twice] if name == "Origin" else twice
+    assert open_http("GET", "/stats", headers=headers).status_code == 403
+
+
+def test_a_page_of_the_public_address_on_loopback_may_ask(loop: Loop, services: Services) -> None:
+    settings = load(public_url="https://localhost:8443")
+    http = sender(loop, create_app(replace(services, settings=settings)))
+    headers = {"Host": "127.0.0.1:3080", "Origin": "https://localhost:8443"}
+    assert http("GET", "/server-info", headers=headers).status_code == 200
 
 
 @walk_over("origin", [*(f"http://{host}" for host in FOREIGN), "null", "localhost", "file://"])
