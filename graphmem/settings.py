@@ -50,6 +50,14 @@ TierName = Literal["anonymous", "unverified_client", "software", "operator_attes
 ToolsetName = Literal["core", "full", "readonly", "memory"]
 """The toolsets of MCP; ``graphmem/mcp/toolsets.py`` says what each of them has."""
 
+_URL_SECRETS: Final = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=[?&])[^=&#\s]+=[^&#\s]+")
+
+
+def without_url_secrets(text: str) -> str:
+    """Return a text with ``…`` in place of user and password, and of the query parameters, of its URLs."""
+    return _URL_SECRETS.sub("…", text) if "://" in text else text
+
+
 SANDBOX_DEFAULTS: Final[dict[str, Any]] = {
     "limit_reads": "600/minute",
     "limit_writes": "30/minute",

@@ -97,7 +97,7 @@ class Gate:
                 stopping = ServiceBusy("the service is stopping: try again in a moment")
                 await refusal(stopping, scope)(scope, receive, answer.send)
             except Exception as exc:
-                _log.exception("unexpected fault", method=scope["method"], path=_logged_path(scope))
+                _log.exception("unexpected fault", method=scope["method"], path=self._logged_path(scope))
                 if answer.status:
                     raise
                 error = exc if isinstance(exc, GraphmemError) else InternalError()
@@ -173,24 +173,26 @@ class Gate:
             (_log.info if status >= 400 else _log.debug)(
                 "request",
                 method=scope["method"],
-                path=_logged_path(scope),
+                path=self._logged_path(scope),
                 status=status,
                 milliseconds=round((time.perf_counter() - begin) * 1000, 2),
             )
 
+    def _logged_path(self, scope: Scope) -> str:
+        """Return the path of a request with dots in place of what is no id, as it may be a stored value.
 
-def _logged_path(scope: Scope) -> str:
-    """Return the path of a request with dots in place of what is no id, as it may be a stored value."""
-    path = scope["path"]
-    if "path_params" not in scope:
-        # It was refused before it had a route.
-        first, slash, _ = path[1:].partition("/")
-        return f"/{first[:50]}/…" if slash else path[:50]
-    for name, value in scope["path_params"].items():
-        text = str(value)
-        if text and name != "entity_type" and not _ID.fullmatch(text):
-            path = path.replace(text, "…")
-    return path[:200]
+        Of a path that no operation has, nothing is logged: it may be a secret.
+        """
+        path = scope["path"]
+        if "path_params" not in scope:
+            # It was refused before it had a route.
+            first, slash, _ = path[1:].partition("/")
+            return "/…" if not self._methods(path) else f"/{first[:50]}/…" if slash else path[:50]
+        for name, value in scope["path_params"].items():
+            text = str(value)
+            if text and name != "entity_type" and not _ID.fullmatch(text):
+                path = path.replace(text, "…")
+        return path[:200]
 
 
 class _Answer:

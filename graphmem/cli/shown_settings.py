@@ -52,11 +52,13 @@ def _row(chosen: Settings, name: str, overrides: dict[str, Any]) -> dict[str, An
     from pydantic import SecretStr
 
     from graphmem import environment_file
-    from graphmem.settings import variable
+    from graphmem.settings import variable, without_url_secrets
 
     value = getattr(chosen, name)
     if isinstance(value, SecretStr):
         value = MASK if value.get_secret_value() else None
+    elif isinstance(value, str):
+        value = without_url_secrets(value)
     elif isinstance(value, Path | tuple):
         value = str(value) if isinstance(value, Path) else list(value)
     is_set = name in chosen.model_fields_set

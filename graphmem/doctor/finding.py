@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from graphmem.settings import Settings
+from pydantic import SecretStr
+
+from graphmem.settings import Settings, without_url_secrets
 
 Status = Literal["ok", "warn", "fail"]
-_USERINFO = re.compile(r"(?<=//)[^/@\s]+@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,12 @@ async def run_check(check: str, look: Callable[[], Awaitable[Found]]) -> list[Fi
 
 def redact(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
     """Return the findings without passwords, keys and tokens."""
-    known = (
-        settings.bearer_token, settings.neo4j_password, settings.embedding_key, settings.root_key,
-    )  # fmt: skip
-    secrets = [value for secret in known if secret and (value := secret.get_secret_value())]
+    known = [getattr(settings, name) for name in type(settings).model_fields]
+    secrets = [value for each in known if isinstance(each, SecretStr) and (value := each.get_secret_value())]
 
     def clean(text: str) -> str:
         for secret in secrets:
             text = text.replace(secret, "…")
-        return _USERINFO.sub("…@", text)
+        return without_url_secrets(text)
 
     return [replace(item, what=clean(item.what), fix=clean(item.fix)) for item in findings]

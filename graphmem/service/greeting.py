@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from graphmem import __version__
-from graphmem.settings import Settings, shared_settings
+from graphmem.settings import Settings, shared_settings, without_url_secrets
 
 PATH = "/service"
 STOP_PATH = "/service/stop"
@@ -60,7 +60,7 @@ def differences(settings: Settings, greeting: Mapping[str, Any]) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, SecretStr):
-        digest = hashlib.sha256(value.get_secret_value().encode()).hexdigest()
-        return f"secret with hash {digest[:8]}"
-    return "" if value is None else str(value)
+    text = value.get_secret_value() if isinstance(value, SecretStr) else "" if value is None else str(value)
+    shown = "secret" if isinstance(value, SecretStr) else without_url_secrets(text)
+    # Two secrets differ, though neither is shown.
+    return shown if shown == text else f"{shown} with hash {hashlib.sha256(text.encode()).hexdigest()[:8]}"

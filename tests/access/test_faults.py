@@ -174,3 +174,15 @@ def test_fault_before_any_endpoint_answers_the_envelope_alone(
         for method, path in EVERY:
             check_answer(method, path, http(method, surface.url(path)), log)
             log.clear()
+
+
+def test_a_path_that_no_operation_has_is_not_logged(
+    loop: Loop, services: Services, owner: str, log: pytest.LogCaptureFixture
+) -> None:
+    with serving(loop, create_app(services, always(full_actor(owner)), limited=False)) as http:
+        for path in ("/gm_sk_hunter2", "/hunter2/x", "/entities/hunter2/hunter2", "/api/hunter2"):
+            assert http("GET", path).status_code == 404
+        assert http("GET", "/entities/hunter2").status_code == 404
+    lines = [str(record.msg) for record in log.records]
+    assert len([line for line in lines if "404" in line and "…" in line]) == 5
+    assert [line for line in lines if "hunter2" in line] == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from graphmem.service import greeting
 from graphmem.settings import Settings, variable
@@ -44,3 +46,18 @@ def test_the_account_at_a_database_counts_only_where_a_server_is_named(tmp_path:
 
     assert named(neo4j_database="other") == []
     assert named(uri="bolt://a:1", neo4j_database="other") == ["NEO4J_DATABASE"]
+
+
+def test_credentials_in_addresses_are_told_by_their_hash_alone(tmp_path: Path) -> None:
+    def greeted(word: str) -> dict[str, Any]:
+        url = f"https://user:{word}@models.example.org/v1?api-key={word}"
+        return greeting.identity(
+            Settings(
+                data_dir=tmp_path, llm_url=url, llm_model="m", embedding_url=url,
+            )
+        )  # fmt: skip
+
+    assert "hunter2" not in json.dumps(greeted("hunter2"))
+    own = Settings(data_dir=tmp_path, embedding_url="https://user:other@models.example.org/v1")
+    assert any("GRAPHMEM_EMBEDDING_URL" in text for text in greeting.differences(own, greeted("hunter2")))
+    assert greeted("hunter2")["settings_hash"] != greeted("hunter3")["settings_hash"]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from graphmem.cli.main import app
+from graphmem.doctor.finding import Finding, redact
 from graphmem.errors import ConfigurationInvalid
-from graphmem.settings import load
+from graphmem.settings import load, without_url_secrets
 
 
 @pytest.mark.parametrize(
@@ -77,3 +80,33 @@ def test_a_data_directory_has_one_name(tmp_path: Path) -> None:
 )
 def test_a_service_says_where_others_reach_it(overrides: dict[str, str], url: str) -> None:
     assert load(**overrides).advertised_url(9) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://u:p@h.example/v1", "https://…@h.example/v1"),
+        ("https://h.example/v1?api-key=abc&v=1#f", "https://h.example/v1?…&…#f"),
+        ("it says no at bolt://neo4j:p@h:7687: why", "it says no at bolt://…@h:7687: why"),
+        ("https://h.example/a@b", "https://h.example/a@b"),
+        ("write to a@b.example?x=1", "write to a@b.example?x=1"),
+    ],
+)
+def test_urls_are_shown_without_their_credentials(url: str, shown: str) -> None:
+    assert without_url_secrets(url) == shown
+
+
+def test_no_secret_is_shown_by_settings_or_the_doctor(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    url = "https://me:hunter2@models.example/v1?key=hunter2"
+    monkeypatch.setenv("GRAPHMEM_LLM_URL", url)
+    monkeypatch.setenv("GRAPHMEM_LLM_MODEL", "m")
+    monkeypatch.setenv("GRAPHMEM_LLM_KEY", "hunter3-of-the-model")
+    for form in ([], ["--json"]):
+        shown = CliRunner().invoke(app, ["--data-dir", str(tmp_path), "settings", *form])
+        assert shown.exit_code == 0
+        assert "hunter" not in shown.output
+        assert "models.example" in shown.output
+    (finding,) = redact([Finding("x", "fail", f"{url} refuses hunter3-of-the-model")], load())
+    assert "hunter" not in finding.what
