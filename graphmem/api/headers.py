@@ -120,7 +120,7 @@ class HostCheck:
         public = urlsplit(settings.public_url or "").netloc
         public_host = {_host(public)} - {""}
         self.hosts = frozenset(settings.allowed_hosts) | loopback | public_host
-        self.public_port = _port(public)
+        self.public = public
         # What a sandbox shows, it shows everybody: a foreign name gives a page nothing.
         is_reached = settings.sandbox or (settings.bearer_token is not None and settings.host not in LOOPBACK)
         # No setting tells by which names others reach it.
@@ -140,7 +140,9 @@ class HostCheck:
         own = {host} - {""} if is_own else frozenset[str]()
         page = (origin or "").partition("://")[2]
         is_own_page = _host(page) in self.hosts | own and (
-            _host(page) not in LOOPBACK or _port(page) in (_port(headers.get("host", "")), self.public_port)
+            _host(page) not in LOOPBACK
+            or page == self.public
+            or _port(page) == _port(headers.get("host", ""))
         )
         if origin is not None and origin not in self.origins and not is_own_page:
             message = "the Origin header is that of a foreign page: add it to GRAPHMEM_CORS_ORIGINS"
