@@ -412,6 +412,14 @@ class AccountConflict(GraphmemError):
     code, status, exit_code = "ACCOUNT_CONFLICT", 409, 5
 
 
+class KeyHasChildren(GraphmemError):
+    """The key made other keys or connections, which are in force; details.keys names the keys. Nothing was
+    revoked. Send `children`: with `end` they end with it, with `keep` they stay.
+    """
+
+    code, status, exit_code = "KEY_HAS_CHILDREN", 409, 5
+
+
 class DumpConflicts(GraphmemError):
     """Some facts of the dump contradict stored facts: details.conflicts names them. The stored facts stay,
     and all other facts are restored.

@@ -44,13 +44,17 @@ from graphmem.errors import (
     InternalError,
     SandboxDisabled,
     ServiceBusy,
+    WriterQuarantined,
 )
 from graphmem.foreign_arguments import asking_something
+from graphmem.model import membership, times
+from graphmem.model.attribution import writers_of
 from graphmem.objects import ObjectStore
 from graphmem.observability import logs
 from graphmem.sealing import InstanceKeys
 from graphmem.settings import LIMITS, Limits, Settings, TierName
 from graphmem.writing import Writers
+from graphmem.writing.state import WrittenSpan
 
 if TYPE_CHECKING:
     from graphmem.changes.change_feed import ChangeFeed
@@ -266,6 +270,8 @@ class Operation(Generic[A]):
             raise Forbidden(needs=self.scope, operation=self.name)
         if self.scope is not Scope.READ:
             _check_writer(actor, services.settings)
+            if self.name.startswith(_OF_ACCESS):
+                await _check_quarantine(services, actor, self.name)
         arguments = read(self.arguments, self.name, asking_something(self.arguments, raw, actor))
         if self.scope is Scope.READ and named_types(arguments):
             arguments = with_types(arguments, await services.type_aliases.of(actor.owner))
@@ -316,6 +322,20 @@ def _check_writer(actor: Actor, settings: Settings) -> None:
 
 UNBOUNDED: Final = 10**9
 """The ``statements`` of an operation whose number of them grows with what its owner has."""
+
+_OF_ACCESS: Final = ("agents.", "connections.", "keys.", "subscriptions.")
+"""The writes that no owner's writer decides on, and that therefore do not learn of a quarantine from it."""
+
+
+async def _check_quarantine(services: Services, actor: Actor, name: str) -> None:
+    """Refuse a change of who may call, or who is called, by a writer in quarantine."""
+    writers = writers_of(actor.owner, actor.agent, actor.client, actor.by)
+    reads = services.database.reads(actor.owner)
+    spans = await reads.only("exclusion.writings", list[WrittenSpan], writers=writers)
+    if any(span.holds(writers, times.now()) and not membership.counts(span.toggles) for span in spans):
+        raise WriterQuarantined(operation=name)
+
+
 REGISTRY: dict[str, Operation[Any]] = {}
 """Every operation by name. Importing :mod:`graphmem.operations` fills it."""
 

@@ -102,15 +102,15 @@ async def _allow(oauth: OAuth, form: dict[str, str], secret: str, cookie: str) -
     if waiting is None:
         return _message(_ENDED, 400)
     name = form.get("name", "")
-    account = await oauth.accounts.prove(name, form.get("secret", ""))
-    if account is None:
+    proof = await oauth.accounts.prove(name, form.get("secret", ""))
+    if proof is None:
         shown = _Page(cookie, _csrf(cookie, secret), _UNPROVEN, name)
         return _page(oauth, waiting, secret, shown, 403)
-    scopes = granted_scopes(waiting.scopes, account)
+    scopes = granted_scopes(waiting.scopes, proof)
     if not scopes:
         shown = _Page(cookie, _csrf(cookie, secret), _NOT_ALLOWED, name)
         return _page(oauth, waiting, secret, shown, 403)
-    code = await oauth.grants.allow(secret, account, scopes, cookie)
+    code = await oauth.grants.allow(secret, proof, scopes, cookie)
     if code is None:
         return _message(_ENDED, 400)
     return redirect(f"{oauth.base}/mcp/oauth/authorize", 303, code=code, state=secret)

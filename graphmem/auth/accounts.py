@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from graphmem.auth import ALL_SCOPES, Actor, Method, Scope, local_actor, passwords, stored_name, tokens
 from graphmem.database.driver import Database
-from graphmem.errors import AccountConflict, GraphmemError, NotFound
+from graphmem.errors import AccountConflict, Forbidden, GraphmemError, KeyHasChildren, NotFound
 from graphmem.model import times
 from graphmem.settings import Settings
 
@@ -44,7 +44,11 @@ class Account(NamedTuple):
 
 
 class ApiKey(NamedTuple):
-    """A row of ``account/_key.cypher``. Times are microseconds; ``last_used_at`` is exact to the minute."""
+    """A row of ``account/_key.cypher``. Times are microseconds; ``last_used_at`` is exact to the minute.
+
+    A key ends no later than the keys that made it. ``made_by`` is the id of the key that made it; None: a
+    person did, who is at this machine or has proved the account.
+    """
 
     id: str
     name: str
@@ -53,6 +57,7 @@ class ApiKey(NamedTuple):
     expires_at: int | None
     last_used_at: int | None
     revoked_at: int | None
+    made_by: str | None = None
 
     def is_valid(self, now: int) -> bool:
         """Return whether the key is neither revoked nor expired at a time."""
@@ -99,6 +104,26 @@ class KeyResult(NamedTuple):
     """The row of queries that answer one API key."""
 
     key: ApiKey
+
+
+class NewKey(NamedTuple):
+    """The row of ``account/create_key.cypher``."""
+
+    key: ApiKey | None
+
+
+class RevokedKey(NamedTuple):
+    """The row of ``account/revoke_key.cypher``."""
+
+    key: ApiKey
+    outcome: str
+
+
+class Proof(NamedTuple):
+    """The account that a person proved to be, and the API key if that was the proof."""
+
+    account: Account
+    key: ApiKey | None = None
 
 
 class KeyOfAccount(NamedTuple):
@@ -262,30 +287,78 @@ class Accounts:
         return settings.sandbox or (settings.may_be_open and not await self.are_guarded())
 
     async def create_key(
-        self, account_id: str, name: str, scopes: Collection[str], expires_at: int | None
+        self,
+        account_id: str,
+        name: str,
+        scopes: Collection[str],
+        expires_at: int | None,
+        maker_id: str | None = None,
     ) -> tuple[str, ApiKey]:
-        """Create an API key; return the key itself, which is not stored, and its record."""
+        """Create an API key; return the key itself, which is not stored, and its record.
+
+        Args:
+            maker_id: the id of the key that makes it, if a key does.
+
+        Raises:
+            Forbidden: the maker is the last of eight keys of which each made the next one.
+        """
         secret = tokens.make(tokens.KEY_PREFIX)
         row = await self._writes.one(
-            "account.create_key", KeyResult, account_id=account_id, id=f"key_{secrets.token_hex(8)}",
+            "account.create_key", NewKey, account_id=account_id, maker_id=maker_id, id=_new_key_id(),
             digest=tokens.digest(secret), name=name, scopes=sorted(scopes), created_at=times.now(),
             expires_at=expires_at,
         )  # fmt: skip
         if row is None:
             raise NotFound("the caller has no account on this instance", account_id=account_id)
+        if row.key is None:
+            raise Forbidden("each of eight keys made the next one: make this key with an earlier one of them")
+        return secret, row.key
+
+    async def rotate_key(self, account_id: str, key_id: str) -> tuple[str, ApiKey]:
+        """Put a new key in the place of one that is not revoked; return it and its record."""
+        secret = tokens.make(tokens.KEY_PREFIX)
+        row = await self._writes.one(
+            "account.rotate_key", KeyResult, account_id=account_id, id=key_id, new_id=_new_key_id(),
+            digest=tokens.digest(secret), created_at=times.now(),
+        )  # fmt: skip
+        if row is None:
+            raise _no_key(key_id)
         return secret, row.key
 
     async def keys(self, account_id: str) -> list[ApiKey]:
         """Return the API keys of an account, newest first, revoked ones included."""
         return [row.key for row in await self._reads.all("account.keys", KeyResult, account_id=account_id)]
 
-    async def revoke_key(self, account_id: str, key_id: str) -> ApiKey:
-        """Revoke an API key of an account. To revoke it again changes nothing."""
+    async def revoke_key(
+        self, account_id: str, key_id: str, children: str = "", *, spares_admin: bool = False
+    ) -> ApiKey:
+        """Revoke an API key of an account. To revoke it again changes nothing.
+
+        Args:
+            children: what becomes of the keys and connections that it made: ``end`` or ``keep``.
+            spares_admin: refuse it if no other key has the scope admin, and the account has no password.
+
+        Raises:
+            KeyHasChildren: it made some that are in force, and ``children`` is empty.
+            AccountConflict: the last key of an administrator would end.
+        """
         row = await self._writes.one(
-            "account.revoke_key", KeyResult, account_id=account_id, id=key_id, revoked_at=times.now()
-        )
+            "account.revoke_key", RevokedKey, account_id=account_id, id=key_id, revoked_at=times.now(),
+            children=children, spares_admin=spares_admin,
+        )  # fmt: skip
         if row is None:
-            raise NotFound(f"there is no key {key_id}: the list of keys has the ids", key_id=key_id)
+            raise _no_key(key_id)
+        if row.outcome == "children":
+            now = times.now()
+            made = [each for each in await self.keys(account_id) if each.made_by == key_id]
+            named = [{"key_id": each.id, "name": each.name} for each in made if each.is_valid(now)]
+            raise KeyHasChildren(key_id=key_id, keys=named)
+        if row.outcome == "last":
+            raise AccountConflict(
+                f"{key_id} is the last credential of an administrator: make another key with the scope admin "
+                "first",
+                key_id=key_id,
+            )
         return row.key
 
     async def of_key(self, digest: str) -> KeyOfAccount | None:
@@ -307,32 +380,32 @@ class Accounts:
             raise NotFound("the caller has no account on this instance", account_id=account_id)
         return code, expires_at
 
-    async def prove(self, name: str, secret: str) -> Account | None:
-        """Return the account that a person proves to be by a password, an API key or a one-time code.
+    async def prove(self, name: str, secret: str) -> Proof | None:
+        """Return which account a person proves to be by a password, an API key or a one-time code.
 
         ``name`` is needed for a password alone. A wrong secret and an unknown name answer the same and take
         equally long.
         """
-        account = await self._of_secret(secret.strip())
-        if account is None:
+        proof = await self._of_secret(secret.strip())
+        if proof is None:
             row = await self._reads.one("account.by_name", AccountPassword, name=stored_name(name))
             if not await passwords.matches(secret, row.password if row else None) or row is None:
                 return None
-            account = row.account
-        return None if account.disabled else account
+            proof = Proof(row.account)
+        return None if proof.account.disabled else proof
 
-    async def _of_secret(self, secret: str) -> Account | None:
+    async def _of_secret(self, secret: str) -> Proof | None:
         now = times.now()
         if secret.startswith(tokens.KEY_PREFIX):
             row = await self.of_key(tokens.digest(secret))
-            return row.account if row is not None and row.key.is_valid(now) else None
+            return Proof(*row) if row is not None and row.key.is_valid(now) else None
         code = secret.upper()
         if len(code) != 5 * _CODE_GROUPS - 1:
             return None
         redeemed = await self._writes.one(
             "account.redeem_code", AccountResult, digest=tokens.digest(code), now=now
         )
-        return redeemed.account if redeemed is not None else None
+        return Proof(redeemed.account) if redeemed is not None else None
 
 
 def being_erased(name: str) -> AccountConflict:
@@ -342,6 +415,14 @@ def being_erased(name: str) -> AccountConflict:
         f"`graphmem account delete {name} --with-data` finishes the deletion",
         name=name,
     )
+
+
+def _new_key_id() -> str:
+    return f"key_{secrets.token_hex(8)}"
+
+
+def _no_key(key_id: str) -> NotFound:
+    return NotFound(f"there is no key {key_id}: the list of keys has the ids", key_id=key_id)
 
 
 def _no_account(name: str) -> NotFound:

@@ -29,7 +29,9 @@ TYPED_OPERATIONS: Final = frozenset({
 })  # fmt: skip
 """The operations that touch no entity type but those of the types and entities that their arguments name, and
 those that the reference fields among their arguments name."""
-GRANTING: Final = frozenset({"agents.grant", "agents.revoke", "agents.suspend", "keys.create"})
+GRANTING: Final = frozenset({
+    "agents.grant", "agents.revoke", "agents.suspend", "keys.create", "keys.rotate",
+})  # fmt: skip
 """What no agent does that has a grant: it would give itself another one, or a key that no grant narrows."""
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from graphmem.auth import Scope, tokens
-from graphmem.auth.accounts import Account
+from graphmem.auth.accounts import Account, Proof
 from graphmem.auth.credentials import CredentialCache
 from graphmem.database.driver import Database
 from graphmem.errors import GraphmemError, NotFound, OAuthRefused, ServiceBusy
@@ -64,6 +64,7 @@ class Grant(NamedTuple):
     """A row of ``oauth/_grant.cypher``: what an account allows a client. Times are microseconds.
 
     ``redeemed_at`` is None until the client has its first tokens. ``expires_at`` is when the last token ends.
+    ``made_by`` is the id of the API key by which a person allowed it, None for another proof.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Grant(NamedTuple):
     last_used_at: int | None
     redeemed_at: int | None
     expires_at: int
+    made_by: str | None = None
 
 
 class RequestResult(NamedTuple):
@@ -233,11 +235,17 @@ class Grants:
         )  # fmt: skip
         return row.request if row is not None else None
 
-    async def allow(self, secret: str, account: Account, scopes: Collection[str], browser: str) -> str | None:
-        """Allow a request; return the code, None if it has ended. ``browser``: the secret in its cookie."""
+    async def allow(self, secret: str, proof: Proof, scopes: Collection[str], browser: str) -> str | None:
+        """Allow a request; return the code, None if it has ended.
+
+        Args:
+            proof: the account. What an API key allows ends with the key.
+            browser: the secret in its cookie.
+        """
         code, now = secrets.token_urlsafe(32), times.now()
         row = await self._writes.one(
-            "oauth.grant", RequestResult, digest=tokens.digest(secret), account_id=account.id,
+            "oauth.grant", RequestResult, digest=tokens.digest(secret), account_id=proof.account.id,
+            key_id=proof.key and proof.key.id,
             grant_id=f"con_{secrets.token_hex(8)}", scopes=sorted(scopes), code_digest=tokens.digest(code),
             browser=tokens.digest(browser), now=now, expires_at=now + CODE_SECONDS * times.SECOND,
             client_expires_at=now + USED_CLIENT_SECONDS * times.SECOND,
@@ -368,9 +376,10 @@ class Grants:
             await self._writes.rows("oauth.remove_expired", before=before, limit=REMOVED_AT_ONCE)
 
 
-def granted_scopes(requested: Collection[str], account: Account) -> list[str]:
-    """Return the scopes that a person may allow a client: those that the account has itself."""
-    return [scope for scope in Scope if scope in requested and scope in account.scopes]
+def granted_scopes(requested: Collection[str], proof: Proof) -> list[str]:
+    """Return the scopes that a person may allow a client: those of the proof."""
+    allowed = set(proof.account.scopes) & set(proof.account.scopes if proof.key is None else proof.key.scopes)
+    return [scope for scope in Scope if scope in requested and scope in allowed]
 
 
 def _found(row: GrantResult | None, grant_id: str) -> Grant:

@@ -387,6 +387,7 @@ LAYOUTS: dict[str, Layout] = {
     "interpretations.withdraw": _CHANGES,
     "keys.create": _KEY,
     "keys.revoke": _KEY,
+    "keys.rotate": _KEY,
     "observations.create": _ENTITY,
     "observations.query": _layout(_observations, "observations"),
     "relationship_types.list": _layout(_types, "relationship_types"),

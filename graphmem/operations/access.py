@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from graphmem.arguments import EXAMPLE_KEY_ID, Arguments, NoBool, NotBlank, Nothing
 from graphmem.auth import FIRST_CREDENTIAL, Actor, Method
 from graphmem.auth.accounts import Accounts, ApiKey
-from graphmem.errors import Forbidden, InvalidCursor, NotFound
+from graphmem.errors import AccountConflict, Forbidden, InvalidCursor, KeyHasChildren, NotFound
 from graphmem.model import times
 from graphmem.model.attribution import described
 from graphmem.reading import answers, cursors
@@ -20,6 +20,7 @@ from graphmem.registry import Context, Face, Scope, operation
 
 DAYS_LIMIT: Final = 3650
 KEY_NAME_LIMIT: Final = 100
+_SECRET_HINT: Final = "store the secret now: no later answer has it. Send it as `Authorization: Bearer …`"
 _NO_MODEL: Final = "a secret would stand in the conversation of a model, and in its logs"
 
 
@@ -131,7 +132,11 @@ async def session_identity(context: Context, arguments: Nothing) -> NextWrite:
 
 
 class Key(TypedDict):
-    """An API key without its secret. ``last_used_at`` is exact to the minute."""
+    """An API key without its secret. ``last_used_at`` is exact to the minute.
+
+    ``made_by`` is the id of the key that made it: it ends no later than that key, which ``expires_at`` and
+    ``state`` say. null: a person made it.
+    """
 
     key_id: str
     name: str
@@ -141,6 +146,7 @@ class Key(TypedDict):
     expires_at: str | None
     last_used_at: str | None
     revoked_at: str | None
+    made_by: str | None
 
 
 class Warning(TypedDict):
@@ -191,7 +197,8 @@ class CreatedKey(TypedDict):
 async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
     """Make an API key of the caller's account. Its secret is in this answer only.
 
-    A program sends the secret as `Authorization: Bearer …`. A key has at most the scopes of its maker. The
+    A program sends the secret as `Authorization: Bearer …`. A key has at most the scopes of its maker. A key
+    that another key makes ends no later than that one. The
     first key or password of an instance turns authentication on: callers over TCP need a credential from then
     on, in all processes within 5 seconds.
     """
@@ -203,14 +210,11 @@ async def create_key(context: Context, arguments: CreateKey) -> CreatedKey:
     days = arguments.expires_in_days
     was_open = await accounts.is_open(context.services.settings)
     secret, key = await accounts.create_key(
-        actor.account, arguments.name, scopes, None if days is None else times.now() + days * times.DAY
-    )
+        actor.account, arguments.name, scopes, None if days is None else times.now() + days * times.DAY,
+        actor.credential if actor.method is Method.KEY else None,
+    )  # fmt: skip
     context.services.guard.forget()
-    answer: CreatedKey = {
-        "secret": secret,
-        "key": _shown(key),
-        "hint": "store the secret now: no later answer has it. Send it as `Authorization: Bearer …`",
-    }
+    answer: CreatedKey = {"secret": secret, "key": _shown(key), "hint": _SECRET_HINT}
     if was_open:
         message = f"this instance was open: {FIRST_CREDENTIAL}"
         answer["warnings"] = [{"code": "AUTHENTICATION_ON", "message": message}]
@@ -243,11 +247,55 @@ async def list_keys(context: Context, arguments: Paged) -> Keys:
     return {"keys": [_shown(key) for key in page.items], **page.envelope(arguments, query)}
 
 
-class RevokeKey(Arguments):
-    """The arguments of ``keys.revoke``."""
+class OneKey(Arguments):
+    """The argument that names a key."""
 
     key_id: str = Field(
         min_length=1, max_length=100, description="Id of the key, as the list of keys has it."
+    )
+
+
+@operation(
+    "keys.rotate",
+    "POST /keys/{key_id}/rotate",
+    command="auth keys rotate",
+    scope=Scope.WRITE,
+    sandbox=False,
+    faces=Face.REST | Face.CLI,
+    reason=_NO_MODEL,
+    errors=(NotFound,),
+    statements=4,
+    example={"key_id": EXAMPLE_KEY_ID},
+)
+async def rotate_key(context: Context, arguments: OneKey) -> CreatedKey:
+    """Put a new API key in the place of an old one, which is revoked. Its secret is in this answer only.
+
+    The new key has the name, the scopes, the expiry and the maker of the old one, and what that one made. A
+    key rotates itself, and what it made.
+    """
+    actor, accounts = context.actor, Accounts(context.services.database)
+    keys = {key.id: key for key in await accounts.keys(actor.account)}
+    old = keys.get(arguments.key_id)
+    if old is not None and (lacking := sorted(set(old.scopes) - actor.scopes)):
+        message = f"who rotates a key gets its scopes, and the caller lacks {', '.join(lacking)}"
+        raise Forbidden(message, needs=lacking[0], operation="keys.rotate")
+    makers = [old.id] if old is not None else []
+    while makers and (maker := keys[makers[-1]].made_by) is not None:
+        makers.append(maker)
+    if makers and actor.method is Method.KEY and actor.credential not in makers:
+        raise Forbidden("a key rotates itself, and what it made", operation="keys.rotate")
+    secret, key = await accounts.rotate_key(actor.account, arguments.key_id)
+    context.services.credentials.end(arguments.key_id)
+    return {"secret": secret, "key": _shown(key), "hint": _SECRET_HINT}
+
+
+class RevokeKey(OneKey):
+    """The arguments of ``keys.revoke``."""
+
+    children: Literal["end", "keep"] | None = Field(
+        default=None,
+        description="What becomes of the keys and connections that the key made: they end with it, or they "
+        "stay (keep) and the maker of the key takes its place. Needed if there are some.",
     )
 
 
@@ -267,12 +315,19 @@ class RevokedKey(TypedDict):
     sandbox=False,
     faces=Face.REST | Face.CLI,
     reason="a model that is misled by stored text could lock programs out",
-    errors=(NotFound,),
+    errors=(NotFound, AccountConflict, KeyHasChildren),
     example={"key_id": EXAMPLE_KEY_ID},
 )
 async def revoke_key(context: Context, arguments: RevokeKey) -> RevokedKey:
-    """Revoke an API key of the caller's account. No process accepts it after 5 seconds."""
-    key = await Accounts(context.services.database).revoke_key(context.actor.account, arguments.key_id)
+    """Revoke an API key of the caller's account. No process accepts it after 5 seconds.
+
+    Over the network, the last key of an administrator is not revoked.
+    """
+    actor = context.actor
+    key = await Accounts(context.services.database).revoke_key(
+        actor.account, arguments.key_id, arguments.children or "",
+        spares_admin=actor.method in (Method.KEY, Method.OAUTH),
+    )  # fmt: skip
     context.services.credentials.end(key.id)
     return {"key": _shown(key)}
 
@@ -288,4 +343,5 @@ def _shown(key: ApiKey) -> Key:
         "expires_at": answers.when(key.expires_at),
         "last_used_at": answers.when(key.last_used_at),
         "revoked_at": answers.when(key.revoked_at),
+        "made_by": key.made_by,
     }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, NamedTuple, NotRequired, Self
 
 from pydantic import Field, model_validator
 
 from graphmem.arguments import Moment, MomentBefore, NoBool, Spelled, invalid
+from graphmem.auth.accounts import Accounts
+from graphmem.auth.grants import Grants
 from graphmem.errors import IdempotencyMismatch, InvalidCursor, NotFound, WriterQuarantined
 from graphmem.model import ids, times
-from graphmem.model.attribution import agent_row
+from graphmem.model.attribution import agent_row, writer_key
 from graphmem.model.membership import SubjectKind
 from graphmem.operations.entity_merges import Unmerge, unmerge_entities
 from graphmem.reading.writer_filters import ByProgram
@@ -111,7 +114,8 @@ class ChangeQuarantine(OneWriter):
 async def quarantine(context: Context, arguments: ChangeQuarantine) -> WithdrawalResult:
     """Keep what a writer writes from now on apart: it is stored, and does not count until it is released.
 
-    A warning says so to the writer. Anything else than stores is refused to it.
+    A warning says so to the writer. Anything else than stores is refused to it. The quarantine of an API key
+    holds for the keys and connections that it made, too.
     """
     _not_oneself(context, arguments, True)
     return await _quarantined(context, "agents.quarantine", arguments, is_released=False)
@@ -133,10 +137,26 @@ async def _quarantined(
     request = QuarantineRequest(
         **transaction(context, name, arguments),
         writer=arguments.writer or "",
+        made=await _made_by(context, arguments.by_key) if arguments.by_key else (),
         is_released=is_released,
         reason=arguments.reason,
     )
     return await apply(context, arguments, request)
+
+
+async def _made_by(context: Context, key: str) -> tuple[str, ...]:
+    """Return the writers that are the keys and connections that an API key made, by its id or name."""
+    account, database = context.actor.account, context.services.database
+    keys, connections = await asyncio.gather(
+        Accounts(database).keys(account), Grants(database).connections(account)
+    )
+    made = {each.id for each in keys if key in (each.id, each.name)}
+    # Keys are listed newest first, and the maker of a key is older.
+    for each in reversed(keys):
+        if each.made_by in made:
+            made.add(each.id)
+    writers = [writer_key("key", each.id) for each in keys if each.id in made and each.made_by in made]
+    return (*writers, *(writer_key("client", each.id) for each in connections if each.made_by in made))
 
 
 def _caller(context: Context) -> dict[str, Any]:

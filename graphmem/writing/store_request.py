@@ -84,8 +84,18 @@ class StoreRequest(TransactionRequest):
 
     @property
     def can_be_withheld(self) -> bool:
-        """Whether it takes nothing back: a newer reading of a file withdraws the older one."""
-        return type(self) is StoreRequest and not (self.interpretation and self.interpretation.replaces)
+        """Whether it only observes entities, and relates them within a store.
+
+        A newer reading of a file withdraws the older one. A correction, a deletion and a relationship by
+        itself change what others wrote.
+        """
+        return (
+            type(self) is StoreRequest
+            and not (self.interpretation and self.interpretation.replaces)
+            and not self.operation.startswith("relationships.")
+            and {item.kind for item in self.items} <= {"value"}
+            and {link.kind for link in self.links} <= {"create"}
+        )
 
     @property
     def content(self) -> dict[str, Any]:

@@ -75,11 +75,13 @@ class WithdrawalRequest(TransactionRequest):
 class QuarantineRequest(WithdrawalRequest):
     """What a writer writes from now on does not count, or (``is_released``) counts again.
 
-    ``writer`` is the key of the writer (:func:`graphmem.model.attribution.writer_key`).
+    ``writer`` is the key of the writer (:func:`graphmem.model.attribution.writer_key`). ``made`` are those of
+    the API keys and connections that it made: the same holds for them.
     """
 
     changes: tuple[SubjectChange, ...] = ()
     writer: str
+    made: tuple[str, ...] = ()
     is_released: bool = False
 
     @property
@@ -95,27 +97,32 @@ class QuarantineRequest(WithdrawalRequest):
     def touch(self, touched: Touched) -> None:
         """Add the writer."""
         TransactionRequest.touch(self, touched)
-        touched.writers.add(self.writer)
+        touched.writers.update((self.writer, *self.made))
 
     def apply(self, draft: Draft) -> Receipt:
         """Withdraw what the writer writes from now on, or reinstate what was withdrawn so."""
-        held = [
-            each.id
-            for each in draft.state.read.writings
-            if ids.writing(each.id)[::2] == (self.writer, times.LATEST)
-            and not membership.counts(each.toggles)
-        ]
         kind, _, name = self.writer.partition(":")
-        if bool(held) is not self.is_released:
+        if bool(self._held(draft, self.writer)) is not self.is_released:
             message = "is not in quarantine" if self.is_released else "is in quarantine already"
             draft.refuse("ERR_NOTHING_TO_TURN", f"$.by_{kind}", f"the {kind} {name} {message}")
         draft.raise_issues()
-        held = held or [ids.writing_id(self.writer, draft.recorded_at + 1, times.LATEST)]
         turned = "include" if self.is_released else "exclude"
-        first, *_ = [withdraw(draft, turned, "writing", each, self.reason) for each in held]
-        return Receipt(
-            self.transaction_id, draft.recorded_at, result={"exclusion_id": first, "observations": 0}
-        )
+        withdrawal_ids: list[str] = []
+        for writer in (self.writer, *self.made):
+            held = self._held(draft, writer)
+            if bool(held) is self.is_released:
+                writings = held or [ids.writing_id(writer, draft.recorded_at + 1, times.LATEST)]
+                withdrawal_ids += [withdraw(draft, turned, "writing", each, self.reason) for each in writings]
+        result = {"exclusion_id": withdrawal_ids[0], "observations": 0}
+        return Receipt(self.transaction_id, draft.recorded_at, result=result)
+
+    def _held(self, draft: Draft, writer: str) -> list[str]:
+        """Return the ids of the writings without an end of a writer that do not count."""
+        return [
+            each.id
+            for each in draft.state.read.writings
+            if ids.writing(each.id)[::2] == (writer, times.LATEST) and not membership.counts(each.toggles)
+        ]
 
 
 def _named(change: SubjectChange) -> str:

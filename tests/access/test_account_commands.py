@@ -28,8 +28,8 @@ def refusal(result: Result) -> str:
 
 
 def proved(instance: Instance, name: str, secret: str) -> str | None:
-    account = instance.loop.run(instance.accounts.prove(name, secret))
-    return account and account.name
+    proof = instance.loop.run(instance.accounts.prove(name, secret))
+    return proof and proof.account.name
 
 
 def test_an_account_has_an_owner_of_its_own_and_no_password(instance: Instance, command: Command) -> None:

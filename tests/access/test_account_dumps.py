@@ -62,7 +62,8 @@ def conflicts(result: Result) -> list[dict[str, Any]]:
 
 
 def proved(instance: Instance, name: str, secret: str = PASSWORD) -> Account | None:
-    return instance.loop.run(instance.accounts.prove(name, secret))
+    proof = instance.loop.run(instance.accounts.prove(name, secret))
+    return proof and proof.account
 
 
 def stored_accounts(path: Path) -> list[records.AccountRecord]:

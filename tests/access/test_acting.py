@@ -42,7 +42,7 @@ def test_a_command_in_process_acts_as_an_account(instance: Instance, monkeypatch
     code = run(instance, monkeypatch, "--account", "ada", "auth", "code")
     proved = instance.loop.run(instance.accounts.prove("", code["code"]))
     assert proved is not None
-    assert proved.name == "ada"
+    assert proved.account.name == "ada"
     missing = run(instance, monkeypatch, "--account", "nobody", "stats")
     assert missing["error_code"] == "RESOURCE_NOT_FOUND"
 

@@ -12,7 +12,7 @@ import pytest
 
 from graphmem.auth import grants as grants_module
 from graphmem.auth import tokens
-from graphmem.auth.accounts import Account, Accounts
+from graphmem.auth.accounts import Account, Accounts, Proof
 from graphmem.auth.client_rules import ClientMetadata, code_challenge_of
 from graphmem.auth.grants import Grants, IssuedTokens, NewRequest, Presented, granted_scopes
 from graphmem.errors import NotFound, OAuthRefused, ServiceBusy
@@ -61,7 +61,7 @@ async def waiting(grants: Grants, **changes: Any) -> str:
 
 async def code_of(grants: Grants, account: Account, **changes: Any) -> str:
     secret = await waiting(grants, **changes)
-    code = await grants.allow(secret, account, ["read", "write"], "browser")
+    code = await grants.allow(secret, Proof(account), ["read", "write"], "browser")
     assert code is not None
     return code
 
@@ -101,7 +101,7 @@ def test_a_code_gives_tokens_of_the_grant(loop: Loop, grants: Grants, account: A
 def test_only_digests_are_stored(loop: Loop, services: Services, grants: Grants, account: Account) -> None:
     async def run() -> None:
         secret = await waiting(grants)
-        code = await grants.allow(secret, account, ["read"], "browser-secret")
+        code = await grants.allow(secret, Proof(account), ["read"], "browser-secret")
         assert code is not None
         new = await grants.redeem(code, CHALLENGE, REDIRECT, NOTHING)
         query = (
@@ -303,7 +303,7 @@ def test_a_client_that_does_not_refresh_gets_no_refresh_token(
 def test_a_request_is_decided_on_once(loop: Loop, grants: Grants, account: Account) -> None:
     async def run() -> None:
         secret = await waiting(grants)
-        decisions = (grants.allow(secret, account, ["read"], "browser") for _ in range(10))
+        decisions = (grants.allow(secret, Proof(account), ["read"], "browser") for _ in range(10))
         codes = [code for code in await asyncio.gather(*decisions) if code is not None]
         assert len(codes) == 1
         assert await grants.request(secret) is None
@@ -312,7 +312,7 @@ def test_a_request_is_decided_on_once(loop: Loop, grants: Grants, account: Accou
         denied = await grants.deny(other)
         assert denied is not None
         assert denied.redirect_uri == REDIRECT
-        assert await grants.allow(other, account, ["read"], "browser") is None
+        assert await grants.allow(other, Proof(account), ["read"], "browser") is None
 
     loop.run(run())
 
@@ -337,7 +337,7 @@ def test_an_allowed_request_ends_once_in_the_browser_of_the_person(
 ) -> None:
     async def run() -> None:
         secret = await waiting(grants)
-        code = await grants.allow(secret, account, ["read"], "browser")
+        code = await grants.allow(secret, Proof(account), ["read"], "browser")
         assert code is not None
         assert await grants.finish(secret, code, "another") is None
         assert await grants.finish(secret, "another", "browser") is None
@@ -379,7 +379,7 @@ def test_a_disabled_account_has_no_valid_token(
         assert not await is_valid(grants, new.access_token)
         assert await refusal(grants.rotate(str(new.refresh_token), NOTHING)) == "invalid_grant"
         assert await refusal(grants.redeem(code, CHALLENGE, REDIRECT, NOTHING)) == "invalid_grant"
-        assert await grants.allow(secret, account, ["read"], "browser") is None
+        assert await grants.allow(secret, Proof(account), ["read"], "browser") is None
 
     loop.run(run())
 
@@ -437,5 +437,5 @@ def test_clients_are_kept_up_to_a_limit(loop: Loop, grants: Grants, monkeypatch:
 
 
 def test_an_account_allows_only_what_it_has(account: Account) -> None:
-    assert granted_scopes(["admin", "write", "read"], account) == ["read", "write"]
-    assert granted_scopes(["admin"], account) == []
+    assert granted_scopes(["admin", "write", "read"], Proof(account)) == ["read", "write"]
+    assert granted_scopes(["admin"], Proof(account)) == []

@@ -9,11 +9,17 @@ from typing import Any
 
 import pytest
 
+from graphmem.auth import tokens
+from graphmem.auth.client_rules import code_challenge_of
+from graphmem.auth.grants import Grants, NewRequest, Presented, granted_scopes
+from graphmem.model import times
 from graphmem.registry import REGISTRY, Face
 from graphmem.settings import LOCAL_ACCOUNT
 from tests.access.conftest import Instance
 from tests.faces.test_http_edges import envelope
 from tests.support.actors import always, full_actor
+
+VERIFIER, REDIRECT = "v" * 43, "http://localhost:7777/callback"
 
 
 @pytest.fixture
@@ -164,9 +170,135 @@ def test_a_caller_without_an_account_makes_no_key(instance: Instance, owner: str
 
 
 def test_keys_are_not_made_over_mcp_and_not_in_the_sandbox(instance: Instance, ada: str) -> None:
-    for name in ("keys.create", "keys.list", "keys.revoke"):
+    for name in ("keys.create", "keys.list", "keys.revoke", "keys.rotate"):
         assert REGISTRY[name].faces == Face.REST | Face.CLI
     http = instance.application(sandbox=True)
     for method, path in (("POST", "/keys"), ("GET", "/keys"), ("DELETE", "/keys/x")):
         refused = http(method, path, ada)
         assert (refused.status_code, envelope(refused)["error_code"]) == (403, "SANDBOX_DISABLED")
+
+
+# Keys that keys made
+
+
+def test_a_key_ends_with_the_key_that_made_it(instance: Instance, ada: str) -> None:
+    http = instance.application()
+    first = created(instance, ada, name="first", expires_in_days=2)
+    second = created(instance, first["secret"], name="second", expires_in_days=30)
+    third = created(instance, second["secret"], name="third")
+    listed = {key["name"]: key for key in http("GET", "/keys", ada).json()["keys"]}
+    assert [listed[name]["made_by"] for name in ("third", "second", "of a test")] == [
+        second["key"]["key_id"], first["key"]["key_id"], None,
+    ]  # fmt: skip
+    assert {listed[name]["expires_at"] for name in ("first", "second", "third")} == {
+        first["key"]["expires_at"]
+    }
+    path = f"/keys/{first['key']['key_id']}"
+    refused = http("DELETE", path, ada)
+    assert (refused.status_code, envelope(refused)["error_code"]) == (409, "KEY_HAS_CHILDREN")
+    assert envelope(refused)["details"]["keys"] == [{"key_id": second["key"]["key_id"], "name": "second"}]
+    assert http("GET", "/stats", third["secret"]).status_code == 200
+    ended = http("DELETE", path, ada, params={"children": "end"})
+    assert (ended.status_code, ended.json()["key"]["state"]) == (200, "revoked")
+    other_process = instance.application()
+    assert [other_process("GET", "/stats", key["secret"]).status_code for key in (first, second, third)] == [
+        401, 401, 401,
+    ]  # fmt: skip
+    states = {key["name"]: key["state"] for key in http("GET", "/keys", ada).json()["keys"]}
+    assert states == {"first": "revoked", "second": "revoked", "third": "revoked", "of a test": "active"}
+
+
+def test_keys_that_are_kept_have_the_maker_of_their_maker(instance: Instance, ada: str) -> None:
+    http = instance.application()
+    first = created(instance, ada, name="first")
+    second = created(instance, first["secret"], name="second")
+    third = created(instance, second["secret"], name="third")
+    kept = http("DELETE", f"/keys/{second['key']['key_id']}", ada, params={"children": "keep"})
+    assert kept.status_code == 200
+    made_by = {key["name"]: key["made_by"] for key in http("GET", "/keys", ada).json()["keys"]}
+    assert made_by["third"] == first["key"]["key_id"]
+    assert instance.application()("GET", "/stats", third["secret"]).status_code == 200
+
+
+def test_a_key_that_is_rotated_has_a_new_secret_in_the_same_place(instance: Instance, ada: str) -> None:
+    http = instance.application()
+    first = created(instance, ada, name="first", expires_in_days=2)
+    child = created(instance, first["secret"], name="child")
+    path = f"/keys/{first['key']['key_id']}/rotate"
+    assert http("POST", path, child["secret"], json={}).status_code == 403
+    rotated = http("POST", path, first["secret"], json={}).json()
+    assert {**rotated["key"], "key_id": "", "created_at": "", "last_used_at": None} == {
+        **first["key"], "key_id": "", "created_at": "", "last_used_at": None,
+    }  # fmt: skip
+    other_process = instance.application()
+    assert [
+        other_process("GET", "/stats", secret).status_code
+        for secret in (first["secret"], rotated["secret"], child["secret"])
+    ] == [401, 200, 200]
+    listed = {
+        key["name"]: key for key in http("GET", "/keys", ada).json()["keys"] if key["state"] == "active"
+    }
+    assert listed["child"]["made_by"] == rotated["key"]["key_id"]
+    assert http("POST", path, ada, json={}).status_code == 404
+
+
+def test_a_key_is_rotated_by_nobody_with_fewer_scopes(instance: Instance) -> None:
+    account = instance.account("ada", ["read", "write", "admin"])
+    admin, writer = instance.key(account, ["read", "write", "admin"]), instance.key(account)
+    http = instance.application()
+    made = created(instance, admin, scopes=["admin"])
+    refused = http("POST", f"/keys/{made['key']['key_id']}/rotate", writer, json={})
+    assert (refused.status_code, envelope(refused)["details"]["needs"]) == (403, "admin")
+
+
+def test_the_last_key_of_an_administrator_is_not_revoked_over_the_network(instance: Instance) -> None:
+    account = instance.account("ada", ["read", "write", "admin"])
+    admin = instance.key(account, ["read", "write", "admin"])
+    http = instance.application()
+    child = created(instance, admin, scopes=["read", "write", "admin"])
+    (own,) = [key["key_id"] for key in http("GET", "/keys", admin).json()["keys"] if key["made_by"] is None]
+    refused = http("DELETE", f"/keys/{own}", admin, params={"children": "end"})
+    assert (refused.status_code, envelope(refused)["error_code"]) == (409, "ACCOUNT_CONFLICT")
+    assert http("DELETE", f"/keys/{child['key']['key_id']}", admin).status_code == 200
+    assert http("GET", "/stats", admin).status_code == 200
+
+
+def test_a_chain_of_keys_has_an_end(instance: Instance, ada: str) -> None:
+    secret = ada
+    for _ in range(7):
+        secret = created(instance, secret)["secret"]
+    refused = instance.application()("POST", "/keys", secret, json={"name": "laptop"})
+    assert refused.status_code == 403
+
+
+def test_what_a_person_allows_by_a_key_is_no_wider_than_the_key_and_ends_with_it(instance: Instance) -> None:
+    account, accounts = instance.account("ada"), instance.accounts
+    grants = Grants(instance.services.database)
+    request = NewRequest(
+        "client-a", "Client A", REDIRECT, "s", code_challenge_of(VERIFIER), "http://localhost/mcp",
+        ["read", "write"], True,
+    )  # fmt: skip
+
+    async def steps() -> list[bool]:
+        _, root = await accounts.create_key(account.id, "root", ["read", "write"], None)
+        secret, child = await accounts.create_key(account.id, "child", ["read"], None, root.id)
+        proof = await accounts.prove("", secret)
+        assert proof is not None
+        assert granted_scopes(["read", "write"], proof) == ["read"]
+        waiting, _ = await grants.create_request(request)
+        code = await grants.allow(waiting, proof, ["read"], "browser")
+        assert code is not None
+        presented = Presented("client-a", None, None)
+        issued = await grants.redeem(code, request.code_challenge, REDIRECT, presented)
+        (connection,) = await grants.connections(account.id)
+        assert connection.made_by == child.id
+        valid: list[bool] = []
+        for _ in range(2):
+            row = await grants.of_token(tokens.digest(issued.access_token))
+            assert row is not None
+            valid.append(row.is_valid(times.now()))
+            await accounts.revoke_key(account.id, root.id, "end")
+        assert await grants.connections(account.id) == []
+        return valid
+
+    assert instance.loop.run(steps()) == [True, False]

@@ -39,8 +39,8 @@ def test_a_password_proves_its_account_and_nothing_else_does(instance: Instance)
     def proved(name: str, secret: str) -> Any:
         return instance.loop.run(instance.accounts.prove(name, secret))
 
-    assert proved("ada", PASSWORD).id == ada.id
-    assert proved(" Ada ", PASSWORD).id == ada.id
+    assert proved("ada", PASSWORD).account.id == ada.id
+    assert proved(" Ada ", PASSWORD).account.id == ada.id
     for name, secret in (
         ("ada", PASSWORD.upper()), ("ada", ""), ("ada", f"{PASSWORD} "), ("bob", PASSWORD), ("bob", ""),
         ("nobody", PASSWORD), ("", PASSWORD), ("local", ""), ("ada", "\udcff"),
@@ -109,7 +109,7 @@ def test_a_code_is_redeemed_once_by_20_callers_at_once(instance: Instance) -> No
         return await asyncio.gather(*(instance.accounts.prove("", f" {code.lower()} ") for _ in range(20)))
 
     proved = [each for each in instance.loop.run(redeem()) if each is not None]
-    assert [each.id for each in proved] == [account.id]
+    assert [each.account.id for each in proved] == [account.id]
 
 
 def test_a_new_code_ends_the_earlier_one_of_its_account_alone(instance: Instance) -> None:
@@ -119,7 +119,7 @@ def test_a_new_code_ends_the_earlier_one_of_its_account_alone(instance: Instance
     )
     assert first != second
     proved = [instance.loop.run(instance.accounts.prove("", code)) for code in (first, other, second)]
-    assert [each and each.id for each in proved] == [None, bob.id, ada.id]
+    assert [each and each.account.id for each in proved] == [None, bob.id, ada.id]
 
 
 def test_a_code_of_a_disabled_account_proves_nothing_and_is_no_bearer(instance: Instance) -> None:

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from graphmem import settings
-from graphmem.auth.accounts import Accounts
+from graphmem.auth.accounts import Accounts, Proof
 from graphmem.auth.client_rules import code_challenge_of, make_code_verifier
 from graphmem.auth.grants import Grants, NewRequest, Presented
 from graphmem.registry import Services
@@ -100,7 +100,7 @@ async def issued(services: Services, resource: str) -> dict[str, Credentials]:
     challenge = code_challenge_of(verifier)
     request = NewRequest("bench", "bench", redirect, None, challenge, resource, SCOPES, False)
     secret, _ = await grants.create_request(request)
-    code = await grants.allow(secret, account, SCOPES, "browser")
+    code = await grants.allow(secret, Proof(account), SCOPES, "browser")
     assert code is not None
     tokens = await grants.redeem(code, challenge, redirect, Presented("bench", None, None))
     return {

@@ -20,7 +20,7 @@ import pytest
 import graphmem
 from graphmem import cypher, worker
 from graphmem.auth import tokens
-from graphmem.auth.accounts import Account, Accounts
+from graphmem.auth.accounts import Account, Accounts, Proof
 from graphmem.auth.agent_grants import Capability
 from graphmem.auth.client_rules import ClientMetadata, code_challenge_of, make_code_verifier
 from graphmem.auth.grants import Grants, NewRequest, Presented
@@ -133,6 +133,7 @@ async def write_account(services: Services) -> None:
     await accounts.set_password(name, "a password of the tests")
     key, record = await accounts.create_key(account.id, "a key", ["read"], 1)
     await accounts.use_key(tokens.digest(key), 1)
+    await accounts.create_key(account.id, "a key that it made", ["read"], 1, record.id)
     await accounts.revoke_key(account.id, record.id)
     of_subject = None, "https://issuer.example", "aauth:bot@issuer.example"
     grant = await services.agent_grants.create(account.id, "bot", of_subject, [Capability("store", ["task"])])
@@ -164,7 +165,7 @@ async def write_connection(services: Services, account: Account) -> None:
     request = NewRequest(client_id, "Queries", redirect, "state", challenge, resource, ["read"], True)
     secret, _ = await grants.create_request(request)
     await grants.count_attempt(secret)
-    code = await grants.allow(secret, account, ["read"], browser)
+    code = await grants.allow(secret, Proof(account), ["read"], browser)
     assert code is not None
     await grants.finish(secret, code, browser)
     presented = Presented(client_id, None, None)

@@ -347,6 +347,7 @@ SPECIAL = [
     Row("sandbox.terms", {}, "RESOURCE_NOT_FOUND"),
     Row("sandbox.report", {**REGISTRY["sandbox.report"].example}, "RESOURCE_NOT_FOUND"),
     Row("sandbox.report_status", {"access_token": "gmr_x"}, "RESOURCE_NOT_FOUND"),
+    Row("keys.rotate", {"key_id": "key_0"}, "RESOURCE_NOT_FOUND"),
     Row("keys.revoke", {"key_id": "$key"}),
     Row("keys.revoke", {"key_id": "key_0"}, "RESOURCE_NOT_FOUND"),
     Row("connections.list", {}),

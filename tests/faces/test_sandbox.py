@@ -19,7 +19,8 @@ CLOSED = {
     "sources.withdraw", "sources.reinstate", "interpretations.withdraw", "interpretations.reinstate",
     "writings.withdraw", "writings.reinstate", "agents.grant", "agents.grants", "agents.quarantine",
     "agents.release", "agents.revoke", "agents.suspend", "undo",
-    "server.check_snapshots", "keys.create", "keys.list", "keys.revoke", "connections.revoke",
+    "server.check_snapshots", "keys.create", "keys.list", "keys.revoke", "keys.rotate",
+    "connections.revoke",
     "subscriptions.add", "subscriptions.list", "subscriptions.remove",
 }  # fmt: skip
 ADA = {"entity_type": "person", "name": "Ada"}

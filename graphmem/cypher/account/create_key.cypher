@@ -1,14 +1,24 @@
-// account.create_key: store an API key of an account by its digest; no row if there is no such account.
+// account.create_key: store an API key of an account by its digest; no row if there is no such account. `key` is null if
+// `maker_id` is the last of eight keys of which each made the next one.
 //
-// params  account_id: STRING, id: STRING, digest: STRING, name: STRING, scopes: LIST<STRING>, created_at: INTEGER,
-//         expires_at: INTEGER
+// params  account_id: STRING, maker_id: STRING, id: STRING, digest: STRING, name: STRING, scopes: LIST<STRING>,
+//         created_at: INTEGER, expires_at: INTEGER
 // returns key: LIST
 // mode    write
 // index   account_id
 // cost    light
 // tenancy global: accounts belong to the instance, and no account is an owner's data
 MATCH (account:Account {id: $account_id})
-CREATE (account)-[:has_key]->(key:ApiKey {
-  id: $id, digest: $digest, name: $name, scopes: $scopes, created_at: $created_at, expires_at: $expires_at
-})
-RETURN <account._key> AS key
+OPTIONAL MATCH (account)-[:has_key]->(maker:ApiKey)
+WHERE maker.id = $maker_id
+CALL (account, maker) {
+  WITH account, maker
+  WHERE NOT EXISTS { (:ApiKey)-[:made*7]->(maker) }
+  CREATE (account)-[:has_key]->(key:ApiKey {
+    id: $id, digest: $digest, name: $name, scopes: $scopes, created_at: $created_at, expires_at: $expires_at
+  })
+  FOREACH (each IN CASE WHEN maker IS NULL THEN [] ELSE [maker] END | CREATE (each)-[:made]->(key))
+  RETURN collect(key) AS made
+}
+WITH head(made) AS key
+RETURN CASE WHEN key IS NULL THEN null ELSE <account._key> END AS key

@@ -1,7 +1,9 @@
 // oauth.grant: allow a request for an account: make the grant and its code. No row if the request does not wait for a
 // decision, or the account is disabled.
 //
-// params  digest: STRING, account_id: STRING, grant_id: STRING, scopes: LIST<STRING>, code_digest: STRING, browser:
+// `key_id`: the API key by which the person proved the account; the grant ends with it.
+//
+// params  digest: STRING, account_id: STRING, key_id: STRING, grant_id: STRING, scopes: LIST<STRING>, code_digest: STRING, browser:
 //         STRING, now: INTEGER, expires_at: INTEGER, client_expires_at: INTEGER
 // returns request: LIST
 // mode    write
@@ -24,7 +26,12 @@ CREATE (grant)-[:issued]->(:OAuthCode {
   digest: $code_digest, redirect_uri: request.redirect_uri, code_challenge: request.code_challenge,
   expires_at: $expires_at
 })
-WITH request
+WITH request, account, grant
+CALL (account, grant) {
+  MATCH (account)-[:has_key]->(key:ApiKey)
+  WHERE key.id = $key_id
+  CREATE (key)-[:made]->(grant)
+}
 CALL (request) {
   OPTIONAL MATCH (client:OAuthClient)
   USING INDEX SEEK client:OAuthClient(id)

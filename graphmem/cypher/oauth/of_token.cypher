@@ -10,5 +10,11 @@
 MATCH (token:OAuthToken {digest: $digest})
 WHERE token.kind = 'access'
 MATCH (account:Account)-[:granted]->(grant:OAuthGrant)-[:issued]->(token)
-RETURN <account._row> AS account, grant.id AS grant_id, grant.client_name AS client_name, token.scopes AS scopes, token.resource AS resource,
-  token.expires_at AS expires_at, grant.last_used_at AS last_used_at, grant.revoked_at AS revoked_at
+// A grant ends with the key by which a person allowed it, and with those that made this key.
+WITH account, grant, token, [(key:ApiKey)-[:made*1..9]->(grant) | key] AS keys
+RETURN <account._row> AS account, grant.id AS grant_id, grant.client_name AS client_name, token.scopes AS scopes,
+  token.resource AS resource,
+  reduce(least = token.expires_at, key IN keys |
+    CASE WHEN key.expires_at < least THEN key.expires_at ELSE least END) AS expires_at,
+  grant.last_used_at AS last_used_at,
+  reduce(least = grant.revoked_at, key IN keys | coalesce(least, key.revoked_at)) AS revoked_at
