@@ -201,7 +201,6 @@ class DryRun(Arguments):
 
     @property
     def is_preview(self) -> bool:
-        """Whether nothing is to be written."""
         return self.dry_run
 
 
@@ -218,7 +217,6 @@ class Previewed(DryRun):
 
     @property
     def is_preview(self) -> bool:
-        """Whether nothing is to be written."""
         return self.dry_run or not self.commit
 
 

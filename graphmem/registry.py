@@ -104,7 +104,6 @@ class Services:
 
     @property
     def metrics(self) -> Metrics:
-        """The metrics of this process."""
         return self.database.metrics
 
     @property
@@ -197,7 +196,6 @@ class Operation(Generic[A]):
 
     @property
     def rate_class(self) -> RateClass:
-        """The class of its rate limit."""
         if self.own_rate is not None:
             return self.own_rate
         if self.heavy:
@@ -386,7 +384,6 @@ def reworded_answer(answer: Any, face: Face) -> Any:
 
 
 def _reworded(name: str, part: Any, face: Face) -> Any:
-    """Return a member with its messages reworded."""
     if isinstance(part, str):
         return reworded(part, face) if name in _TEXTS else part
     if isinstance(part, dict):

@@ -808,6 +808,5 @@ def shared_settings(settings: Settings) -> dict[str, Any]:
 
 
 def variable(name: str) -> str:
-    """Return the environment variable of a field."""
     alias = Settings.model_fields[name].validation_alias
     return str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"GRAPHMEM_{name.upper()}"

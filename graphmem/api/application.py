@@ -89,7 +89,6 @@ class Table:
         """By the number of segments and the first one."""
 
     def add(self, path: str, endpoint: Any, methods: set[str] | None) -> None:
-        """Add an endpoint for some methods, or for all."""
         entry = _Entry(path, endpoint, methods)
         if entry.places:
             self._placed.setdefault((len(entry.segments), entry.segments[1]), []).append(entry)
@@ -104,7 +103,6 @@ class Table:
         return None
 
     def methods_of(self, path: str) -> Iterator[set[str] | None]:
-        """Yield the methods of each entry of a path."""
         return (entry.methods for entry, _ in self._matching(path))
 
     def _matching(self, path: str) -> Iterator[tuple[_Entry, dict[str, str]]]:

@@ -63,7 +63,6 @@ class SentHeaders(dict[str, str]):
         return super().__getitem__(name.lower())
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the value of a header."""
         return super().get(name.lower(), default)
 
 

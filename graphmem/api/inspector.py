@@ -41,7 +41,6 @@ class PageFile:
 
     @classmethod
     def of(cls, media_type: str, content: bytes) -> PageFile:
-        """Return a file with its compressed bytes."""
         etag = f'W/"{hashlib.sha256(content).hexdigest()[:32]}"'
         return cls(media_type, content, gzip.compress(content, 9, mtime=0), etag)
 

@@ -173,7 +173,6 @@ class RateLimits:
         self._trusted = frozenset(settings.trusted_proxies)
 
     def address(self, scope: Scope) -> str:
-        """Return the address of the caller of a request."""
         return caller_address(scope, self._trusted)
 
     def take(self, rate_class: RateClass, actor: Actor, address: str) -> tuple[bool, Usage] | None:
@@ -242,7 +241,6 @@ class RequestMeter(Meter):
         return network(self.limits.address(self.scope))
 
     def count(self, rate_class: RateClass, actor: Actor) -> None:
-        """Count the request for its caller."""
         if self.is_counted:
             return
         self.is_counted = True

@@ -122,7 +122,6 @@ class RestRoute:
 
 
 def services_of(request: Request) -> Services:
-    """Return the services of the process that answers a request."""
     return request.app.state.services
 
 

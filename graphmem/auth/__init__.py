@@ -141,11 +141,9 @@ class Actor:
         )
 
     def signed(self, signer: SignedAgent) -> Actor:
-        """Return the actor with the agent that signed the request."""
         return replace(self, agent=signer.thumbprint, signer=signer)
 
     def named(self, client: str) -> Actor:
-        """Return the actor with the name of its client program."""
         name = client[:CLIENT_NAME_LIMIT]
         return replace(self, client=name) if name and name != self.client else self
 

@@ -94,8 +94,6 @@ class AccountResult(NamedTuple):
 
 
 class AccountPassword(NamedTuple):
-    """The row of ``account/by_name.cypher``."""
-
     account: Account
     password: str | None
 
@@ -107,14 +105,10 @@ class KeyResult(NamedTuple):
 
 
 class NewKey(NamedTuple):
-    """The row of ``account/create_key.cypher``."""
-
     key: ApiKey | None
 
 
 class RevokedKey(NamedTuple):
-    """The row of ``account/revoke_key.cypher``."""
-
     key: ApiKey
     outcome: str
 
@@ -127,15 +121,11 @@ class Proof(NamedTuple):
 
 
 class KeyOfAccount(NamedTuple):
-    """The row of ``account/of_key.cypher``."""
-
     account: Account
     key: ApiKey
 
 
 class Guarded(NamedTuple):
-    """The row of ``account/guarded.cypher``."""
-
     guarded: bool
 
 
@@ -151,8 +141,6 @@ class AccountState(NamedTuple):
 
 
 class OwnersWithout(NamedTuple):
-    """The row of ``account/owners_without.cypher``."""
-
     owners: list[str]
 
 
@@ -220,7 +208,6 @@ class Accounts:
         return row.account is not None and row.account.disabled
 
     async def all(self) -> list[Account]:
-        """Return all accounts, by name."""
         return [row.account for row in await self._reads.all("account.all", AccountResult)]
 
     async def owners_without(self) -> list[str]:
@@ -229,7 +216,6 @@ class Accounts:
         return row.owners
 
     async def by_name(self, name: str) -> Account:
-        """Return the account of a name."""
         row = await self._reads.one("account.by_name", AccountPassword, name=name)
         if row is None:
             raise _no_account(name)

@@ -56,7 +56,6 @@ class AgentGrant(NamedTuple):
 
     @property
     def allowed(self) -> list[Capability]:
-        """What it allows."""
         return [Capability(*each) for each in orjson.loads(self.capabilities)]
 
     def is_of(self, agent: SignedAgent) -> bool:

@@ -112,7 +112,6 @@ class AgentKey:
         return cls(algorithm, encoded(digest), {**members, "alg": algorithm}, public)
 
     def has_signed(self, signature: bytes, message: bytes) -> bool:
-        """Return whether a signature of a message is by this key."""
         try:
             if isinstance(self._public, ed25519.Ed25519PublicKey):
                 self._public.verify(signature, message)
@@ -136,7 +135,6 @@ class PrivateAgentKey:
 
     @classmethod
     def generated(cls, algorithm: Algorithm) -> PrivateAgentKey:
-        """Return a new key."""
         if algorithm == "Ed25519":
             return cls._of_private(ed25519.Ed25519PrivateKey.generate())
         return cls._of_private(ec.generate_private_key(ec.SECP256R1()))

@@ -70,7 +70,6 @@ class AgentToken:
         )
 
     def is_by(self, key: AgentKey) -> bool:
-        """Return whether a key signed it."""
         return self.algorithm == key.algorithm and key.has_signed(self._signature, self._signed)
 
 

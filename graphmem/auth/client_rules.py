@@ -326,7 +326,6 @@ async def document_client_at(documents: ClientDocuments, client_id: str) -> Clie
 
 
 def check_code_challenge(challenge: str | None, method: str | None) -> str:
-    """Return the code challenge of an authorization request."""
     if not challenge:
         raise ClientRefused("invalid_request", "code_challenge is missing: PKCE is required")
     # A request without method means plain (RFC 7636, 4.3).
@@ -343,7 +342,6 @@ def make_code_verifier() -> str:
 
 
 def code_challenge_of(verifier: str) -> str:
-    """Return the ``S256`` challenge of a code verifier."""
     digest = hashlib.sha256(verifier.encode("ascii")).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
 

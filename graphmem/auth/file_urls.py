@@ -32,8 +32,6 @@ _SECRET_BYTES: Final = 32
 
 
 class Secret(NamedTuple):
-    """The row of ``secret/get.cypher`` and ``secret/make.cypher``."""
-
     secret: str
 
 

@@ -92,14 +92,10 @@ class GrantResult(NamedTuple):
 
 
 class ClientResult(NamedTuple):
-    """The row of ``oauth/client.cypher``."""
-
     metadata: str
 
 
 class Redemption(NamedTuple):
-    """The row of ``oauth/redeem_code.cypher`` and ``oauth/rotate.cypher``."""
-
     outcome: str
     grant_id: str
     can_refresh: bool | None
@@ -221,7 +217,6 @@ class Grants:
         return secret, expires_at
 
     async def request(self, secret: str) -> AuthorizationRequest | None:
-        """Return a request that waits for a decision."""
         row = await self._reads.one(
             "oauth.request", RequestResult, digest=tokens.digest(secret), now=times.now()
         )

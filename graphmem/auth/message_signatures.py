@@ -117,7 +117,6 @@ class MessageSignature:
         return cls(label, scheme, members, names, created, text[len(label) + 1 :], signature)
 
     def base(self, message: SignedMessage) -> bytes:
-        """Return what it signs."""
         return message.base(self.components, self.parameters)
 
 

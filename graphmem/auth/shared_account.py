@@ -43,8 +43,6 @@ class Retired(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """The row of ``sandbox/lease.cypher``."""
-
     holder: str
 
 
@@ -59,7 +57,6 @@ class SharedAccount:
         self._looked_at = 0.0
 
     async def actor(self, client: str = "rest") -> Actor:
-        """Return the actor that every caller is."""
         async with self._looking:
             if self._actor is None or time.monotonic() - self._looked_at > REMEMBERED_SECONDS:
                 looked_at = time.monotonic()
@@ -106,7 +103,6 @@ class SharedAccount:
         return row is not None
 
     async def note_seeded(self, owner: str) -> None:
-        """Note that the seed of an owner is stored."""
         await self._writes.rows("sandbox.seeded", name=ACCOUNT_NAME, owner_id=owner)
 
     async def note_erased(self, owner: str) -> None:

@@ -105,7 +105,6 @@ class SignedRequests:
         return actor.signed(agent)
 
     def _message(self, caller: Caller) -> SignedMessage:
-        """Return a request as it is signed."""
         path = caller.path.decode("latin-1")
         if not path.startswith(f"{self._prefix}/"):
             path = self._prefix + path
@@ -120,7 +119,6 @@ class SignedRequests:
         )
 
     async def _signer(self, signature: MessageSignature, now: float) -> tuple[AgentKey, SignedAgent]:
-        """Return the key that a signature names, and whose it is."""
         if signature.scheme == "hwk":
             members = {name: value for name, value in signature.key_members.items() if isinstance(value, str)}
             key = AgentKey.of(members, is_strict=self._is_strict)

@@ -35,20 +35,16 @@ class Place(NamedTuple):
 
 
 class PlacedTransaction(NamedTuple):
-    """The row of ``change/place.cypher``."""
-
     node_key: str | None
     transaction_id: str | None
     recorded_at: int | None
 
 
 def cursor(node_key: str, change: Change) -> str:
-    """Return the cursor after a change."""
     return _text(node_key, place_after(change), change.transaction.id)
 
 
 def place_after(change: Change) -> Place:
-    """Return the place after a change."""
     return Place(change.transaction.sequence, change.index, change.clock)
 
 

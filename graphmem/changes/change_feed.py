@@ -295,7 +295,6 @@ async def parts_of(context: Context, transactions: list[RecordedTransaction]) ->
 
 
 def grouped(transactions: list[RecordedTransaction], changes: list[Change]) -> list[Part]:
-    """Return changes by transaction."""
     by_sequence: dict[int, list[Change]] = {each.sequence: [] for each in transactions}
     for change in changes:
         by_sequence[change.transaction.sequence].append(change)

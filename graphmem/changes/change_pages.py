@@ -56,15 +56,11 @@ class FoundChanges(NamedTuple):
 
 
 class _Surroundings(NamedTuple):
-    """The row of ``change/surroundings.cypher``."""
-
     entities: list[str]
     keys: list[str]
 
 
 class _OfTypes(NamedTuple):
-    """The row of ``change/of_types.cypher``."""
-
     entity_ids: list[str]
     moments: list[int]
 

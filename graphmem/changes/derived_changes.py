@@ -96,7 +96,6 @@ class Change:
 
     @property
     def entity_ids(self) -> tuple[str, ...]:
-        """The entities that it is about."""
         own = (self.subject,) if self.subject.startswith("ent_") else ()
         into = self.details.get("merged_into")
         return (*own, *((into,) if into else ()), *(end.id for end in self.ends))
@@ -112,16 +111,12 @@ class Known(NamedTuple):
 
 
 class _Subjects(NamedTuple):
-    """The row of ``change/subjects.cypher``."""
-
     entities: list[Known]
     older: list[str]
     documents: list[list[str]]
 
 
 class _Withdrawn(NamedTuple):
-    """The row of ``change/withdrawn.cypher``."""
-
     subject_ids: list[str]
 
 
@@ -145,7 +140,6 @@ class _State:
 
     @property
     def fields(self) -> Fields:
-        """The fields that are shown."""
         if not self.is_shown:
             return _NO_FIELDS
         without = identity.CANONICAL_NAME if self.is_entity else None
@@ -239,7 +233,6 @@ class _Deriver:
         return states
 
     async def changes(self, transaction: RecordedTransaction) -> list[Change]:
-        """Return the changes of the next transaction."""
         before, after = await self._around(transaction)
         changes = [
             *_of_files(transaction),

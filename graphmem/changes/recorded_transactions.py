@@ -116,7 +116,6 @@ class RecordedTransaction(NamedTuple):
 
     @property
     def relationship_keys(self) -> list[str]:
-        """The relationships that it observed, by key."""
         return sorted({each.subject_id for each in self.observations if ":" in each.subject_id})
 
 

@@ -43,9 +43,7 @@ class StandingQuery(Protocol):
     """A query that decides by one entity, and by the clock."""
 
     @property
-    def subscription_id(self) -> str:
-        """The subscription that keeps it."""
-        ...
+    def subscription_id(self) -> str: ...
 
     @property
     def types(self) -> frozenset[str]:
@@ -71,8 +69,6 @@ class StandingQuery(Protocol):
 
 
 class _Dated(NamedTuple):
-    """The row of ``change/dated.cypher``."""
-
     entity_ids: list[str]
 
 
@@ -220,7 +216,6 @@ class _Walk:
         return rows
 
     async def _take(self, transaction: RecordedTransaction, entity_ids: set[str]) -> None:
-        """Compare what a transaction changed."""
         at = transaction.recorded_at
         after = await self._shown(entity_ids, at)
         for entity_id in sorted(entity_ids):
@@ -237,7 +232,6 @@ class _Walk:
         return row is not None and self.query.fits(row, clock)
 
     def _let_pass(self, entity_id: str, end: int) -> None:
-        """Let time pass for an entity."""
         start, row = self._clocks[entity_id], self._rows[entity_id]
         self._clocks[entity_id] = max(start, end)
         if row is None or not self.query.is_timed or start >= end:

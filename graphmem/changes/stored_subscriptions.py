@@ -62,7 +62,6 @@ class Subscription(NamedTuple):
 
     @property
     def actor(self) -> Actor:
-        """Who reads for it."""
         thumbprint, issuer, subject = orjson.loads(self.signer)
         signer = thumbprint and SignedAgent(thumbprint, "", "software", issuer, subject)
         return Actor(

@@ -95,7 +95,6 @@ class WantedChanges:
         return [change for change in changes if self.fits(owner, change)]
 
     def fits(self, owner: str, change: Change) -> bool:
-        """Return whether somebody wants a change of an owner."""
         if change.kind not in self.kinds if self.kinds else change.kind in ON_REQUEST:
             return False
         if self.entity_types and not self.entity_types & {
@@ -111,7 +110,6 @@ class WantedChanges:
 
 
 def answer(owner: str, node_key: str, change: Change, *, values: bool = False) -> ChangeAnswer:
-    """Return a change as an answer has it; ``values``: with the values of its fields."""
     transaction, observation = change.transaction, change.observation
     told: dict[str, Any] = {
         "event_id": change.id,

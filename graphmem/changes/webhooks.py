@@ -55,8 +55,6 @@ class _Waiting(NamedTuple):
 
 
 class _Claimed(NamedTuple):
-    """The row of ``subscription/claim.cypher``."""
-
     subscription: Subscription
     may_read: bool
 
@@ -171,7 +169,6 @@ class _Delivery:
         await self._note(**_at(place, head.node_key), due_at=0, wakes_at=wakes_at)
 
     async def sleep(self, reason: str) -> None:
-        """Put the subscription to sleep."""
         _log.warning("a webhook sleeps", subscription=self._subscription.id, reason=reason)
         await self._note(status="asleep", due_at=None, last_error=reason, failures=self._failures)
 

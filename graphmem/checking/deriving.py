@@ -47,8 +47,6 @@ class _EvidenceRow(NamedTuple):
 
 
 class _ReducedSubjects(NamedTuple):
-    """The row of ``audit/reduce.cypher``."""
-
     reduced: list[_ReducedSubject]
     evidence: list[_EvidenceRow]
 

@@ -40,7 +40,6 @@ class Report:
             self.stale.setdefault(subject_id, []).extend(differences)
 
     def add(self, stretch: Stretch) -> None:
-        """Add what a stretch came to."""
         self.checked += len(stretch.subject_ids) - len(stretch.unchecked)
         self.unchecked += len(stretch.unchecked)
         self.hash += stretch.hash

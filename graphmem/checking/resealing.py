@@ -89,7 +89,6 @@ async def _rows(
 
 
 def _anew(sealer: RowSealer, page: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the changes of a page of nodes."""
     rows: list[dict[str, Any]] = []
     for row in page:
         properties = row["properties"]

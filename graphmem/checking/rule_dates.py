@@ -43,20 +43,14 @@ class _StatementRow(NamedTuple):
 
 
 class _StatementRows(NamedTuple):
-    """The row of ``audit/statements.cypher``."""
-
     statements: list[_StatementRow]
 
 
 class _DismissalRows(NamedTuple):
-    """The row of ``audit/dismissals.cypher``."""
-
     dismissals: list[DatedDismissal]
 
 
 class _Revision(NamedTuple):
-    """The row of ``audit/date_rules.cypher`` and ``audit/dated.cypher``."""
-
     revision: int
 
 
@@ -92,22 +86,16 @@ class _StoredMerge(NamedTuple):
 
 
 class _StoredMerges(NamedTuple):
-    """The row of ``audit/rule_spans.cypher``."""
-
     merges: list[_StoredMerge]
 
 
 class _Undated(NamedTuple):
-    """The row of ``audit/undated.cypher``."""
-
     undated: int | None
     waiting: int
     revision: int | None
 
 
 class _DatedTypes(NamedTuple):
-    """The row of ``audit/types.cypher``."""
-
     entities: list[str]
     relationships: list[str]
     total: int
@@ -179,7 +167,6 @@ def _by_subject(spans: Iterable[RuleSpan]) -> dict[str, list[RuleSpan]]:
 
 
 def shown_as(span: RuleSpan) -> dict[str, Any]:
-    """Return a span as a report shows it."""
     until = None if span.end == times.LATEST else times.render(span.end)
     return {
         "into": span.into,

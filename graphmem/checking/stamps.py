@@ -23,8 +23,6 @@ class _Subject(NamedTuple):
 
 
 class _Subjects(NamedTuple):
-    """The row of ``audit/exclusions.cypher``."""
-
     subjects: list[_Subject]
     unstamped: int
 
@@ -40,8 +38,6 @@ class _Stamp(NamedTuple):
 
 
 class _Stamps(NamedTuple):
-    """The row of ``audit/stamps.cypher`` and ``audit/stamps_of_subject.cypher``."""
-
     stamps: list[_Stamp]
     unstamped: int
 

@@ -101,7 +101,6 @@ class Stretch:
 
     @cached_property
     def nodes(self) -> dict[str, turn_rows.Node]:
-        """The nodes that the subjects should have."""
         sides = ((self.derived.entities, True), (self.derived.relationships, False))
         nodes = {
             subject_id: turn_rows.Node.of(things, subject_id, is_entity)
@@ -117,7 +116,6 @@ class Stretch:
         return self.differences.keys() - self.detached
 
     def compare(self, stored: StoredNodes, expected: dict[str, vectors.ExpectedVector]) -> None:
-        """Compare with what the database has; ``expected`` are the expected vectors by entity."""
         self._entities = {entity.subject_id: entity for entity in stored.entities}
         self._relationships = {relationship.subject_id: relationship for relationship in stored.relationships}
         for subject_id, node in self.nodes.items():

@@ -30,7 +30,6 @@ class Place(NamedTuple):
     after: Any = ()
 
     def left(self, kinds: list[Kind]) -> list[Kind]:
-        """Return what is left of some kinds."""
         if not self.after:
             return kinds
         first = Kind(*self.after)
@@ -45,8 +44,6 @@ class _Subject(NamedTuple):
 
 
 class _Subjects(NamedTuple):
-    """The row of ``audit/subjects.cypher``."""
-
     subjects: list[_Subject]
 
 

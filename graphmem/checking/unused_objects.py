@@ -32,7 +32,6 @@ class Amount:
     size: int = 0
 
     def add(self, listed: ListedObject) -> None:
-        """Count an object."""
         self.objects += 1
         self.size += listed.size
 
@@ -106,7 +105,6 @@ async def remove_unreferenced(
 
 
 async def _used(database: Database, store: ObjectStore, owner: str | None) -> set[str]:
-    """Return the names of the objects of one owner that have a source."""
     used = set[str]()
     if owner is not None:
         async for hashes in content_hashes(database, owner):
@@ -128,7 +126,6 @@ async def content_hashes(database: Database, owner: str) -> AsyncIterator[list[s
 
 
 async def _pages(store: ObjectStore) -> AsyncIterator[list[ListedObject]]:
-    """Yield the objects in pages, each of one owner."""
     page: list[ListedObject] = []
     async for listed in store.keys():
         if page and (listed.segment != page[0].segment or len(page) == PAGE_OBJECTS):

@@ -289,7 +289,6 @@ def _row(account: Account) -> dict[str, Any]:
 
 
 def _readable(account: Account) -> dict[str, Any]:
-    """Return an account for people."""
     row = {name: value for name, value in _row(account).items() if name not in ("owner", "being_erased")}
     marks = {name: "yes" if row[name] else "no" for name in ("password", "disabled")}
     if account.is_erased:
@@ -302,7 +301,6 @@ def _answer(account: Account, session: Session) -> dict[str, Any]:
 
 
 def _name(text: str) -> str:
-    """Return the name of an account as it is stored."""
     from graphmem.auth import stored_name
     from graphmem.auth.accounts import NAME
 

@@ -434,7 +434,6 @@ class _Bars(contextlib.AbstractContextManager["_Bars"]):
             self._shown.update(self._tasks[self._stage], description=text)
 
     def __exit__(self, *_: object) -> None:
-        """Stop drawing."""
         if self._shown is not None:
             self._shown.stop()
             self._shown = None

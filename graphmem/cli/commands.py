@@ -118,7 +118,6 @@ def listed() -> dict[tuple[str, ...], Mapping[str, Any]]:
 
 
 def entry_of(name: str) -> Listed:
-    """Return the operation of a name as a command."""
     return next(_listed_from(entry) for entry in listed().values() if entry["name"] == name)
 
 
@@ -129,7 +128,6 @@ def groups() -> list[tuple[str, ...]]:
 
 
 def operation_command(name: str, listed_entry: Mapping[str, Any]) -> Any:
-    """Return the command of an entry of the list. Its ``instead`` is that of the entry."""
     entry = _listed_from(listed_entry)
     single = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     single.command(name, help=entry.help, short_help=entry.summary)(_function(entry))
@@ -139,7 +137,6 @@ def operation_command(name: str, listed_entry: Mapping[str, Any]) -> Any:
 
 
 def flag(name: str) -> str:
-    """Return the option of an argument."""
     return f"--{name.replace('_', '-')}"
 
 

@@ -68,7 +68,6 @@ def place_of(text: str) -> Place:
 
 
 def tell_words(root: RootKey, kept: str) -> None:
-    """Print the words of a root key for a person."""
     stderr.print(WRITE_DOWN.format(kept), style="bold", highlight=False)
     words = root.words.split()
     for start in range(0, len(words), 6):

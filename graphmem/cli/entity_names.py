@@ -63,7 +63,6 @@ def _shown(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _unlisted(session: Session, name: str, entity_type: Any, state: str) -> Mapping[str, Any]:
-    """Return the entity of a state, deleted or merged, that has a name."""
     from graphmem.cli.commands import entry_of
     from graphmem.model import canonical
 

@@ -113,7 +113,6 @@ export.__doc__ = (export.__doc__ or "").replace(
 def _filters(
     types: list[str] | None, writers: Mapping[str, str | None], since: Mapping[str, str | None]
 ) -> dict[str, Any]:
-    """Return the filters of the list of entities."""
     from graphmem.cli.people_times import iso
 
     chosen: dict[str, Any] = {name: value for name, value in writers.items() if value is not None}

@@ -98,7 +98,6 @@ def _omitted(answer: Row) -> list[RenderableType]:
 
 
 def _entities(answer: Row, fields: Sequence[str]) -> List:
-    """Return entities, one a line."""
     columns = "id", "type", "name", *fields, "v.", "obs.", "observed"
     table = List(None, columns, optional=("obs.", "v.", "observed"))
     for row in answer["entities"]:
@@ -252,7 +251,6 @@ def _schemas(answer: Row) -> List:
 
 
 def _schema(answer: Row) -> Table:
-    """Return the fields of a schema, one a line."""
     table = new_table("field", "type", "description")
     for name, field in answer["fields"].items():
         add(table, name, field["type"], field.get("description") or "")

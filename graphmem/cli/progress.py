@@ -22,7 +22,6 @@ class Rate(ProgressColumn):
     """The rate of a task over the last seconds, in items a second."""
 
     def render(self, task: Task) -> Text:
-        """Return the rate as text."""
         speed = task.finished_speed or task.speed
         return Text(f"{speed:,.0f}/s" if speed else "", style="progress.data.speed")
 
@@ -39,7 +38,6 @@ class Remaining(ProgressColumn):
 
 
 def counted_progress() -> Progress:
-    """Return a progress bar of items."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), Remaining()
     return Progress(*columns, console=stderr, speed_estimate_period=RATE_SECONDS)
 

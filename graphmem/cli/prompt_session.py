@@ -109,7 +109,6 @@ class LineRunner:
         return 0
 
     def close(self) -> None:
-        """Close the connections."""
         for client in (self.session.kept or {}).values():
             client.close()
 
@@ -157,7 +156,6 @@ class Completions:
         return self._values(path, arguments[min(given, len(arguments) - 1)], "", begun) if arguments else ()
 
     def _values(self, path: list[str], parameter: Any, option: str, begun: str) -> Iterable[str]:
-        """Return the values that an option or an argument may have."""
         if choices := list(
             _choices(getattr(getattr(parameter, "type_descriptor", None), "annotation", None))
         ):

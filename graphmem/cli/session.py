@@ -155,7 +155,6 @@ class Session:
         raise AssertionError("unreachable")
 
     def remote(self, base_url: str, chosen: Settings) -> Client:
-        """Return a client of the service at ``--base-url``."""
         from graphmem.client import Client
 
         if self.account is not None:
@@ -222,7 +221,6 @@ def is_terminal() -> bool:
 
 
 def tell_progress(line: str) -> None:
-    """Print a line of progress on stderr."""
     from graphmem.cli.tables import plain
 
     stderr.print(plain(line, "dim"), highlight=False)
@@ -262,7 +260,6 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
 
 
 def current(context: typer.Context) -> Session:
-    """Return the session of a command."""
     options = context.find_root().obj
     session = options if isinstance(options, Session) else Session()
     _session.set(session)

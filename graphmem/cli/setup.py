@@ -136,7 +136,6 @@ def files_of(
 
 
 def _has(file: AgentFile) -> bool:
-    """Return whether a file has one of the entries already."""
     try:
         text = file.path.read_text("utf-8")
         return any(edit.found(text) is not None for edit in file.edits)

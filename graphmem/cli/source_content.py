@@ -64,7 +64,6 @@ class Received:
         self.digest = hashlib.sha256()
 
     def write(self, chunk: bytes) -> None:
-        """Write bytes."""
         self._file.write(chunk)
         self.digest.update(chunk)
         self.size += len(chunk)

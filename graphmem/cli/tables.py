@@ -217,12 +217,10 @@ def _blocks(table: Table) -> Iterator[RenderableType]:
 
 
 def _texts_of(column: Column) -> list[str]:
-    """Return the header and the cells of a column."""
     return [str(column.header), *map(str, column.cells)]
 
 
 def add(table: Table, *cells: str, style: str = "") -> None:
-    """Add a row to a table."""
     table.add_row(*(plain(cell, style) for cell in cells))
 
 

@@ -94,7 +94,6 @@ class Client:
             self.close()
 
     def close(self) -> None:
-        """Close the connection."""
         self._http.close()
 
     def call(self, route: tuple[str, str], raw: Mapping[str, Any]) -> bytes:
@@ -264,7 +263,6 @@ def _configured_agent() -> AgentSigner | None:
 
 
 def _kept(base_url: str) -> Login | None:
-    """Return the login that is kept for an address."""
     try:
         return Logins().get(canonical_address(base_url))
     except httpx.InvalidURL:

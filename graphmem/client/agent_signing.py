@@ -75,7 +75,6 @@ class AgentSigner:
         return sign(self.key, message, body, self._key_header(now), now)
 
     def sign_request(self, request: httpx.Request) -> None:
-        """Sign a request of httpx that is about to be sent."""
         request.headers.update(self.headers(request.method, str(request.url), request.read()))
 
     def _key_header(self, now: int) -> str:

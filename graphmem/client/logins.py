@@ -63,7 +63,6 @@ class Login:
 
     @property
     def can_renew(self) -> bool:
-        """Whether it has a refresh token."""
         return self.secrets.refresh_token is not None and self.token_endpoint is not None
 
 
@@ -90,7 +89,6 @@ class Logins:
         return self._read(self._path(address))
 
     def all(self) -> list[Login]:
-        """Return all logins, by address."""
         logins = (self._read(path) for path in self.folder.glob("*.json"))
         services = (login for login in logins if login is not None and login.kind != "agent")
         return sorted(services, key=lambda login: login.address)

@@ -250,7 +250,6 @@ def _document(http: httpx.Client, identifier: str, well_known: str) -> Mapping[s
 
 
 def _covers(resource: str, address: str) -> bool:
-    """Return whether a resource is an address, or the address is below it."""
     try:
         whole, part = httpx.URL(resource), httpx.URL(address)
     except httpx.InvalidURL:

@@ -247,7 +247,6 @@ def _forms(file: str, header: re.Match[str] | None, text: str) -> list[str]:
 
 
 def _with_fragments(text: str) -> str:
-    """Return a text with its fragments, and theirs, filled in."""
     while (filled := _FRAGMENT.sub(lambda match: _fragment(match[1], match[2]), text)) != text:
         text = filled
     return text

@@ -80,7 +80,6 @@ class Admission:
             self._release()
 
     async def _wait(self, owner: str) -> None:
-        """Wait in the line of an owner for a place."""
         line = self._lines.setdefault(owner, deque())
         waiting = asyncio.get_running_loop().create_future()
         line.append(waiting)

@@ -129,7 +129,6 @@ class Database:
             raise setting_error(exc, settings) or translate(exc) from exc
 
     async def close(self) -> None:
-        """Close every connection."""
         await self._driver.close()
 
     async def read(

@@ -46,7 +46,6 @@ def places() -> list[str]:
 
 
 def step_of(query: str) -> str:
-    """Return the step of a query: all forms of a query are one step."""
     return query.partition("[")[0]
 
 

@@ -56,7 +56,6 @@ class Damage:
 
     @property
     def listed(self) -> list[LeftOutEntity]:
-        """The member ``left_out`` of an answer."""
         first = list(self.reasons.items())[:LISTED_LIMIT]
         return [{"entity_id": subject_id, "reason": reason} for subject_id, reason in first]
 
@@ -149,7 +148,6 @@ def left_out_if_damaged(row_class: type[R]) -> type[R]:
 
 
 def is_left_out_if_damaged(row_class: type) -> bool:
-    """Return whether lists leave out damaged rows of a class."""
     return hasattr(row_class, "has_own_damage")
 
 

@@ -14,7 +14,6 @@ from neo4j import AsyncDriver, AsyncSession
 
 
 def connections(driver: AsyncDriver) -> list[bool]:
-    """Return, for each open connection, whether it is in use."""
     by_address = list(driver._pool.connections.values())
     return [connection.in_use for queue in by_address for connection in list(queue)]
 

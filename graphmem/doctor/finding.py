@@ -24,17 +24,14 @@ class Finding:
 
 
 def ok(what: str) -> Finding:
-    """Return the finding that all is well."""
     return Finding("", "ok", what)
 
 
 def warn(what: str, fix: str) -> Finding:
-    """Return the finding of what should be mended."""
     return Finding("", "warn", what, fix)
 
 
 def fail(what: str, fix: str) -> Finding:
-    """Return the finding of what must be mended."""
     return Finding("", "fail", what, fix)
 
 

@@ -141,7 +141,6 @@ def data_directory(settings: Settings) -> Found:
 
 
 def disk(settings: Settings) -> Found:
-    """Check that the disk has space."""
     path = settings.data_path
     free = shutil.disk_usage(_nearest(path)).free
     used = neo4j_local.store_bytes(settings) if settings.neo4j_uri is None else 0
@@ -228,7 +227,6 @@ def bytes_of(size: str) -> int | None:
 
 
 def _nearest(path: Path) -> Path:
-    """Return the path, or its nearest parent that exists."""
     # Path.exists raises below a directory that this user may not search.
     return next(parent for parent in (path, *path.parents) if os.path.exists(parent))
 

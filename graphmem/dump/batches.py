@@ -35,12 +35,10 @@ class BatchPart:
     records: dict[type[fact_records.RecordedPart], list[Any]] = field(default_factory=dict)
 
     def of(self, kind: type[R]) -> list[R]:
-        """Return its records of one class."""
         return self.records.get(kind, [])
 
     @property
     def observations(self) -> list[ObservationRecord]:
-        """Its observations."""
         return self.of(ObservationRecord)
 
     @property
@@ -56,7 +54,6 @@ class BatchPart:
 
     @property
     def characters(self) -> int:
-        """Characters of its answer and of its values."""
         return len(self.transaction.answer) + sum(
             len(value) for observation in self.observations for value in observation.values
         )
@@ -71,7 +68,6 @@ class Batch:
 
     @property
     def observations(self) -> list[ObservationRecord]:
-        """The observations of all parts."""
         return [observation for part in self.parts for observation in part.observations]
 
 

@@ -84,12 +84,10 @@ class Present:
 
     @cached_property
     def by_key(self) -> Mapping[str, str]:
-        """Transactions by idempotency key."""
         return {each.key: each.transaction_id for each in self.keys}
 
     @cached_property
     def transactions_by_id(self) -> Mapping[str, Mapping[str, Any]]:
-        """The members of each transaction."""
         rows = (dict(zip(TRANSACTION.columns, row, strict=True)) for row in self.transactions)
         return {row["id"]: row for row in rows}
 
@@ -190,7 +188,6 @@ def _missing_repeats(part: BatchPart, present: Present) -> list[Repeat]:
 
 
 def _needs_entities(observation: ObservationRecord) -> bool:
-    """Return whether other observations make the entities that it needs."""
     return ":" in observation.subject_id or observation.kind not in facts.VALUE_KINDS
 
 
@@ -261,7 +258,6 @@ def _cut(value: Any) -> Any:
 
 
 def present_params(batch: Batch, schemas: Sequence[str] = ()) -> dict[str, list[Any]]:
-    """Return the parameters of ``dump.present`` for a batch."""
     subject_ids = {observation.subject_id for observation in batch.observations}
     keys = {subject_id for subject_id in subject_ids if ":" in subject_id}
     ends = {end for key in keys for end in ids.ends(key)}

@@ -67,7 +67,6 @@ class Manifest:
 
     @property
     def records(self) -> int:
-        """The number of lines."""
         return sum(chunk[0] for chunk in self.chunks)
 
     @property
@@ -104,7 +103,6 @@ class DumpWriter:
 
     @property
     def is_sealed(self) -> bool:
-        """Whether the dump is sealed."""
         return self._sealer is not None
 
     def add(self, line: bytes) -> None:

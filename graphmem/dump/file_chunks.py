@@ -57,7 +57,6 @@ class Contents:
         self._met: set[bytes] = set()
 
     def meet(self, content_hash: str) -> bool:
-        """Add a content; return whether it is new."""
         size = len(self._met)
         self._met.add(bytes.fromhex(content_hash[:32]))
         return len(self._met) > size

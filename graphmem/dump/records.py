@@ -105,7 +105,6 @@ class FileChunk(Record):
 
     @property
     def size(self) -> int:
-        """The number of bytes."""
         return len(self.data) // 4 * 3 - self.data[-2:].count("=")
 
 

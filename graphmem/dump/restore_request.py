@@ -59,7 +59,6 @@ class DumpedTransaction:
 
     @property
     def id(self) -> str:
-        """Its id."""
         return self.properties["id"]
 
     def writers(self, owner: str) -> list[str]:
@@ -91,7 +90,6 @@ class RestoreRequest(WriteRequest):
 
     @property
     def observations(self) -> list[Observation]:
-        """The observations of all transactions."""
         return [observation for each in self.transactions for observation in each.observations]
 
     @property
@@ -102,12 +100,10 @@ class RestoreRequest(WriteRequest):
 
     @property
     def observation_count(self) -> int:
-        """The number of observations of all transactions."""
         return len(self.observations)
 
     @property
     def characters(self) -> int:
-        """Characters of the values of all observations."""
         return sum(len(value) for each in self.observations for value in each.fields.values())
 
     async def informed(self, queries: Queries, state: State) -> Self:

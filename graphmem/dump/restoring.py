@@ -183,7 +183,6 @@ class _Restorer:
         """Owners with a transaction that was missing."""
 
     async def restore(self, portion: _Portion) -> None:
-        """Restore one portion of a dump."""
         if isinstance(portion, records.RelationshipTypeRecord):
             await self._register(portion)
         elif isinstance(portion, records.AccountRecord):
@@ -348,7 +347,6 @@ class _Restorer:
             await in_halves(missing.parts, partial(self._write_parts, owner))
 
     async def _write_parts(self, owner: str, parts: list[BatchPart]) -> None:
-        """Write transactions in one turn."""
         transactions = tuple(
             DumpedTransaction.of(part, self._versions.get(part.transaction.id, ())) for part in parts
         )

@@ -62,7 +62,6 @@ class Detections:
         return sorted({*FIELDS, *(name for kinds in self.kinds_by_type.values() for name in kinds)})
 
     def kinds(self, entity_type: str) -> Mapping[str, str]:
-        """Return the kind of each field of a type that is compared."""
         return self.kinds_by_type.get(entity_type, COMPARED_FIELDS)
 
 

@@ -155,7 +155,6 @@ def similarity(name: Name, other: Name) -> float:
 
 
 def _marks(word: str, place: int, count: int, kind: Kind) -> list[str]:
-    """Return the marks in the word at position ``place`` of a name with ``count`` words."""
     if word in _GENERATION_WORDS[kind] and place:
         return [_GENERATION_WORDS[kind][word]]
     if not word.isalpha():

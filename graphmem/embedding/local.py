@@ -72,7 +72,6 @@ class LocalEmbedder:
             return self._loaded
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the vector of each text."""
         if self._loaded is not None and sum(map(len, texts)) <= INLINE_CHARACTERS_LIMIT:
             return self.vectors(texts)
         return await asyncio.to_thread(self.vectors, texts)
@@ -89,7 +88,6 @@ class LocalEmbedder:
         return _directions([total])[0]
 
     def vectors(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the vector of each text, in this thread."""
         tokenizer, table = self._model()
         vectors: list[Vector | None] = []
         for start in range(0, len(texts), BATCH_SIZE):

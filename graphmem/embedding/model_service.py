@@ -73,7 +73,6 @@ class ModelService:
         self._client = httpx.AsyncClient(headers=headers, timeout=seconds, follow_redirects=False)
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._client.aclose()
 
     async def ask(self, span: str, body: dict[str, Any]) -> bytes:

@@ -35,7 +35,6 @@ class RemoteEmbedder:
         )  # fmt: skip
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._service.close()
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | None]:

@@ -56,7 +56,6 @@ _ROOT = re.compile(rb"((?:\s*<\?[^>]*\?>)?\s*<[\w:.-]+[^<>]*?)/?>")
 
 
 def format_of(data: bytes, limits: DocumentLimits) -> str:
-    """Return the name of the format of an archive."""
     archive = opened(data, limits)
     names = archive.namelist()
     if "mimetype" in names:

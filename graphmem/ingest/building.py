@@ -162,7 +162,6 @@ class Builder:
 
     @property
     def text(self) -> str:
-        """The text so far."""
         return "".join(self._pieces)
 
     def _name(self, text: str) -> str | None:
@@ -177,7 +176,6 @@ class Builder:
         return line.strip() or None
 
     def document(self) -> ParsedDocument:
-        """Return what was collected."""
         text = self.text
         return ParsedDocument(
             text=text,

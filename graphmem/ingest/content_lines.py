@@ -49,7 +49,6 @@ class ContentLine(NamedTuple):
 
     @property
     def is_quoted(self) -> bool:
-        """Whether its value is quoted-printable."""
         return "QUOTED-PRINTABLE" in (self.params.get("ENCODING", "").upper(), *self.params)
 
     def _decoded(self, text: str) -> str:
@@ -80,7 +79,6 @@ class Block:
     is_cut: bool = False
 
     def named(self, name: str) -> list[ContentLine]:
-        """Return the properties of a name."""
         return [line for line in self.lines if line.name == name]
 
     @property
@@ -135,7 +133,6 @@ def blocks(text: str, builder: Builder, apart: frozenset[str]) -> Iterator[Block
 
 
 def _ends(opened: str, name: str, begins: bool, apart: frozenset[str]) -> bool:
-    """Return whether the beginning or the end of a block ends an opened one."""
     return opened == name or (begins and opened in apart and name in apart)
 
 

@@ -135,7 +135,6 @@ def _is_damaged_utf_8(data: bytes, error: UnicodeDecodeError) -> bool:
 
 
 def known(encoding: str) -> bool:
-    """Return whether a name is that of an encoding of text."""
     try:
         # Codecs such as "hex" decode bytes to bytes.
         return codecs.lookup(encoding)._is_text_encoding

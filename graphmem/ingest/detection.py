@@ -92,7 +92,6 @@ def hinted(declared: str | None, name: str) -> Format | None:
 
 
 def detect(data: bytes, declared: str | None, name: str, limits: DocumentLimits) -> Format:
-    """Return the format of a file."""
     format_name = _binary(data, limits)
     if format_name is None and not is_text(data):
         best = next(iter(signature_matches(data[:HEAD_BYTES], name)), None)

@@ -84,7 +84,6 @@ class FileSpan(NamedTuple):
     end: int | None = None
 
     def as_dict(self) -> dict[str, int | str]:
-        """Return the members that are present."""
         return {name: value for name, value in zip(SPAN_MEMBERS, self, strict=True) if value is not None}
 
 

@@ -126,7 +126,6 @@ class ForkServer:
         self._owner = 0
 
     def fork(self, request: dict[str, Any], source: BinaryIO) -> Fork:
-        """Start a fork for one file."""
         reader, writer = os.pipe()
         output = os.fdopen(reader, "rb", buffering=0)
         try:

@@ -129,7 +129,6 @@ def add_row(
 
 
 def add_rows(builder: Builder, rows: Iterable[Sequence[str]], page: int | None = None) -> None:
-    """Add the rows of a table that have a value."""
     filled = [(number, cells) for number, cells in enumerate(rows, 1) if any(cells)]
     above, header = header_of([cells for _, cells in filled[:HEAD_ROWS]])
     for _, cells in filled[:above]:

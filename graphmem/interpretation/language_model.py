@@ -126,11 +126,9 @@ class _Model:
         )  # fmt: skip
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._service.close()
 
     async def ask(self, types: KnownTypes, text: str) -> ModelAnswer:
-        """Return what the model answers about a text."""
         body = {
             "model": self._settings.llm_model,
             "messages": model_prompt.messages(types, text),

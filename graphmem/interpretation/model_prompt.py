@@ -149,7 +149,6 @@ def _end(text: str, boundaries: list[int], start: int, limit: int) -> int:
 
 
 def messages(types: KnownTypes, text: str) -> list[dict[str, str]]:
-    """Return the messages about a piece of text."""
     # A text cannot hold its own hash, so no text can end its fence.
     code = hashlib.sha256(text.encode()).hexdigest()
     return [
@@ -159,7 +158,6 @@ def messages(types: KnownTypes, text: str) -> list[dict[str, str]]:
 
 
 def system_message(types: KnownTypes) -> str:
-    """Return the task, the known types and the relationship types."""
     named = [f"{kind.name}: {kind.description}" for kind in relationship.BUILTIN.values()]
     parts = (TASK, "Known types and their fields:", *types.lines, "", "Relationship types:", *named)
     return "\n".join(parts)

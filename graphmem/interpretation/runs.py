@@ -43,8 +43,6 @@ LEASE_SECONDS: Final = 60.0
 
 
 class _Made(NamedTuple):
-    """The row of ``interpretation/made.cypher``."""
-
     observations: int
     entities: int
     relationships: int
@@ -176,7 +174,6 @@ async def run_next(services: Services) -> int:
 
 
 async def _run(context: Context, row: InterpretationRow) -> None:
-    """Run an interpretation of the queue to its end."""
     interpretation = _of_row(context, row)
     if (row.attempts or 1) > interpretation_queue.ATTEMPTS_LIMIT:
         reason = "every attempt to interpret the source ended before it was done"
@@ -304,8 +301,6 @@ class _TypeCount(NamedTuple):
 
 
 class _Understood(NamedTuple):
-    """The row of ``interpretation/understood.cypher``."""
-
     types: list[_TypeCount]
     passages: int
 
@@ -353,7 +348,6 @@ async def _understood(context: Context, row: InterpretationRow) -> StartedInterp
 
 
 def as_started(row: InterpretationRow) -> StartedInterpretation:
-    """Return an interpretation as the receipt of its file has it."""
     started: StartedInterpretation = {
         "interpretation_id": row.id,
         "interpreter": row.interpreter,

@@ -65,8 +65,6 @@ class Deletion(_Part):
 
 
 class CreateEntities(Arguments):
-    """The arguments of ``create_entities``."""
-
     entities: list[Entity] = Field(max_length=ENTITY_LIMIT, description="The entities.")
 
 
@@ -77,42 +75,30 @@ class Relations(Arguments):
 
 
 class AddObservations(Arguments):
-    """The arguments of ``add_observations``."""
-
     observations: list[Additional] = Field(
         max_length=ENTITY_LIMIT, description="What to add to which entity."
     )
 
 
 class DeleteEntities(Arguments):
-    """The arguments of ``delete_entities``."""
-
     entityNames: list[Name] = Field(max_length=ENTITY_LIMIT, description="Names of the entities.")
 
 
 class DeleteObservations(Arguments):
-    """The arguments of ``delete_observations``."""
-
     deletions: list[Deletion] = Field(
         max_length=ENTITY_LIMIT, description="What to delete from which entity."
     )
 
 
 class ReadGraph(Arguments):
-    """The arguments of ``read_graph``."""
-
     max_characters: MaxCharacters = None
 
 
 class SearchNodes(Arguments):
-    """The arguments of ``search_nodes``."""
-
     query: str = Field(max_length=QUERY_LIMIT, description="Words, a name, a type or a description.")
     max_characters: MaxCharacters = None
 
 
 class OpenNodes(Arguments):
-    """The arguments of ``open_nodes``."""
-
     names: list[Name] = Field(max_length=ENTITY_LIMIT, description="Names of the entities.")
     max_characters: MaxCharacters = None

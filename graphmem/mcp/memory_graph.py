@@ -410,7 +410,6 @@ async def _pages(
 
 
 async def _each_page(context: Context, name: str, **arguments: Any) -> AsyncIterator[Row]:
-    """Yield the pages of a list."""
     while True:
         page = await _call(context, name, limit=PAGE_LIMIT, **arguments)
         yield page

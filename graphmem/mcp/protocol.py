@@ -101,7 +101,6 @@ class Answers:
 
 
 def recorded(toolset: ToolsetName) -> Answers:
-    """Return the recorded answers of a toolset."""
     return Answers(**json.loads((LISTED / f"{toolset}.json").read_text("utf-8")))
 
 

@@ -90,7 +90,6 @@ class StdioClient:
         self._starting = threading.Lock()
 
     def take(self, line: bytes) -> None:
-        """Take one line from the client."""
         if not line.strip():
             return
         try:

@@ -135,10 +135,8 @@ TOOLSETS: Final[Mapping[ToolsetName, Toolset]] = {
 
 
 def all_tools() -> dict[str, Operation[Any]]:
-    """Return the operations that are tools, by the tool's name."""
     return {tool: operation for toolset in TOOLSETS.values() for tool, operation in toolset.tools().items()}
 
 
 def having(tool: str) -> list[ToolsetName]:
-    """Return the names of the toolsets that list a tool."""
     return [name for name, toolset in TOOLSETS.items() if tool in toolset.tools()]

@@ -23,5 +23,4 @@ class DatedDismissal(NamedTuple):
 
 
 def pair_of(entity_id: str, other_id: str) -> Pair:
-    """Return two ids as a pair."""
     return (entity_id, other_id) if entity_id <= other_id else (other_id, entity_id)

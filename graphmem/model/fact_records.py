@@ -39,7 +39,6 @@ class Record(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, populate_by_name=True)
 
     def line(self) -> bytes:
-        """Return the record as a line of a dump."""
         return line(self.model_dump(by_alias=True, exclude_none=True))
 
     @property
@@ -69,7 +68,6 @@ class Fact(RecordedPart):
 
     @property
     def members(self) -> dict[str, Any]:
-        """Its members by name."""
         return {name: value for name, value in self if name != "record"}
 
 
@@ -97,7 +95,6 @@ class SchemaRecord(Record):
         return (0, self.entity_type, *version_order(self.version))
 
     def row(self, owner: str, transaction_id: str, recorded_at: int) -> dict[str, Any]:
-        """Return the row of ``write.turn``."""
         return {
             "transaction_id": transaction_id,
             "properties": {
@@ -265,7 +262,6 @@ class Dismissal(Fact):
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The two entities."""
         return self.entity_a, self.entity_b
 
 

@@ -59,7 +59,6 @@ def alternatives(entity_type: str, registered: Alternatives | None) -> Alternati
 
 
 def evidence(entity_type: str, fields: Mapping[str, Any], alternatives: Alternatives) -> Evidence:
-    """Return the evidence that one observation adds."""
     names = {name for each in alternatives for name in each} - {INSTANT}
     read = identity.read_fields(entity_type, fields)
     values = {name: identity.identifying_value(entity_type, name, read) for name in names}
@@ -121,7 +120,6 @@ def _instant(start: str) -> str | None:
 
 
 def _by_field(evidence: Evidence) -> dict[str, list[str]]:
-    """Return the values of each field, sorted."""
     by_field: dict[str, list[str]] = {}
     for name, value in sorted(evidence):
         by_field.setdefault(name, []).append(value)
@@ -167,7 +165,6 @@ class OwnRule:
         return JOINING_LEVEL if self.joins else 0
 
     def is_own(self, level: int) -> bool:
-        """Return whether a level is that of an alternative of its own."""
         return self.first <= level < self.first + len(self.alternatives)
 
     def is_weaker(self, level: int) -> bool:
@@ -192,15 +189,12 @@ class OwnRule:
         return person_names.near(names, known, self.id_of_name)
 
     def has(self, group: NameGroup) -> bool:
-        """Return whether a group has names of its type."""
         return group.prefix.startswith(f"{self.entity_type}:")
 
     def id_of_name(self, level: int, name: str) -> str:
-        """Return the id that a name makes by the alternative of a level."""
         return ids.entity_id(self.owner, self.entity_type, self.basis(level), [name])
 
     def identified(self, entity_id: str, evidence: Evidence) -> Identified:
-        """Return an entity as the rule knows it."""
         level = self.borne(evidence).get(entity_id)
         if level is None and not self.joins and evidence >= BY_CONTENT:
             level = CONTENT_LEVEL

@@ -45,7 +45,6 @@ OBSERVATION_ID = re.compile(r"obs_[0-9a-f]{32}", re.ASCII)
 
 
 def entity_id(owner: str, entity_type: str, basis: str, values: Sequence[Any]) -> str:
-    """Return the id of the entity of ``owner`` that ``basis`` and its normalised values identify."""
     return "ent_" + canonical.digest([owner, entity_type, basis, list(values)])[:24]
 
 
@@ -101,7 +100,6 @@ def placed_observation_id(unplaced: str, earlier: str) -> str:
 
 
 def relationship_key(relationship_type: str, source: str, target: str) -> str:
-    """Return the key of the relationship of that type from entity ``source`` to entity ``target``."""
     return f"{relationship_type}:{source}:{target}"
 
 
@@ -123,7 +121,6 @@ def relationship_id(key: str) -> str:
 
 
 def transaction_id() -> str:
-    """Return a new transaction id."""
     return f"txn_{uuid.uuid4().hex}"
 
 
@@ -143,7 +140,6 @@ def interpretation_id(source_id: str, interpreter: str, version: str, config_has
 
 
 def withdrawal_id(transaction_id: str, index: int) -> str:
-    """Return the id of a withdrawal; ``index`` counts those of its transaction from 0."""
     return "exc_" + canonical.digest([transaction_id, index])[:24]
 
 
@@ -166,17 +162,14 @@ def writing(writing_id: str) -> tuple[str, int, int]:
 
 
 def dismissal_id(transaction_id: str, index: int) -> str:
-    """Return the id of a dismissal; ``index`` counts those of its transaction from 0."""
     return "dis_" + canonical.digest([transaction_id, index])[:24]
 
 
 def split_id(transaction_id: str) -> str:
-    """Return the id of the split that a transaction makes."""
     return "spl_" + canonical.digest([transaction_id, 0])[:24]
 
 
 def renaming_id(transaction_id: str) -> str:
-    """Return the id of the renaming that a transaction makes."""
     return "ren_" + canonical.digest([transaction_id, 0])[:24]
 
 

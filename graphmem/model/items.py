@@ -128,7 +128,6 @@ class Item:
 
 
 def no_alternatives(entity_type: str) -> identity.Alternatives | None:
-    """Return no registered alternatives for any type."""
     return None
 
 

@@ -116,7 +116,6 @@ class RuleSpan(NamedTuple):
     alternative: str = ""
 
     def holds(self, at_ingested: int) -> bool:
-        """Return whether it holds as of a time of recording."""
         return self.start <= at_ingested < self.end or (at_ingested == self.end == times.LATEST)
 
 
@@ -350,7 +349,6 @@ class _State:
         return self._again()
 
     def knows(self, fact: MergeFact) -> bool:
-        """Return whether a fact counts now."""
         return bool(fact.toggles) and fact in self._known
 
     def drop(self, fact: MergeFact) -> set[str]:

@@ -25,7 +25,6 @@ UnionWinner = tuple[str, str, str]
 
 
 def is_union(rank: str) -> bool:
-    """Return whether a rank is that of a union."""
     return rank.startswith(_MARK)
 
 

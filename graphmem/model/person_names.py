@@ -38,7 +38,6 @@ class PersonName(NamedTuple):
 
     @property
     def texts(self) -> list[tuple[NameGroup, str]]:
-        """What an index holds of the name: a text for each group."""
         end = f"{self.name}|{_OWN if self.is_own else _OTHER}"
         return [(group, group.prefix + end) for group in self.groups]
 
@@ -73,7 +72,6 @@ def name_of(entity_type: str, basis: str, level: int, name: str, *, is_own: bool
 
 
 def name_in(group: NameGroup, text: str) -> tuple[str, bool]:
-    """Return the name in a text of a group, and whether it is an own name."""
     name, _, kind = text.removeprefix(group.prefix).rpartition("|")
     return name, kind == _OWN
 

@@ -36,7 +36,6 @@ def time_rank(micros: int) -> str:
 
 
 def time_of(rank: str) -> int:
-    """Return the microseconds of a time rank."""
     return int(rank) + EARLIEST
 
 

@@ -60,7 +60,6 @@ class Lifecycle(NamedTuple):
 
     @property
     def is_live(self) -> bool:
-        """Whether its subject lives after it."""
         return facts.is_live(self.kind)
 
 
@@ -139,7 +138,6 @@ class Observation:
 
     @property
     def counts(self) -> bool:
-        """Whether it counts now."""
         return membership.counts(self.excluded)
 
     def claim(self, name: str, value: str, rules: Rules) -> Winner:

@@ -194,7 +194,6 @@ def _can_end(name: str) -> bool:
 
 
 def is_symmetric(kinds: Mapping[str, RelationshipKind], name: str) -> bool:
-    """Return whether a type is known and symmetric."""
     kind = kinds.get(name)
     return kind is not None and kind.is_symmetric
 

@@ -115,7 +115,6 @@ class _MergeFacts:
             self._facts[self.component(fact)].append(fact)
 
     def component(self, fact: MergeFact) -> str:
-        """Return the name of the component of a fact."""
         return self._root(fact.subject_id)
 
     def as_of(self, component: str, moment: int) -> tuple[set[str], dict[str, str], dict[str, set[str]]]:

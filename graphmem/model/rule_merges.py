@@ -48,9 +48,7 @@ class Merges(Protocol):
         """Return the ids that an entity bears, each with the level of its alternative."""
         ...
 
-    def near(self, entity_id: str) -> NearNames:
-        """Return what bears names near those of an entity."""
-        ...
+    def near(self, entity_id: str) -> NearNames: ...
 
     def bearers(self, entity_id: str) -> Collection[str]:
         """Return the other entities that bear an id: all, or more than :data:`BEARERS_LIMIT`."""
@@ -68,13 +66,9 @@ class Merges(Protocol):
         """Return a survivor and its members at a level; ``None`` takes in all merges."""
         ...
 
-    def merge(self, entity_id: str) -> RuleMerge | None:
-        """Return the present merge by rule of an entity."""
-        ...
+    def merge(self, entity_id: str) -> RuleMerge | None: ...
 
-    def put(self, entity_id: str, merge: RuleMerge | None) -> None:
-        """Make the merge by rule of an entity another one, or none."""
-        ...
+    def put(self, entity_id: str, merge: RuleMerge | None) -> None: ...
 
     def noting_needs(self) -> AbstractContextManager[object]:
         """Return a context in which an entity that was not read ends the block, and is noted to be read.

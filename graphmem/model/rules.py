@@ -84,7 +84,6 @@ class Rules:
 
     @classmethod
     def read(cls, text: str | None) -> Rules:
-        """Return the rules from their :attr:`text`."""
         if not text:
             return PLAIN
         rules = {
@@ -95,7 +94,6 @@ class Rules:
         return cls(**{**rules, "identity": tuple(map(tuple, rules.get("identity", ())))})
 
     def policy(self, name: str) -> Policy:
-        """Return the merge policy of a field."""
         return self.policies.get(name, "last_write")
 
     def shows(self, name: str) -> bool:

@@ -37,7 +37,6 @@ class Backup:
     with_files: bool = True
 
     def file(self, settings: Settings) -> Path:
-        """Return the path of the file."""
         return settings.data_path / self.path
 
     def is_there(self, settings: Settings) -> bool:

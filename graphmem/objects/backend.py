@@ -88,7 +88,6 @@ class ByteReader:
             return self._source.read(count)
 
     def close(self) -> None:
-        """Close the file or the connection."""
         self._source.close()
 
 
@@ -110,7 +109,6 @@ class Staged:
         self._next_look = _SPACE_BYTES
 
     def write(self, chunk: bytes) -> None:
-        """Append bytes."""
         with disk_errors():
             self.file.write(chunk)
         self._digest.update(chunk)
@@ -131,7 +129,6 @@ class Staged:
                 self._digest.update(chunk)
 
     def stored(self) -> StoredObject:
-        """Return the object that the bytes make."""
         return StoredObject(self._digest.hexdigest(), self.size)
 
     def close(self) -> None:
@@ -179,5 +176,4 @@ class Backend(abc.ABC):
         """Count the files of puts that did not end and were modified before a time; remove them if wanted."""
 
     def close(self) -> None:
-        """Close connections."""
         return

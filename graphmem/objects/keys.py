@@ -54,7 +54,6 @@ def object_key(owner: str, sha256: str) -> str:
 
 
 def key_below(segment: str, sha256: str) -> str:
-    """Return the key of an object below the segment of its owner."""
     return f"{segment}/{sha256[:2]}/{sha256}"
 
 

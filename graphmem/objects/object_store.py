@@ -144,7 +144,6 @@ class ObjectStore:
         return entry.size if self._sealed is None else self._sealed.size(entry.size)
 
     async def exists(self, owner: str, sha256: str) -> bool:
-        """Return whether there is an object."""
         return await self._find(owner, sha256) is not None
 
     async def seal_anew(self, owner: str, sha256: str) -> bool:

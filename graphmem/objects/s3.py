@@ -225,7 +225,6 @@ def s3_errors(sha256: str = "") -> Iterator[None]:
 
 
 def _of_answer(answer: Mapping[str, Any], sha256: str) -> GraphmemError:
-    """Return the error that the answer of the store stands for."""
     code = str(answer.get("Error", {}).get("Code", ""))
     status = answer.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if code in _MISSING:

@@ -35,7 +35,6 @@ class SealedStaged:
         self._size = 0
 
     def write(self, chunk: bytes) -> None:
-        """Seal and append bytes."""
         self._digest.update(chunk)
         self._size += len(chunk)
         self._sealer.add(chunk)
@@ -97,7 +96,6 @@ class SealedReader(ByteReader):
         return bytes(chunk)
 
     def close(self) -> None:
-        """Close the file or the connection."""
         self._reader.close()
 
     @contextlib.contextmanager
@@ -119,7 +117,6 @@ class SealedObjects:
         self._keys = keys
 
     def name(self, owner: str, sha256: str) -> str:
-        """Return the name of an object."""
         return object_name(self._keys.first_of(owner), sha256)
 
     def stage(self, backend: Backend, owner: str) -> SealedStaged:

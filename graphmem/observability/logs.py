@@ -251,7 +251,6 @@ class _Sink:
         return True
 
     def write(self, lines: list[str]) -> None:
-        """Write lines."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -320,7 +319,6 @@ class _LogFile(_Sink):
 
 
 def _event_of(record: logging.LogRecord) -> Event:
-    """Return what a record of a library says."""
     event: Event = {"event": record.getMessage(), **structlog.contextvars.get_contextvars()}
     if record.exc_info:
         event["exception"] = logging.Formatter().formatException(record.exc_info)

@@ -130,7 +130,6 @@ class Metrics:
         )  # fmt: skip
 
     def request(self, operation: str, face: str, outcome: str, seconds: float) -> None:
-        """Count a call of an operation."""
         self._requests(operation, face, outcome).inc()
         self._request_seconds(operation).observe(seconds)
 
@@ -139,7 +138,6 @@ class Metrics:
         self._responses(str(status)).inc()
 
     def statement(self, query: str, seconds: float) -> None:
-        """Count a statement to the database."""
         self._statements(query).observe(seconds)
 
     def database_error(self, code: str) -> None:
@@ -147,12 +145,10 @@ class Metrics:
         self._database_errors(code).inc()
 
     def turn(self, requests: int, observations: int) -> None:
-        """Count the requests and the observations of a turn."""
         self._turn_requests.observe(requests)
         self._turn_observations.observe(observations)
 
     def text(self) -> bytes:
-        """Return all metrics in the text format."""
         return generate_latest(self.registry)
 
 

@@ -57,7 +57,6 @@ _WHY: Final = {
 
 
 def next_write(actor: Actor) -> NextWrite:
-    """Return what the next write of an actor carries."""
     proof = "no agent signed the request" if actor.signer is None else "an agent signed the request"
     return {
         "provenance": answers.writer(actor.agent, actor.client, actor.by),
@@ -157,8 +156,6 @@ class Warning(TypedDict):
 
 
 class CreateKey(Arguments):
-    """The arguments of ``keys.create``."""
-
     name: Annotated[str, Field(min_length=1, max_length=KEY_NAME_LIMIT), NotBlank] = Field(
         description="What the key is for, such as the program and the machine that use it."
     )
@@ -290,8 +287,6 @@ async def rotate_key(context: Context, arguments: OneKey) -> CreatedKey:
 
 
 class RevokeKey(OneKey):
-    """The arguments of ``keys.revoke``."""
-
     children: Literal["end", "keep"] | None = Field(
         default=None,
         description="What becomes of the keys and connections that the key made: they end with it, or they "

@@ -121,8 +121,6 @@ class NameGrant(Arguments):
 
 
 class SuspendGrant(NameGrant):
-    """The arguments of ``agents.suspend``."""
-
     undo: bool = Field(default=False, description="Bring a suspended grant back.")
 
 

@@ -30,7 +30,6 @@ class ChangeFilters(ByWriter, TypeFilters):
 
     @property
     def wanted(self) -> WantedChanges:
-        """The filter."""
         return WantedChanges(
             kinds=frozenset({*self.event_types, *filter(None, [self.event_type])}),
             entity_types=frozenset(self.types),

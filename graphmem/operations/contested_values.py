@@ -23,8 +23,6 @@ _CHUNK: Final = 50
 
 
 class FindContested(Arguments):
-    """The arguments of ``entities.contested``."""
-
     entity_type: EntityType | None = None
     limit: Annotated[int, Field(ge=1, le=SCANNED_LIMIT, description="Entities of the answer."), NoBool] = 20
     max_characters: MaxCharacters = None

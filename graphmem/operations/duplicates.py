@@ -36,8 +36,6 @@ from graphmem.writing import DismissalRequest, DismissedPair
 
 
 class FindDuplicates(Paged):
-    """The arguments of ``entities.duplicates``."""
-
     entity_type: EntityType | None = None
     entity_id: EntityId | None = Field(default=None, description="Only pairs with this entity.")
     threshold: Annotated[
@@ -226,8 +224,6 @@ def _candidate(pair: Pair, dismissed: DismissedPair | None) -> DuplicatePair:
 
 
 class DismissDuplicates(Writing):
-    """The arguments of ``entities.dismiss_duplicates``."""
-
     entity_a: EntityId = Field(description="One entity.")
     entity_b: EntityId = Field(description="The other entity.")
     undo: bool = Field(default=False, description="Whether the pair may be proposed again.")

@@ -42,8 +42,6 @@ from graphmem.registry import Context, Scope, operation
 
 
 class GetEntity(Arguments):
-    """The arguments of ``entities.get``."""
-
     entity_id: EntityId
     include_deleted: IncludeDeleted = False
     fields: FieldNames = EVERY_FIELD
@@ -78,8 +76,6 @@ async def get_entity(context: Context, arguments: GetEntity) -> OneEntity:
 
 
 class GetSnapshot(Arguments):
-    """The arguments of ``entities.snapshot``."""
-
     entity_id: EntityId
     at: At = None
     at_ingested: AtIngested = None
@@ -164,8 +160,6 @@ async def _as_of(
 
 
 class GetProvenance(Paged):
-    """The arguments of ``entities.provenance``."""
-
     entity_id: EntityId
     field: str = Field(min_length=1, max_length=identity.NAME_LIMIT, description="Name of the field.")
     at: At = None
@@ -243,7 +237,6 @@ async def get_provenance(context: Context, arguments: GetProvenance) -> Provenan
 
 
 def _place(observation: answers.Observation, field: str) -> QuotedPlace | None:
-    """Return where in its file an observation has a field from."""
     if "span" not in observation:
         return None
     place = place_of(

@@ -32,8 +32,6 @@ CORRECTION_PRIORITY = 1_000.0
 
 
 class Correct(Expecting, DryRun):
-    """The arguments of ``entities.correct``."""
-
     entity_id: EntityId
     field: Annotated[
         Annotated[str, Field(min_length=1, max_length=identity.NAME_LIMIT)] | None,

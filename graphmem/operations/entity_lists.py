@@ -90,7 +90,6 @@ class EntityFilters(ByWriter, TypeFilters):
 
     @property
     def field_filters(self) -> dict[str, Filter]:
-        """The conditions on fields."""
         return {name: Filter(name, each.op, each.value) for name, each in self.snapshot_filters.items()}
 
 
@@ -104,8 +103,6 @@ _BESIDE_NAME: Final = (
 
 
 class QueryEntities(Paged):
-    """The arguments of ``entities.query``."""
-
     filters: EntityFilters = Field(default=EntityFilters(), description="All of them must fit.")
     sort_by: Annotated[
         str,

@@ -49,8 +49,6 @@ class Merge(Expecting, DryRun):
 
 
 class Unmerge(Writing):
-    """The arguments of ``entities.unmerge``."""
-
     source_entity_id: Annotated[
         EntityId, Spelled("entity_id", "from_entity_id"), Field(description="The merged entity.")
     ]

@@ -86,8 +86,6 @@ class NewEntity(Arguments):
 
 
 class SplitEntity(Expecting, Previewed):
-    """The arguments of ``entities.split``."""
-
     expected_of: ClassVar[str] = "source_entity_id"
     filters_in: ClassVar[str] = "predicate"
 
@@ -106,8 +104,6 @@ class SplitEntity(Expecting, Previewed):
 
 
 class UnsplitEntity(Writing):
-    """The arguments of ``entities.unsplit``."""
-
     split_id: Annotated[str, Field(min_length=1, max_length=100, description="Id that the split answered.")]
     reason: Reason = None
 

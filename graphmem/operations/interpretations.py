@@ -66,8 +66,6 @@ InterpreterName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[
 
 
 class CreateInterpretation(Writing):
-    """The arguments of ``interpretations.create``."""
-
     source_id: SourceId
     entities: list[Any] = Field(
         min_length=1,
@@ -207,8 +205,6 @@ def _parts(arguments: CreateInterpretation) -> Callable[[ItemReader], Parts]:
 
 
 class ListInterpretations(Paged):
-    """The arguments of ``interpretations.list``."""
-
     source_id: SourceId | None = None
     status: Annotated[
         Literal["pending", "running", "completed", "failed"] | None,
@@ -255,8 +251,6 @@ async def list_interpretations(context: Context, arguments: ListInterpretations)
 
 
 class GetInterpretation(Arguments):
-    """The arguments of ``interpretations.get``."""
-
     interpretation_id: Annotated[InterpretationId, Spelled("id")]
     max_characters: MaxCharacters = None
 
@@ -283,8 +277,6 @@ async def get_interpretation(context: Context, arguments: GetInterpretation) -> 
 
 
 class Reinterpret(Writing):
-    """The arguments of ``interpretations.run``."""
-
     source_id: SourceId | None = None
     interpretation_id: Annotated[
         InterpretationId | None,

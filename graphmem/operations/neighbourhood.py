@@ -167,7 +167,6 @@ async def _of_entity(context: Context, arguments: Neighbourhood, query: Query) -
 async def _observations(
     context: Context, arguments: Neighbourhood, subject_ids: list[str] | None, bounds: Bounds
 ) -> list[answers.Observation]:
-    """Return the newest observations of the entity."""
     row = await context.graph.one(
         "observation.of_entity",
         ObservationsOfEntity,

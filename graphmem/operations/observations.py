@@ -77,8 +77,6 @@ class ObservationFilters(ByWriter):
 
 
 class QueryObservations(Paged):
-    """The arguments of ``observations.query``."""
-
     filters: ObservationFilters = Field(
         default=ObservationFilters(), description="Filters; all of them must fit."
     )
@@ -150,8 +148,6 @@ class History(ObservationPage):
 
 
 class EntityHistory(Paged):
-    """The arguments of ``entities.history``."""
-
     entity_id: EntityId
     field: Annotated[
         Annotated[str, Field(max_length=identity.NAME_LIMIT)] | None,
@@ -198,8 +194,6 @@ class _ObservationPageRows(NamedTuple):
 
 
 class _RecordedRows(NamedTuple):
-    """The row of ``observation/page_since.cypher``."""
-
     page: list[ObservationRow]
     truncated: bool
     more: bool
@@ -387,8 +381,6 @@ def _fits(row: ObservationRow, filters: ObservationFilters) -> bool:
 
 
 class CreateObservation(Observing):
-    """The arguments of ``observations.create``."""
-
     entity_id: Annotated[EntityId | None, Spelled(option="entity_id")] = None
     entity_type: EntityType | None = None
     entity_identifier: Text | None = Field(

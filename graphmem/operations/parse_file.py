@@ -60,7 +60,6 @@ async def parse_file(context: Context, arguments: ParseFile) -> TextPage:
 
 
 def _copied(file: Limited, copy: IO[bytes]) -> tuple[str, int]:
-    """Copy a file; return the hash and the number of its bytes."""
     digest, size = hashlib.sha256(), 0
     while chunk := file.read(CHUNK_BYTES):
         copy.write(chunk)

@@ -26,8 +26,6 @@ WAIT_LIMIT = 25
 
 
 class ListChanges(Paged, FollowChanges):
-    """The arguments of ``changes.list``."""
-
     depth: Annotated[
         int, Field(ge=0, le=1, description="1: also changes of the neighbours of the entity.")
     ] = 0

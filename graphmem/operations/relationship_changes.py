@@ -110,7 +110,6 @@ async def create_relationship(context: Context, arguments: CreateRelationship) -
 
 
 async def _metadata(context: Context, receipt: Receipt) -> dict[str, Any]:
-    """Return the metadata of the relationship of a receipt as of its transaction."""
     if receipt.link_folds:
         metadata_fields = reduction.snapshot_fields(receipt.link_folds[0], without=None)
         return {name: orjson.Fragment(winner.value) for name, winner in metadata_fields}

@@ -41,8 +41,6 @@ class RelationshipTypeEntry(TypedDict):
 
 
 class RegisterRelationshipType(Arguments):
-    """The arguments of ``relationship_types.register``."""
-
     relationship_type: str = Field(
         max_length=200, description="Its name: a letter, then up to 63 letters, digits or _; any case."
     )
@@ -98,8 +96,6 @@ async def register_relationship_type(
 
 
 class RenameRelationshipType(Writing):
-    """The arguments of ``relationship_types.rename``."""
-
     relationship_type: str = Field(max_length=200, description="A type of your own; any case.")
     name: str = Field(
         max_length=200, description="Its new name: a letter, then up to 63 letters, digits or _."
@@ -166,8 +162,6 @@ async def rename_relationship_type(
 
 
 class ListRelationshipTypes(Paged):
-    """The arguments of ``relationship_types.list``."""
-
     keyword: Annotated[
         Annotated[str, Field(max_length=200), NotBlank] | None,
         Field(description="Only types with this in their name, their inverse or their description."),

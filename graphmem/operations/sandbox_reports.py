@@ -48,8 +48,6 @@ async def sandbox_terms(context: Context, arguments: Nothing) -> TermsAnswer:
 
 
 class ReportAbuse(Arguments):
-    """The arguments of ``sandbox.report``."""
-
     reason: Literal["abuse", "pii_leak", "illegal_content", "spam", "bug", "other"] = Field(
         description="What is wrong."
     )
@@ -132,8 +130,6 @@ async def report_abuse(context: Context, arguments: ReportAbuse) -> FiledReport:
 
 
 class AskReport(Arguments):
-    """The arguments of ``sandbox.report_status``."""
-
     access_token: str = Field(
         min_length=1, max_length=200, description="The token that the report was answered with."
     )

@@ -16,8 +16,6 @@ from graphmem.registry import Context, Scope, operation
 
 
 class Analyze(Arguments):
-    """The arguments of ``schemas.analyze``."""
-
     entity_type: Annotated[EntityType | None, Spelled(option="entity_type")] = None
     entity_id: EntityId | None = None
     min_frequency: Annotated[
@@ -78,8 +76,6 @@ async def analyze(context: Context, arguments: Analyze) -> Analyzed:
 
 
 class Recommend(Arguments):
-    """The arguments of ``schemas.recommend``."""
-
     entity_type: EntityType
     max_characters: MaxCharacters = None
 

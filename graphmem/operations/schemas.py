@@ -31,8 +31,6 @@ from graphmem.storing.acceptance import SchemaReceipt, Writing, change_schema
 
 
 class ListSchemas(Paged):
-    """The arguments of ``schemas.list``."""
-
     keyword: (
         Annotated[
             str,
@@ -102,15 +100,11 @@ def _matches(keyword: str, entity_type: str) -> bool:
 
 
 class _SchemaResult(NamedTuple):
-    """The row of ``schema/get.cypher``."""
-
     schema: StoredSchemaRow
     versions: list[VersionRow]
 
 
 class GetSchema(Arguments):
-    """The arguments of ``schemas.get``."""
-
     entity_type: EntityType
     max_characters: MaxCharacters = None
 
@@ -192,8 +186,6 @@ with warnings.catch_warnings():
     warnings.filterwarnings("ignore", 'Field name "schema" in')
 
     class RegisterSchema(Changing):
-        """The arguments of ``schemas.register``."""
-
         schema: Annotated[  # pyright: ignore[reportIncompatibleMethodOverride]
             dict[str, Any] | None,
             Spelled("schema_definition"),
@@ -265,8 +257,6 @@ def _document(arguments: RegisterSchema) -> tuple[SchemaDocument, str | None]:
 
 
 class UpdateSchema(Changing):
-    """The arguments of ``schemas.update``."""
-
     entity_type: EntityType
     new_fields: Annotated[
         dict[str, Any] | list[Any] | None,

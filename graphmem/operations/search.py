@@ -50,8 +50,6 @@ from graphmem.search.search_results import (
 
 
 class FindEntity(Paged):
-    """The arguments of ``entities.find``."""
-
     identifier: Annotated[
         Text,
         Spelled("query", option="query"),

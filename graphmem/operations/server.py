@@ -153,8 +153,6 @@ async def _is_open(services: Services) -> bool:
 
 
 class CountStats(Arguments):
-    """The arguments of ``server.stats``."""
-
     max_characters: MaxCharacters = None
 
 
@@ -264,8 +262,6 @@ CHECK_SECONDS: Final = 10.0
 
 
 class CheckSnapshots(Arguments):
-    """The arguments of ``server.check_snapshots``."""
-
     auto_fix: bool = Field(default=False, description="Whether to repair what differs from the observations.")
     cursor: Annotated[str, Field(max_length=200_000)] | None = Field(
         default=None, description="`next_cursor` of the last answer: goes on with its check."
@@ -347,7 +343,6 @@ async def _cursor(context: Context, arguments: CheckSnapshots, state: dict[str, 
 
 
 async def _state(context: Context, arguments: CheckSnapshots, cursor: str) -> dict[str, Any]:
-    """Return the state in a cursor; InvalidCursor: it is of another check."""
     packed, _, signature = cursor.partition(".")
     expected = await _signature(context, arguments, packed)
     if not hmac.compare_digest(signature.encode(errors="surrogatepass"), expected.encode()):
@@ -361,7 +356,6 @@ async def _signature(context: Context, arguments: CheckSnapshots, packed: str) -
 
 
 def health_of(report: Report) -> SnapshotHealth:
-    """Return the answer that describes a report."""
     left = report.stale_count - report.fixed
     if report.unchecked:
         message = (

@@ -64,8 +64,6 @@ SourceId = Annotated[str, Field(min_length=1, max_length=200, description="Id of
 
 
 class ListSources(Paged, ByWriter):
-    """The arguments of ``sources.list``."""
-
     search: Annotated[
         Annotated[str, Field(min_length=1, max_length=200), NotBlank] | None,
         Field(description="A part of the name of the file, or words that its text has in one passage."),
@@ -86,8 +84,6 @@ class SourcePage(IndexedPageEnvelope):
 
 
 class _PageRow(NamedTuple):
-    """The row of ``source/page.cypher``."""
-
     sources: list[SourceRow]
     total: int
 
@@ -132,8 +128,6 @@ async def list_sources(context: Context, arguments: ListSources) -> SourcePage:
 
 
 class SearchSources(Arguments):
-    """The arguments of ``sources.search``."""
-
     search: Annotated[
         Text | None,
         Spelled("query", option="search"),
@@ -214,8 +208,6 @@ async def search_sources(context: Context, arguments: SearchSources) -> FoundInS
 
 
 class GetSource(TextWindow):
-    """The arguments of ``sources.get``."""
-
     source_id: Annotated[SourceId, Spelled("id")]
     include_text: Annotated[bool, Field(description="Whether to answer the text of the file too.")] = False
     max_characters: MaxCharacters = None
@@ -267,8 +259,6 @@ def _add_text(answer: OneSource, document: ParsedDocument, row: SourceRow, argum
 
 
 class GetFileUrl(Arguments):
-    """The arguments of ``sources.url``."""
-
     path: Annotated[
         Annotated[str, Field(min_length=1, max_length=1_000), NotBlank],
         Spelled("file_path"),

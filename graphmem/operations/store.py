@@ -65,8 +65,6 @@ def read_links(
 
 
 class Store(Observing, WithFile, Previewed):
-    """The arguments of ``store``."""
-
     file_idempotency_key: Annotated[
         Annotated[str, Field(min_length=1, max_length=255)] | None,
         Field(description="Key of the file."),

@@ -16,8 +16,6 @@ from graphmem.storing.received_files import FILE_ERRORS, StoredFile, WithFile, r
 
 
 class StoreUnstructured(WithFile):
-    """The arguments of ``store.unstructured``."""
-
     interpret: Annotated[
         bool, Field(description="Whether the file is read now; POST /reinterpret reads it later.")
     ] = True

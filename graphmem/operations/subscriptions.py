@@ -34,8 +34,6 @@ SubscriptionId = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class Subscribe(ChangeFilters):
-    """The arguments of ``subscriptions.add``."""
-
     query: Annotated[
         dict[str, Any] | None,
         Field(

@@ -60,7 +60,6 @@ class ChangeWriting(OneWriter):
 
     @property
     def subject(self) -> tuple[SubjectKind, str]:
-        """The kind and the id of the subject."""
         if self.writer is None:
             return "transaction", self.transaction_id or ""
         until = times.LATEST if self.until is None else self.until
@@ -177,8 +176,6 @@ def _not_oneself(context: Context, arguments: OneWriter, is_open: bool) -> None:
 
 
 class Undo(ChangeWithdrawal):
-    """The arguments of ``undo``."""
-
     transaction_id: Annotated[TransactionId | None, Spelled("id")] = None
     last: Annotated[
         int | None,

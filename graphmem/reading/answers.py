@@ -187,7 +187,6 @@ def writer(agent: str, client: str | None, by: str | None) -> Writer:
 
 
 def relationships(rows: Iterable[RelationshipRow]) -> list[Relationship]:
-    """Return the answers for some rows of relationships."""
     return [relationship(row) for row in refuse_stale_relationships(rows)]
 
 
@@ -208,7 +207,6 @@ def snapshot_parts(row: EntityRow | RelationshipRow, without: str | None) -> tup
 
 
 def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
-    """Return the answer for an entity."""
     check_whole(row)
     if row.is_stale:
         raise Stale([row.id])
@@ -234,7 +232,6 @@ def entity(row: EntityRow, *, snapshot: bool = True) -> Entity:
 
 
 def entities(rows: Iterable[EntityRow], *, snapshot: bool = True) -> list[Entity]:
-    """Return the answers for some rows of entities."""
     return [entity(row, snapshot=snapshot) for row in refuse_stale(rows)]
 
 
@@ -273,7 +270,6 @@ def observation(row: ObservationRow) -> Observation:
 
 
 def relationship_observation(row: ObservationRow) -> RelationshipObservation:
-    """Return the answer for an observation of a relationship."""
     return {
         "id": row.id,
         "kind": row.kind,
@@ -290,7 +286,6 @@ def relationship_observation(row: ObservationRow) -> RelationshipObservation:
 
 
 def relationship(row: RelationshipRow) -> Relationship:
-    """Return the answer for a relationship."""
     check_whole(row)
     if row.refold:
         raise Stale([], [row.key])

@@ -111,8 +111,6 @@ class _CountedRelationship(NamedTuple):
 
 
 class _CountedRelationships(NamedTuple):
-    """The row of ``relationship/recompute.cypher``."""
-
     relationships: list[_CountedRelationship]
     known: int | None
 

@@ -200,7 +200,6 @@ class ByValue:
     wanted: Filter | None
 
     async def stretch(self, place: SortPlace, reach: int) -> ScannedStretch:
-        """Return the candidates that follow a place."""
         if self.wanted is not None:
             return await self._named(place, reach, self.wanted.keys or [], self.scan.request.order.way)
         # Entities without the field come last, by id, in both directions: their places have no key.

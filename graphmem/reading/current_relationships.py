@@ -42,7 +42,6 @@ def instant(clocks: Clocks) -> int:
 
 
 def has_ended(row: RelationshipRow, at: int) -> bool:
-    """Return whether a relationship ended before a time."""
     return ending.ended(snapshot_of(row).items(), at) is not None
 
 

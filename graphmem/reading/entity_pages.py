@@ -60,7 +60,6 @@ class Order:
 
     @property
     def is_by_text(self) -> bool:
-        """Whether the keys are texts."""
         return self.field is not None or self.key == "name_key"
 
     def start(self, least: Key | None = None) -> SortPlace:
@@ -71,7 +70,6 @@ class Order:
 
     @property
     def least(self) -> Key:
-        """The least key of all."""
         return "" if self.is_by_text else _LEAST
 
 
@@ -156,8 +154,6 @@ class EntityRequest:
 
 
 class _EntityPageRows(NamedTuple):
-    """The row of ``entity/page.cypher``."""
-
     page: list[EntityRow]
     merged: list[MergedEntity]
     truncated: bool

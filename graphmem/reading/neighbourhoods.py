@@ -148,7 +148,6 @@ async def _sources(context: Context, request: NeighbourhoodRequest, clocks: Cloc
 
 
 async def _events(context: Context, request: NeighbourhoodRequest, clocks: Clocks) -> list[EventRow]:
-    """Return the latest events of the entity."""
     if not request.include_events:
         return []
     wanted = timeline_pages.WantedEvents(entity_id=request.entity_id, limit=request.limit)

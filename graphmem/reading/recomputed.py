@@ -37,7 +37,6 @@ class _Own(NamedTuple):
 
     @property
     def rules(self) -> Rules:
-        """The rules of its type."""
         return SchemaDocument.read(self.document).rules() if self.document else PLAIN
 
     def summed(self, at: int) -> Sum:

@@ -29,8 +29,6 @@ _OTHER_WAY: Final[Mapping[FollowedWay, FollowedWay]] = {
 
 
 class _StoredRelationship(NamedTuple):
-    """The row of ``relationship/get.cypher``."""
-
     relationship: RelationshipRow
 
 

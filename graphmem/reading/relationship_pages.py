@@ -57,8 +57,6 @@ class WantedEdges:
 
 
 class _RelationshipPageRows(NamedTuple):
-    """The row of ``relationship/page.cypher`` and ``relationship/page_by_type.cypher``."""
-
     page: list[RelationshipRow]
     others: list[EntityRow]
     truncated: bool
@@ -124,7 +122,6 @@ class Found:
 
 
 async def relationship_page(context: Context, wanted: WantedEdges, clocks: Clocks) -> Found:
-    """Return a page of relationships, now or as of a time."""
     if not clocks.now:
         return await _then(context, wanted, clocks)
     if wanted.entity_id is not None:

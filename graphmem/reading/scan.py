@@ -64,8 +64,6 @@ class _Joined(NamedTuple):
 
 
 class _JoinedRows(NamedTuple):
-    """The row of ``entity/joined.cypher``."""
-
     entity_id: str | None
     compared: int
     joined: list[_Joined]
@@ -75,8 +73,6 @@ class _JoinedRows(NamedTuple):
 
 
 class _EntityRows(NamedTuple):
-    """The row of ``entity/rows.cypher``."""
-
     page: list[EntityRow]
     merged: list[MergedEntity]
     truncated: bool

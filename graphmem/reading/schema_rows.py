@@ -102,8 +102,6 @@ class StoredSchemaRow(NamedTuple):
 
 
 class SchemaPageRow(NamedTuple):
-    """The row of ``schema/page.cypher``."""
-
     page: list[StoredSchemaRow]
     truncated: bool
     more: bool
@@ -120,7 +118,6 @@ class VersionRow(NamedTuple):
 
 
 def declared(document: SchemaDocument, version: str | None) -> Declared:
-    """Return the answer for a document."""
     stored = document.as_json()
     fields = {
         name: {**field, "required": field.get("required", False)} for name, field in stored["fields"].items()

@@ -41,7 +41,6 @@ class EntityRow(NamedTuple):
         return self.projection != (self.head[0][0] if self.head else None)
 
     def is_whole(self) -> bool:
-        """Return whether its parts are of one moment."""
         return is_whole(self.check, self.version, self.fields, self.values, self.winners, self.own, self.name)
 
 
@@ -98,7 +97,6 @@ class RelationshipRow(NamedTuple):
     refold: int | None = None
 
     def is_whole(self) -> bool:
-        """Return whether its parts are of one moment."""
         return is_whole(self.check, self.version, self.fields, self.values, self.winners, self.own, None)
 
 
@@ -114,8 +112,6 @@ class ObservationsOfEntity(NamedTuple):
 
 
 class EntityResult(NamedTuple):
-    """The row of ``entity/get.cypher``."""
-
     entity: EntityRow
 
 

@@ -93,7 +93,6 @@ class SourceRow(NamedTuple):
 
     @property
     def name(self) -> str | None:
-        """The newest name."""
         return next((each.name for each in self.names if each.name is not None), None)
 
     @property
@@ -152,7 +151,6 @@ def as_reference(row: SourceRow) -> SourceReference:
 
 
 def as_source(row: SourceRow) -> Source:
-    """Return a source as answers have it."""
     return {
         **as_reference(row),
         "id": row.id,
@@ -245,15 +243,11 @@ class InterpretationRow(NamedTuple):
 
 
 class InterpretationPage(NamedTuple):
-    """The row of ``interpretation/page.cypher`` and ``interpretation/page_by_source.cypher``."""
-
     interpretations: list[InterpretationRow]
     total: int
 
 
 class _One(NamedTuple):
-    """The row of ``interpretation/by_id.cypher``."""
-
     interpretation: InterpretationRow
 
 
@@ -282,7 +276,6 @@ async def read_runs(context: Context, source_id: str) -> list[InterpretationRow]
 
 
 def as_interpretation(row: InterpretationRow) -> Interpretation:
-    """Return an interpretation as answers have it."""
     answer: Interpretation = {
         "interpretation_id": row.id,
         "id": row.id,

@@ -146,7 +146,6 @@ class EventPage:
 
 
 def event(row: EventRow) -> Event:
-    """Return the answer for an event."""
     written = dates.parse(row.text)
     assert written is not None
     return {
@@ -169,7 +168,6 @@ def event(row: EventRow) -> Event:
 
 
 async def page(context: Context, wanted: WantedEvents, clocks: Clocks) -> EventPage:
-    """Return a page of events, now or as of a time."""
     if not clocks.now:
         return await _then(context, wanted, clocks)
     if wanted.entity_id is not None:

@@ -129,7 +129,6 @@ class Reached:
 
 
 async def walk(context: Context, request: WalkRequest, clocks: Clocks, place: WalkPlace) -> Reached:
-    """Walk from a place on."""
     # One round trip cannot leave out what has ended.
     is_small = clocks.now and not request.current
     whole = _Walk(context=context, request=request, clocks=clocks, root=request.entity_id, is_small=is_small)

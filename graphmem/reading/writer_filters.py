@@ -23,7 +23,6 @@ class ByProgram(Arguments):
 
     @property
     def writers(self) -> list[str]:
-        """The keys of the writers that are named."""
         names = {kind: getattr(self, f"by_{kind}", None) for kind in _KINDS}
         return [writer_key(kind, name) for kind, name in names.items() if name is not None]
 

@@ -56,14 +56,10 @@ class ReportResult(NamedTuple):
 
 
 class FiledReport(NamedTuple):
-    """The row of ``sandbox/add_report.cypher``."""
-
     id: str
 
 
 class DroppedReports(NamedTuple):
-    """The row of ``sandbox/drop_reports.cypher``."""
-
     dropped: int
 
 

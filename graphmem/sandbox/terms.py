@@ -81,7 +81,6 @@ def notice(now: int) -> str | None:
 
 
 def terms_of(settings: Settings, now: int) -> Terms:
-    """Return the terms of a sandbox at a time."""
     text = _TEXT.format(
         reset=WEEKLY_RESET, writes=settings.limit_writes, heavy=settings.limit_heavy,
         reads=settings.limit_reads, megabytes=settings.max_file_bytes / 1_000_000,

@@ -323,7 +323,6 @@ class InstanceKeys:
         return (nonce + self._wrapping(root, instance).encrypt(nonce, secret, aad)).hex()
 
     def _open(self, entry: Wrapped) -> OwnerKey:
-        """Return a data key unwrapped."""
         with self._mutex:
             if (opened := self._opened.get(entry.id)) is None:
                 from cryptography.exceptions import InvalidTag
@@ -398,7 +397,6 @@ def replaced(record: KeyRecord) -> list[Wrapped]:
 
 
 def cipher(key: bytes) -> AESGCM:
-    """Return AES-256-GCM with a key."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     return AESGCM(key)

@@ -69,7 +69,6 @@ class RowOpening:
         self._bound_at = -1
 
     def value(self, value: Any, above: Above = None) -> Any:
-        """Return a value of a row, opened."""
         kind = type(value)
         if kind is str:
             if value.startswith(self._mark):
@@ -88,7 +87,6 @@ class RowOpening:
         return value
 
     def _writing(self, writing_id: str) -> str:
-        """Return the id of a writing with its writer opened."""
         writer = writing_id[ids.WRITER_AT :]
         if not writer.startswith(self._mark):
             return writing_id

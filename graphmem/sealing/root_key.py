@@ -34,7 +34,6 @@ class RootKey:
 
     @classmethod
     def new(cls) -> RootKey:
-        """Return a key that nobody has."""
         return cls(secrets.token_bytes(KEY_BYTES))
 
     @classmethod
@@ -71,7 +70,6 @@ class RootKey:
 
     @property
     def words(self) -> str:
-        """The 24 words, separated by blanks."""
         from mnemonic import Mnemonic
 
         return Mnemonic("english").to_mnemonic(self.secret)

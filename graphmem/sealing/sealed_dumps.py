@@ -34,7 +34,6 @@ class DumpSealer:
         return {"dump": self.dump_id, "instance": record.instance, "root_key": record.root_key}
 
     def seal(self, number: int, data: bytes) -> bytes:
-        """Return a chunk sealed."""
         key = self._keys.of(self.owner)
         nonce = secrets.token_bytes(NONCE_BYTES)
         return bytes.fromhex(key.id) + nonce + key.dumps.encrypt(nonce, data, _aad(self.dump_id, number))

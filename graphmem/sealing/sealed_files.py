@@ -80,7 +80,6 @@ class FileSealer:
         self._write(bytes(HEAD_BYTES))
 
     def add(self, chunk: bytes) -> None:
-        """Seal the next bytes."""
         self._pending += chunk
         # The last segment is known only at the end, so one stays here.
         while len(self._pending) > SEGMENT_BYTES:
@@ -93,7 +92,6 @@ class FileSealer:
         self._pending.clear()
 
     def head(self, name: str) -> bytes:
-        """Return the head of the file for the name of its object."""
         key_id = bytes.fromhex(self._owner_key.id)
         nonce = os.urandom(NONCE_BYTES)
         wrapped = self._owner_key.files.encrypt(nonce, self._secret, _aad(key_id, self._prefix, name))

@@ -275,7 +275,6 @@ class SearchCopy:
 
     @property
     def alive(self) -> npt.NDArray[np.bool_]:
-        """Whether each document counts."""
         return self._arrays.alive.values.astype(np.bool_, copy=False)
 
     @property

@@ -141,7 +141,6 @@ class OwnerCopy:
             return await self.in_thread(function)
 
     async def in_thread(self, function: Callable[[SearchCopy], T]) -> T:
-        """Return what a function of the copy answers, in a thread."""
         async with self.lock:
             return await self.in_thread_with_lock(function)
 
@@ -160,7 +159,6 @@ class OwnerCopy:
 
 
 async def end_all(loads: Iterable[asyncio.Task[None] | None]) -> None:
-    """End the tasks that read copies."""
     running = [load for load in loads if load is not None]
     for load in running:
         load.cancel()
@@ -182,8 +180,6 @@ class PassagesChange(NamedTuple):
 
 
 class OwnerState(NamedTuple):
-    """The row of ``search/_state.cypher``."""
-
     node_key: str
     changed: Commit
     vectors_changed: int
@@ -249,8 +245,6 @@ class TypeAlias(NamedTuple):
 
 
 class FollowRows(NamedTuple):
-    """The row of ``search/follow.cypher``."""
-
     state: OwnerState | None
     documents: list[CopiedEntity]
     vectors: list[CopiedEntity]

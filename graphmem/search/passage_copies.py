@@ -52,7 +52,6 @@ class PassagesRow(NamedTuple):
 
     @property
     def fault(self) -> str | None:
-        """What is damaged in it."""
         packed, length = self.packed, DIMENSIONS * len(self.texts)
         is_sound = packed is None or (type(packed) is bytes and len(packed) == length)
         return None if is_sound else "the vectors of its text are damaged, so that its text is not searched"
@@ -83,7 +82,6 @@ class CopiedSource:
 
     @property
     def called(self) -> str:
-        """Its name and its title."""
         return f"{self.name or ''} | {self.title or ''}"
 
     def counts(self, at: int, at_ingested: int) -> bool:
@@ -93,7 +91,6 @@ class CopiedSource:
 
 
 def passage_id(source_id: str, number: int) -> str:
-    """Return the id of the document of a passage in the copy."""
     return f"{source_id} {number}"
 
 
@@ -121,7 +118,6 @@ class PassageCopy:
 
     @property
     def documents(self) -> SearchCopy:
-        """The documents of the passages."""
         return self.held.documents
 
     def put(self, documents: SearchCopy, rows: list[PassagesRow], memory: int) -> None:

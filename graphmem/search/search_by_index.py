@@ -51,8 +51,6 @@ class _RankedRow(NamedTuple):
 
 
 class _SearchRows(NamedTuple):
-    """The row of ``search/find.cypher``."""
-
     page: list[EntityRow]
     truncated: bool
     ranked: list[_RankedRow]

@@ -185,7 +185,6 @@ class SearchCopies:
         self._replace(key, copy, given_up)
 
     async def _load(self, key: _Key, copy: OwnerCopy) -> None:
-        """Read the whole copy of an owner."""
         start = time.monotonic()
         try:
             copy.damaged, damaged = await without_damaged(partial(self._read_all, key, copy))

@@ -102,7 +102,6 @@ async def _with_passages(
 
 
 async def _results(context: Context, search: Search, question: AskedNames, followed: Followed) -> Results:
-    """Return what entities a question finds."""
     copy, exact, aliases, _ = followed
     past = asked_times.read(question, times.now())
     named = naming.by_names(question, search.query, exact)

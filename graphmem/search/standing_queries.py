@@ -119,7 +119,6 @@ class _AskedKind:
         return plan if _values(phrase).keys() <= plan.declared else None
 
     def fits(self, row: EntityRow, texts: Mapping[str, str], clock: int) -> bool:
-        """Return whether an entity is of the kind at a time."""
         plan = self.plan(clock)
         if plan is None or row.type not in plan.types:
             return False
@@ -146,7 +145,6 @@ class _AskedKind:
 
 
 def _values(phrase: Phrase) -> dict[str, State]:
-    """Return the states that a phrase names by a value."""
     return {state.value: state for state in phrase.states if state.meaning == "value"}
 
 

@@ -260,7 +260,6 @@ class _Stems:
             self._of_terms.extend([numbers.setdefault(stem, len(numbers)) if stem else -1 for stem in stems])
 
     def terms_of(self, stem: str) -> list[int]:
-        """Return the numbers of the terms that have a stem."""
         number = self._numbers.get(stem)
         return [] if number is None else np.flatnonzero(self._of_terms.values == number).tolist()
 
@@ -314,7 +313,6 @@ class TermVocabulary:
         return found
 
     def inflections(self, language: str, word: str) -> list[str]:
-        """Return the terms that have the stem of a word in a language."""
         stems = self._stems.setdefault(language, _Stems())
         stems.extend(language, self._terms)
         (stem,) = languages.stems(language, [word])

@@ -34,8 +34,6 @@ class Proposed(NamedTuple):
 
 
 class IdentifierRows(NamedTuple):
-    """The row of ``search/identifier.cypher``."""
-
     exact: list[StrategyHit]
     proposed: int
     text: list[Proposed]
@@ -99,7 +97,6 @@ def _having(copy: SearchCopy, *, sought: Sought, search: Search) -> tuple[list[s
 
 
 def _with_words(copy: SearchCopy, spelling: Spelling) -> npt.NDArray[np.bool_]:
-    """Return which documents have all words of a spelling."""
     *groups, last = [[word] for word in spelling.words]
     if spelling.goes_on:
         beginning = last[0] + spelling.goes_on

@@ -254,7 +254,6 @@ async def _named(asking: Asking, by_names: Sequence[Named], kind: Collection[int
 
 
 async def _of_types(asking: Asking, named: Sequence[Named]) -> list[Named]:
-    """Return what is named of the types that are searched."""
     ids = [each.id for each in named]
     among = await asking.copy.look(lambda documents: documents.having_types(ids, asking.types))
     return [each for each in named if each.id in among]

@@ -127,7 +127,6 @@ class Sought:
         return best
 
     def _spans(self, line: str) -> Iterator[LineSpan]:
-        """Yield where a line has it."""
         for span, written in written_dates.dates_of(line) if self.is_date else ():
             if self.date is None:
                 is_it = written.iso[:7] == self.months[0]

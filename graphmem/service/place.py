@@ -43,7 +43,6 @@ class Place:
 
     @property
     def lock(self) -> Path:
-        """The file that the service locks."""
         return self.folder / f"{self.name}.lock"
 
     @property

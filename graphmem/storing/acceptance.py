@@ -161,7 +161,6 @@ class StoredRelationship(TypedDict):
 
 
 def transaction(context: Context, operation_name: str, arguments: Writing) -> TransactionFields:
-    """Return the fields that every request for a transaction has."""
     actor = context.actor
     return {
         "owner": actor.owner,
@@ -351,7 +350,6 @@ def created_counts(receipt: Receipt) -> CreatedCounts:
 
 
 def links(receipt: Receipt) -> list[StoredRelationship]:
-    """Return the relationships of a receipt."""
     stored: list[StoredRelationship] = []
     for link in receipt.links:
         relationship_type, source, target = link.key.split(":")

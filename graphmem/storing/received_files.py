@@ -83,7 +83,6 @@ class FileArguments(Arguments):
 
     @property
     def has_file(self) -> bool:
-        """Whether there is one."""
         return self.file_content is not None or self.file_path is not None
 
     @property

@@ -83,8 +83,6 @@ class ChangePage(TypedDict):
 
 
 class _Touched(NamedTuple):
-    """The row of ``exclusion/touched.cypher``."""
-
     entities: list[str]
     more: bool
     observations: int
@@ -93,8 +91,6 @@ class _Touched(NamedTuple):
 
 
 class _TouchedRelationships(NamedTuple):
-    """The row of ``exclusion/touched_relationships.cypher``."""
-
     keys: list[str]
     more: bool
 

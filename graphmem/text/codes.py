@@ -94,7 +94,6 @@ def is_same_code(groups: Groups, other: Groups) -> bool:
 
 
 def groups_of(text: str) -> Groups:
-    """Return the groups of a code."""
     return tuple(group for group in SEPARATORS.split(text) if group)
 
 
@@ -144,7 +143,6 @@ def is_next(line: str, atoms: Sequence[LineSpan], place: int) -> bool:
 
 
 def has_digit(text: str) -> bool:
-    """Return whether a text has a digit."""
     return any(character.isdigit() for character in text)
 
 

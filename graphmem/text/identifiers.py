@@ -126,7 +126,6 @@ SIGNIFICANT_DIGITS_LEAST: Final = 6
 
 
 def is_phone(folded: str) -> bool:
-    """Return whether a folded text is a phone number."""
     return _PHONE.fullmatch(folded) is not None
 
 

@@ -48,7 +48,6 @@ def _by_stop_word() -> Mapping[str, tuple[str, ...]]:
 
 
 def is_stop_word(token: str) -> bool:
-    """Return whether a word is a stop word of any language."""
     return token in _by_stop_word()
 
 
@@ -74,7 +73,6 @@ def _stemmer(language: str) -> Stemmer:
 
 
 def stems(language: str, tokens: list[str]) -> list[str]:
-    """Return the stem of each word in a language."""
     return list(_stemmer(language).stemWords(tokens))
 
 

@@ -62,7 +62,6 @@ def atoms_of(line: str) -> Iterator[LineSpan]:
 
 
 def is_atom(text: str) -> bool:
-    """Return whether a text is one atom, so that it is found as one."""
     return [(span.start, span.end) for span in atoms_of(text)] == [(0, len(text))]
 
 

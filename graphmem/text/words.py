@@ -83,7 +83,6 @@ _TABLE = _Table()
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
@@ -93,7 +92,6 @@ def is_dense(token: str) -> bool:
 
 
 def is_emoji(token: str) -> bool:
-    """Return whether a word is an emoji."""
     is_sign = (
         len(token) == 1 and not token.isascii() and any(first <= ord(token) <= last for first, last in _EMOJI)
     )

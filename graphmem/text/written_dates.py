@@ -53,7 +53,6 @@ def is_same(date: WrittenDate, written: WrittenDate) -> bool:
 
 
 def month_spellings(text: str) -> tuple[str, ...]:
-    """Return the spellings of a month if a text is one such as ``2024-05``."""
     if _MONTH.fullmatch(text) is None:
         return ()
     year, month = text.split("-")

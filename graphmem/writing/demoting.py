@@ -58,7 +58,6 @@ class ReleaseRequest(StoreRequest):
 
     @property
     def shares_turn(self) -> bool:
-        """False: it withdraws."""
         return False
 
     @property

@@ -159,7 +159,6 @@ def _root_by_facts(entities: Things, entity_id: str) -> str:
 
 
 def _joins(pair: Pair, members: list[set[str]]) -> bool:
-    """Return whether a pair has one end in each of two sets of members."""
     if not members:
         return False
     (a, b), (first, second) = pair, members

@@ -57,7 +57,6 @@ class Draft:
         return cls(state, request, recorded_at, entities, relationships, writings=writings)
 
     def survivor_view(self, entity_id: str) -> Thing | None:
-        """Return the survivor of an entity with all of its members."""
         return self.entities.view(self.entities.root(entity_id))
 
     def exists(self, entity_id: str) -> bool:
@@ -80,7 +79,6 @@ class Draft:
         return next(map(draft.survivor_view, there), None)
 
     def head(self, entity_type: str) -> Head:
-        """Return the head of a type's schema."""
         head = self.heads.get(entity_type) or self.state.heads.get(entity_type)
         return head or Head(entity_type)
 
@@ -178,7 +176,6 @@ class Draft:
         things.put(replace(known, version=known.version + 1, updated_at=self.recorded_at))
 
     def survivor_key(self, key: str) -> str:
-        """Return the key of a relationship's survivor."""
         return placement.survivor_key(self.entities, self.relationships, key)
 
     def regroup(self, keys: list[str]) -> None:

@@ -64,5 +64,4 @@ class EventChanges:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of ``write.turn``."""
         return {"events": self.events, "superseded": self.superseded, "renewed": self.renewed}

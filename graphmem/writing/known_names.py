@@ -13,7 +13,6 @@ from graphmem.writing.write_requests import LookAgain, Touched
 
 
 def bearers_of(rule: identity_rules.OwnRule, basis: str, entity_id: str) -> Touched:
-    """Return what to read for the bearers of an id."""
     borne = (KEY_KIND + basis, entity_id, rule.fields)
     return Touched(entities={entity_id}, borne={borne}, stored={entity_id})
 
@@ -33,7 +32,6 @@ class KnownNames:
         note_names(self._texts, map(draft.entities.__getitem__, draft.entities.changed()))
 
     def near(self, entity: Thing) -> NearNames:
-        """Return what bears names near those of an entity."""
         if entity.rule is None:
             return NearNames({}, {}, set())
         return entity.rule.near(entity.person_names, self.known)

@@ -88,7 +88,6 @@ class Interpretation:
 
     @property
     def status(self) -> Status:
-        """How it ended."""
         return Status.COMPLETED if self.error is None else Status.FAILED
 
     @property
@@ -122,7 +121,6 @@ class Interpretation:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The properties that it has from the beginning."""
         return {
             "owner": self.owner,
             "source_id": self.source_id,

@@ -102,7 +102,6 @@ def apply(draft: Draft, request: StoreRequest, before: dict[str, Shown]) -> list
 
 
 def _references(state: State, entities: Things, item: Item) -> tuple[Reference, ...]:
-    """Return the references of an item's type."""
     known = entities.get(item.entity_id)
     head = state.heads.get(known.kind if known else item.entity_type or "")
     return head.references if head is not None and item.kind in facts.VALUE_KINDS else ()

@@ -44,7 +44,6 @@ class _ReplayedObservation(NamedTuple):
     basis: str | None
 
     def of(self, subject_id: str) -> Observation:
-        """Return the observation of the subject that was asked for."""
         return Observation(
             id=self.observation_id,
             subject_id=subject_id,
@@ -178,7 +177,6 @@ async def observations(
 
 
 async def fold(queries: Queries, subject_id: str, rules: Rules) -> dict[str, Winner]:
-    """Return the fold of one subject as of now."""
     folded: dict[str, Winner] = {}
     async for observation in observations(queries, subject_id):
         folded = reduction.fold(folded, observation, rules)

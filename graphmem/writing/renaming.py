@@ -25,7 +25,6 @@ class RenamingRequest(TransactionRequest):
         return {"renaming": [self.relationship_type, self.name]}
 
     def apply(self, draft: Draft) -> Receipt:
-        """Add the fact."""
         fact = Renaming.model_construct(
             id=ids.renaming_id(self.transaction_id),
             relationship_type=self.relationship_type,

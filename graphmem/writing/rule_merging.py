@@ -260,7 +260,6 @@ class _DraftMerges:
             raise LookAgain(Touched(entities={entity_id}))
 
     def _need_bearers(self, entity_id: str) -> None:
-        """Have the bearers of an entity's id read."""
         if entity_id in self._near:
             rule, level = self._near[entity_id]
         else:

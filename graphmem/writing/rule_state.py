@@ -29,7 +29,6 @@ class BearerRow(NamedTuple):
     separated: list[str] | None
 
     def evidence_by(self, rule: OwnRule) -> Evidence:
-        """Return its evidence."""
         return stored_evidence(rule, self.evidence, dict(zip(self.names, self.values, strict=True)))
 
 
@@ -85,7 +84,6 @@ class RuleChanges:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of ``write.turn``."""
         return [
             {"subject_id": subject_id, "ended": spans.ended, "begun": spans.begun}
             for subject_id, spans in sorted(self.spans.items())
@@ -120,7 +118,6 @@ class RuleReads:
         near: Iterable[NearRow],
         entity_ids: set[str],
     ) -> RuleReads:
-        """Return what a look read; ``entity_ids`` are the entities that it found."""
         borne = {borne_id for _, borne_id, _ in looked.borne} if looked else set[str]()
         # Of an entity that is neither there nor to be created, the bearers are not read.
         unread = borne - (looked.stored if looked else set[str]()) - entity_ids

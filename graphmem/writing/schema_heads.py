@@ -41,7 +41,6 @@ class Head:
 
     @classmethod
     def of_look(cls, row: HeadRow) -> Head:
-        """Return a head as ``write.look`` read it."""
         pairs = paired(f"the schema of {row.entity_type}", row.fields, row.seen)
         shapes = {name: frozenset(text.split("|")) if text else frozenset() for name, text in pairs}
         if row.document is None or row.version is None:
@@ -73,7 +72,6 @@ class Head:
         return replace(self, active=active, rules=rules, changed=self.changed or rules.key != self.rules.key)
 
     def row(self, owner: str, updated_at: int) -> dict[str, Any]:
-        """Return the row that writes its node."""
         names = sorted(self.seen, key=canonical.name_order)
         # Only the worker removes it, once every entity is folded again.
         pending = {"pending": True} if self.changed else {}

@@ -67,7 +67,6 @@ class KnownSplit(NamedTuple):
 
     @property
     def pair(self) -> Pair:
-        """The two entities."""
         return pair_of(self.source, self.target)
 
 
@@ -122,7 +121,6 @@ class SplitRequest(StoreRequest):
         touched.add_subjects(filter(None, (self.split_entity, self.target, *self.selection.keys)))
 
     async def informed(self, queries: Queries, state: State) -> Self:
-        """Return it with the observations that it selects."""
         entities, relationships, asked = state.entities, state.relationships, self.selection
         members = {each.subject_id for each in entities.members(entities.root(self.split_entity))}
         keys = {

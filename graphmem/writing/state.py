@@ -144,7 +144,6 @@ class State:
     new: Additions = field(default_factory=Additions)
 
     def rules(self, entity_type: str) -> Rules:
-        """Return the rules of a type."""
         head = self.heads.get(entity_type)
         return head.rules if head else PLAIN
 

@@ -63,7 +63,6 @@ class StoreRequest(TransactionRequest):
 
     @property
     def writes_facts(self) -> bool:
-        """Whether it is no plan."""
         return self.commit
 
     @property
@@ -74,7 +73,6 @@ class StoreRequest(TransactionRequest):
 
     @property
     def observation_count(self) -> int:
-        """One for each item and link."""
         return len(self.items) + len(self.links)
 
     @property
@@ -245,12 +243,10 @@ class StoreRequest(TransactionRequest):
         withdrawing.withdraw(draft, "exclude", "interpretation", interpretation_id, reason)
 
     def link_key(self, link: Link) -> str:
-        """Return the key of the relationship that a link makes."""
         ends = link.source.resolve(self.items), link.target.resolve(self.items)
         return ids.relationship_key(link.relationship_type, *ends)
 
     def item_observation_id(self, item: Item) -> str:
-        """Return the id of the observation that an item makes."""
         return self._placed_ids()["items"][item.index]
 
     def link_observation_id(self, link: Link, key: str | None = None, place: int = 0) -> str:

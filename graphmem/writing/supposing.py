@@ -23,8 +23,6 @@ from graphmem.writing.write_requests import LookAgain, Touched
 
 
 class _Changed(NamedTuple):
-    """The row of ``exclusion/suppose.cypher``."""
-
     changed: list[str]
 
 

@@ -160,7 +160,6 @@ class Thing:
 
     @cached_property
     def name(self) -> str:
-        """The display name of the entity."""
         return identity.name_of(self.kind, self.subject_id, self.naming_texts)
 
     @cached_property
@@ -191,7 +190,6 @@ class Thing:
         ])  # fmt: skip
 
     def with_own_state(self, text: str) -> Thing:
-        """Return it with the state that :attr:`own_state_text` encodes."""
         count, created_at, last, lifecycle, winners = canonical.decode(text)
         return replace(
             self,
@@ -302,7 +300,6 @@ class Things:
             yield from (subject_id for subject_id in self._below if subject_id not in self._own)
 
     def get(self, subject_id: str) -> Thing | None:
-        """Return a thing with its own state."""
         thing = self._own.get(subject_id)
         return thing if thing is not None or self._below is None else self._below.get(subject_id)
 

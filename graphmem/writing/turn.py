@@ -418,7 +418,6 @@ def _share_turn(request: WriteRequest, other: WriteRequest) -> bool:
 
 
 def _touched(requests: Iterable[WriteRequest]) -> Touched:
-    """Return what some requests touch."""
     touched = Touched()
     for request in requests:
         request.touch(touched)

@@ -63,7 +63,6 @@ class Decided:
 
     @property
     def writes(self) -> bool:
-        """Whether there is anything to write."""
         return self.state.new.is_written
 
     def answer(self) -> str:

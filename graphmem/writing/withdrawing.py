@@ -40,7 +40,6 @@ class WithdrawalRequest(TransactionRequest):
         return {"exclusions": [list(each) for each in self.changes], "reason": self.reason}
 
     def touch(self, touched: Touched) -> None:
-        """Add the subjects."""
         TransactionRequest.touch(self, touched)
         for change in self.changes:
             kind = BY_NAME.get(change.subject_kind)
@@ -86,7 +85,6 @@ class QuarantineRequest(WithdrawalRequest):
 
     @property
     def is_reinstating(self) -> bool:
-        """Whether the writer is released."""
         return self.is_released
 
     @property
@@ -95,7 +93,6 @@ class QuarantineRequest(WithdrawalRequest):
         return {"quarantine": [self.writer, self.is_released, self.reason]}
 
     def touch(self, touched: Touched) -> None:
-        """Add the writer."""
         TransactionRequest.touch(self, touched)
         touched.writers.update((self.writer, *self.made))
 
@@ -162,7 +159,6 @@ def warning(draft: Draft, source_id: str | None) -> dict[str, Any] | None:
 
 
 def withdrawn_message(source_id: str) -> str:
-    """Return the sentence for what is stored with a withdrawn source."""
     return (
         f"the source {source_id} is withdrawn: what is stored with it is kept, and does not count "
         "until POST /sources/{source_id}/reinstate"

@@ -87,7 +87,6 @@ class Touched:
     writers: set[str] = field(default_factory=set)
 
     def add_relationship(self, key: str) -> None:
-        """Add a relationship with the entities at its ends."""
         self.relationships.add(key)
         self.entities.update(ids.ends(key))
 
@@ -129,7 +128,6 @@ class Touched:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of ``write.look``."""
         return {
             "keys": sorted(self.keys),
             "transactions": sorted(self.transactions),

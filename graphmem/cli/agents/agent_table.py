@@ -40,7 +40,6 @@ class Launch:
     url: str | None = None
 
     def line(self, *words: str) -> list[str]:
-        """Return a command line of graphmem."""
         account = () if self.account is None else ("--account", self.account)
         return [*self.command, *account, *words]
 
@@ -93,7 +92,6 @@ class Agent:
         return AgentFile(path, (JsonEntry(_in_use(path, older) or tuple(row["path"]), value, NAME),))
 
     def hooks(self, scope: SetupScope, root: Path, start: Launch) -> AgentFile:
-        """Return the place of its hooks."""
         hooks = self.row["hooks"]
         path = _path(hooks[scope], root)
         if "whole" in hooks:

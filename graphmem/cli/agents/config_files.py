@@ -28,17 +28,13 @@ class Edit(Protocol):
     """An entry of graphmem in a file."""
 
     @property
-    def value(self) -> Any:
-        """What it is set to."""
-        ...
+    def value(self) -> Any: ...
 
     def found(self, text: str) -> Any:
         """Return what a file has for the entry, None if it has nothing."""
         ...
 
-    def put(self, text: str) -> str:
-        """Return the text with the entry."""
-        ...
+    def put(self, text: str) -> str: ...
 
     def removed(self, text: str) -> str:
         """Return the text without the entry."""

@@ -39,7 +39,6 @@ def chosen_agents(names: Sequence[str]) -> list[Agent]:
 
 
 def change_file(name: str, file: AgentFile, dry_run: bool, undo: bool) -> dict[str, Any]:
-    """Change a file of an agent, or undo that; return what became of it, as a row."""
     from graphmem.cli.agents.config_files import apply, plan, plan_undo
 
     row = {"agent": name, "file": str(file.path)}
@@ -63,7 +62,6 @@ def _result(change: FileChange, dry_run: bool, undo: bool) -> dict[str, Any]:
 
 
 def print_files(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print what became of each file."""
     if session.as_json:
         show({"agents": list(rows)}, True)
         return

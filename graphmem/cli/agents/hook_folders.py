@@ -74,5 +74,4 @@ def nearest(folder: Path) -> Path | None:
 
 
 def approve(path: Path) -> None:
-    """Approve a file as it is now."""
     keep(APPROVALS, str(path), hashlib.sha256(path.read_bytes()).hexdigest())

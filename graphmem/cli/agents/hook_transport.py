@@ -48,7 +48,6 @@ class Reach:
             {"operation": operation, "arguments": arguments}))  # fmt: skip
 
     def place(self) -> Any:
-        """Return the place of the local service."""
         from graphmem.service.place import place
 
         uri, database = os.environ.get("NEO4J_URI") or None, os.environ.get("NEO4J_DATABASE") or "neo4j"

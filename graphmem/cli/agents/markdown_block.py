@@ -24,7 +24,6 @@ class MarkdownBlock:
 
     @property
     def value(self) -> str:
-        """The block with its markers."""
         return f"{BEGIN}\n{self.lines.strip()}\n{END}\n"
 
     def found(self, text: str) -> str | None:

@@ -102,7 +102,6 @@ class ExportSpool:
 
     @property
     def count(self) -> int:
-        """The number of entities."""
         return self._database.execute("SELECT count(*) FROM entity").fetchone()[0]
 
     def types(self) -> list[str]:
@@ -157,7 +156,6 @@ class ExportSpool:
         return next(self._rows("SELECT row FROM source WHERE id = ?", source_id), None)
 
     def sources(self) -> Iterator[Row]:
-        """Yield the sources."""
         return self._rows("SELECT row FROM source ORDER BY id")
 
     def identity(self, entity_id: str) -> Row:

@@ -196,7 +196,6 @@ class _Lines:
         self._named: dict[str, Row | None] = {}
 
     def of(self, row: Row) -> Row:
-        """Return the line of an entity."""
         observations = [
             each for each in map(self._observation, self._reader.observations(row["entity_id"])) if each
         ]

@@ -100,12 +100,10 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects in a list; none of what is no list."""
     return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
 
 
 def _texts(value: Any, name: str) -> list[str]:
-    """Return the texts that the objects in a list have as a member."""
     return [member[name] for member in _objects(value) if isinstance(member.get(name), str)]
 
 
@@ -185,7 +183,6 @@ class Conversations:
         self._fields: list[PartField] = []
 
     def begin(self, title: Any, identity: Any, created: Any, updated: Any) -> None:
-        """Begin a conversation."""
         self._conversations += 1
         text = title if isinstance(title, str) and title.strip() else UNTITLED
         span = self.builder.add(text.strip(), "\n\n")

@@ -175,7 +175,6 @@ def places(text: str, start: int, end: int, cells: list[str], dialect: Dialect) 
 
 
 def add_row(builder: Builder, row: DelimitedRecord, columns: Columns) -> None:
-    """Add the part of a row."""
     builder.count_cells(len(row.cells))
     spans = [FileSpan(line=row.line, row=row.number, start=start, end=end) for start, end in row.places]
     span = FileSpan(line=row.line, row=row.number, start=row.start, end=row.end)

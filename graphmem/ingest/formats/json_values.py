@@ -189,15 +189,12 @@ class Walk:
         return match.end() if match else position
 
     def line(self, position: int) -> int:
-        """Return the line of an offset."""
         return bisect.bisect_right(self._line_starts, position)
 
     def span(self, start: int, end: int) -> FileSpan:
-        """Return the span of a value."""
         return FileSpan(line=self.line(start), start=start, end=end)
 
     def value(self, position: int) -> tuple[Any, int]:
-        """Return the value at an offset and its end."""
         try:
             value, end = self._decoder.raw_decode(self.text, position)
         except json.JSONDecodeError as exc:

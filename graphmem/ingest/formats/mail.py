@@ -48,7 +48,6 @@ MESSAGE_TYPES = ("message/rfc822", "message/global")
 
 
 def parse(builder: Builder, data: bytes, name: str) -> None:
-    """Add one message."""
     data = _in_bytes(builder, data)
     _add_message(builder, _read(builder, data.lstrip(), 1), 1)
 
@@ -134,7 +133,6 @@ class _Contents:
     parts: int = 0
 
     def text_of(self, part: Message) -> str:
-        """Return the text of a part and add what is no text of it."""
         self.parts += 1
         if self.parts > MESSAGE_PARTS_LIMIT:
             self.builder.warn(f"Message {self.number} has more than {MESSAGE_PARTS_LIMIT:,} parts.")

@@ -105,7 +105,6 @@ class PageText:
         self._preformatted = 0
 
     def add(self, root: etree._Element) -> None:
-        """Add the text of an element and of all below it."""
         skipped: etree._Element | None = None
         for event, element in etree.iterwalk(root, events=("start", "end")):
             tag = element.tag if isinstance(element.tag, str) else ""
@@ -125,7 +124,6 @@ class PageText:
 
     @property
     def _row(self) -> _OpenTable | None:
-        """The table in whose row the walk is."""
         table = self._tables[-1] if self._tables else None
         return table if table is not None and table.cells is not None and not table.is_layout else None
 

@@ -52,7 +52,6 @@ def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
 
 
 def _from_metadata(metadata: Mapping[str, Any], draft: ProposalDraft) -> Iterator[LabelledMember]:
-    """Yield the fields that the metadata have."""
     yield from (LabelledMember(name, metadata[name]) for name in NAMES if name in metadata)
     yield from (LabelledMember("page_count", metadata[key]) for key in PAGES if key in metadata)
     exif = metadata.get("exif")

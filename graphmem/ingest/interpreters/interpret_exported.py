@@ -33,7 +33,6 @@ class StatedIdentity(NamedTuple):
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
-    """Return the observations and relationships."""
     reading = _Reading()
     lines: list[tuple[int | None, Any, FileSpan]] = []
     for part in document.parts:

@@ -39,7 +39,6 @@ class StatedEntity(NamedTuple):
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
-    """Return the entities and relations."""
     draft = ProposalDraft()
     records = [(part, fields_by_name(part.fields)) for part in document.parts if part.kind == "record"]
     stated: dict[str, list[StatedEntity]] = {}

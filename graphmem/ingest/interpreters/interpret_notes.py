@@ -25,7 +25,6 @@ GENERAL_TYPE = "note"
 
 
 def propose(document: ParsedDocument, options: InterpreterOptions) -> Proposal:
-    """Return the note."""
     draft = ProposalDraft()
     front = next(iter(document.parts), None)
     front = front if front is not None and front.kind == "record" else None

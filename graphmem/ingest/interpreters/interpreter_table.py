@@ -46,7 +46,6 @@ class Interpreter:
     configuration_keys: tuple[str, ...] = ()  # the keys that its configuration may have
 
     def load(self) -> Propose:
-        """Import the module."""
         return importlib.import_module(self.module).propose
 
 

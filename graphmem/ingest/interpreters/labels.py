@@ -111,7 +111,6 @@ def stem(file_name: str | None) -> str | None:
 
 
 def fields_by_name(part_fields: Iterable[PartField]) -> dict[str, PartField]:
-    """Return fields by name."""
     return {field.name: field for field in part_fields}
 
 

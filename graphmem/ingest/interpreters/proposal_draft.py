@@ -183,7 +183,6 @@ class ProposalDraft:
         self._relationships[key] = replace(known, metadata=storable)
 
     def proposal(self) -> Proposal:
-        """Return what was collected."""
         return Proposal(tuple(self.entities), tuple(self._relationships.values()), tuple(self._warnings))
 
     def _canonical_name(self, name: Any, where: str) -> str | None:
@@ -204,7 +203,6 @@ class ProposalDraft:
         return is_name and reason is None
 
     def _is_name(self, name: str) -> bool:
-        """Return whether a field can have a name."""
         # A lone surrogate is no text.
         text = name.encode(errors="replace").decode()
         shown = text[:SHOWN_CHARACTERS]

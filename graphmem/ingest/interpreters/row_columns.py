@@ -124,7 +124,6 @@ def _are_special(names: tuple[str, ...]) -> bool:
 
 
 def _values(text: str, member: LabelledMember) -> list[LabelledMember]:
-    """Return the values of a cell, each with its place."""
     span = member.span or FileSpan()
     cursor = Cursor(text, span)
     values = []

@@ -73,7 +73,6 @@ class Constraints:
         return None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the constraints that are set."""
         parts = {name: getattr(self, name) for name in ("min", "max", "enum", "pattern", "banned")}
         return {n: list(v) if isinstance(v, tuple) else v for n, v in parts.items() if v is not None}
 

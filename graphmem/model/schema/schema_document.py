@@ -104,7 +104,6 @@ class SchemaDocument:
 
     @staticmethod
     def read(text: str) -> SchemaDocument:
-        """Return the document of a :attr:`text`."""
         return _read(text)
 
     def as_json(self) -> dict[str, Any]:
@@ -132,7 +131,6 @@ class SchemaDocument:
         return self.fields[name].mismatch or self.mismatch
 
     def shows(self, name: str) -> bool:
-        """Return whether snapshots show a field."""
         return name in self.fields or (self.additional_fields == "show" and name not in self.hidden_fields)
 
     def rules(self) -> Rules:

@@ -287,7 +287,6 @@ def _tie_breaker(policy: Mapping[str, Any], path: str, issues: Issues) -> None:
 
 
 def check(document: SchemaDocument, path: str, issues: Issues) -> None:
-    """Add an issue for each contradiction in a document."""
     fields = document.fields
     for name, declared in fields.items():
         where = f"{path}.fields.{name}"

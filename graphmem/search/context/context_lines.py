@@ -218,7 +218,6 @@ async def known_lines(
 
 
 def _focus(question: Sequence[str], names: set[str], language: str | None, subjects: Subjects) -> Focus:
-    """Return what a question asks of what it names, or of what is of the kind that it asks for."""
     understood = subjects.about.get("understood") if subjects.of_kind else None
     fields: set[str] = set()
     if understood is not None:

@@ -37,7 +37,6 @@ def told(values: Iterable[Stretch]) -> tuple[Stretch, ...]:
 
 
 def former_lines(line: Line, values: Sequence[Stretch]) -> list[Line]:
-    """Return a line for each earlier value of the field of a line."""
     return [
         replace(
             line, value=each.value, observed_at=each.since, observation_id=each.observation_id,

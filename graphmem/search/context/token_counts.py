@@ -21,7 +21,6 @@ _PIECE: Final = re.compile(r"[A-Za-z0-9]+|[^\sA-Za-z0-9]")
 
 
 def cost(text: str, unit: Unit) -> int:
-    """Return the cost of a text: its characters, or its tokens."""
     return len(text) if unit == "characters" else tokens(text)
 
 

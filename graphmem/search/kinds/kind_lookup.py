@@ -62,7 +62,6 @@ class Asked:
 
 
 def of_span(named: Iterable[Named], span: tuple[int, int]) -> list[Named]:
-    """Return what the words of a span name."""
     start, end = span
     return [each for each in named if each.end and start <= each.start and each.end <= end]
 

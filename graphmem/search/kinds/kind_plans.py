@@ -61,7 +61,6 @@ class TypePlan:
 
     @property
     def fields(self) -> set[str]:
-        """All of these fields."""
         return {*self.states, *self.valued, *self.times, *self.due, *self.sorts, *self.references}
 
 
@@ -132,7 +131,6 @@ class KindPlan:
         return None if any(state.value not in self.declared for state in unknown) else used
 
     def fits(self, members: Sequence[Member], used: Collection[State]) -> list[Fit]:
-        """Return the entities that fit."""
         fits: list[Fit] = []
         period = self.phrase.period
         for member in self._in_states(self._of_sort(members), used):
@@ -142,7 +140,6 @@ class KindPlan:
         return fits
 
     def _in_states(self, members: Sequence[Member], used: Collection[State]) -> Sequence[Member]:
-        """Return the entities that are in the states of the question."""
         states = [(state, state in used) for state in self.phrase.states]
         if not states:
             return members

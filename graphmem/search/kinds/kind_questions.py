@@ -378,7 +378,6 @@ class Reader:
 
 
 def reader_of(question: AskedNames, types: Collection[str], aliases: Mapping[str, str], now: int) -> Reader:
-    """Return a reader of a question."""
     tokens = [each.token or (each.text if kind_times.is_iso(each.text) else "") for each in question.pieces]
     return Reader(question, types, aliases, now, tokens)
 

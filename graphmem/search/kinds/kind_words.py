@@ -250,7 +250,6 @@ def is_in(
 
 
 def is_value_in_use(state: State, kinds: Mapping[str, str], values: Mapping[str, Any]) -> bool:
-    """Return whether a field of an entity has a state as its value."""
     texts = _texts(kinds, values)
     return bool(_flags(state, kinds, values)) or any(plain(value) == state.value for value in texts)
 

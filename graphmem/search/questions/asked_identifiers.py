@@ -96,7 +96,6 @@ def _is_number_in_groups(texts: Sequence[str]) -> bool:
 
 
 def _is_identifier(pieces: Sequence[Piece], texts: Sequence[str], place: int) -> bool:
-    """Return whether a word alone is an identifier."""
     text = texts[place].removeprefix("mailto:")
     if _EMAIL.fullmatch(text) or ENTITY_ID.fullmatch(text) or _URL.fullmatch(text) or _HASH.fullmatch(text):
         return True

@@ -60,7 +60,6 @@ def synonyms(*tables: str) -> dict[str, frozenset[str]]:
 
 
 def numbers(table: str) -> dict[str, int]:
-    """Return the number that each word of a table means."""
     return {word: int(meaning) for word, meaning in meanings(table).items()}
 
 

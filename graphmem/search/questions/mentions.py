@@ -207,7 +207,6 @@ class AskedNames:
         return is_mixed and any(piece.is_capital for piece in telling)
 
     def may_be_name(self, place: int) -> bool:
-        """Return whether a word may be a part of a name."""
         piece = self.pieces[place]
         is_short = len(piece.text) < 2 and not words.is_emoji(piece.text)
         if not piece.is_word or is_short or piece.is_stop_word or self._is_day(place):
@@ -243,7 +242,6 @@ class AskedNames:
 
     @cached_property
     def wanted(self) -> frozenset[question_words.Wanted]:
-        """What it asks for by its question words."""
         return question_words.wanted(piece.token for piece in self.pieces)
 
     @property

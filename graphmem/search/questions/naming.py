@@ -156,7 +156,6 @@ def with_genitives(copy: SearchCopy, question: AskedNames) -> AskedNames:
 
 
 def _is_of_person(copy: SearchCopy, word: str) -> bool:
-    """Return whether the name of a person has a word."""
     (posting,) = copy.postings([[word]])
     named = posting.documents[(posting.counts & (IN_NAME | IN_ALIAS)) > 0]
     people = [each for each in copy.types if each in question_words.PERSONS]

@@ -72,7 +72,6 @@ def content_words(
 
 
 def wanted(words: Iterable[str]) -> frozenset[Wanted]:
-    """Return what a question asks for by its question words."""
     return frozenset(_WANTED[word] for word in words if word in _WANTED)
 
 
@@ -93,7 +92,6 @@ def is_same(word: str, other: str) -> bool:
 
 
 def beginning(word: str) -> str:
-    """Return the beginning that a word shares with its forms."""
     for end in range(max(STEM_LETTERS - 1, len(word) - _LONGEST_ENDING), len(word)):
         if word[end:] in (_ENDINGS if end >= STEM_LETTERS else _SHORT_ENDINGS):
             return word[:end]
@@ -142,7 +140,6 @@ _OF: Final = re.compile(r"[A-Z0-9_]+_OF")
 
 
 def _role(word: str) -> str:
-    """Return the role that a word names in the singular, or the word."""
     if word in _WORDS:
         return word
     singulars = (of_plural(word, _PLURALS), word.removesuffix("s"), word.removesuffix("es"))
