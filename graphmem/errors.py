@@ -534,35 +534,41 @@ class LanguageModelUnavailable(Unavailable):
     code = "LANGUAGE_MODEL_UNAVAILABLE"
 
 
-class ObjectMissing(GraphmemError):
+class Damaged(GraphmemError):
+    """What is stored is damaged, and trying again does not help."""
+
+    # The request is right, and the service lacks what it needs to answer it.
+    status, exit_code = 503, 7
+
+
+class ObjectMissing(Damaged):
     """The bytes of a stored file are missing, and trying again does not help: store the same file again, or
     restore it from a backup.
     """
 
-    # Its source is there, so 404 would be wrong: the fault is that of the service.
-    code, status, exit_code = "OBJECT_MISSING", 500, 1
+    code = "OBJECT_MISSING"
 
 
-class ObjectDamaged(GraphmemError):
+class ObjectDamaged(Damaged):
     """The bytes of a stored file are not those that were stored, and none are answered as a whole: store the
     same file again, or restore it from a backup.
     """
 
-    code, status, exit_code = "OBJECT_DAMAGED", 500, 1
+    code = "OBJECT_DAMAGED"
 
 
-class DataDamaged(Unavailable):
+class DataDamaged(Damaged):
     """What is stored is damaged, and trying again does not help: POST /health_check_snapshots says what
     differs from the facts, and repairs with auto_fix what is derived from them.
     """
 
-    code, retryable = "DATA_DAMAGED", False
+    code = "DATA_DAMAGED"
 
 
-class DecryptionFailed(GraphmemError):
+class DecryptionFailed(Damaged):
     """What is sealed cannot be opened: it was changed, or belongs elsewhere, or its key was destroyed."""
 
-    code, status, exit_code = "DECRYPTION_FAILED", 500, 1
+    code = "DECRYPTION_FAILED"
 
 
 class KeyDestroyed(DecryptionFailed):

@@ -161,7 +161,7 @@ def test_bytes_that_are_gone_are_an_error_of_the_service(
     answer = http("GET", address)
     assert envelope(answer)["error_code"] == "OBJECT_MISSING"
     assert "content-disposition" not in answer.headers
-    assert http("HEAD", address).status_code == 500
+    assert http("HEAD", address).status_code == 503
 
 
 def test_damaged_bytes_are_not_answered_as_the_file(
@@ -174,7 +174,7 @@ def test_damaged_bytes_are_not_answered_as_the_file(
     path.write_bytes(kept[1:])
     for method, headers in (("GET", {}), ("GET", {"Range": "bytes=0-4"})):
         assert envelope(http(method, address, headers=headers))["error_code"] == "OBJECT_DAMAGED"
-    assert http("HEAD", address).status_code == 500
+    assert http("HEAD", address).status_code == 503
 
 
 def test_a_large_file_is_sent_in_chunks_and_never_whole_if_it_is_damaged(

@@ -12,7 +12,7 @@ import pytest
 from graphmem import errors
 from graphmem.errors import (
     CATALOGUE,
-    DataDamaged,
+    Damaged,
     EntityAmbiguous,
     GraphmemError,
     InvalidInput,
@@ -86,8 +86,14 @@ def test_only_what_is_unavailable_or_limited_is_retryable():
         error_class
         for error_class in CATALOGUE.values()
         # What is damaged stays so until somebody mends it.
-        if error_class.status in (429, 503) and error_class is not DataDamaged
+        if error_class.status in (429, 503) and not issubclass(error_class, Damaged)
     }
+
+
+def test_an_answer_about_damage_does_not_say_when_to_try_again():
+    answered = {code: kind(code).answer_headers() for code, kind in CATALOGUE.items() if kind.status == 503}
+    damaged = {code for code, headers in answered.items() if "Retry-After" not in headers}
+    assert damaged == {"DATA_DAMAGED", "OBJECT_DAMAGED", "OBJECT_MISSING", "DECRYPTION_FAILED"}
 
 
 def test_the_timestamp_is_now_in_utc():
