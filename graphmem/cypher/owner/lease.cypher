@@ -6,9 +6,10 @@
 // index   owner_id
 // cost    light
 // `former` is who ran it before and hands it on to `holder`. An owner who has written nothing has no node, and no job.
+// A damaged time is compared with none, and keeps nobody waiting.
 OPTIONAL MATCH (owner:Owner {id: $owner})
 SET owner.locked = true
-WITH owner, coalesce(owner.leased_until, 0) <= $now OR owner.leased_by IN [$former, $holder] AS is_free
+WITH owner, coalesce(owner.leased_until <= $now, true) OR owner.leased_by IN [$former, $holder] AS is_free
 FOREACH (leased IN CASE WHEN is_free THEN [owner] ELSE [] END |
   SET leased.leased_until = $until, leased.leased_by = $holder)
 RETURN is_free
