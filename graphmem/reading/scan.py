@@ -326,12 +326,11 @@ class Scan:
         texts: dict[str, list[str | None]] = {}
         waiting = entity_ids
         while waiting and not self.is_spent:
-            rows, truncated = await rows_of(self.context, waiting[:ROWS_PER_READ], self.request)
+            rows, read = await rows_of(self.context, waiting[:ROWS_PER_READ], self.request)
             for row in rows:
                 snapshot = snapshot_of(row)
                 texts[row.id] = [snapshot.get(name) for name in self.fields]
                 self.characters += sum(map(len, row.values))
-            read = waiting.index(rows[-1].id) + 1 if truncated else ROWS_PER_READ
             waiting = waiting[read:]
         return texts, waiting[0] if waiting else None
 
@@ -339,10 +338,8 @@ class Scan:
         self, candidates: Sequence[ScannedEntity]
     ) -> tuple[list[EntityRow], ScannedEntity | None]:
         """Return the rows that still fit, and the last candidate that was read if some were not."""
-        if not candidates:
-            return [], None
-        rows, truncated = await rows_of(self.context, [each.id for each in candidates], self.request)
-        last = next(each for each in candidates if each.id == rows[-1].id) if truncated else None
+        rows, read = await rows_of(self.context, [each.id for each in candidates], self.request)
+        last = candidates[read - 1] if read < len(candidates) else None
         filters = self.request.filters
         values = ((row, snapshot_of(row)) for row in rows)
         return [row for row, snapshot in values if comparison.matches_all(filters, snapshot)], last
@@ -355,14 +352,14 @@ def place_at(candidate: ScannedEntity) -> SortPlace:
 
 async def rows_of(
     context: Context, entity_ids: Sequence[str], request: EntityRequest | None = None
-) -> tuple[list[EntityRow], bool]:
-    """Return the rows of some entities in the given order, and whether the answer was too small for all.
+) -> tuple[list[EntityRow], int]:
+    """Return the rows of some entities in the given order, and how many of the entities were read.
 
     Args:
         request: whether it includes deleted, merged and absent entities; without one, none of them.
     """
     if not entity_ids:
-        return [], False
+        return [], 0
     row = await context.graph.only(
         "entity.rows",
         _EntityRows,
@@ -372,4 +369,8 @@ async def rows_of(
         include_absent=request is not None and request.include_absent,
         limit=len(entity_ids),
     )
-    return shared_rows.with_survivors(row.page, row.merged), row.truncated
+    rows = shared_rows.with_survivors(row.page, row.merged)
+    if not row.truncated:
+        return rows, len(entity_ids)
+    # Of a damaged entity there is no row, and at least one entity is read.
+    return rows, entity_ids.index(rows[-1].id) + 1 if rows else 1

@@ -161,13 +161,13 @@ async def _matches(
     waiting, characters = [each.id for each in listed if each.values is None], 0
     while waiting and characters <= context.services.limits.compared_characters:
         part = waiting[:ROWS_PER_READ]
-        rows, truncated = await rows_of(context, part)
+        rows, read = await rows_of(context, part)
         for row in rows:
             characters += sum(map(len, row.values))
             value = _value(sought, row.name, snapshot_of(row).items())
             if value is not None:
                 matches[row.id] = value
-        waiting = waiting[part.index(rows[-1].id) + 1 if truncated else len(part) :]
+        waiting = waiting[read:]
     return matches, not waiting
 
 

@@ -235,9 +235,9 @@ async def search_page(
         truncated, results = len(rows) < len(ids), replace(results, earlier=histories)
         last = next((each for each in ranked if rows and each.id == rows[-1].id), None)
     elif clocks.now:
-        rows, truncated = await rows_of(context, ids, request)
-        if truncated:
-            last = next(each for each in ranked if each.id == rows[-1].id)
+        rows, read = await rows_of(context, ids, request)
+        truncated = read < len(ids)
+        last = ranked[read - 1] if truncated else last
     else:
         rows, read = await as_of.first_entities(context, ids, clocks)
         truncated = read < len(ids)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
 
 from graphmem.arguments import PAGE_DEFAULT, PAGE_LIMIT
 from graphmem.errors import InvalidCursor, InvalidInput
 from graphmem.reading.pages import Paged
-from graphmem.registry import REGISTRY
+from graphmem.registry import REGISTRY, Services
 from tests.faces.test_sources import with_file
+from tests.support.event_loop import Loop
 from tests.support.faces import Call
 
 NO_LISTS = {
@@ -128,3 +129,28 @@ def test_old_names_of_pages_are_answered_still(run: Call, world: dict[str, str])
     assert (len(rest["relationships"]), rest["has_more"], "next_offset" in rest) == (1, False, False)
     pairs = run("entities.duplicates", entity_type="person", limit=2)
     assert (pairs["total"], pairs["next_offset"], pairs["scanned"], pairs["truncated"]) == (3, 2, 4, False)
+
+
+def test_a_cut_page_whose_only_row_is_damaged_goes_on(loop: Loop, services: Services, run: Call) -> None:
+    items = [{"entity_type": "volume", "name": f"Volume {number}", "pages": 7} for number in range(3)]
+    stored = [each["entity_id"] for each in run("store", entities=items)["entities"]]
+    # A page ends before a row for which it has no room.
+    large: LiteralString = (
+        "MATCH (e:Entity) WHERE e.id IN $ids SET e.size = 9000000 RETURN e.id AS id, e.values AS values"
+    )
+    rows = loop.run(services.database.script(large, ids=stored))
+    values = {row["id"]: row["values"] for row in rows}
+    put: LiteralString = "MATCH (e:Entity {id: $id}) SET e.values = $values"
+    filters = {"snapshot_filters": {"pages": {"op": "eq", "value": 7}}}
+    for wrong in stored:
+        loop.run(services.database.script(put, id=wrong, values=values[wrong][:-1]))
+        found, left_out, more = list[str](), set[str](), dict[str, Any]()
+        for _ in range(9):
+            answer = run("entities.query", entity_type="volume", filters=filters, **more)
+            found += [each["entity_id"] for each in answer["entities"]]
+            left_out |= {each["entity_id"] for each in answer.get("left_out", [])}
+            if "next_cursor" not in answer:
+                break
+            more = {"cursor": answer["next_cursor"]}
+        assert (sorted(found), left_out) == (sorted({*stored} - {wrong}), {wrong})
+        loop.run(services.database.script(put, id=wrong, values=values[wrong]))
